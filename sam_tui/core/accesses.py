@@ -1,0 +1,77 @@
+"""What a call touches: declared by its operation, located once, judged by the guard, used as is."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A file or folder that is read. ``parameter`` is the argument that names it."""
+
+    path: str
+    parameter: str
+    kind: Literal["read"] = "read"
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """A file or folder that is made, changed, renamed or deleted."""
+
+    path: str
+    parameter: str
+    kind: Literal["write"] = "write"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A shell command. ``cwd`` is where, as given; empty for the workspace."""
+
+    command: str
+    cwd: str = ""
+    kind: Literal["run"] = "run"
+
+
+@dataclass(frozen=True, slots=True)
+class Type:
+    """Keys sent to a terminal session."""
+
+    session: str
+    keys: str
+    kind: Literal["type"] = "type"
+
+
+Access = Read | Write | Run | Type
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A path after resolution. Files are opened through this and through nothing else.
+
+    ``given`` is what the caller wrote; ``real`` is absolute, with every link of its existing part
+    resolved; ``root`` is the allowed folder that holds it, or None when it lies outside all.
+    """
+
+    given: str
+    real: str
+    root: str | None
+
+    @property
+    def inside(self) -> bool:
+        """Whether it lies in the workspace or an added folder."""
+        return self.root is not None
+
+    @property
+    def shown(self) -> str:
+        """Relative to its root where it has one, else absolute: what results and cards print."""
+        if self.root is None:
+            return self.real
+        rest = self.real[len(self.root) :].lstrip("/")
+        return rest or "."
+
+
+@dataclass(frozen=True, slots=True)
+class LocatedAccess:
+    """An access together with the location its path resolved to (None for keys)."""
+
+    access: Access
+    location: Location | None

@@ -1,0 +1,1 @@
+"""The loop: a turn, its budget, its schedule, and the conversation it belongs to."""

@@ -1,0 +1,1 @@
+"""Accesses, grants and modes -> allow, ask or deny."""

@@ -1,0 +1,58 @@
+"""What a result looks like, as data: front ends draw it, events carry it."""
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from pydantic import Discriminator
+
+from sam_tui.core.todos import Todo
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Plain text, never markup."""
+
+    text: str
+    kind: Literal["text"] = "text"
+
+
+@dataclass(frozen=True, slots=True)
+class Diff:
+    """One changed file. ``unified`` is a unified diff without the ``---``/``+++`` lines."""
+
+    path: str
+    unified: str
+    added: int
+    removed: int
+    kind: Literal["diff"] = "diff"
+
+
+@dataclass(frozen=True, slots=True)
+class Terminal:
+    """A command and what it printed. ``exit_code`` is None while it runs or when it was killed."""
+
+    command: str
+    output: str
+    exit_code: int | None
+    seconds: float
+    kind: Literal["terminal"] = "terminal"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of plain cells under column names."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    kind: Literal["table"] = "table"
+
+
+@dataclass(frozen=True, slots=True)
+class Todos:
+    """The todo list as it now stands."""
+
+    items: tuple[Todo, ...]
+    kind: Literal["todos"] = "todos"
+
+
+Display = Annotated[Text | Diff | Terminal | Table | Todos, Discriminator("kind")]

@@ -1,0 +1,166 @@
+"""Every error that a person or a model may read. Each knows its title and the exit code it ends with.
+
+SamError                      1   what happened, to what, and what to do next
+├── UsageError                2   the command line or an argument is wrong
+├── AuthorizationRequired     3   something needs an approval and nobody could give it
+├── ConfigurationError       52   a settings or script file is invalid
+├── WorkspaceError           52   the workspace does not exist, is not a folder, or cannot be used
+├── BudgetExhausted          53   the turn, token or money limit was reached
+├── ToolError                 1   a tool could not do what was asked (text goes to the model)
+│   └── InvalidArguments      1   the call's arguments do not fit the operation
+├── StorageError             70   the conversation database cannot be used
+└── ModelError                1   the provider refused or failed
+    ├── ModelAuthError       41   no key, or a wrong one
+    ├── ModelNotFound         1   no such model there
+    ├── ModelRejected         1   the request was refused (400)
+    │   └── ContextExceeded   1   it was longer than the model's context
+    ├── ModelLimited         75   429; ``retry_after`` seconds where the provider said so
+    ├── ModelUnavailable     75   5xx, refused connection, name not found, time-out
+    └── ModelCut             75   the stream ended in the middle
+"""
+
+from typing import ClassVar
+
+
+class SamError(Exception):
+    """Base of all errors with a message fit to show.
+
+    ``str(error)`` says what happened and to what; ``hint`` says what to do next, or is empty.
+    """
+
+    title: ClassVar[str] = "Something went wrong"
+    exit_code: ClassVar[int] = 1
+    retryable: ClassVar[bool] = False
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
+
+    def explain(self) -> str:
+        """Message and hint as one text, for a terminal or a model."""
+        return f"{self}\n{self.hint}" if self.hint else str(self)
+
+
+class UsageError(SamError):
+    """The command line or an argument is wrong."""
+
+    title = "That is not how it is called"
+    exit_code = 2
+
+
+class AuthorizationRequired(SamError):
+    """Something needs an approval and nobody could give it."""
+
+    title = "Needs an approval"
+    exit_code = 3
+
+
+class ConfigurationError(SamError):
+    """A settings or script file is invalid."""
+
+    title = "Invalid configuration"
+    exit_code = 52
+
+
+class WorkspaceError(SamError):
+    """The workspace does not exist, is not a folder, or cannot be used."""
+
+    title = "The workspace cannot be used"
+    exit_code = 52
+
+
+class BudgetExhausted(SamError):
+    """A limit was reached; ``limit`` names it: ``turns``, ``tokens`` or ``cost``."""
+
+    title = "Limit reached"
+    exit_code = 53
+
+    def __init__(self, message: str, *, limit: str, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.limit = limit
+
+
+class ToolError(SamError):
+    """A tool could not do what was asked; the text is what the model reads."""
+
+    title = "The tool failed"
+
+
+class InvalidArguments(ToolError):
+    """The call's arguments do not fit the operation."""
+
+    title = "Wrong arguments"
+
+
+class StorageError(SamError):
+    """The conversation database cannot be used."""
+
+    title = "Conversations cannot be stored"
+    exit_code = 70
+
+
+class ModelError(SamError):
+    """The provider refused or failed. ``status`` is the HTTP status where there was one."""
+
+    title = "The model did not answer"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        hint: str = "",
+        status: int | None = None,
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.status = status
+        self.retry_after = retry_after
+
+
+class ModelAuthError(ModelError):
+    """No key, or a wrong one."""
+
+    title = "The key was not accepted"
+    exit_code = 41
+
+
+class ModelNotFound(ModelError):
+    """No such model at that address."""
+
+    title = "No such model"
+
+
+class ModelRejected(ModelError):
+    """The provider refused the request as it stands."""
+
+    title = "The request was refused"
+
+
+class ContextExceeded(ModelRejected):
+    """The request was longer than the model's context."""
+
+    title = "Too long for the model"
+
+
+class ModelLimited(ModelError):
+    """Too many requests; ``retry_after`` says how long to wait, where the provider did."""
+
+    title = "Rate limited"
+    exit_code = 75
+    retryable = True
+
+
+class ModelUnavailable(ModelError):
+    """Overloaded, down, unreachable or too slow."""
+
+    title = "The model cannot be reached"
+    exit_code = 75
+    retryable = True
+
+
+class ModelCut(ModelError):
+    """The stream ended before the answer did."""
+
+    title = "The answer was cut off"
+    exit_code = 75
+    retryable = True

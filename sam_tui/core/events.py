@@ -1,0 +1,250 @@
+"""Everything that can happen: plain frozen data, past tense, serialisable."""
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Annotated, Literal
+
+from pydantic import Discriminator, TypeAdapter
+
+from sam_tui.core.display import Display
+from sam_tui.core.ids import CallId, ConversationId, InquiryId, SessionId
+from sam_tui.core.inquiry import Inquiry
+from sam_tui.core.messages import AssistantMessage
+from sam_tui.core.todos import Todo
+from sam_tui.core.usage import Usage
+from sam_tui.core.verdict import Decision
+
+StopReason = Literal["finished", "cancelled", "limit", "failed"]
+ClosedAs = Literal["answered", "withdrawn", "expired", "unattended"]
+
+
+@dataclass(frozen=True, slots=True)
+class TurnStarted:
+    """The person's message was stored and the agent began to work on it."""
+
+    conversation: ConversationId
+    text: str
+    kind: Literal["turn_started"] = "turn_started"
+
+
+@dataclass(frozen=True, slots=True)
+class RequestSent:
+    """A model request left: ``step`` counts from 1 within the turn."""
+
+    conversation: ConversationId
+    step: int
+    kind: Literal["request_sent"] = "request_sent"
+
+
+@dataclass(frozen=True, slots=True)
+class TextStreamed:
+    """A piece of the answer."""
+
+    conversation: ConversationId
+    text: str
+    kind: Literal["text_streamed"] = "text_streamed"
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningStreamed:
+    """A piece of the model's reasoning."""
+
+    conversation: ConversationId
+    text: str
+    kind: Literal["reasoning_streamed"] = "reasoning_streamed"
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """One model call ended; ``message`` is whole and stored. ``usage`` is of this call alone."""
+
+    conversation: ConversationId
+    message: AssistantMessage
+    usage: Usage
+    kind: Literal["answered"] = "answered"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRetried:
+    """A model call failed and is tried again after ``delay`` seconds.
+
+    What streamed since the last ``RequestSent`` is void: the step begins anew.
+    """
+
+    conversation: ConversationId
+    attempt: int
+    attempts: int
+    delay: float
+    reason: str
+    status: int | None
+    kind: Literal["model_retried"] = "model_retried"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolStarted:
+    """A call was allowed and runs. ``summary`` is one line for people, such as ``Reading: a.py``."""
+
+    conversation: ConversationId
+    call: CallId
+    operation: str
+    summary: str
+    arguments: str
+    kind: Literal["tool_started"] = "tool_started"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolProgressed:
+    """A running call said something: new output, or a line about how far it is."""
+
+    conversation: ConversationId
+    call: CallId
+    text: str
+    kind: Literal["tool_progressed"] = "tool_progressed"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolFinished:
+    """A call has its one result. Published for refused, unknown and malformed calls too.
+
+    ``text`` is what the model reads (possibly a preview); ``display`` is what people see.
+    """
+
+    conversation: ConversationId
+    call: CallId
+    operation: str
+    summary: str
+    ok: bool
+    text: str
+    display: tuple[Display, ...]
+    seconds: float
+    kind: Literal["tool_finished"] = "tool_finished"
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionMade:
+    """The guard decided on a call."""
+
+    conversation: ConversationId
+    call: CallId
+    decision: Decision
+    kind: Literal["decision_made"] = "decision_made"
+
+
+@dataclass(frozen=True, slots=True)
+class InquiryOpened:
+    """A question waits for its answer."""
+
+    inquiry: Inquiry
+    kind: Literal["inquiry_opened"] = "inquiry_opened"
+
+
+@dataclass(frozen=True, slots=True)
+class InquiryClosed:
+    """A question no longer waits; whoever shows it takes it down."""
+
+    conversation: ConversationId
+    inquiry: InquiryId
+    outcome: ClosedAs
+    kind: Literal["inquiry_closed"] = "inquiry_closed"
+
+
+@dataclass(frozen=True, slots=True)
+class TodosChanged:
+    """The todo list, as stored."""
+
+    conversation: ConversationId
+    items: tuple[Todo, ...]
+    kind: Literal["todos_changed"] = "todos_changed"
+
+
+@dataclass(frozen=True, slots=True)
+class Reminded:
+    """A reminder was put in front of the model. ``digest`` is of its text."""
+
+    conversation: ConversationId
+    name: str
+    text: str
+    digest: str
+    kind: Literal["reminded"] = "reminded"
+
+
+@dataclass(frozen=True, slots=True)
+class TerminalOpened:
+    """An agent's terminal session exists; its screen is had from the Terminals port."""
+
+    conversation: ConversationId
+    session: SessionId
+    kind: Literal["terminal_opened"] = "terminal_opened"
+
+
+@dataclass(frozen=True, slots=True)
+class TerminalClosed:
+    """An agent's terminal session ended."""
+
+    conversation: ConversationId
+    session: SessionId
+    exit_code: int | None
+    kind: Literal["terminal_closed"] = "terminal_closed"
+
+
+@dataclass(frozen=True, slots=True)
+class Noticed:
+    """Something the person should know that is not part of the conversation."""
+
+    conversation: ConversationId | None
+    level: Literal["info", "warning", "error"]
+    text: str
+    kind: Literal["noticed"] = "noticed"
+
+
+@dataclass(frozen=True, slots=True)
+class TurnFinished:
+    """The turn is over. ``usage`` is of the whole turn, ``steps`` its model calls.
+
+    ``error`` explains ``limit`` and ``failed``; ``exit_code`` is what headless ends with.
+    """
+
+    conversation: ConversationId
+    reason: StopReason
+    answer: str
+    usage: Usage
+    steps: int
+    error: str = ""
+    error_title: str = ""
+    exit_code: int = 0
+    kind: Literal["turn_finished"] = "turn_finished"
+
+
+Event = (
+    TurnStarted
+    | RequestSent
+    | TextStreamed
+    | ReasoningStreamed
+    | Answered
+    | ModelRetried
+    | ToolStarted
+    | ToolProgressed
+    | ToolFinished
+    | DecisionMade
+    | InquiryOpened
+    | InquiryClosed
+    | TodosChanged
+    | Reminded
+    | TerminalOpened
+    | TerminalClosed
+    | Noticed
+    | TurnFinished
+)
+
+AnyEvent = Annotated[Event, Discriminator("kind")]
+
+
+@cache
+def _adapter() -> TypeAdapter[Event]:
+    """Built on first use: most runs never dump an event."""
+    return TypeAdapter(AnyEvent)
+
+
+def dump_event(event: Event) -> str:
+    """An event as one line of JSON."""
+    return _adapter().dump_json(event).decode()

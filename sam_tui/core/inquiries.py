@@ -1,0 +1,89 @@
+"""Questions with exactly one answer: ask -> answered | withdrawn | expired | unattended."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sam_tui.core.bus import Bus
+from sam_tui.core.clock import Clock
+from sam_tui.core.events import ClosedAs, InquiryClosed, InquiryOpened
+from sam_tui.core.ids import CallId, ConversationId, InquiryId, mint
+from sam_tui.core.inquiry import Answer, ApprovalRequest, Inquiry, Question
+
+Responder = Callable[[Inquiry], Answer | None]
+"""Answers an inquiry at once, or None when it has nothing to say to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How an inquiry ended. ``answer`` is there exactly when ``closed`` is ``answered``."""
+
+    closed: ClosedAs
+    answer: Answer | None
+    elapsed: float
+
+
+class Inquiries:
+    """All open questions of one runtime.
+
+    ``responder`` is asked first. With ``attended`` false nobody else will answer: such an inquiry
+    ends as ``unattended`` at once, so nothing ever hangs.
+    """
+
+    def __init__(
+        self, bus: Bus, clock: Clock, *, attended: bool, responder: Responder | None = None
+    ) -> None:
+        self._bus = bus
+        self._clock = clock
+        self._attended = attended
+        self._responder = responder
+        self._open: dict[InquiryId, tuple[Inquiry, asyncio.Future[Answer]]] = {}
+
+    async def ask(
+        self, conversation: ConversationId, call: CallId, request: ApprovalRequest | Question
+    ) -> Outcome:
+        """Open a question and wait for its end. Cancelling the caller withdraws it."""
+        started = self._clock.monotonic()
+        inquiry = Inquiry(InquiryId(mint("inq")), conversation, call, self._clock.now(), request)
+        answer = self._responder(inquiry) if self._responder else None
+        if answer is None and not self._attended:
+            return self._end(inquiry, "unattended", None, started, announce=True)
+        if answer is not None:
+            return self._end(inquiry, "answered", answer, started, announce=True)
+        future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        self._open[inquiry.id] = (inquiry, future)
+        self._bus.publish(InquiryOpened(inquiry))
+        try:
+            answer = await future
+        except asyncio.CancelledError:
+            self._end(inquiry, "withdrawn", None, started)
+            raise
+        finally:
+            self._open.pop(inquiry.id, None)
+        return self._end(inquiry, "answered", answer, started)
+
+    def answer(self, inquiry: InquiryId, answer: Answer) -> bool:
+        """Give the one answer. False when it no longer waits; nothing changes then."""
+        entry = self._open.get(inquiry)
+        if entry is None or entry[1].done():
+            return False
+        entry[1].set_result(answer)
+        return True
+
+    def pending(self) -> list[Inquiry]:
+        """The open questions, oldest first."""
+        return [inquiry for inquiry, future in self._open.values() if not future.done()]
+
+    def _end(
+        self,
+        inquiry: Inquiry,
+        closed: ClosedAs,
+        answer: Answer | None,
+        started: float,
+        *,
+        announce: bool = False,
+    ) -> Outcome:
+        if announce:
+            self._bus.publish(InquiryOpened(inquiry))
+        self._bus.publish(InquiryClosed(inquiry.conversation, inquiry.id, closed))
+        return Outcome(closed, answer, self._clock.monotonic() - started)

@@ -1,0 +1,89 @@
+"""What a conversation is made of, and its JSON form.
+
+A conversation is a list of messages. Every ``ToolCall`` in an ``AssistantMessage`` is answered by
+exactly one ``ToolMessage`` before the next ``AssistantMessage`` or ``UserMessage``.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from pydantic import Discriminator, TypeAdapter
+
+from sam_tui.core.ids import CallId
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One call as the model wrote it; ``arguments`` is its raw text, which may not be JSON."""
+
+    id: CallId
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class UserMessage:
+    """What the person typed."""
+
+    text: str
+    kind: Literal["user"] = "user"
+
+
+@dataclass(frozen=True, slots=True)
+class ReminderMessage:
+    """What a reminder had to say; ``name`` is the injector's, ``text`` its unwrapped content."""
+
+    name: str
+    text: str
+    kind: Literal["reminder"] = "reminder"
+
+
+@dataclass(frozen=True, slots=True)
+class AssistantMessage:
+    """What the model answered. ``opaque`` is provider data that must be sent back unchanged."""
+
+    text: str
+    reasoning: str = ""
+    calls: tuple[ToolCall, ...] = ()
+    opaque: dict[str, Any] | None = None
+    kind: Literal["assistant"] = "assistant"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolMessage:
+    """The one result of one call, as the model reads it."""
+
+    call_id: CallId
+    name: str
+    text: str
+    ok: bool
+    kind: Literal["tool"] = "tool"
+
+
+Message = Annotated[
+    UserMessage | ReminderMessage | AssistantMessage | ToolMessage, Discriminator("kind")
+]
+
+_ADAPTER: TypeAdapter[Message] = TypeAdapter(Message)
+
+
+def dump_message(message: Message) -> str:
+    """A message as one JSON object, without spaces."""
+    return _ADAPTER.dump_json(message).decode()
+
+
+def load_message(text: str) -> Message:
+    """The inverse of ``dump_message``; raises ``pydantic.ValidationError`` on anything else."""
+    return _ADAPTER.validate_json(text)
+
+
+def unanswered(messages: Sequence[Message]) -> list[ToolCall]:
+    """The calls that no result follows, in call order (after a crash, say)."""
+    answered = {m.call_id for m in messages if isinstance(m, ToolMessage)}
+    return [c for c in calls_of(messages) if c.id not in answered]
+
+
+def calls_of(messages: Iterable[Message]) -> list[ToolCall]:
+    """All calls, in order."""
+    return [c for m in messages if isinstance(m, AssistantMessage) for c in m.calls]

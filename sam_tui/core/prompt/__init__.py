@@ -1,0 +1,1 @@
+"""What the model reads: system prompt, reminders, and the builder of a request."""
