@@ -15,10 +15,14 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """A file or folder that is made, changed, renamed or deleted."""
+    """A file or folder that is made, changed, renamed or deleted.
+
+    With ``follow`` false a link at the end of the path is meant itself: rename and delete.
+    """
 
     path: str
     parameter: str
+    follow: bool = True
     kind: Literal["write"] = "write"
 
 

@@ -1,10 +1,15 @@
-"""A todo item: seed 004, Todo List Management."""
+"""A todo item and what a list of them amounts to: seed 004, Todo List Management."""
 
+import unicodedata
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 TodoStatus = Literal["not-started", "in-progress", "completed", "blocked"]
 TodoPriority = Literal["low", "medium", "high", "critical"]
+
+TODO_STATUSES: tuple[TodoStatus, ...] = get_args(TodoStatus)
+TODO_PRIORITIES: tuple[TodoPriority, ...] = get_args(TodoPriority)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,3 +28,78 @@ class Todo:
     blocked_reason: str = ""
     created_at: float = 0.0
     updated_at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class TodoStatistics:
+    """How many items stand where."""
+
+    total: int
+    completed: int
+    in_progress: int
+    not_started: int
+    blocked: int
+
+    @property
+    def rate(self) -> float:
+        """The completed share, 0 to 1; 0 for an empty list."""
+        return self.completed / self.total if self.total else 0.0
+
+    @property
+    def complete(self) -> bool:
+        """Whether there are items and all are completed."""
+        return self.total > 0 and self.completed == self.total
+
+    @property
+    def has_work(self) -> bool:
+        """Whether anything is left to do, blocked or not."""
+        return self.completed < self.total
+
+
+def todo_statistics(items: Iterable[Todo]) -> TodoStatistics:
+    """Count a list by status."""
+    counts = dict.fromkeys(TODO_STATUSES, 0)
+    for item in items:
+        counts[item.status] += 1
+    return TodoStatistics(
+        total=sum(counts.values()),
+        completed=counts["completed"],
+        in_progress=counts["in-progress"],
+        not_started=counts["not-started"],
+        blocked=counts["blocked"],
+    )
+
+
+def with_status(items: Iterable[Todo], status: TodoStatus) -> list[Todo]:
+    """The items of one status, by id."""
+    return sorted((item for item in items if item.status == status), key=lambda item: item.id)
+
+
+def unmet_dependencies(item: Todo, items: Sequence[Todo]) -> tuple[int, ...]:
+    """The ids that ``item`` depends on and that are not completed, in the order it names them."""
+    done = {other.id for other in items if other.status == "completed"}
+    return tuple(other for other in item.dependencies if other not in done)
+
+
+def one_line(text: str) -> str:
+    """Text on one line: white space runs become a space; what cannot be seen or stored goes."""
+    return " ".join(_visible(text).split())
+
+
+def visible_text(text: str) -> str:
+    """Text without control characters (but tab and newline), direction marks and lone surrogates."""
+    return _visible(text.replace("\r\n", "\n")).strip()
+
+
+_JOINERS = "\u200c\u200d"
+"""Format characters that scripts and emoji need; the others only hide or reorder text."""
+
+
+def _visible(text: str) -> str:
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        c
+        for c in text
+        if c.isspace() or c in _JOINERS or unicodedata.category(c) not in ("Cc", "Cf", "Cs")
+    )

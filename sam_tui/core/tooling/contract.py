@@ -1,11 +1,12 @@
 """What a tool is: named operations, each with its arguments, its accesses and its hand."""
 
+import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast, get_args
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, model_validator
 
 from sam_tui.core.accesses import Access, Location
 from sam_tui.core.display import Diff, Display
@@ -34,6 +35,36 @@ class Arguments(BaseModel):
     """
 
     model_config = ConfigDict(extra="ignore", coerce_numbers_to_str=True, frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _accept_spellings(cls, data: Any) -> Any:
+        """Take ``file_path`` for ``filePath`` and the reverse; a list or object given as JSON text."""
+        if not isinstance(data, dict):
+            return data
+        given: dict[str, Any] = cast("dict[str, Any]", data)
+        names = {_plain(name): name for name in cls.model_fields}
+        fitted: dict[str, Any] = {}
+        for key, value in given.items():
+            name = key if key in cls.model_fields else names.get(_plain(key), key)
+            if name in cls.model_fields and name not in fitted:
+                fitted[name] = _unpacked(value, cls.model_fields[name].annotation)
+        return fitted
+
+
+def _plain(name: str) -> str:
+    return name.replace("_", "").lower()
+
+
+def _unpacked(value: Any, annotation: Any) -> Any:
+    """A list or object that the model sent as JSON text, where the argument is not text."""
+    takes_text = annotation is str or str in get_args(annotation)
+    if takes_text or not isinstance(value, str) or value.lstrip()[:1] not in ("[", "{"):
+        return value
+    try:
+        return json.loads(value)
+    except ValueError:
+        return value
 
 
 class NoArguments(Arguments):

@@ -1,0 +1,68 @@
+"""Stream pieces -> one assistant message in which every call has a fresh, safe id."""
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import Any
+
+from sam_tui.core.ids import CallId, mint
+from sam_tui.core.messages import AssistantMessage, ToolCall
+from sam_tui.core.ports import CallDelta, Delta, OpaqueDelta, ReasoningDelta, TextDelta, UsageDelta
+from sam_tui.core.tooling.neutral import scrub_echoes
+from sam_tui.core.usage import Usage
+
+_SAFE_ID = re.compile(r"[A-Za-z0-9_-]{1,128}")
+
+
+@dataclass(slots=True)
+class _OpenCall:
+    id: str = ""
+    name: str = ""
+    arguments: list[str] = field(default_factory=list[str])
+
+
+class Fold:
+    """Collects one answer."""
+
+    def __init__(self) -> None:
+        self._text: list[str] = []
+        self._reasoning: list[str] = []
+        self._calls: dict[int, _OpenCall] = {}
+        self._opaque: dict[str, Any] = {}
+        self.usage = Usage()
+
+    def add(self, delta: Delta) -> None:
+        """Take one piece."""
+        match delta:
+            case TextDelta(text):
+                self._text.append(text)
+            case ReasoningDelta(text):
+                self._reasoning.append(text)
+            case CallDelta():
+                call = self._calls.setdefault(delta.index, _OpenCall())
+                call.id = call.id or delta.id
+                call.name = call.name or delta.name
+                call.arguments.append(delta.arguments)
+            case OpaqueDelta(data):
+                self._opaque.update(data)
+            case UsageDelta(usage):
+                self.usage = usage
+
+    @property
+    def text(self) -> str:
+        """The answer so far."""
+        return "".join(self._text)
+
+    def message(self, taken: Collection[CallId]) -> AssistantMessage:
+        """The whole answer. Ids that are missing, unsafe or ``taken`` are replaced."""
+        used = set(taken)
+        calls: list[ToolCall] = []
+        for _, call in sorted(self._calls.items()):
+            identifier = CallId(call.id)
+            if not _SAFE_ID.fullmatch(call.id) or identifier in used:
+                identifier = CallId(mint("call"))
+            used.add(identifier)
+            calls.append(ToolCall(identifier, call.name, "".join(call.arguments)))
+        return AssistantMessage(
+            scrub_echoes(self.text), "".join(self._reasoning), tuple(calls), self._opaque or None
+        )

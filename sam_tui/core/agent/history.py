@@ -1,0 +1,64 @@
+"""A conversation's messages: in memory for the loop, on disk before the next step begins."""
+
+from collections.abc import Sequence
+
+from sam_tui.core.ids import CallId, ConversationId
+from sam_tui.core.messages import AssistantMessage, Message, ToolCall, ToolMessage, unanswered
+from sam_tui.core.ports import ConversationStore
+from sam_tui.core.usage import Usage
+
+INTERRUPTED = "ERROR: The program ended before this call did. Whether it took effect is not known."
+
+
+class History:
+    """An append-only list that is stored as it grows."""
+
+    def __init__(self, store: ConversationStore, conversation: ConversationId) -> None:
+        self._store = store
+        self.conversation = conversation
+        self._messages: list[Message] = []
+        self._calls: set[CallId] = set()
+        self._answered: set[CallId] = set()
+
+    def restore(self) -> None:
+        """Load what is stored, and close the calls that a crash left without a result."""
+        for message in self._store.messages(self.conversation):
+            self._remember(message)
+        for call in unanswered(self._messages):
+            self.append(ToolMessage(call.id, call.name, INTERRUPTED, ok=False))
+
+    @property
+    def messages(self) -> Sequence[Message]:
+        """All messages, oldest first. It grows in place and never changes what it holds."""
+        return self._messages
+
+    @property
+    def call_ids(self) -> set[CallId]:
+        """Every call id that was ever used here."""
+        return self._calls
+
+    def append(self, message: Message) -> None:
+        """Store one message, then remember it."""
+        self._store.append(self.conversation, (message,))
+        self._remember(message)
+
+    def answered_of(self, calls: Sequence[ToolCall]) -> int:
+        """The index of the first of these calls that has no result yet."""
+        for index, call in enumerate(calls):
+            if call.id not in self._answered:
+                return index
+        return len(calls)
+
+    def add_usage(self, usage: Usage) -> None:
+        """Count what a model call used."""
+        self._store.add_usage(self.conversation, usage)
+
+    def _remember(self, message: Message) -> None:
+        self._messages.append(message)
+        match message:
+            case AssistantMessage(calls=calls):
+                self._calls.update(call.id for call in calls)
+            case ToolMessage(call_id=call_id):
+                self._answered.add(call_id)
+            case _:
+                pass

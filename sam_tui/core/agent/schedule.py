@@ -1,0 +1,66 @@
+"""The order in which the calls of one message run: blocking, serial, parallel (seed 004)."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+
+from sam_tui.core.tooling.contract import Schedule
+from sam_tui.core.tooling.execute import Plan
+
+AT_ONCE = 8
+"""Calls that run side by side at most."""
+
+Run = Callable[[int], Awaitable[None]]
+
+
+async def run_in_order(plans: Sequence[Plan], run: Run) -> None:
+    """Run every plan by its index.
+
+    A blocking call waits for all before it and holds up all after it. Between blocking calls,
+    serial calls of one tool run one after the other, everything else side by side.
+    """
+    batch: list[int] = []
+    for index, plan in enumerate(plans):
+        if plan.schedule is not Schedule.BLOCKING:
+            batch.append(index)
+            continue
+        await _run_batch(plans, batch, run)
+        batch = []
+        await run(index)
+    await _run_batch(plans, batch, run)
+
+
+async def _run_batch(plans: Sequence[Plan], batch: Sequence[int], run: Run) -> None:
+    if len(batch) == 1:
+        await run(batch[0])
+        return
+    room = asyncio.Semaphore(AT_ONCE)
+
+    async def chain(indices: Sequence[int]) -> None:
+        for index in indices:
+            async with room:
+                await run(index)
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            for indices in _chains(plans, batch):
+                group.create_task(chain(indices))
+    except BaseExceptionGroup as faults:
+        raise faults.exceptions[0] from None
+
+
+def _chains(plans: Sequence[Plan], batch: Sequence[int]) -> list[list[int]]:
+    """Indices that must follow one another, as lists; a parallel call is a list of its own."""
+    chains: list[list[int]] = []
+    by_tool: dict[str, list[int]] = {}
+    for index in batch:
+        plan = plans[index]
+        if plan.schedule is Schedule.SERIAL:
+            tool = plan.key.partition(".")[0]
+            if tool in by_tool:
+                by_tool[tool].append(index)
+                continue
+            by_tool[tool] = [index]
+            chains.append(by_tool[tool])
+        else:
+            chains.append([index])
+    return chains

@@ -1,0 +1,54 @@
+"""A conversation that can run turns, one at a time."""
+
+from collections.abc import Sequence
+
+from sam_tui.core.agent.budget import Budget
+from sam_tui.core.agent.history import History
+from sam_tui.core.agent.turn import Engine, Turn
+from sam_tui.core.errors import ConfigurationError, UsageError
+from sam_tui.core.events import TurnFinished
+from sam_tui.core.ids import ConversationId
+from sam_tui.core.messages import Message
+from sam_tui.core.ports import Model
+
+
+class Session:
+    """One open conversation. ``model`` may be changed between turns."""
+
+    def __init__(
+        self, engine: Engine, history: History, model: Model | None, *, max_steps: int
+    ) -> None:
+        self._engine = engine
+        self._history = history
+        self._max_steps = max_steps
+        self.model = model
+        self.busy = False
+
+    @property
+    def conversation(self) -> ConversationId:
+        """Which conversation this is."""
+        return self._history.conversation
+
+    @property
+    def messages(self) -> Sequence[Message]:
+        """All of it, oldest first, reminders included."""
+        return self._history.messages
+
+    async def run(self, text: str) -> TurnFinished:
+        """Run one turn. Cancelling the awaiting task ends it cleanly and re-raises.
+
+        Raises ``UsageError`` for an empty message or while a turn runs, ``ConfigurationError``
+        without a model.
+        """
+        if not text.strip():
+            raise UsageError("The message is empty.", hint="Type what should be done.")
+        if self.busy:
+            raise UsageError("A turn is running.", hint="Wait for it, or cancel it.")
+        if self.model is None:
+            raise ConfigurationError("No model is chosen.", hint="Choose one with --model.")
+        self.busy = True
+        try:
+            budget = Budget(self._max_steps)
+            return await Turn(self._engine, self.model, self._history, budget).run(text)
+        finally:
+            self.busy = False

@@ -1,0 +1,201 @@
+"""One user turn: ask the model, run what it calls, until it answers without calling."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sam_tui.core.agent.budget import Budget
+from sam_tui.core.agent.fold import Fold
+from sam_tui.core.agent.history import History
+from sam_tui.core.agent.retry import RetryPolicy
+from sam_tui.core.agent.schedule import run_in_order
+from sam_tui.core.bus import Bus
+from sam_tui.core.clock import Clock
+from sam_tui.core.errors import BudgetExhausted, ModelError, SamError
+from sam_tui.core.events import (
+    Answered,
+    ModelRetried,
+    ReasoningStreamed,
+    Reminded,
+    RequestSent,
+    StopReason,
+    TextStreamed,
+    TurnFinished,
+    TurnStarted,
+)
+from sam_tui.core.messages import AssistantMessage, ToolCall, ToolMessage, UserMessage
+from sam_tui.core.ports import Delta, Model, ModelRequest, ReasoningDelta, TextDelta
+from sam_tui.core.prompt.reminders import digest
+from sam_tui.core.prompt.requests import RequestBuilder
+from sam_tui.core.tooling.execute import Executed, Executor, Gate
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """What every turn of a runtime shares."""
+
+    executor: Executor
+    requests: RequestBuilder
+    bus: Bus
+    clock: Clock
+    retry: RetryPolicy
+
+
+class Turn:
+    """One turn over a history. Use it once."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        model: Model,
+        history: History,
+        budget: Budget,
+        gate: Gate | None = None,
+    ) -> None:
+        self._engine = engine
+        self._model = model
+        self._history = history
+        self._budget = budget
+        self._gate = gate
+        self._conversation = history.conversation
+        self._fold = Fold()
+
+    async def run(self, text: str) -> TurnFinished:
+        """Run to the end and say how it ended. Re-raises only cancellation, after saying so."""
+        self._begin(text)
+        try:
+            answer = await self._loop()
+        except asyncio.CancelledError:
+            self._keep_partial()
+            self._finish("cancelled", self._fold.text, exit_code=130)
+            raise
+        except BudgetExhausted as limit:
+            return self._finish("limit", "", error=limit)
+        except SamError as fault:
+            self._keep_partial()
+            return self._finish("failed", "", error=fault)
+        return self._finish("finished", answer)
+
+    async def _loop(self) -> str:
+        while True:
+            message = await self._ask()
+            if not message.calls:
+                return message.text
+            await self._run_calls(message.calls)
+            self._remind(new_message=False)
+
+    def _begin(self, text: str) -> None:
+        self._remind(new_message=True)
+        self._history.append(UserMessage(text))
+        self._engine.bus.publish(TurnStarted(self._conversation, text))
+
+    async def _ask(self) -> AssistantMessage:
+        """One answer, however many tries it takes; each try is a step of the budget."""
+        attempt = 1
+        while True:
+            step = self._budget.take_step()
+            self._engine.bus.publish(RequestSent(self._conversation, step))
+            try:
+                return await self._stream()
+            except ModelError as error:
+                await self._wait_to_retry(attempt, error)
+                attempt += 1
+
+    async def _stream(self) -> AssistantMessage:
+        self._fold = Fold()
+        request = self._engine.requests.build(self._history.messages)
+        await self._receive(request)
+        message = self._fold.message(self._history.call_ids)
+        self._history.append(message)
+        usage = self._fold.usage
+        self._fold = Fold()
+        self._budget.spend(usage)
+        self._history.add_usage(usage)
+        self._engine.bus.publish(Answered(self._conversation, message, usage))
+        return message
+
+    async def _receive(self, request: ModelRequest) -> None:
+        stream = self._model.stream(request)
+        try:
+            async for delta in stream:
+                self._fold.add(delta)
+                self._show(delta)
+        finally:
+            close = getattr(stream, "aclose", None)
+            if close is not None:
+                await close()
+
+    def _show(self, delta: Delta) -> None:
+        match delta:
+            case TextDelta(text) if text:
+                self._engine.bus.publish(TextStreamed(self._conversation, text))
+            case ReasoningDelta(text) if text:
+                self._engine.bus.publish(ReasoningStreamed(self._conversation, text))
+            case _:
+                pass
+
+    async def _wait_to_retry(self, attempt: int, error: ModelError) -> None:
+        delay = self._engine.retry.delay(attempt, error)
+        if delay is None or self._budget.spent:
+            raise error
+        attempts = self._engine.retry.attempts
+        self._engine.bus.publish(
+            ModelRetried(self._conversation, attempt, attempts, delay, str(error), error.status)
+        )
+        self._fold = Fold()
+        await self._engine.clock.sleep(delay)
+
+    async def _run_calls(self, calls: Sequence[ToolCall]) -> None:
+        """Run all calls; exactly one result each enters the history, in call order."""
+        plans = [self._engine.executor.plan(call, self._gate) for call in calls]
+        done: dict[int, Executed] = {}
+
+        async def run(index: int) -> None:
+            done[index] = await self._engine.executor.run(plans[index], self._conversation)
+            self._store(calls, done)
+
+        try:
+            await run_in_order(plans, run)
+        finally:
+            for index, plan in enumerate(plans):
+                if index not in done:
+                    why = "Cancelled by the person before it ended."
+                    done[index] = self._engine.executor.cancelled(plan, self._conversation, why)
+            self._store(calls, done)
+
+    def _store(self, calls: Sequence[ToolCall], done: dict[int, Executed]) -> None:
+        """Append the results whose predecessors all have theirs, so that order is call order."""
+        while (index := self._history.answered_of(calls)) in done:
+            finished = done[index].finished
+            self._history.append(
+                ToolMessage(finished.call, calls[index].name, finished.text, finished.ok)
+            )
+
+    def _remind(self, *, new_message: bool) -> None:
+        for reminder in self._engine.requests.reminders(self._history, new_message=new_message):
+            self._history.append(reminder)
+            event = Reminded(
+                self._conversation, reminder.name, reminder.text, digest(reminder.text)
+            )
+            self._engine.bus.publish(event)
+
+    def _keep_partial(self) -> None:
+        """What had streamed before the stop stays in the conversation, marked as cut."""
+        if self._fold.text.strip():
+            self._history.append(AssistantMessage(f"{self._fold.text}\n\n[interrupted]"))
+
+    def _finish(
+        self, reason: StopReason, answer: str, *, error: SamError | None = None, exit_code: int = 0
+    ) -> TurnFinished:
+        finished = TurnFinished(
+            self._conversation,
+            reason,
+            answer,
+            self._budget.usage,
+            self._budget.steps,
+            error.explain() if error else "",
+            error.title if error else "",
+            error.exit_code if error else exit_code,
+        )
+        self._engine.bus.publish(finished)
+        return finished

@@ -1,0 +1,102 @@
+"""Where a path really lies: decided on the real path of its deepest existing ancestor, never on text.
+
+Rules: spec/sam.md 9.1 S4 and S5. A location is computed once per call and used as it is.
+"""
+
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from sam_tui.core.accesses import Location
+from sam_tui.core.errors import ToolError, WorkspaceError
+
+_LONGEST = 4096
+"""Bytes: PATH_MAX on Linux; macOS allows less and refuses by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """The folders that are the agent's own: real, absolute paths without a trailing slash."""
+
+    root: str
+    added: tuple[str, ...] = ()
+
+    @classmethod
+    def open(cls, folder: str, added: tuple[str, ...] = ()) -> "Workspace":
+        """The workspace of a folder as typed; raises ``WorkspaceError`` when it cannot be one."""
+        return cls(_real_folder(folder), tuple(_real_folder(a) for a in added))
+
+    @property
+    def roots(self) -> tuple[str, ...]:
+        """All allowed folders, the workspace first."""
+        return (self.root, *self.added)
+
+    def locate(self, path: str, *, follow: bool = True) -> Location:
+        """Resolve a path as an argument gave it: ``~``, then relative to the workspace.
+
+        With ``follow`` false a link at the very end is not followed: the location is the link.
+        Raises ``ToolError`` for text that cannot be a path.
+        """
+        _refuse_unusable(path)
+        full = os.path.join(self.root, os.path.expanduser(path))
+        if follow:
+            real = os.path.realpath(full)
+        else:
+            head, tail = os.path.split(full.rstrip("/"))
+            real = (
+                os.path.join(os.path.realpath(head), tail)
+                if tail not in ("", ".", "..")
+                else os.path.realpath(full)
+            )
+        return Location(path, real, self._holder(real))
+
+    def _holder(self, real: str) -> str | None:
+        for root in self.roots:
+            if real == root or real.startswith(root if root.endswith("/") else root + "/"):
+                return root
+        if sys.platform == "darwin":
+            return self._holder_by_identity(real)
+        return None
+
+    def _holder_by_identity(self, real: str) -> str | None:
+        """On volumes where two spellings name one folder, compare folders and not their names."""
+        for root in self.roots:
+            depth = len(Path(root).parts)
+            ancestor = os.path.join(*Path(real).parts[:depth])
+            try:
+                if len(Path(real).parts) >= depth and os.path.samefile(ancestor, root):
+                    return root
+            except OSError:
+                continue
+        return None
+
+
+def _refuse_unusable(path: str) -> None:
+    if not path.strip():
+        raise ToolError("The path is empty.", hint="Give a path relative to the workspace.")
+    if "\0" in path:
+        raise ToolError("The path holds a NUL character, which no file name can.")
+    try:
+        size = len(os.fsencode(path))
+    except UnicodeEncodeError:
+        raise ToolError("The path holds characters that no file name can.") from None
+    if size > _LONGEST:
+        raise ToolError(f"The path is {size} bytes long; the longest possible is {_LONGEST}.")
+
+
+def _real_folder(folder: str) -> str:
+    if not folder or "\0" in folder:
+        raise WorkspaceError(f"{folder!r} is not a folder.", hint="Name an existing folder.")
+    path = Path(folder).expanduser()
+    try:
+        if not path.is_dir():
+            what = "is not a folder" if path.exists() else "does not exist"
+            raise WorkspaceError(f"{folder} {what}.", hint="Name an existing folder.")
+        real = os.path.realpath(path)
+        os.listdir(real)
+    except OSError as error:
+        raise WorkspaceError(
+            f"{folder} cannot be opened: {error.strerror}.", hint="Check its permissions."
+        ) from error
+    return real

@@ -1,0 +1,61 @@
+"""Whether a typed reply agrees: whole words only, a negation wins, anything unclear is no consent."""
+
+import re
+import unicodedata
+
+_PHRASES = ("go ahead", "go for it", "do it", "do so", "do that", "do this", "of course", "by all means")
+_CONSENT = frozenset(
+    "yes yep yeah yup y ok okay k sure certainly absolutely definitely proceed continue approve"
+    " approved authorize authorized authorise authorised confirm confirmed affirmative agreed"
+    " allow allowed granted".split()
+)
+_FILLER = frozenset(
+    "please pls thanks thank you i we that it this the a is are am just now right so then and"
+    " for me all fine good great perfect cool sounds looks with my".split()
+)
+"""Words that may stand beside a consent without changing it. ``if``, ``but``, ``later`` are not here."""
+_NEGATION = frozenset(
+    "no nope nah n nay not never none nothing neither nor cancel cancelled canceled stop abort halt"
+    " dont cannot cant wont reject rejected deny denied decline declined refuse refused disallow"
+    " disapprove disagree forbid forbidden prohibit negative nevermind unauthorized unauthorised"
+    " revoke veto undo".split()
+)
+_APOSTROPHES = str.maketrans("\u2018\u2019\u02bc\u0060\u00b4", "'''''")
+_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
+_LONGEST = 200
+
+
+def consents(text: str) -> bool | None:
+    """True for a plain yes, False when a negation is in it, None when it is neither.
+
+    It is True only when every word is a consent or a filler and nothing is asked: ``y``, ``go
+    ahead``, ``sure, do it``. ``maybe``, ``yes?``, ``ok but later`` and long texts are None.
+    ``spec/sam.md`` 3.5 and S1 show what matching parts of words did.
+    """
+    plain = _plain(text)
+    words = _WORD.findall(plain)
+    if any(word in _NEGATION or word.endswith("n't") for word in words):
+        return False
+    if not words or len(plain) > _LONGEST or _questions(plain):
+        return None
+    rest = " ".join(words)
+    agreed = False
+    for phrase in _PHRASES:
+        rest, found = re.subn(rf"\b{phrase}\b", " ", rest)
+        agreed = agreed or found > 0
+    left = rest.split()
+    if not all(word in _CONSENT or word in _FILLER for word in left):
+        return None
+    return True if agreed or any(word in _CONSENT for word in left) else None
+
+
+def _plain(text: str) -> str:
+    """Compatibility forms unified, invisible characters gone, lower case, one kind of apostrophe."""
+    # Before the compatibility forms: they turn an acute accent into a space and a combining mark.
+    unified = unicodedata.normalize("NFKC", text.translate(_APOSTROPHES))
+    seen = "".join(c for c in unified if unicodedata.category(c) != "Cf")
+    return seen.casefold().translate(_APOSTROPHES)
+
+
+def _questions(plain: str) -> bool:
+    return any(mark in plain for mark in "?¿⁇؟")

@@ -1,0 +1,47 @@
+"""Reminders: who may speak, and when. Append-only, so what was sent stays as sent.
+
+On a new user message every reminder with something to say stands right before it (seed 004,
+Injection Flow). Inside a tool loop one is appended only when it changed since the model last saw it.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from typing import Protocol
+
+from sam_tui.core.messages import Message, ReminderMessage
+from sam_tui.core.prompt.view import TurnView
+
+
+class Reminder(Protocol):
+    """One injector. ``name`` is unique and stable; it is stored with what was said."""
+
+    @property
+    def name(self) -> str: ...
+
+    def content(self, view: TurnView) -> str | None:
+        """What to remind of now, without the wrapper, or None."""
+        ...
+
+
+def due_reminders(
+    reminders: Sequence[Reminder], view: TurnView, *, new_message: bool
+) -> list[ReminderMessage]:
+    """The reminders to append now, in injection order."""
+    due: list[ReminderMessage] = []
+    for reminder in reminders:
+        text = reminder.content(view)
+        if text and (new_message or text != _last_said(view.messages, reminder.name)):
+            due.append(ReminderMessage(reminder.name, text))
+    return due
+
+
+def digest(text: str) -> str:
+    """A short name for a reminder's content, to see whether it changed."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+
+def _last_said(messages: Sequence[Message], name: str) -> str | None:
+    for message in reversed(messages):
+        if isinstance(message, ReminderMessage) and message.name == name:
+            return message.text
+    return None

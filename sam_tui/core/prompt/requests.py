@@ -1,0 +1,46 @@
+"""The one builder of a model request: system, tools, history. Streaming or not, it is the same."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from sam_tui.core.board import TodoBoard
+from sam_tui.core.ids import ConversationId
+from sam_tui.core.messages import Message, ReminderMessage
+from sam_tui.core.ports import ModelRequest
+from sam_tui.core.prompt.reminders import Reminder, due_reminders
+from sam_tui.core.prompt.view import TurnView
+
+
+class Conversation(Protocol):
+    """What reminders are computed from."""
+
+    @property
+    def conversation(self) -> ConversationId: ...
+    @property
+    def messages(self) -> Sequence[Message]: ...
+
+
+class RequestBuilder:
+    """Builds every request of a runtime, so that each extends the one before it."""
+
+    def __init__(
+        self, system: str, tools_json: str, reminders: Sequence[Reminder], board: TodoBoard
+    ) -> None:
+        self._system = system
+        self._tools_json = tools_json
+        self._reminders = tuple(reminders)
+        self._board = board
+
+    def build(self, messages: Sequence[Message]) -> ModelRequest:
+        """The request for a history as it stands."""
+        return ModelRequest(self._system, self._tools_json, messages)
+
+    def reminders(self, history: Conversation, *, new_message: bool) -> list[ReminderMessage]:
+        """What to append to the history before the next request."""
+        view = TurnView(
+            history.conversation,
+            history.messages,
+            self._board.items(history.conversation),
+            self._board.now(),
+        )
+        return due_reminders(self._reminders, view, new_message=new_message)

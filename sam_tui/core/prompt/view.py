@@ -1,0 +1,18 @@
+"""What a reminder may look at: a read-only snapshot of the conversation."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sam_tui.core.ids import ConversationId
+from sam_tui.core.messages import Message
+from sam_tui.core.todos import Todo
+
+
+@dataclass(frozen=True, slots=True)
+class TurnView:
+    """The conversation as it stands when a request is built. ``now`` in seconds since the epoch."""
+
+    conversation: ConversationId
+    messages: Sequence[Message]
+    todos: tuple[Todo, ...]
+    now: float

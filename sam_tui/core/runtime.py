@@ -1,0 +1,74 @@
+"""What a front end is given: everything that runs, behind a few names."""
+
+from dataclasses import dataclass
+
+from sam_tui.core.agent.budget import DEFAULT_STEPS
+from sam_tui.core.agent.history import History
+from sam_tui.core.agent.session import Session
+from sam_tui.core.agent.turn import Engine
+from sam_tui.core.authorization.containment import Workspace
+from sam_tui.core.authorization.guard import Guard
+from sam_tui.core.authorization.policy import PermissionMode
+from sam_tui.core.board import TodoBoard
+from sam_tui.core.bus import Bus
+from sam_tui.core.errors import UsageError
+from sam_tui.core.ids import ConversationId, mint_conversation
+from sam_tui.core.inquiries import Inquiries
+from sam_tui.core.ports import Commands, ConversationStore, Model, ModelCatalog, Terminals
+from sam_tui.core.tooling.execute import Executor
+from sam_tui.core.tooling.registry import Registry
+
+
+@dataclass
+class Runtime:
+    """One running workbench. Built by ``assembly`` alone; nothing in it is global."""
+
+    bus: Bus
+    inquiries: Inquiries
+    workspace: Workspace
+    model: Model | None
+    catalog: ModelCatalog
+    terminals: Terminals
+    commands: Commands
+    conversations: ConversationStore
+    todos: TodoBoard
+    registry: Registry
+    guard: Guard
+    executor: Executor
+    engine: Engine
+    max_steps: int = DEFAULT_STEPS
+
+    @property
+    def mode(self) -> PermissionMode:
+        """The permission mode that holds now."""
+        return self.guard.policy.mode
+
+    def use_mode(self, mode: PermissionMode) -> None:
+        """Change the permission mode for the calls that follow."""
+        self.guard.use_mode(mode)
+
+    def use_model(self, model: Model) -> None:
+        """The model of sessions opened from now on."""
+        self.model = model
+
+    def open_session(self, conversation: ConversationId | None = None) -> Session:
+        """A new conversation, or a stored one continued. Raises ``UsageError`` for a foreign one."""
+        identifier = conversation or mint_conversation()
+        known = self.conversations.find(identifier)
+        if known is None:
+            self.conversations.create(identifier, self.workspace.root)
+        elif known.workspace != self.workspace.root:
+            raise UsageError(
+                f"Conversation {identifier} belongs to {known.workspace}.",
+                hint="Open it with --workspace set to that folder.",
+            )
+        history = History(self.conversations, identifier)
+        if known is not None:
+            history.restore()
+        return Session(self.engine, history, self.model, max_steps=self.max_steps)
+
+    async def close(self) -> None:
+        """End terminals and connections."""
+        await self.terminals.close_all()
+        if self.model is not None:
+            await self.model.close()

@@ -1,0 +1,303 @@
+"""What must hold in a todo list: seed 004, Validation Rules, and ``spec/sam.md`` 4.2 and C13 to C15."""
+
+from collections import Counter, deque
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from sam_tui.core.todos import Todo, unmet_dependencies
+
+MAX_ID = 2**53 - 1
+"""Beyond it JSON readers lose digits."""
+MAX_TITLE = 300
+"""Characters; the seed asks for three to seven words, the rest belongs into the description."""
+_PATH_SHOWN = 12
+
+Rule = Literal[
+    "invalid-id",
+    "duplicate-id",
+    "title",
+    "missing-dependency",
+    "self-dependency",
+    "cycle",
+    "blocked-without-reason",
+    "progress-range",
+    "progress-status",
+    "unmet-dependency",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing wrong with one item. A warning is reported; an error keeps the list from being stored."""
+
+    rule: Rule
+    todo: int
+    text: str
+    severity: Literal["error", "warning"] = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """A list with at most one item in progress, and the ids that were set back for it, in order."""
+
+    items: tuple[Todo, ...]
+    demoted: tuple[int, ...]
+
+
+def validate(items: Sequence[Todo]) -> list[Finding]:
+    """Everything wrong with a list, errors and warnings, in list order within each rule."""
+    ids = Counter(item.id for item in items)
+    findings = [
+        Finding("duplicate-id", id_, f"Todo {id_} is in the list {count} times; ids must be unique")
+        for id_, count in ids.items()
+        if count > 1
+    ]
+    for item in items:
+        findings += _about_one(item)
+        findings += _about_dependencies(item, ids)
+    findings += _about_cycles(items)
+    return findings + _warnings(items)
+
+
+def dependency_cycles(items: Sequence[Todo]) -> list[tuple[int, ...]]:
+    """The groups of items that depend on each other, each sorted, in order of their smallest id.
+
+    These are the strongly connected components with more than one member (Tarjan 1972, without
+    recursion), so what merely leads into a cycle is not in it. Time is linear in items and
+    dependencies. An item that depends on itself alone is no group: it has a finding of its own.
+    """
+    graph = _graph(items)
+    return sorted(
+        tuple(sorted(group)) for group in _strongly_connected(graph) if len(group) > 1
+    )
+
+
+def settle(items: Sequence[Todo], *, started: Sequence[int] = ()) -> Settled:
+    """Keep one item in progress: the one started last, by ``started`` (ids, oldest first).
+
+    Where none of those is in progress, the one changed last stays; of equals, the first in the list.
+    The others become not-started and keep the progress they had.
+    """
+    running = [item for item in items if item.status == "in-progress"]
+    if len(running) < 2:
+        return Settled(tuple(items), ())
+    ids = {item.id for item in running}
+    explicit = [id_ for id_ in started if id_ in ids]
+    winner = explicit[-1] if explicit else max(running, key=lambda item: item.updated_at).id
+    demoted = tuple(item.id for item in running if item.id != winner)
+    return Settled(
+        tuple(replace(i, status="not-started") if i.id in demoted else i for i in items), demoted
+    )
+
+
+def consistent(item: Todo) -> Todo:
+    """An item whose fields fit its status: told progress of a completed one is 1, and only a blocked
+    one has a reason."""
+    progress = item.progress
+    if item.status == "completed" and progress is not None:
+        progress = 1.0
+    reason = item.blocked_reason if item.status == "blocked" else ""
+    return replace(item, progress=progress, blocked_reason=reason)
+
+
+def lost_completed(before: Sequence[Todo], after: Sequence[Todo]) -> list[Todo]:
+    """The completed items of ``before`` whose id ``after`` no longer has."""
+    kept = {item.id for item in after}
+    return [item for item in before if item.status == "completed" and item.id not in kept]
+
+
+def stamped(before: Sequence[Todo], after: Sequence[Todo], *, now: float) -> tuple[Todo, ...]:
+    """``after`` with times: ``created_at`` as it was, ``updated_at`` only new where something changed."""
+    old = {item.id: item for item in before}
+    return tuple(_stamped_one(old.get(item.id), item, now) for item in after)
+
+
+def _stamped_one(old: Todo | None, item: Todo, now: float) -> Todo:
+    if old is None:
+        return replace(item, created_at=now, updated_at=now)
+    aged = replace(item, created_at=old.created_at, updated_at=old.updated_at)
+    return aged if aged == old else replace(aged, updated_at=now)
+
+
+def _about_one(item: Todo) -> list[Finding]:
+    findings: list[Finding] = []
+    if not 0 < item.id <= MAX_ID:
+        findings.append(
+            Finding("invalid-id", item.id, f"Todo {item.id}: ids are whole numbers from 1 on")
+        )
+    if not item.title.strip():
+        findings.append(Finding("title", item.id, f"Todo {item.id} has an empty title"))
+    elif len(item.title) > MAX_TITLE:
+        findings.append(
+            Finding(
+                "title",
+                item.id,
+                f"Todo {item.id} has a title of {len(item.title)} characters; at most {MAX_TITLE},"
+                " the rest belongs into the description",
+            )
+        )
+    if item.status == "blocked" and not item.blocked_reason.strip():
+        findings.append(
+            Finding(
+                "blocked-without-reason", item.id, f"Todo {item.id} is blocked but has no blockedReason"
+            )
+        )
+    # Written so that NaN, which compares false with everything, is outside too.
+    if item.progress is not None and not 0.0 <= item.progress <= 1.0:
+        findings.append(
+            Finding(
+                "progress-range",
+                item.id,
+                f"Todo {item.id} has progress {item.progress:g}; it goes from 0 to 1",
+            )
+        )
+    return findings
+
+
+def _about_dependencies(item: Todo, ids: Collection[int]) -> list[Finding]:
+    findings = [
+        Finding(
+            "missing-dependency",
+            item.id,
+            f"Todo {item.id} depends on todo {other}, which is not in the list",
+        )
+        for other in dict.fromkeys(item.dependencies)
+        if other not in ids
+    ]
+    if item.id in item.dependencies:
+        findings.append(Finding("self-dependency", item.id, f"Todo {item.id} depends on itself"))
+    return findings
+
+
+def _about_cycles(items: Sequence[Todo]) -> list[Finding]:
+    graph = _graph(items)
+    findings: list[Finding] = []
+    for group in dependency_cycles(items):
+        first, *others = group
+        path = _cycle_through(first, graph, frozenset(group))
+        findings.append(
+            Finding("cycle", first, f"Todo {first} depends on itself in a cycle: {_shown(path)}")
+        )
+        # The path is told once: told to every member it would grow with the square of the cycle.
+        findings += [
+            Finding("cycle", id_, f"Todo {id_} is part of the same dependency cycle as todo {first}")
+            for id_ in others
+        ]
+    return findings
+
+
+def _warnings(items: Sequence[Todo]) -> list[Finding]:
+    findings: list[Finding] = []
+    for item in items:
+        unmet = unmet_dependencies(item, items) if item.status == "in-progress" else ()
+        if unmet:
+            waits = ", ".join(str(id_) for id_ in unmet)
+            text = f"Todo {item.id} is in progress before what it depends on is completed: {waits}"
+            findings.append(Finding("unmet-dependency", item.id, text, "warning"))
+        odd = _odd_progress(item)
+        if odd:
+            findings.append(Finding("progress-status", item.id, odd, "warning"))
+    return findings
+
+
+def _odd_progress(item: Todo) -> str:
+    if item.progress is None or not 0.0 <= item.progress <= 1.0:
+        return ""
+    if item.status == "completed" and item.progress < 1.0:
+        return f"Todo {item.id} is completed: its progress of {item.progress:.0%} counts as 100%"
+    if item.status == "not-started" and item.progress > 0.0:
+        return f"Todo {item.id} is not started but has progress {item.progress:.0%}"
+    return ""
+
+
+def _graph(items: Sequence[Todo]) -> dict[int, tuple[int, ...]]:
+    """Who depends on whom, within the list; of a duplicate id the first item counts."""
+    ids = {item.id for item in items}
+    graph: dict[int, tuple[int, ...]] = {}
+    for item in items:
+        graph.setdefault(item.id, tuple(d for d in item.dependencies if d in ids))
+    return graph
+
+
+class _Search:
+    """The state of one search for strongly connected components."""
+
+    def __init__(self, graph: Mapping[int, tuple[int, ...]]) -> None:
+        self.graph = graph
+        self.order: dict[int, int] = {}
+        self.low: dict[int, int] = {}
+        self.open: list[int] = []
+        self.waiting: set[int] = set()
+        self.groups: list[list[int]] = []
+
+    def enter(self, node: int) -> tuple[int, list[int]]:
+        """Number a node; returns it with the neighbours still to look at."""
+        self.order[node] = self.low[node] = len(self.order)
+        self.open.append(node)
+        self.waiting.add(node)
+        return node, list(reversed(self.graph[node]))
+
+    def leave(self, node: int) -> None:
+        """All below a node was seen: when nothing leads above it, it heads a component."""
+        if self.low[node] != self.order[node]:
+            return
+        group: list[int] = []
+        while not group or group[-1] != node:
+            group.append(self.open.pop())
+            self.waiting.discard(group[-1])
+        self.groups.append(group)
+
+    def explore(self, root: int) -> None:
+        """Depth first from one node, with a stack of its own: a chain may be longer than Python's."""
+        stack = [self.enter(root)]
+        while stack:
+            node, rest = stack[-1]
+            if rest:
+                other = rest.pop()
+                if other not in self.order:
+                    stack.append(self.enter(other))
+                elif other in self.waiting:
+                    self.low[node] = min(self.low[node], self.order[other])
+                continue
+            stack.pop()
+            self.leave(node)
+            if stack:
+                above = stack[-1][0]
+                self.low[above] = min(self.low[above], self.low[node])
+
+
+def _strongly_connected(graph: Mapping[int, tuple[int, ...]]) -> list[list[int]]:
+    search = _Search(graph)
+    for node in graph:
+        if node not in search.order:
+            search.explore(node)
+    return search.groups
+
+
+def _cycle_through(
+    start: int, graph: Mapping[int, tuple[int, ...]], group: Collection[int]
+) -> list[int]:
+    """A shortest way from ``start`` back to it inside its component, both ends included."""
+    came_from: dict[int, int] = {}
+    queue = deque([start])
+    while queue:
+        node = queue.popleft()
+        for other in graph[node]:
+            if other == start and node != start:
+                path = [start, node]
+                while path[-1] != start:
+                    path.append(came_from[path[-1]])
+                return path[::-1]
+            if other in group and other != start and other not in came_from:
+                came_from[other] = node
+                queue.append(other)
+    raise AssertionError("a strongly connected group has a way back to each member")
+
+
+def _shown(path: Sequence[int]) -> str:
+    names = [str(id_) for id_ in path]
+    if len(names) > _PATH_SHOWN:
+        left_out = len(names) - _PATH_SHOWN
+        names[_PATH_SHOWN - 2 : -1] = [f"({left_out + 1} more)"]
+    return " → ".join(names)

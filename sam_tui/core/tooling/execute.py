@@ -1,0 +1,263 @@
+"""The only path a tool call takes: parse, locate, guard, run, clip, report. One result per call."""
+
+import json
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from pydantic import ValidationError
+
+from sam_tui.core.accesses import LocatedAccess, Location, Read, Write
+from sam_tui.core.authorization.guard import Guard, Request
+from sam_tui.core.bus import Bus
+from sam_tui.core.clock import Clock
+from sam_tui.core.errors import InvalidArguments, SamError, ToolError
+from sam_tui.core.events import DecisionMade, ToolFinished, ToolProgressed, ToolStarted
+from sam_tui.core.ids import ConversationId
+from sam_tui.core.messages import ToolCall
+from sam_tui.core.ports import DecisionLog, ResultStore
+from sam_tui.core.tooling.clip import clip_result
+from sam_tui.core.tooling.contract import (
+    Arguments,
+    Operation,
+    Permit,
+    Schedule,
+    Tool,
+    ToolContext,
+    ToolResult,
+)
+from sam_tui.core.tooling.neutral import neutralise
+from sam_tui.core.tooling.registry import Registry, operation_key
+from sam_tui.core.tooling.schema import example_call
+from sam_tui.core.verdict import Decision
+
+logger = logging.getLogger(__name__)
+
+Gate = Callable[[str], str]
+"""Whether an operation is callable now: empty for yes, else why not and what is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A call that was parsed. ``fault`` is set when it cannot run; it still gets its result."""
+
+    call: ToolCall
+    key: str
+    schedule: Schedule
+    summary: str
+    operation: Operation[Any] | None = None
+    arguments: Arguments | None = None
+    fault: SamError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Executed:
+    """How a call ended: the event that was published, the decision, and the data for programs."""
+
+    finished: ToolFinished
+    decision: Decision | None
+    data: Mapping[str, Any]
+    mime_type: str
+
+
+class Executor:
+    """Runs calls of one runtime. Front ends, loops and workflows all come through here."""
+
+    def __init__(
+        self,
+        registry: Registry,
+        guard: Guard,
+        results: ResultStore,
+        log: DecisionLog,
+        bus: Bus,
+        clock: Clock,
+    ) -> None:
+        self._registry = registry
+        self._guard = guard
+        self._results = results
+        self._log = log
+        self._bus = bus
+        self._clock = clock
+
+    def plan(self, call: ToolCall, gate: Gate | None = None) -> Plan:
+        """Resolve and parse a call. Never raises: a fault is part of the plan."""
+        try:
+            resolved = self._registry.resolve(call.name)
+            given = parse_arguments(call.arguments)
+            operation = resolved.operation
+            if operation is None:
+                operation = self._chosen(resolved.tool, given)
+            key = operation_key(resolved.tool, operation)
+            refusal = gate(key) if gate else ""
+            if refusal:
+                raise ToolError(refusal)
+            arguments = validate_arguments(resolved.tool, operation, given)
+        except SamError as fault:
+            return Plan(call, call.name, Schedule.PARALLEL, call.name, fault=fault)
+        return Plan(
+            call, key, operation.schedule, operation.summary(arguments), operation, arguments
+        )
+
+    async def run(self, plan: Plan, conversation: ConversationId) -> Executed:
+        """Run a planned call to its one result. Raises nothing but ``CancelledError``."""
+        started = self._clock.monotonic()
+        decision: Decision | None = None
+        try:
+            if plan.operation is None or plan.arguments is None:
+                raise plan.fault or ToolError("The call could not be read.")
+            accesses = self._guard.locate(plan.operation.accesses(plan.arguments))
+            decision = await self._decide(plan, conversation, accesses)
+            if not decision.allowed:
+                raise ToolError(_denial(decision))
+            result = await self._hand(plan, conversation, accesses)
+        except SamError as fault:
+            result = ToolResult(f"ERROR: {fault.explain()}", ok=False)
+        except Exception as fault:
+            logger.exception("%s failed", plan.key)
+            text = f"ERROR: {plan.key} failed: {type(fault).__name__}: {fault}"
+            result = ToolResult(text, ok=False)
+        return self._finish(plan, conversation, result, decision, started)
+
+    async def execute(self, call: ToolCall, conversation: ConversationId) -> Executed:
+        """Plan and run one call."""
+        return await self.run(self.plan(call), conversation)
+
+    def cancelled(self, plan: Plan, conversation: ConversationId, why: str) -> Executed:
+        """The result of a call that will not run, or did not end."""
+        result = ToolResult(f"ERROR: {why}", ok=False)
+        return self._finish(plan, conversation, result, None, self._clock.monotonic())
+
+    def _chosen(self, tool: Tool, given: Mapping[str, Any]) -> Operation[Any]:
+        name = given.get("operation")
+        if not isinstance(name, str) or not name:
+            names = ", ".join(operation.name for operation in tool.operations)
+            raise InvalidArguments(
+                f"{tool.name} needs an `operation`.",
+                hint=f"One of: {names}. Example: {example_call(tool, tool.operations[0])}",
+            )
+        return self._registry.operation(tool, name)
+
+    async def _decide(
+        self, plan: Plan, conversation: ConversationId, accesses: tuple[LocatedAccess, ...]
+    ) -> Decision:
+        decision = await self._guard.decide(
+            Request(
+                conversation,
+                plan.call.id,
+                plan.key,
+                plan.summary,
+                accesses,
+                lambda: self._preview(plan, accesses),
+            )
+        )
+        self._log.record(conversation, plan.call.id, decision)
+        self._bus.publish(DecisionMade(conversation, plan.call.id, decision))
+        return decision
+
+    def _preview(self, plan: Plan, accesses: tuple[LocatedAccess, ...]):
+        if plan.operation is None or plan.operation.preview is None:
+            return ()
+        return plan.operation.preview(plan.arguments, by_parameter(accesses))
+
+    async def _hand(
+        self, plan: Plan, conversation: ConversationId, accesses: tuple[LocatedAccess, ...]
+    ) -> ToolResult:
+        assert plan.operation is not None
+        call = plan.call
+        self._bus.publish(
+            ToolStarted(conversation, call.id, plan.key, plan.summary, call.arguments)
+        )
+        context = ToolContext(
+            conversation,
+            call.id,
+            self._guard.workspace.root,
+            Permit(
+                by_parameter(accesses),
+                confined=self._guard.policy.mode != "bypass",
+                writable=self._guard.workspace.roots,
+            ),
+            lambda text: self._bus.publish(ToolProgressed(conversation, call.id, text)),
+        )
+        return await plan.operation.run(plan.arguments, context)
+
+    def _finish(
+        self,
+        plan: Plan,
+        conversation: ConversationId,
+        result: ToolResult,
+        decision: Decision | None,
+        started: float,
+    ) -> Executed:
+        limit = plan.operation.inline_limit if plan.operation else 8192
+        text = neutralise(result.text)
+        text = clip_result(self._results, conversation, plan.call.id, text, limit)
+        finished = ToolFinished(
+            conversation,
+            plan.call.id,
+            plan.key,
+            plan.summary,
+            result.ok,
+            text,
+            result.display,
+            self._clock.monotonic() - started,
+        )
+        self._bus.publish(finished)
+        return Executed(finished, decision, result.data, result.mime_type)
+
+
+def parse_arguments(text: str) -> dict[str, Any]:
+    """The arguments of a call as an object. Raises ``InvalidArguments`` saying where it broke."""
+    if not text.strip():
+        return {}
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise InvalidArguments(
+            f"The arguments are not valid JSON: {error}.", hint="Send one JSON object."
+        ) from None
+    if not isinstance(value, dict):
+        raise InvalidArguments("The arguments must be one JSON object.")
+    return cast("dict[str, Any]", value)
+
+
+def validate_arguments(
+    tool: Tool, operation: Operation[Any], given: Mapping[str, Any]
+) -> Arguments:
+    """Typed arguments. Raises ``InvalidArguments`` naming each wrong one, with a correct example."""
+    try:
+        return operation.arguments.model_validate(dict(given))
+    except ValidationError as error:
+        wrong = "; ".join(_fault(e) for e in error.errors(include_url=False, include_input=False))
+        raise InvalidArguments(
+            f"{operation_key(tool, operation)}: {wrong}.",
+            hint=f"Example: {example_call(tool, operation)}",
+        ) from None
+
+
+def by_parameter(accesses: tuple[LocatedAccess, ...]) -> dict[str, Location]:
+    """The locations a tool may use, by the parameter that named them."""
+    return {
+        a.access.parameter: a.location
+        for a in accesses
+        if isinstance(a.access, Read | Write) and a.location is not None
+    }
+
+
+def _fault(error: Any) -> str:
+    where = ".".join(str(part) for part in error["loc"]) or "arguments"
+    if error["type"] == "missing":
+        return f"`{where}` is missing"
+    return f"`{where}`: {error['msg']}"
+
+
+def _denial(decision: Decision) -> str:
+    if decision.rule == "unattended":
+        return (
+            f"{decision.operation} needs an approval and nobody is there to give it: "
+            f"{decision.reason}. Go on without it, or say what should be approved."
+        )
+    if decision.by == "user":
+        said = f" They said: {decision.comment}" if decision.comment else ""
+        return f"The person refused {decision.operation}: {decision.reason}.{said}"
+    return f"{decision.operation} is not allowed: {decision.reason} (rule {decision.rule})."
