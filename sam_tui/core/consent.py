@@ -4,16 +4,18 @@ import re
 import unicodedata
 
 _PHRASES = ("go ahead", "go for it", "do it", "do so", "do that", "do this", "of course", "by all means")
+_THANKS = ("thank you",)
 _CONSENT = frozenset(
     "yes yep yeah yup y ok okay k sure certainly absolutely definitely proceed continue approve"
     " approved authorize authorized authorise authorised confirm confirmed affirmative agreed"
     " allow allowed granted".split()
 )
 _FILLER = frozenset(
-    "please pls thanks thank you i we that it this the a is are am just now right so then and"
-    " for me all fine good great perfect cool sounds looks with my".split()
+    "please pls thanks i we that it this that's thats it's the a just now right so then and for me"
+    " all fine good great perfect cool sounds looks".split()
 )
-"""Words that may stand beside a consent without changing it. ``if``, ``but``, ``later`` are not here."""
+"""Words that may stand beside a consent without changing it. ``if``, ``but``, ``later`` would, and
+``is``, ``are``, ``you`` make questions of it ("is that ok", "you sure")."""
 _NEGATION = frozenset(
     "no nope nah n nay not never none nothing neither nor cancel cancelled canceled stop abort halt"
     " dont cannot cant wont reject rejected deny denied decline declined refuse refused disallow"
@@ -36,13 +38,14 @@ def consents(text: str) -> bool | None:
     words = _WORD.findall(plain)
     if any(word in _NEGATION or word.endswith("n't") for word in words):
         return False
-    if not words or len(plain) > _LONGEST or _questions(plain):
+    if not words or len(plain) > _LONGEST or _asks_or_draws(plain):
         return None
-    rest = " ".join(words)
-    agreed = False
+    rest, agreed = f" {' '.join(words)} ", False
     for phrase in _PHRASES:
-        rest, found = re.subn(rf"\b{phrase}\b", " ", rest)
-        agreed = agreed or found > 0
+        agreed = agreed or f" {phrase} " in rest
+        rest = rest.replace(f" {phrase} ", "  ")
+    for phrase in _THANKS:
+        rest = rest.replace(f" {phrase} ", "  ")
     left = rest.split()
     if not all(word in _CONSENT or word in _FILLER for word in left):
         return None
@@ -57,5 +60,6 @@ def _plain(text: str) -> str:
     return seen.casefold().translate(_APOSTROPHES)
 
 
-def _questions(plain: str) -> bool:
-    return any(mark in plain for mark in "?¿⁇؟")
+def _asks_or_draws(plain: str) -> bool:
+    """Whether there is a question mark or a picture (a thumb may point either way)."""
+    return any(c in "?¿؟" or unicodedata.category(c) == "So" for c in plain)

@@ -1,0 +1,134 @@
+"""Where a path lies is decided on real paths."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from sam_tui.core.authorization.containment import Workspace
+from sam_tui.core.errors import ToolError, WorkspaceError
+
+pytestmark = pytest.mark.requirement("guard:real-paths")
+
+
+@pytest.fixture
+def folders(tmp_path: Path) -> tuple[Workspace, Path, Path]:
+    """A workspace with a file in it, and a folder outside."""
+    inside, outside = tmp_path / "ws", tmp_path / "outside"
+    inside.mkdir()
+    outside.mkdir()
+    (inside / "a.txt").write_text("a", encoding="utf-8")
+    (outside / "secret").write_text("s", encoding="utf-8")
+    return Workspace.open(str(inside)), inside, outside
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["a.txt", "./a.txt", "new/deep/file", "sub/../a.txt", ".", "../ws/a.txt", "a.txt/", "ü/é"],
+)
+def test_paths_that_stay_or_come_back_are_inside(
+    folders: tuple[Workspace, Path, Path], path: str
+) -> None:
+    workspace, inside, _ = folders
+    where = workspace.locate(path)
+    assert where.inside
+    assert where.real.startswith(str(inside.resolve()))
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "..",
+        "../outside/x",
+        "../ws-other/x",
+        "/etc/hosts",
+        "~/x",
+        "/",
+        "a/../../outside/new",
+        "../ws2",
+    ],
+)
+def test_paths_that_leave_are_outside(folders: tuple[Workspace, Path, Path], path: str) -> None:
+    workspace, _, _ = folders
+    assert not workspace.locate(path).inside
+
+
+def test_a_link_out_of_the_workspace_is_outside(folders: tuple[Workspace, Path, Path]) -> None:
+    workspace, inside, outside = folders
+    (inside / "link").symlink_to(outside)
+    (inside / "dangling").symlink_to(outside / "not-yet")
+    for path in ("link", "link/new", "link/../outside/x", "dangling"):
+        where = workspace.locate(path)
+        assert not where.inside, path
+        assert where.real.startswith(str(outside.parent.resolve()))
+
+
+def test_a_link_into_the_workspace_is_inside(folders: tuple[Workspace, Path, Path]) -> None:
+    workspace, inside, outside = folders
+    (outside / "back").symlink_to(inside)
+    assert workspace.locate(str(outside / "back" / "a.txt")).real == str(inside / "a.txt")
+
+
+def test_a_link_itself_is_meant_when_it_is_not_followed(
+    folders: tuple[Workspace, Path, Path],
+) -> None:
+    workspace, inside, outside = folders
+    (inside / "link").symlink_to(outside / "secret")
+    where = workspace.locate("link", follow=False)
+    assert where.inside
+    assert where.real == str(inside / "link")
+
+
+def test_a_workspace_that_is_a_link_is_its_target(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "alias").symlink_to(tmp_path / "real")
+    workspace = Workspace.open(str(tmp_path / "alias"))
+    assert workspace.root == str(tmp_path / "real")
+    assert workspace.locate(str(tmp_path / "alias" / "x")).inside
+
+
+def test_everything_is_inside_a_workspace_of_the_root() -> None:
+    workspace = Workspace.open("/")
+    assert workspace.locate("/etc/hosts").inside
+    assert workspace.locate("etc/hosts").shown == "etc/hosts"
+
+
+def test_an_added_folder_counts_as_inside(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    workspace = Workspace.open(str(tmp_path / "a"), (str(tmp_path / "b"),))
+    assert workspace.locate(str(tmp_path / "b" / "x")).root == str(tmp_path / "b")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc is Linux's")
+def test_a_detour_over_proc_is_seen_through(folders: tuple[Workspace, Path, Path]) -> None:
+    workspace, inside, outside = folders
+    assert not workspace.locate(f"/proc/self/root{outside}/x").inside
+    assert workspace.locate(f"/proc/self/root{inside}/a.txt").inside
+
+
+@pytest.mark.requirement("guard:bad-paths")
+@pytest.mark.parametrize("path", ["", "   ", "a\0b", "x" * 5000, "\ud800"])
+def test_text_that_cannot_be_a_path_is_refused_with_a_reason(
+    folders: tuple[Workspace, Path, Path], path: str
+) -> None:
+    with pytest.raises(ToolError) as refused:
+        folders[0].locate(path)
+    assert "path" in str(refused.value)
+
+
+@pytest.mark.requirement("workspace:unusable")
+def test_a_workspace_that_is_no_folder_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    for path, word in ((tmp_path / "none", "does not exist"), (tmp_path / "file", "not a folder")):
+        with pytest.raises(WorkspaceError, match=word) as refused:
+            Workspace.open(str(path))
+        assert refused.value.exit_code == 52
+
+
+def test_a_link_loop_is_not_followed_anywhere(folders: tuple[Workspace, Path, Path]) -> None:
+    workspace, inside, _ = folders
+    (inside / "loop").symlink_to(inside / "loop")
+    where = workspace.locate("loop/x")
+    assert os.path.isabs(where.real)

@@ -1,0 +1,269 @@
+"""The guard decides by rules, then grants, then the person; it never widens what was shown."""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sam_tui.core.accesses import Access, Read, Run, Write
+from sam_tui.core.authorization.containment import Workspace
+from sam_tui.core.authorization.grants import Grant, Grants
+from sam_tui.core.authorization.guard import Guard, Request
+from sam_tui.core.authorization.policy import PermissionMode, Policy
+from sam_tui.core.bus import Bus
+from sam_tui.core.clock import SystemClock
+from sam_tui.core.events import InquiryClosed, InquiryOpened
+from sam_tui.core.ids import CallId, ConversationId
+from sam_tui.core.inquiries import Inquiries
+from sam_tui.core.inquiry import Answer, Approval, ApprovalRequest, Inquiry
+from sam_tui.core.verdict import Decision
+
+ALICE = ConversationId("alice")
+CREATE = "file_operations.create_file"
+
+
+class Hand(SystemClock):
+    """A clock that is moved by hand."""
+
+    def __init__(self) -> None:
+        self.time = 100.0
+
+    def monotonic(self) -> float:
+        return self.time
+
+
+class Desk:
+    """A guard over a real folder, and the person at it."""
+
+    def __init__(
+        self,
+        root: Path,
+        *,
+        mode: PermissionMode = "ask",
+        sandboxed: bool = True,
+        attended: bool = True,
+    ) -> None:
+        self.clock, self.bus = Hand(), Bus()
+        self.asked: list[ApprovalRequest] = []
+        self.answers: list[Answer] = []
+        self.inquiries = Inquiries(
+            self.bus, self.clock, attended=attended, responder=self._respond if attended else None
+        )
+        self.grants = Grants(self.clock)
+        policy = Policy(mode, sandboxed, (str(root.parent / "vault"),))
+        self.guard = Guard(Workspace.open(str(root)), policy, self.grants, self.inquiries)
+
+    def _respond(self, inquiry: Inquiry) -> Answer | None:
+        assert isinstance(inquiry.request, ApprovalRequest)
+        self.asked.append(inquiry.request)
+        return self.answers.pop(0) if self.answers else None
+
+    async def decide(
+        self, *accesses: Access, operation: str = CREATE, conversation: ConversationId = ALICE
+    ) -> Decision:
+        located = self.guard.locate(accesses)
+        request = Request(conversation, CallId("c1"), operation, "Creating", located, lambda: ())
+        return await self.guard.decide(request)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A workspace beside an outside folder and a vault."""
+    for name in ("ws", "out", "vault"):
+        (tmp_path / name).mkdir()
+    return tmp_path / "ws"
+
+
+@pytest.mark.requirement("guard:inside-allowed")
+async def test_inside_the_workspace_nothing_is_asked(root: Path) -> None:
+    desk = Desk(root)
+    decision = await desk.decide(Write("a.txt", "filePath"))
+    assert (decision.allowed, decision.by, decision.rule) == (True, "rule", "inside-workspace")
+    assert desk.asked == []
+
+
+@pytest.mark.requirement("guard:outside-asks")
+async def test_a_write_outside_is_asked_with_the_resolved_path(root: Path) -> None:
+    desk = Desk(root)
+    desk.answers = [Approval("once")]
+    decision = await desk.decide(Write("../out/x", "filePath"))
+    assert decision.allowed
+    assert decision.by == "user"
+    assert desk.asked[0].targets == (str(root.parent / "out" / "x"),)
+    assert desk.asked[0].operation == CREATE
+
+
+@pytest.mark.requirement("guard:every-path")
+async def test_every_path_of_a_call_counts(root: Path) -> None:
+    desk = Desk(root)
+    desk.answers = [Approval("deny", "not there")]
+    decision = await desk.decide(
+        Write("a.txt", "oldPath"),
+        Write("../out/b", "newPath"),
+        operation="file_operations.rename_file",
+    )
+    assert not decision.allowed
+    assert decision.comment == "not there"
+    assert desk.asked[0].targets == (str(root.parent / "out" / "b"),)
+
+
+@pytest.mark.requirement("guard:once")
+async def test_once_covers_one_call(root: Path) -> None:
+    desk = Desk(root)
+    desk.answers = [Approval("once"), Approval("deny")]
+    assert (await desk.decide(Write("../out/x", "filePath"))).allowed
+    assert not (await desk.decide(Write("../out/x", "filePath"))).allowed
+    assert len(desk.asked) == 2
+
+
+@pytest.mark.requirement("guard:timed")
+async def test_a_timed_grant_covers_the_path_until_it_expires(root: Path) -> None:
+    desk = Desk(root)
+    desk.answers = [Approval("timed")]
+    assert (await desk.decide(Write("../out/x", "filePath"))).allowed
+    again = await desk.decide(Write("../out/x", "filePath"))
+    assert (again.allowed, again.by) == (True, "user")
+    assert again.rule.startswith("grant:")
+    desk.clock.time += 301
+    desk.answers = [Approval("deny")]
+    assert not (await desk.decide(Write("../out/x", "filePath"))).allowed
+
+
+@pytest.mark.requirement("guard:grant-key")
+@pytest.mark.parametrize(
+    ("path", "operation", "conversation"),
+    [
+        ("../out/y", CREATE, ALICE),
+        ("../out/xy", CREATE, ALICE),
+        ("../out/x", "file_operations.delete_file", ALICE),
+        ("../out/x", CREATE, ConversationId("bob")),
+    ],
+)
+async def test_a_grant_covers_nothing_else(
+    root: Path, path: str, operation: str, conversation: ConversationId
+) -> None:
+    desk = Desk(root)
+    desk.answers = [Approval("timed"), Approval("deny")]
+    assert (await desk.decide(Write("../out/x", "filePath"))).allowed
+    other = await desk.decide(
+        Write(path, "filePath"), operation=operation, conversation=conversation
+    )
+    assert not other.allowed
+
+
+@pytest.mark.requirement("guard:unattended")
+async def test_with_nobody_there_an_ask_is_denied_at_once(root: Path) -> None:
+    desk = Desk(root, attended=False)
+    decision = await desk.decide(Write("../out/x", "filePath"))
+    assert (decision.allowed, decision.by, decision.rule) == (False, "mode", "unattended")
+
+
+@pytest.mark.requirement("guard:modes")
+@pytest.mark.parametrize(
+    ("mode", "access", "outcome", "rule"),
+    [
+        ("plan", Write("a", "p"), "deny", "mode:plan"),
+        ("plan", Read("a", "p"), "allow", "inside-workspace"),
+        ("plan", Run("true"), "deny", "mode:plan"),
+        ("auto", Write("../out/x", "p"), "deny", "mode:auto"),
+        ("auto", Write("a", "p"), "allow", "inside-workspace"),
+        ("accept-edits", Write("a", "p"), "allow", "inside-workspace"),
+        ("accept-edits", Write("../out/x", "p"), "ask", "write-outside"),
+        ("bypass", Write("../out/x", "p"), "allow", "mode:bypass"),
+        ("ask", Read("../out/x", "p"), "ask", "read-outside"),
+        ("ask", Run("true"), "allow", "sandboxed"),
+        ("ask", Read("../vault/key", "p"), "deny", "protected:"),
+        ("ask", Write("../vault/key", "p"), "deny", "protected:"),
+    ],
+)
+def test_each_mode_decides_as_documented(
+    root: Path, mode: PermissionMode, access: Access, outcome: str, rule: str
+) -> None:
+    guard = Desk(root, mode=mode).guard
+    explained = guard.explain(ALICE, CREATE, guard.locate([access]))
+    assert explained.outcome == outcome
+    assert explained.rule.startswith(rule)
+
+
+@pytest.mark.requirement("guard:commands")
+async def test_a_command_without_a_sandbox_is_asked(root: Path) -> None:
+    desk = Desk(root, sandboxed=False)
+    desk.answers = [Approval("timed"), Approval("deny")]
+    operation = "terminal_operations.run_command"
+    assert (await desk.decide(Run("make"), operation=operation)).allowed
+    assert (await desk.decide(Run("make"), operation=operation)).allowed
+    assert not (await desk.decide(Run("make install"), operation=operation)).allowed
+
+
+@pytest.mark.requirement("guard:one-question-at-a-time")
+async def test_a_grant_answers_the_questions_that_wait_behind_it(root: Path) -> None:
+    desk = Desk(root)
+    subscription = desk.bus.subscribe()
+
+    async def answer_the_first() -> None:
+        while True:
+            for event in await subscription.batch():
+                if isinstance(event, InquiryOpened):
+                    desk.inquiries.answer(event.inquiry.id, Approval("timed"))
+                    return
+
+    async with asyncio.TaskGroup() as group:
+        calls = [group.create_task(desk.decide(Write("../out/x", "p"))) for _ in range(3)]
+        group.create_task(answer_the_first())
+    assert [task.result().allowed for task in calls] == [True, True, True]
+    assert len(desk.asked) == 1
+
+
+@pytest.mark.requirement("inquiries:withdrawn")
+async def test_cancelling_the_call_withdraws_its_question(root: Path) -> None:
+    desk = Desk(root)
+    subscription = desk.bus.subscribe()
+    task = asyncio.ensure_future(desk.decide(Write("../out/x", "p")))
+    opened = (await subscription.batch())[0]
+    assert isinstance(opened, InquiryOpened)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    closed = subscription.drain()[-1]
+    assert isinstance(closed, InquiryClosed)
+    assert closed.outcome == "withdrawn"
+    assert not desk.inquiries.answer(opened.inquiry.id, Approval("once"))
+
+
+PARTS = st.lists(st.sampled_from(["a", "ab", "b", ".."]), min_size=1, max_size=4)
+
+
+@pytest.mark.requirement("guard:grant-key")
+@given(granted=PARTS, asked=PARTS)
+def test_a_grant_never_covers_a_path_that_is_not_below_it(
+    granted: Sequence[str], asked: Sequence[str]
+) -> None:
+    top, below = "/" + "/".join(granted), "/" + "/".join(asked)
+    grant = Grant("g", ALICE, CREATE, top, expires=1.0)
+    expected = list(asked[: len(granted)]) == list(granted)
+    assert grant.covers(CREATE, below) is expected
+    assert not grant.covers("other", below)
+
+
+@pytest.mark.requirement("guard:once")
+def test_a_counted_grant_ends_with_its_last_use() -> None:
+    grants = Grants(Hand())
+    grants.add(ALICE, CREATE, "/x", seconds=10, uses=2)
+    for _ in range(2):
+        grant = grants.find(ALICE, CREATE, "/x")
+        assert grant is not None
+        grants.use(grant)
+    assert grants.find(ALICE, CREATE, "/x") is None
+
+
+@pytest.mark.requirement("guard:revoke")
+def test_a_grant_can_be_listed_and_taken_back() -> None:
+    grants = Grants(Hand())
+    grant = grants.add(ALICE, CREATE, "/x", seconds=10)
+    assert grants.current(ALICE) == [grant]
+    assert grants.revoke(grant.id)
+    assert not grants.revoke(grant.id)
+    assert grants.current(ALICE) == []
