@@ -3,24 +3,38 @@
 import re
 import unicodedata
 
-_PHRASES = ("go ahead", "go for it", "do it", "do so", "do that", "do this", "of course", "by all means")
+
+def _words(listed: str) -> frozenset[str]:
+    return frozenset(listed.split())
+
+
+_PHRASES = (
+    "go ahead",
+    "go for it",
+    "do it",
+    "do so",
+    "do that",
+    "do this",
+    "of course",
+    "by all means",
+)
 _THANKS = ("thank you",)
-_CONSENT = frozenset(
+_CONSENT = _words(
     "yes yep yeah yup y ok okay k sure certainly absolutely definitely proceed continue approve"
     " approved authorize authorized authorise authorised confirm confirmed affirmative agreed"
-    " allow allowed granted".split()
+    " allow allowed granted"
 )
-_FILLER = frozenset(
+_FILLER = _words(
     "please pls thanks i we that it this that's thats it's the a just now right so then and for me"
-    " all fine good great perfect cool sounds looks".split()
+    " all fine good great perfect cool sounds looks"
 )
 """Words that may stand beside a consent without changing it. ``if``, ``but``, ``later`` would, and
 ``is``, ``are``, ``you`` make questions of it ("is that ok", "you sure")."""
-_NEGATION = frozenset(
+_NEGATION = _words(
     "no nope nah n nay not never none nothing neither nor cancel cancelled canceled stop abort halt"
     " dont cannot cant wont reject rejected deny denied decline declined refuse refused disallow"
     " disapprove disagree forbid forbidden prohibit negative nevermind unauthorized unauthorised"
-    " revoke veto undo".split()
+    " revoke veto undo"
 )
 _APOSTROPHES = str.maketrans("\u2018\u2019\u02bc\u0060\u00b4", "'''''")
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")

@@ -68,9 +68,7 @@ def dependency_cycles(items: Sequence[Todo]) -> list[tuple[int, ...]]:
     dependencies. An item that depends on itself alone is no group: it has a finding of its own.
     """
     graph = _graph(items)
-    return sorted(
-        tuple(sorted(group)) for group in _strongly_connected(graph) if len(group) > 1
-    )
+    return sorted(tuple(sorted(group)) for group in _strongly_connected(graph) if len(group) > 1)
 
 
 def settle(items: Sequence[Todo], *, started: Sequence[int] = ()) -> Settled:
@@ -140,7 +138,9 @@ def _about_one(item: Todo) -> list[Finding]:
     if item.status == "blocked" and not item.blocked_reason.strip():
         findings.append(
             Finding(
-                "blocked-without-reason", item.id, f"Todo {item.id} is blocked but has no blockedReason"
+                "blocked-without-reason",
+                item.id,
+                f"Todo {item.id} is blocked but has no blockedReason",
             )
         )
     # Written so that NaN, which compares false with everything, is outside too.
@@ -181,7 +181,9 @@ def _about_cycles(items: Sequence[Todo]) -> list[Finding]:
         )
         # The path is told once: told to every member it would grow with the square of the cycle.
         findings += [
-            Finding("cycle", id_, f"Todo {id_} is part of the same dependency cycle as todo {first}")
+            Finding(
+                "cycle", id_, f"Todo {id_} is part of the same dependency cycle as todo {first}"
+            )
             for id_ in others
         ]
     return findings

@@ -83,23 +83,23 @@ def unmet_dependencies(item: Todo, items: Sequence[Todo]) -> tuple[int, ...]:
 
 def one_line(text: str) -> str:
     """Text on one line: white space runs become a space; what cannot be seen or stored goes."""
-    return " ".join(_visible(text).split())
+    return " ".join(visible_text(text).split())
 
 
 def visible_text(text: str) -> str:
     """Text without control characters (but tab and newline), direction marks and lone surrogates."""
-    return _visible(text.replace("\r\n", "\n")).strip()
-
-
-_JOINERS = "\u200c\u200d"
-"""Format characters that scripts and emoji need; the others only hide or reorder text."""
-
-
-def _visible(text: str) -> str:
     if text.isascii() and text.isprintable():
-        return text
-    return "".join(
-        c
-        for c in text
-        if c.isspace() or c in _JOINERS or unicodedata.category(c) not in ("Cc", "Cf", "Cs")
-    )
+        return text.strip()
+    return "".join(map(_visible, text.replace("\r\n", "\n"))).strip()
+
+
+_KEPT = "\n\t\u200c\u200d"
+"""Of the format characters scripts and emoji need the joiners; the others only hide or reorder text."""
+
+
+def _visible(character: str) -> str:
+    if character in _KEPT:
+        return character
+    if character.isspace():
+        return " "
+    return "" if unicodedata.category(character) in ("Cc", "Cf", "Cs") else character

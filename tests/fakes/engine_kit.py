@@ -1,0 +1,254 @@
+"""An engine over real storage and a real folder, with a few small tools to call."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pydantic import Field
+
+from sam_tui.adapters.storage import Storage, open_storage
+from sam_tui.core.accesses import Write
+from sam_tui.core.agent.history import History
+from sam_tui.core.agent.retry import RetryPolicy
+from sam_tui.core.agent.session import Session
+from sam_tui.core.agent.turn import Engine
+from sam_tui.core.authorization.containment import Workspace
+from sam_tui.core.authorization.grants import Grants
+from sam_tui.core.authorization.guard import Guard
+from sam_tui.core.authorization.policy import Policy
+from sam_tui.core.board import TodoBoard
+from sam_tui.core.bus import Bus, Subscription
+from sam_tui.core.clock import SystemClock
+from sam_tui.core.errors import ToolError
+from sam_tui.core.ids import ConversationId
+from sam_tui.core.inquiries import Inquiries
+from sam_tui.core.messages import Message
+from sam_tui.core.ports import CallDelta, Delta, ModelRequest
+from sam_tui.core.prompt.requests import RequestBuilder
+from sam_tui.core.prompt.view import TurnView
+from sam_tui.core.tooling.contract import (
+    Arguments,
+    NoArguments,
+    Operation,
+    Schedule,
+    Tool,
+    ToolContext,
+    ToolResult,
+)
+from sam_tui.core.tooling.execute import Executor
+from sam_tui.core.tooling.registry import Registry
+
+
+class Note(Arguments):
+    """Something to write down."""
+
+    filePath: str = Field(description="where")
+    text: str = ""
+    times: int = Field(default=1, ge=1)
+    marks: list[int] | None = None
+
+
+class Say(Arguments):
+    """Something to say back."""
+
+    text: str
+
+
+@dataclass
+class Journal:
+    """What the tools did, in order, and gates to hold them at."""
+
+    lines: list[str] = field(default_factory=list[str])
+    gates: dict[str, asyncio.Event] = field(default_factory=dict[str, asyncio.Event])
+    _written: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def write(self, line: str) -> None:
+        """Add a line and wake who waits for it."""
+        self.lines.append(line)
+        self._written.set()
+
+    async def until(self, line: str) -> None:
+        """Wait until the line was written."""
+        while line not in self.lines:
+            self._written.clear()
+            await self._written.wait()
+
+    async def say(self, arguments: Say, _: ToolContext) -> ToolResult:
+        """Say it back, after its gate opened where it has one."""
+        self.write(f"begin {arguments.text}")
+        if arguments.text in self.gates:
+            await self.gates[arguments.text].wait()
+        if arguments.text == "crash":
+            raise RuntimeError("boom")
+        if arguments.text == "refuse":
+            raise ToolError("cannot", hint="say something else")
+        self.write(f"end {arguments.text}")
+        return ToolResult(arguments.text)
+
+    async def note(self, arguments: Note, context: ToolContext) -> ToolResult:
+        """Answer where the note would go."""
+        where = context.location("filePath")
+        return ToolResult(f"{where.shown} {arguments.text} {arguments.times} {arguments.marks}")
+
+    async def ping(self, _: NoArguments, context: ToolContext) -> ToolResult:
+        """Answer who asked."""
+        context.emit("pinging")
+        return ToolResult(context.conversation)
+
+
+def example_tools(journal: Journal) -> list[Tool]:
+    """A consolidated tool of three schedules, a single one, and one to disable."""
+
+    def say(name: str, schedule: Schedule) -> Operation[Say]:
+        return Operation(
+            name, "say it", Say, journal.say, lambda a: f"Saying: {a.text}", schedule=schedule
+        )
+
+    note = Operation(
+        "note",
+        "write it down",
+        Note,
+        journal.note,
+        lambda a: f"Noting: {a.filePath}",
+        accesses=lambda a: (Write(a.filePath, "filePath"),),
+    )
+    ping = Operation("ping", "answer", NoArguments, journal.ping, lambda _: "Pinging")
+    speech = (
+        say("murmur", Schedule.PARALLEL),
+        say("speak", Schedule.SERIAL),
+        say("shout", Schedule.BLOCKING),
+        note,
+    )
+    return [
+        Tool("voice", "Says things.", speech),
+        Tool("ping", "Answers.", (ping,), consolidated=False),
+        Tool("off", "Is disabled.", (ping,), consolidated=False),
+    ]
+
+
+@dataclass
+class Kit:
+    """Everything an engine test needs."""
+
+    storage: Storage
+    bus: Bus
+    events: Subscription
+    inquiries: Inquiries
+    guard: Guard
+    registry: Registry
+    executor: Executor
+    board: TodoBoard
+    journal: Journal
+    conversation: ConversationId
+
+
+class RawModel:
+    """A model that plays answers piece by piece, faults included; it keeps what it was sent."""
+
+    name = "raw"
+
+    def __init__(self, *answers: Sequence[Delta | Exception | asyncio.Event]) -> None:
+        self.answers: list[Sequence[Delta | Exception | asyncio.Event]] = list(answers)
+        self.seen: list[list[Message]] = []
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
+        """The next answer: an exception is raised, an event waited for."""
+        self.seen.append(list(request.messages))
+        for piece in self.answers.pop(0):
+            if isinstance(piece, Exception):
+                raise piece
+            if isinstance(piece, asyncio.Event):
+                await piece.wait()
+                continue
+            yield piece
+
+    async def close(self) -> None:
+        """Nothing to release."""
+
+
+def calls(
+    *pairs: tuple[str, object], ids: Sequence[str] = ()
+) -> list[Delta | Exception | asyncio.Event]:
+    """An answer that calls: (name, arguments) each, ids c0, c1, ... unless given."""
+    return [
+        CallDelta(
+            index,
+            ids[index] if ids else f"c{index}",
+            name,
+            arguments if isinstance(arguments, str) else json.dumps(arguments),
+        )
+        for index, (name, arguments) in enumerate(pairs)
+    ]
+
+
+class Hand(SystemClock):
+    """A clock whose waits end at once and are kept."""
+
+    def __init__(self) -> None:
+        self.waits: list[float] = []
+
+    async def sleep(self, seconds: float) -> None:
+        """Remember the wait."""
+        self.waits.append(seconds)
+
+
+class Echo:
+    """A reminder that says what it is told to."""
+
+    name = "echo"
+
+    def __init__(self) -> None:
+        self.says: Callable[[TurnView], str | None] = lambda _: None
+
+    def content(self, view: TurnView) -> str | None:
+        """What ``says`` makes of the view."""
+        return self.says(view)
+
+
+@dataclass
+class Talk:
+    """A session over a kit, its model, and what can be set from outside."""
+
+    kit: Kit
+    model: RawModel
+    clock: Hand
+    reminder: Echo
+    session: Session
+
+
+def open_talk(kit: Kit, model: RawModel, *, max_steps: int = 50) -> Talk:
+    """A session in the kit's conversation."""
+    clock, reminder = Hand(), Echo()
+    requests = RequestBuilder("system", kit.registry.schemas_json, [reminder], kit.board)
+    engine = Engine(kit.executor, requests, kit.bus, clock, RetryPolicy(attempts=3))
+    history = History(kit.storage.conversations, kit.conversation)
+    history.restore()
+    return Talk(kit, model, clock, reminder, Session(engine, history, model, max_steps=max_steps))
+
+
+def open_kit(folder: Path) -> Kit:
+    """A kit over a fresh workspace; nobody is there to answer questions."""
+    (folder / "ws").mkdir(parents=True)
+    storage = open_storage(folder / "data")
+    bus, clock, journal = Bus(), SystemClock(), Journal()
+    inquiries = Inquiries(bus, clock, attended=False)
+    workspace = Workspace.open(str(folder / "ws"))
+    guard = Guard(workspace, Policy("ask", True, ()), Grants(clock), inquiries)
+    registry = Registry(example_tools(journal), disabled=["off"])
+    executor = Executor(registry, guard, storage.results, storage.decisions, bus, clock)
+    conversation = ConversationId("c")
+    storage.conversations.create(conversation, workspace.root)
+    return Kit(
+        storage,
+        bus,
+        bus.subscribe(),
+        inquiries,
+        guard,
+        registry,
+        executor,
+        TodoBoard(storage.todos, bus, clock),
+        journal,
+        conversation,
+    )
