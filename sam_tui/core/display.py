@@ -1,9 +1,7 @@
 """What a result looks like, as data: front ends draw it, events carry it."""
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
-
-from pydantic import Discriminator
+from typing import Literal
 
 from sam_tui.core.todos import Todo
 
@@ -55,4 +53,4 @@ class Todos:
     kind: Literal["todos"] = "todos"
 
 
-Display = Annotated[Text | Diff | Terminal | Table | Todos, Discriminator("kind")]
+Display = Text | Diff | Terminal | Table | Todos

@@ -2,9 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cache
-from typing import Annotated, Literal
-
-from pydantic import Discriminator, TypeAdapter
+from typing import TYPE_CHECKING, Literal
 
 from sam_tui.core.display import Display
 from sam_tui.core.ids import CallId, ConversationId, InquiryId, SessionId
@@ -13,6 +11,9 @@ from sam_tui.core.messages import AssistantMessage
 from sam_tui.core.todos import Todo
 from sam_tui.core.usage import Usage
 from sam_tui.core.verdict import Decision
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 StopReason = Literal["finished", "cancelled", "limit", "failed"]
 ClosedAs = Literal["answered", "withdrawn", "expired", "unattended"]
@@ -236,13 +237,13 @@ Event = (
     | TurnFinished
 )
 
-AnyEvent = Annotated[Event, Discriminator("kind")]
-
 
 @cache
-def _adapter() -> TypeAdapter[Event]:
+def _adapter() -> "TypeAdapter[Event]":
     """Built on first use: most runs never dump an event."""
-    return TypeAdapter(AnyEvent)
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(Event)
 
 
 def dump_event(event: Event) -> str:

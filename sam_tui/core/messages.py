@@ -6,11 +6,13 @@ exactly one ``ToolMessage`` before the next ``AssistantMessage`` or ``UserMessag
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
-
-from pydantic import Discriminator, TypeAdapter
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal
 
 from sam_tui.core.ids import CallId
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,21 +63,25 @@ class ToolMessage:
     kind: Literal["tool"] = "tool"
 
 
-Message = Annotated[
-    UserMessage | ReminderMessage | AssistantMessage | ToolMessage, Discriminator("kind")
-]
+Message = UserMessage | ReminderMessage | AssistantMessage | ToolMessage
 
-_ADAPTER: TypeAdapter[Message] = TypeAdapter(Message)
+
+@cache
+def _adapter() -> "TypeAdapter[Message]":
+    """Built on first use, so that the first frame of the workbench does not wait for pydantic."""
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(Message)
 
 
 def dump_message(message: Message) -> str:
     """A message as one JSON object, without spaces."""
-    return _ADAPTER.dump_json(message).decode()
+    return _adapter().dump_json(message).decode()
 
 
 def load_message(text: str) -> Message:
     """The inverse of ``dump_message``; raises ``pydantic.ValidationError`` on anything else."""
-    return _ADAPTER.validate_json(text)
+    return _adapter().validate_json(text)
 
 
 def unanswered(messages: Sequence[Message]) -> list[ToolCall]:
