@@ -1,5 +1,7 @@
 """What a front end is given: everything that runs, behind a few names."""
 
+import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from sam_tui.core.agent.budget import DEFAULT_STEPS
@@ -17,6 +19,8 @@ from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.ports import Commands, ConversationStore, Model, ModelCatalog, Terminals
 from sam_tui.core.tooling.execute import Executor
 from sam_tui.core.tooling.registry import Registry
+
+_NAMEABLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
 
 @dataclass
@@ -37,6 +41,8 @@ class Runtime:
     executor: Executor
     engine: Engine
     max_steps: int = DEFAULT_STEPS
+    closers: tuple[Callable[[], None], ...] = ()
+    """What to release at the very end, in order."""
 
     @property
     def mode(self) -> PermissionMode:
@@ -54,6 +60,11 @@ class Runtime:
     def open_session(self, conversation: ConversationId | None = None) -> Session:
         """A new conversation, or a stored one continued. Raises ``UsageError`` for a foreign one."""
         identifier = conversation or mint_conversation()
+        if not _NAMEABLE.fullmatch(identifier):
+            raise UsageError(
+                f"{identifier!r} cannot name a conversation.",
+                hint="Use 1 to 128 letters, digits, dots, dashes and underscores.",
+            )
         known = self.conversations.find(identifier)
         if known is None:
             self.conversations.create(identifier, self.workspace.root)
@@ -68,7 +79,11 @@ class Runtime:
         return Session(self.engine, history, self.model, max_steps=self.max_steps)
 
     async def close(self) -> None:
-        """End terminals and connections."""
-        await self.terminals.close_all()
-        if self.model is not None:
-            await self.model.close()
+        """End terminals and connections, then release what is left."""
+        try:
+            await self.terminals.close_all()
+            if self.model is not None:
+                await self.model.close()
+        finally:
+            for release in self.closers:
+                release()

@@ -1,0 +1,70 @@
+# Everything from a clean checkout, with Python 3.11+ and make. CONTRIBUTING.md says what each does.
+
+# The interpreter that runs scripts/bootstrap.py; that looks for a newer one where this is too old.
+PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3 python; do \
+	"$$p" -c 'import sys; sys.exit(sys.version_info < (3, 8))' 2>/dev/null && command -v $$p && break; done)
+BIN := .venv/bin
+WORKERS ?= 2
+ARGS ?=
+
+.PHONY: help demo test check check-format check-lint check-types check-imports \
+	check-dependencies bench screenshots dist clean distclean venv constraints
+
+help:
+	@echo 'make demo          play the demo; no key and no network needed'
+	@echo 'make test          run the tests                  (ARGS="-k name" for some)'
+	@echo 'make check         formatting, lint, types, import contracts, dependencies'
+	@echo 'make bench         measure start-up, memory and tool rounds'
+	@echo 'make screenshots   draw the pictures of the README anew'
+	@echo 'make dist          build the wheel and the source archive into dist/'
+	@echo 'make clean         remove what was built; distclean removes .venv as well'
+
+venv:
+	@if [ -z "$(PYTHON)" ]; then \
+		echo 'sam-tui: needs Python 3.11 or newer; on PATH is none, or an older one than 3.8.' >&2; \
+		exit 1; fi
+	@PYTHON="$(PYTHON)" "$(PYTHON)" -I scripts/bootstrap.py
+
+demo: venv
+	@$(BIN)/sam-tui demo $(ARGS)
+
+test: venv
+	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
+
+check: check-format check-lint check-types check-imports check-dependencies
+
+check-format: venv
+	$(BIN)/ruff format --check
+
+check-lint: venv
+	$(BIN)/ruff check
+
+check-types: venv
+	$(BIN)/pyright
+
+check-imports: venv
+	$(BIN)/lint-imports
+
+check-dependencies: venv
+	$(BIN)/deptry sam_tui tools reminders
+
+bench: venv
+	$(BIN)/python bench/run.py $(ARGS)
+
+screenshots: venv
+	$(BIN)/python screenshots/take.py $(ARGS)
+
+dist: venv
+	$(BIN)/python -m hatchling build
+
+clean:
+	rm -rf dist build .pytest_cache .ruff_cache .import_linter_cache .hypothesis snapshot_report.html
+	find sam_tui tools reminders tests bench scripts screenshots -name __pycache__ -prune -exec rm -rf {} +
+
+distclean: clean
+	rm -rf .venv
+
+# Needs uv; CONTRIBUTING.md says when.
+constraints:
+	uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --upgrade \
+		--generate-hashes --no-emit-index-url --no-header --quiet --output-file constraints.txt

@@ -1,0 +1,83 @@
+"""The program's entry: makes imports safe first, then hands over to the command line.
+
+Run inside a folder that nobody vouched for, ``python -m sam_tui`` and ``PYTHONPATH=.`` put that
+folder first on the import path, and its ``json.py`` would run instead of Python's. What cannot be
+helped here, because Python imports it before us: a ``sam_tui`` of that folder's own, a
+``sitecustomize`` reached through PYTHONPATH, and with ``-m`` the few modules that ``runpy`` needs.
+The ``sam-tui`` command and ``python -P -m sam_tui`` have none of these.
+"""
+
+import os
+import site
+import sys
+
+OWN_ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+
+
+def main() -> int:
+    """Run the command line of this process and return its exit code."""
+    pin_import_path()
+    if sys.argv[1:] in (["--version"], ["-V"]):
+        return _say_version()
+    try:
+        from sam_tui.cli.main import main as run
+
+        return run(sys.argv[1:])
+    except KeyboardInterrupt:
+        return 130
+
+
+def pin_import_path() -> None:
+    """Take the working folder, and all that is relative to it, off ``sys.path``.
+
+    Absolute folders of PYTHONPATH stay, behind the standard library and the installed packages, so
+    that they can add a module and cannot replace one.
+    """
+    unsafe, late = _from_environment()
+    installed = _installed()
+    kept: list[str] = []
+    after: list[str] = []
+    for entry in sys.path:
+        real = os.path.realpath(entry)
+        if real in installed:
+            kept.append(entry)
+        elif os.path.isabs(entry) and real not in unsafe:
+            (after if real in late and real != OWN_ROOT else kept).append(entry)
+    if all(os.path.realpath(entry) != OWN_ROOT for entry in kept):
+        kept.append(OWN_ROOT)
+    sys.path[:] = [*kept, *after]
+
+
+def _from_environment() -> tuple[set[str], set[str]]:
+    """Real folders that may not be on the path at all, and those that may only come late."""
+    try:
+        working = os.path.realpath(os.getcwd())
+    except OSError:
+        return set(), set()
+    unsafe, late = {working}, set[str]()
+    given = os.environ.get("PYTHONPATH", "")
+    for entry in given.split(os.pathsep) if given else ():
+        (late if os.path.isabs(entry) else unsafe).add(os.path.realpath(entry))
+    return unsafe, late - unsafe
+
+
+def _installed() -> set[str]:
+    """Where Python and its packages are: never taken off, even for who works in there."""
+    library = os.path.dirname(os.path.realpath(os.__file__))
+    places = [library, os.path.join(library, "lib-dynload"), *site.getsitepackages()]
+    if site.ENABLE_USER_SITE:
+        places.append(site.getusersitepackages())
+    return {os.path.realpath(place) for place in places}
+
+
+def _say_version() -> int:
+    """The version, before anything else is imported."""
+    from sam_tui import __version__
+
+    if sys.stdout is not None:  # pyright: ignore[reportUnnecessaryComparison] - closed with >&-
+        sys.stdout.write(f"sam-tui {__version__}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,92 @@
+"""From an allowed folder down to an entry, one no-follow step at a time.
+
+A location was judged by its real path. Walking that path again by text would follow whatever stands
+there by then; holding each folder open and entering the next through it does not.
+"""
+
+import errno
+import os
+import stat
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+
+from sam_tui.adapters.files.refusals import changed
+from sam_tui.core.accesses import Location
+from sam_tui.core.errors import ToolError
+
+# O_PATH needs no read permission on the folders in between; macOS has no such thing.
+_FOLDER = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | getattr(os, "O_PATH", os.O_RDONLY)
+_LONGEST = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A name in a folder that is held open. ``name`` is ``.`` for the allowed folder itself."""
+
+    folder: int
+    name: str
+
+    def stat(self) -> os.stat_result:
+        """What stands there, not followed."""
+        return os.stat(self.name, dir_fd=self.folder, follow_symlinks=False)
+
+    def open(self, flags: int, mode: int = 0o600) -> int:
+        """Open it, never through a link and never waiting for the other end of a pipe."""
+        safe = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
+        return os.open(self.name, flags | safe, mode, dir_fd=self.folder)
+
+
+@contextmanager
+def entry_of(where: Location, *, make: bool = False) -> Generator[Entry, None, None]:
+    """The entry at a location, its folder held open meanwhile; ``make`` makes missing folders.
+
+    Raises ``OSError`` for what the system refuses and ``ToolError`` where a link was swapped in.
+    """
+    parts = _parts(where)
+    folder = os.open(where.root or "/", _FOLDER)
+    try:
+        for part in parts[:-1]:
+            below = _enter(folder, part, where, make=make)
+            os.close(folder)
+            folder = below
+        yield Entry(folder, parts[-1] if parts else ".")
+    finally:
+        os.close(folder)
+
+
+def _parts(where: Location) -> list[str]:
+    if len(os.fsencode(where.real)) > _LONGEST:
+        raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG))
+    root = (where.root or "/").rstrip("/")
+    inside = where.real == root or where.real.startswith(root + "/")
+    parts = [part for part in where.real[len(root) :].split("/") if part]
+    if not inside or "." in parts or ".." in parts:
+        raise ToolError(f"{where.real!a} is not a resolved path below {root or '/'}.")
+    return parts
+
+
+def _enter(folder: int, name: str, where: Location, *, make: bool) -> int:
+    try:
+        return os.open(name, _FOLDER, dir_fd=folder)
+    except FileNotFoundError:
+        if not make:
+            raise
+    except OSError as error:
+        raise _blocked(error, folder, name, where) from error
+    with suppress(FileExistsError):
+        os.mkdir(name, dir_fd=folder)
+    try:
+        return os.open(name, _FOLDER, dir_fd=folder)
+    except OSError as error:
+        raise _blocked(error, folder, name, where) from error
+
+
+def _blocked(error: OSError, folder: int, name: str, where: Location) -> Exception:
+    """A link in the way means that the check no longer holds; a file is merely a wrong path."""
+    if error.errno not in (errno.ELOOP, errno.ENOTDIR):
+        return error
+    with suppress(OSError):
+        if not stat.S_ISLNK(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
+            return error
+    return changed(where)

@@ -1,0 +1,236 @@
+"""The ``Files`` port on the machine's own file systems."""
+
+import errno
+import os
+import secrets
+import stat
+import sys
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Literal
+
+from sam_tui.adapters.files.descent import Entry, entry_of
+from sam_tui.adapters.files.exclusive import rename_new, rename_over
+from sam_tui.adapters.files.refusals import changed, explained, printable, special
+from sam_tui.core.accesses import Location
+from sam_tui.core.errors import ToolError
+from sam_tui.core.ports import FileStat
+
+_CHUNK = 1 << 20
+
+
+class LocalFiles:
+    """Files through folder descriptors: what was checked is what is opened.
+
+    Every method raises ``ToolError`` and leaves no descriptor and no temporary file behind.
+    """
+
+    def stat(self, where: Location) -> FileStat | None:
+        """What is there, or None."""
+        with explained(where, "looked at"):
+            try:
+                with entry_of(where) as entry:
+                    return _described(os.path.basename(where.real) or "/", entry.stat())
+            except (FileNotFoundError, NotADirectoryError):
+                return None
+
+    def read(self, where: Location, *, limit: int) -> bytes:
+        """At most ``limit`` bytes from the start of a regular file."""
+        with explained(where, "read"), entry_of(where) as entry, _regular(entry, where) as source:
+            size = os.fstat(source).st_size
+            return b"".join(_pieces(source, limit, min(_CHUNK, size + 1)))
+
+    def list(self, where: Location) -> Sequence[FileStat]:
+        """The entries of a folder, sorted by name; those that vanish meanwhile are left out."""
+        with explained(where, "listed"), entry_of(where) as entry:
+            kind = entry.stat().st_mode
+            if stat.S_ISLNK(kind):
+                raise changed(where)
+            folder = entry.open(os.O_RDONLY | os.O_DIRECTORY)
+            try:
+                found: list[FileStat] = []
+                with os.scandir(folder) as entries:
+                    for item in entries:
+                        with suppress(FileNotFoundError):
+                            found.append(_described(item.name, item.stat(follow_symlinks=False)))
+            finally:
+                os.close(folder)
+        return sorted(found, key=lambda item: item.name)
+
+    def write(self, where: Location, data: bytes, *, replace: bool) -> None:
+        """Write the whole file atomically; folders above are made; mode bits of a replaced file stay.
+
+        Without ``replace`` an existing file is an error. A hard link is broken rather than written
+        through: its other names, which may lie outside, keep the old content.
+        """
+        with explained(where, "written"), entry_of(where, make=True) as entry:
+            old = _replaceable(entry, where, replace=replace)
+            with _filled(entry, (data,), old) as temporary:
+                (rename_over if replace else rename_new)(temporary, entry)
+
+    def rename(self, source: Location, target: Location) -> None:
+        """Move a file or folder; an existing target is an error; folders above it are made."""
+        if source.real in (source.root, "/"):
+            raise ToolError(
+                f"{printable(source.given)} is the workspace itself; it stays in place."
+            )
+        if target.real.startswith(source.real + "/"):
+            raise ToolError(f"{printable(source.shown)} cannot be moved into itself.")
+        with explained(source, "renamed"), entry_of(source) as old:
+            old.stat()
+            with explained(target, "used as the new name"), entry_of(target, make=True) as new:
+                try:
+                    rename_new(old, new)
+                except OSError as error:
+                    if error.errno != errno.EXDEV:
+                        raise
+                    _move_across(old, new, source)
+
+    def delete(self, where: Location) -> None:
+        """Delete a file (or a link itself), never a folder."""
+        with explained(where, "deleted"), entry_of(where) as entry:
+            if stat.S_ISDIR(entry.stat().st_mode):
+                raise ToolError(
+                    f"{printable(where.shown)} cannot be deleted: is a folder.",
+                    hint="Delete the files in it one by one.",
+                )
+            os.unlink(entry.name, dir_fd=entry.folder)
+
+    def make_directory(self, where: Location) -> bool:
+        """Make a folder and those above it; False when it was there."""
+        with explained(where, "made"), entry_of(where, make=True) as entry:
+            try:
+                os.mkdir(entry.name, dir_fd=entry.folder)
+            except FileExistsError:
+                kind = entry.stat().st_mode
+                if stat.S_ISLNK(kind):
+                    raise changed(where) from None
+                if not stat.S_ISDIR(kind):
+                    raise
+                return False
+            return True
+
+
+def _described(name: str, found: os.stat_result) -> FileStat:
+    return FileStat(name, _kind(found.st_mode), found.st_size, found.st_mtime, found.st_mode)
+
+
+def _kind(mode: int) -> Literal["file", "directory", "link", "other"]:
+    if stat.S_ISREG(mode):
+        return "file"
+    if stat.S_ISDIR(mode):
+        return "directory"
+    return "link" if stat.S_ISLNK(mode) else "other"
+
+
+@contextmanager
+def _regular(entry: Entry, where: Location) -> Generator[int, None, None]:
+    """A descriptor of a regular file. Looked at before too: opening some devices does things."""
+    _insist_on_regular(entry.stat().st_mode, where)
+    try:
+        source = entry.open(os.O_RDONLY)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise changed(where) from error
+        raise
+    try:
+        _insist_on_regular(os.fstat(source).st_mode, where)
+        yield source
+    finally:
+        os.close(source)
+
+
+def _insist_on_regular(mode: int, where: Location) -> None:
+    match _kind(mode):
+        case "link":
+            raise changed(where)
+        case "directory":
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        case "other":
+            raise special(where)
+        case "file":
+            return
+
+
+def _pieces(source: int, limit: int, step: int) -> Iterator[bytes]:
+    """The bytes up to the limit. A size of zero says nothing: the kernel's own files have it too."""
+    step = max(step, 4096)
+    while limit > 0 and (piece := os.read(source, min(step, limit))):
+        limit -= len(piece)
+        yield piece
+
+
+def _replaceable(entry: Entry, where: Location, *, replace: bool) -> os.stat_result | None:
+    """What the new content takes the place of; None when nothing is there."""
+    try:
+        old = entry.stat()
+    except FileNotFoundError:
+        return None
+    _insist_on_regular(old.st_mode, where)
+    if not replace:
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
+    # Renaming over a write-protected file would work; its owner meant otherwise.
+    if not os.access(entry.name, os.W_OK, dir_fd=entry.folder, effective_ids=_EFFECTIVE):
+        readonly = os.fstatvfs(entry.folder).f_flag & os.ST_RDONLY
+        code = errno.EROFS if readonly else errno.EACCES
+        raise OSError(code, os.strerror(code))
+    return old
+
+
+_EFFECTIVE = os.access in os.supports_effective_ids
+
+
+@contextmanager
+def _filled(
+    beside: Entry, content: Iterable[bytes], old: os.stat_result | None
+) -> Generator[Entry, None, None]:
+    """A temporary file with the content, in the same folder; gone afterwards unless renamed.
+
+    With ``old`` it gets that one's owner and mode bits, and nobody else can read it before.
+    """
+    temporary = Entry(beside.folder, f".{secrets.token_hex(12)}.tmp")
+    target = temporary.open(os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if old else 0o666)
+    try:
+        try:
+            for piece in content:
+                rest = memoryview(piece)
+                while rest:
+                    rest = rest[os.write(target, rest) :]
+            if old is not None:
+                _liken(target, old)
+        finally:
+            os.close(target)
+        yield temporary
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(temporary.name, dir_fd=temporary.folder)
+
+
+def _liken(target: int, old: os.stat_result) -> None:
+    """Owner where allowed, then mode bits; set-id bits only stay with the owner they were made for."""
+    mode = stat.S_IMODE(old.st_mode)
+    new = os.fstat(target)
+    if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
+        try:
+            os.fchown(target, old.st_uid, old.st_gid)
+        except PermissionError:
+            mode &= ~(stat.S_ISUID | stat.S_ISGID)
+    os.fchmod(target, mode)
+
+
+def _move_across(old: Entry, new: Entry, source: Location) -> None:
+    """Copy, then delete: another file system. The copy appears whole or not at all."""
+    found = old.stat()
+    if stat.S_ISLNK(found.st_mode):
+        os.symlink(os.readlink(old.name, dir_fd=old.folder), new.name, dir_fd=new.folder)
+        os.unlink(old.name, dir_fd=old.folder)
+        return
+    if stat.S_ISDIR(found.st_mode):
+        raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
+    with _regular(old, source) as content:
+        pieces = _pieces(content, sys.maxsize, _CHUNK)
+        with _filled(new, pieces, found) as temporary:
+            times = (found.st_atime_ns, found.st_mtime_ns)
+            os.utime(temporary.name, ns=times, dir_fd=temporary.folder, follow_symlinks=False)
+            rename_new(temporary, new)
+    os.unlink(old.name, dir_fd=old.folder)

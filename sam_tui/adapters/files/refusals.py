@@ -1,0 +1,76 @@
+"""System errors as sentences: what happened, to what, and what to do next."""
+
+import errno
+import re
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from sam_tui.core.accesses import Location
+from sam_tui.core.errors import ToolError
+
+_MEANINGS: dict[int, tuple[str, str]] = {
+    errno.ENOENT: ("not found", "Check the path by listing the folder above it."),
+    errno.ENOTDIR: ("a part of this path is a file, not a folder", "Check the path."),
+    errno.EISDIR: ("is a folder", "Name a file in it."),
+    errno.EEXIST: ("already exists", "Choose another name, or say that it may be replaced."),
+    errno.EACCES: ("permission denied", "Its mode, or that of a folder above it, forbids this."),
+    errno.EPERM: ("not permitted", "The system protects it (owner, immutable flag or policy)."),
+    errno.EROFS: ("read-only file system", "Nothing can be changed there; use another place."),
+    errno.ENOSPC: ("the disk is full", "The old content is untouched; free some space first."),
+    errno.EDQUOT: ("the disk quota is used up", "The old content is untouched; free some space."),
+    errno.EFBIG: ("too large for this file system or process", "The old content is untouched."),
+    errno.ENAMETOOLONG: ("the name is too long", "Most systems allow 255 bytes for one name."),
+    errno.ELOOP: ("a link that leads nowhere or in a circle", "Name the file itself."),
+    errno.EINVAL: ("not a name this file system accepts", "Choose another name."),
+    errno.ENOTEMPTY: ("a folder that is not empty is there", "Choose another name."),
+    errno.EXDEV: ("lies on another file system", "Move the files in it one by one."),
+    errno.EBUSY: ("in use by the system", "Try again later."),
+    errno.ETXTBSY: ("a program that is running", "Stop it first."),
+    errno.ENXIO: ("a special file, not a regular one", "Only regular files can be used."),
+    errno.EIO: ("the disk failed", "Try again; the device may be broken."),
+    errno.EMFILE: ("too many open files", "Try again when other work has finished."),
+    errno.ENFILE: ("too many open files", "Try again when other work has finished."),
+    errno.ESTALE: ("changed on its server", "Try again."),
+}
+
+
+_UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
+
+
+def printable(text: str) -> str:
+    """A path fit for messages: bytes that are not UTF-8, control and direction marks as escapes."""
+    safe = text.encode("utf-8", "backslashreplace").decode("utf-8")
+    return _UNSAFE.sub(lambda match: ascii(match[0])[1:-1], safe)
+
+
+def refusal(error: OSError, where: Location, done: str) -> ToolError:
+    """The error a model reads when the system refused; ``done`` is a participle such as ``read``."""
+    what, hint = _MEANINGS.get(error.errno or 0, (error.strerror or "the system refused", ""))
+    return ToolError(f"{printable(where.shown)} cannot be {done}: {what}.", hint=hint)
+
+
+def changed(where: Location) -> ToolError:
+    """A link stands where the check saw none: somebody swapped it in, or it is a circle of links."""
+    return ToolError(
+        f"{printable(where.shown)} changed while it was being checked: a link stands in its path now.",
+        hint="Nothing was read or written. Look at the folder again before the next try.",
+    )
+
+
+def special(where: Location) -> ToolError:
+    """A FIFO, socket or device: opening one can block or do things."""
+    return ToolError(
+        f"{printable(where.shown)} is a special file (device, pipe or socket), not a regular one.",
+        hint="Only regular files can be read and written.",
+    )
+
+
+@contextmanager
+def explained(where: Location, done: str) -> Generator[None, None, None]:
+    """Turn what the system refuses inside into a ``ToolError``."""
+    try:
+        yield
+    except OSError as error:
+        raise refusal(error, where, done) from error
+    except ValueError as error:  # a NUL in the name
+        raise ToolError(f"{printable(where.shown)} cannot be {done}: {error}.") from error

@@ -1,0 +1,1 @@
+"""Models: direct (OpenAI chat completions), litellm (everything else) and scripted (a file)."""

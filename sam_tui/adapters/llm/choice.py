@@ -1,0 +1,196 @@
+"""From what the person asked for to a model: which adapter, which address, which key."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+from urllib.parse import urlsplit, urlunsplit
+
+from sam_tui.adapters.llm.direct import DirectModel
+from sam_tui.adapters.llm.endpoint import Endpoint, is_loopback
+from sam_tui.adapters.llm.litellm_model import LiteLLMModel, LiteLLMOptions
+from sam_tui.adapters.llm.providers import (
+    OWN_WIRE,
+    Provider,
+    by_prefix,
+    dialect_for,
+    of_bare_name,
+    of_base,
+)
+from sam_tui.core.errors import ModelAuthError, UsageError
+from sam_tui.core.ports import Model
+
+Route = Literal["auto", "direct", "litellm", "scripted"]
+OWN_KEY = "SAM_TUI_API_KEY"
+_SUFFIX = "/chat/completions"
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What the person asked for.
+
+    ``model`` is a litellm model string, a bare name, ``scripted`` (the embedded script) or
+    ``scripted:FILE``. ``timeout`` is in seconds between bytes. ``options`` are further fields of the
+    request, such as ``temperature``.
+    """
+
+    model: str
+    api_base: str = ""
+    api_key: str = field(default="", repr=False)
+    provider: Route = "auto"
+    timeout: float = 300.0
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+def choose(wish: Wish, environment: Mapping[str, str]) -> Model:
+    """The model for a wish; nothing is connected or loaded yet.
+
+    Raises UsageError for what cannot be meant, ModelAuthError where a key is missing, and
+    ConfigurationError for a script that is not one.
+    """
+    wish = replace(wish, model=wish.model.strip(), api_base=_tidy(wish.api_base))
+    if not wish.model:
+        raise UsageError("No model was named.", hint="Give one as --model, such as ollama/qwen3.")
+    scripted = wish.model == "scripted" or wish.model.startswith("scripted:")
+    if scripted or wish.provider == "scripted":
+        return _scripted(wish)
+    if _goes_direct(wish, environment):
+        return DirectModel(endpoint_for(wish, environment))
+    return _litellm(wish, environment)
+
+
+def _scripted(wish: Wish) -> Model:
+    from sam_tui.adapters.llm.scripted import ScriptedModel  # its pydantic models take 20 ms
+
+    file = wish.model.removeprefix("scripted").removeprefix(":")
+    return ScriptedModel.from_file(file) if file else ScriptedModel.embedded()
+
+
+def _goes_direct(wish: Wish, environment: Mapping[str, str]) -> bool:
+    if wish.provider != "auto":
+        return wish.provider == "direct"
+    prefix, slash, _ = wish.model.partition("/")
+    if slash and prefix in OWN_WIRE:
+        return False
+    if wish.api_base:
+        return True
+    provider = by_prefix(prefix) if slash else of_bare_name(wish.model)
+    if provider is None:
+        return not slash and bool(environment.get("OPENAI_BASE_URL", "").strip())
+    return bool(provider.base)
+
+
+def endpoint_for(wish: Wish, environment: Mapping[str, str]) -> Endpoint:
+    """The OpenAI-compatible endpoint a wish means."""
+    prefix, slash, _ = wish.model.partition("/")
+    named = by_prefix(prefix) if slash else None
+    named = named if named is not None and named.base else None
+    meant = named or (None if slash else of_bare_name(wish.model))
+    base, from_environment = _base(wish, meant, environment)
+    local = is_loopback(base)
+    owner = of_base(base) or named or (None if local else by_prefix("openai"))
+    key = _key(wish, owner, environment, local=local and not from_environment)
+    variable = owner.keys[0] if owner is not None and owner.keys else OWN_KEY
+    if not key and not local and (owner is None or owner.keys):
+        raise _keyless(urlsplit(base).hostname or base, variable)
+    own_host = owner is not None and owner.host == urlsplit(base).hostname
+    return Endpoint(
+        model=_wire_name(wish.model, named, base),
+        base=base,
+        name=wish.model,
+        key=key,
+        key_variable=variable,
+        timeout=wish.timeout,
+        priced=own_host and not local,
+        dialect=dialect_for(wish.model, owner if own_host or named else None),
+        options=_options(wish, owner),
+    )
+
+
+def _base(wish: Wish, meant: Provider | None, environment: Mapping[str, str]) -> tuple[str, bool]:
+    """The address, and whether the environment gave it."""
+    if wish.api_base:
+        local = meant is not None and not meant.keys
+        return _with_path(wish.api_base, local=local), False
+    provider = meant if meant is not None and meant.base else None
+    variable = provider.base_variable if provider is not None else "OPENAI_BASE_URL"
+    given = _tidy(environment.get(variable, "")) if variable else ""
+    if given:
+        return _with_path(given, local=provider is not None and not provider.keys), True
+    if provider is None:
+        raise UsageError(
+            f"There is no known address for the model {wish.model!r}.",
+            hint="Give the server's address as --api-base, or use --provider litellm.",
+        )
+    return provider.base, False
+
+
+def _key(wish: Wish, owner: Provider | None, environment: Mapping[str, str], *, local: bool) -> str:
+    """The key to send. A provider's own key goes to no local server, unless the environment names
+    that server beside the key."""
+    given = wish.api_key.strip() or environment.get(OWN_KEY, "").strip()
+    if given or owner is None or local:
+        return given
+    return owner.key(environment)
+
+
+def _keyless(where: str, variable: str) -> ModelAuthError:
+    own = f" or {OWN_KEY}" if variable != OWN_KEY else ""
+    return ModelAuthError(
+        f"There is no key for {where}: {variable} is not set.",
+        hint=f"Set {variable}{own}, or give --api-key (any word where the server wants none).",
+    )
+
+
+def _wire_name(model: str, named: Provider | None, base: str) -> str:
+    """The name the server knows. OpenRouter's own names have a maker before the slash."""
+    owner = of_base(base)
+    if owner is not None and owner.prefix == "openrouter":
+        rest = model.removeprefix("openrouter/")
+        return rest if "/" in rest else f"openrouter/{rest}"
+    return model.partition("/")[2] if named is not None else model
+
+
+def _options(wish: Wish, owner: Provider | None) -> Mapping[str, Any]:
+    if owner is not None and owner.prefix == "openrouter":
+        return {"usage": {"include": True}, **wish.options}  # makes OpenRouter tell the cost
+    return wish.options
+
+
+def _litellm(wish: Wish, environment: Mapping[str, str]) -> Model:
+    prefix, slash, _ = wish.model.partition("/")
+    provider = by_prefix(prefix) if slash else of_bare_name(wish.model)
+    # litellm takes a bare gemini-* for Vertex; everybody with a Gemini key means the other one.
+    model = wish.model if slash or provider is None else f"{provider.prefix}/{wish.model}"
+    key = wish.api_key.strip() or environment.get(OWN_KEY, "").strip()
+    variable = ""
+    if provider is not None and provider.keys:
+        variable = provider.keys[0]
+        key = key or provider.key(environment)
+        if not key and not wish.api_base:
+            raise _keyless(provider.title, variable)
+    options = LiteLLMOptions(
+        api_base=wish.api_base,
+        api_key=key,
+        key_variable=variable,
+        timeout=wish.timeout,
+        priced=not (wish.api_base and is_loopback(wish.api_base)),
+        extra=wish.options,
+    )
+    return LiteLLMModel(model, options)
+
+
+def _tidy(base: str) -> str:
+    """An address without what people paste along: spaces, slashes, the path of the endpoint."""
+    base = base.strip().rstrip("/").removesuffix(_SUFFIX).rstrip("/")
+    if base and "://" not in base:
+        host = base.partition("/")[0]
+        base = f"http://{base}" if is_loopback(f"http://{host}") else f"https://{base}"
+    return base
+
+
+def _with_path(base: str, *, local: bool) -> str:
+    """With ``/v1`` where a local server's address was given without a path."""
+    parts = urlsplit(base)
+    if parts.path or not (local or is_loopback(base)):
+        return base
+    return urlunsplit(parts._replace(path="/v1"))

@@ -1,0 +1,255 @@
+"""Chat completion chunks as deltas, forgiving about what servers leave out or repeat."""
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from sam_tui.adapters.llm.wire import OWNER, is_object
+from sam_tui.core.ids import mint
+from sam_tui.core.ports import CallDelta, Delta, OpaqueDelta, ReasoningDelta, TextDelta
+from sam_tui.core.usage import Usage
+
+_OPEN, _CLOSE = "<think>", "</think>"
+
+
+class ThinkTags:
+    """Tells ``<think>`` reasoning at the very start of the content from the answer after it."""
+
+    def __init__(self) -> None:
+        self._state = "start"
+        self._held = ""
+
+    def feed(self, text: str) -> list[Delta]:
+        """The deltas for a piece of content; what may be half a tag is held back."""
+        if self._state == "text":
+            return [TextDelta(text)] if text else []
+        self._held += text
+        if self._state == "start":
+            seen = self._held.lstrip()
+            if len(seen) < len(_OPEN) and _OPEN.startswith(seen):
+                return []
+            if not seen.startswith(_OPEN):
+                return self._release()
+            self._state, self._held = "thinking", seen[len(_OPEN) :]
+        if self._state == "thinking":
+            return self._think()
+        return self._after()
+
+    def end(self) -> list[Delta]:
+        """What was held back until the end."""
+        held, self._held = self._held, ""
+        if not held:
+            return []
+        return [ReasoningDelta(held) if self._state == "thinking" else TextDelta(held)]
+
+    def _think(self) -> list[Delta]:
+        thought, closed, rest = self._held.partition(_CLOSE)
+        if closed:
+            self._state, self._held = "after", rest
+            return [*([ReasoningDelta(thought)] if thought else []), *self._after()]
+        keep = next((n for n in range(len(_CLOSE) - 1, 0, -1) if thought.endswith(_CLOSE[:n])), 0)
+        self._held = thought[len(thought) - keep :]
+        thought = thought[: len(thought) - keep]
+        return [ReasoningDelta(thought)] if thought else []
+
+    def _after(self) -> list[Delta]:
+        self._held = self._held.lstrip()
+        return self._release() if self._held else []
+
+    def _release(self) -> list[Delta]:
+        held, self._held, self._state = self._held, "", "text"
+        return [TextDelta(held)] if held else []
+
+
+@dataclass(slots=True)
+class _OpenCall:
+    """A call under way: its place in the message, what the server calls it, its text so far."""
+
+    index: int
+    wire_id: str
+    pieces: list[str]
+
+    @property
+    def complete(self) -> bool:
+        return is_object("".join(self.pieces))
+
+
+class CallPieces:
+    """Which call a piece belongs to, whatever the server does about indexes and ids.
+
+    A piece begins a new call when its index is new; when its index is missing and it brings a new
+    id, or a name after the call before is complete; and when an index is used again with another id
+    and a name. Missing and repeated ids are replaced by minted ones.
+    """
+
+    def __init__(self) -> None:
+        self._calls: list[_OpenCall] = []
+        self._by_wire_index: dict[int, _OpenCall] = {}
+        self._ids: set[str] = set()
+
+    def feed(self, piece: Mapping[str, Any]) -> CallDelta | None:
+        """The delta for one entry of ``delta.tool_calls``; None when it says nothing."""
+        function = _mapping(piece.get("function"))
+        name, wire_id = _text(function.get("name")), _text(piece.get("id"))
+        arguments = function.get("arguments")
+        text = arguments if isinstance(arguments, str) else _dumped(arguments)
+        index = piece.get("index")
+        index = index if isinstance(index, int) else None
+        call = self._under_way(index, wire_id, name)
+        if call is not None:
+            if not text:
+                return None
+            call.pieces.append(text)
+            return CallDelta(call.index, "", "", text)
+        if not (name or wire_id or text):
+            return None
+        call = _OpenCall(len(self._calls), wire_id, [text])
+        self._calls.append(call)
+        if index is not None:
+            self._by_wire_index[index] = call
+        own = wire_id if wire_id and wire_id not in self._ids else mint("call")
+        self._ids.add(own)
+        return CallDelta(call.index, own, name, text)
+
+    def _under_way(self, index: int | None, wire_id: str, name: str) -> _OpenCall | None:
+        if index is None:
+            return self._without_index(wire_id, name)
+        call = self._by_wire_index.get(index)
+        if call is None or not name:
+            return call
+        if wire_id and call.wire_id:
+            return call if wire_id == call.wire_id else None
+        return None if call.complete else call
+
+    def _without_index(self, wire_id: str, name: str) -> _OpenCall | None:
+        if wire_id:
+            known = next((c for c in self._calls if c.wire_id == wire_id), None)
+            # The id of a complete call on another whole call is a repeated id, not a continuation.
+            return None if known and name and known.complete else known
+        last = self._calls[-1] if self._calls else None
+        return None if last is None or (name and last.complete) else last
+
+
+class ChunkReader:
+    """Reads the chunks of one answer.
+
+    ``finish`` is the finish reason once one came; ``usage`` the raw usage object; ``produced``
+    whether anything of the answer was seen.
+    """
+
+    def __init__(self, owner: str) -> None:
+        self._owner = owner
+        self._think = ThinkTags()
+        self._calls = CallPieces()
+        self._details: list[dict[str, Any]] = []
+        self.finish = ""
+        self.usage: Mapping[str, Any] = {}
+        self.produced = False
+
+    def read(self, chunk: Mapping[str, Any]) -> list[Delta]:
+        """The deltas of one chunk (or of a whole, unstreamed completion)."""
+        choices = chunk.get("choices")
+        listed = cast("list[Any]", choices) if isinstance(choices, list) else []
+        choice = _mapping(listed[0] if listed else None)
+        usage = _mapping(chunk.get("usage")) or _mapping(choice.get("usage"))
+        if usage:
+            self.usage = usage
+        delta = _mapping(choice.get("delta")) or _mapping(choice.get("message"))
+        out = self._content(delta) if delta else []
+        if out:
+            self.produced = True
+        finish = choice.get("finish_reason")
+        if finish:
+            self.finish = str(finish)
+        return out
+
+    def end(self) -> list[Delta]:
+        """What is left to say once the answer is complete."""
+        out = self._think.end()
+        if self._details:
+            out.append(OpaqueDelta({OWNER: self._owner, "reasoning_details": self._details}))
+        return out
+
+    def _content(self, delta: Mapping[str, Any]) -> list[Delta]:
+        out: list[Delta] = []
+        thought = delta.get("reasoning_content") or delta.get("reasoning")
+        if isinstance(thought, str) and thought:
+            out.append(ReasoningDelta(thought))
+        content = delta.get("content")
+        if isinstance(content, str):
+            out += self._think.feed(content)
+        elif isinstance(content, list):
+            out += _parts(cast("list[Any]", content))
+        calls = delta.get("tool_calls")
+        if isinstance(calls, list):
+            pieces = (self._calls.feed(_mapping(c)) for c in cast("list[Any]", calls))
+            out += [piece for piece in pieces if piece is not None]
+        details = delta.get("reasoning_details")
+        if isinstance(details, list):
+            for detail in cast("list[Any]", details):
+                self._keep(_mapping(detail))
+        return out
+
+    def _keep(self, detail: Mapping[str, Any]) -> None:
+        """Join OpenRouter's reasoning details: pieces of one block share type and index."""
+        last = self._details[-1] if self._details else None
+        place = ("type", "index")
+        if last is None or any(last.get(k) != detail.get(k) for k in place):
+            self._details.append(dict(detail))
+            return
+        for key, value in detail.items():
+            grows = key in ("text", "summary", "data") and isinstance(last.get(key), str)
+            last[key] = last[key] + value if grows and isinstance(value, str) else value
+
+
+def read_usage(raw: Mapping[str, Any]) -> Usage:
+    """Usage as OpenAI, DeepSeek and OpenRouter write it; the cost only where the server says it."""
+    prompt = _mapping(raw.get("prompt_tokens_details"))
+    completion = _mapping(raw.get("completion_tokens_details"))
+    cached = prompt.get("cached_tokens") or raw.get("prompt_cache_hit_tokens")
+    written = prompt.get("cache_write_tokens") or prompt.get("cache_creation_tokens")
+    cost = raw.get("cost")
+    known = isinstance(cost, int | float) and math.isfinite(cost) and cost >= 0
+    return Usage(
+        input_tokens=_count(raw.get("prompt_tokens")),
+        cached_tokens=_count(cached),
+        cache_write_tokens=_count(written or raw.get("cache_creation_input_tokens")),
+        output_tokens=_count(raw.get("completion_tokens")),
+        reasoning_tokens=_count(completion.get("reasoning_tokens")),
+        cost=float(cost) if known and cost is not None else None,
+    )
+
+
+def _parts(content: list[Any]) -> list[Delta]:
+    """Content as a list of typed parts (Mistral's reasoning models)."""
+    out: list[Delta] = []
+    for item in content:
+        part = _mapping(item)
+        if part.get("type") == "thinking":
+            inner = part.get("thinking")
+            texts = cast("list[Any]", inner) if isinstance(inner, list) else [{"text": inner}]
+            thought = "".join(_text(_mapping(t).get("text")) for t in texts)
+            out += [ReasoningDelta(thought)] if thought else []
+        elif text := _text(part.get("text")):
+            out.append(TextDelta(text))
+    return out
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _dumped(value: object) -> str:
+    return "" if value is None else json.dumps(value, ensure_ascii=False)
+
+
+def _count(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return 0
+    return int(value) if math.isfinite(value) and value > 0 else 0

@@ -1,0 +1,237 @@
+"""Models behind OpenAI chat completions, spoken to without any library between."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, cast
+
+from sam_tui import __version__
+from sam_tui.adapters.llm import transport
+from sam_tui.adapters.llm.deltas import ChunkReader, read_usage
+from sam_tui.adapters.llm.endpoint import Endpoint
+from sam_tui.adapters.llm.failures import failure, read_error, read_refusal, unreachable
+from sam_tui.adapters.llm.litellm_model import known_cost
+from sam_tui.adapters.llm.sse import EventParser
+from sam_tui.adapters.llm.wire import RequestWriter
+from sam_tui.core.errors import ModelCut, ModelError, ModelRejected, ModelUnavailable
+from sam_tui.core.ports import Delta, ModelRequest, UsageDelta
+
+if TYPE_CHECKING:
+    import httpx
+
+_BODY_LIMIT = 1024 * 1024
+_PATIENCE = 5.0
+"""Seconds to wait for the usage and ``[DONE]`` once the finish reason came."""
+_LINGER = 0.25
+"""Seconds to wait for the end of a response after ``[DONE]``, so that its connection is kept."""
+
+
+class DirectModel:
+    """An OpenAI-compatible endpoint as a ``Model``."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self.endpoint = endpoint
+        self._writer = RequestWriter(endpoint.model, endpoint.dialect, endpoint.options)
+        self._client: httpx.AsyncClient | None = None
+
+    @property
+    def name(self) -> str:
+        """What the status bar shows."""
+        return self.endpoint.name
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
+        """The answer as it comes; raises ``ModelError`` only. Never tries again."""
+        httpx = transport.load()
+        answer = _Answer(self.endpoint)
+        try:
+            async with self._open(request) as response:
+                await answer.accept(response)
+                pieces = response.aiter_bytes()
+                async for data in pieces:
+                    for delta in answer.feed(data):
+                        yield delta
+                    if answer.complete:
+                        break
+                for delta in await _tail(pieces, answer):
+                    yield delta
+        except httpx.HTTPError as error:
+            # What breaks after the answer was complete does not make it less complete.
+            if not answer.complete:
+                raise self._broken(error, begun=answer.begun) from error
+        for delta in answer.end():
+            yield delta
+
+    async def close(self) -> None:
+        """Release connections."""
+        client, self._client = self._client, None
+        if client is not None:
+            await client.aclose()
+
+    def _open(self, request: ModelRequest) -> Any:
+        if self._client is None:
+            try:
+                self._client = transport.client_for(self.endpoint)
+            except (ValueError, ImportError, transport.load().InvalidURL) as error:
+                text = f"The proxy in the environment cannot be used: {error}"
+                raise ModelUnavailable(text, hint="Check HTTPS_PROXY and ALL_PROXY.") from error
+        headers = {
+            "content-type": "application/json",
+            "accept": "text/event-stream",
+            # Compressed event streams arrive in lumps.
+            "accept-encoding": "identity",
+            "user-agent": f"sam-tui/{__version__}",
+        }
+        if self.endpoint.key:
+            headers["authorization"] = f"Bearer {self.endpoint.key}"
+        body = self._writer.body(request)
+        return self._client.stream("POST", self.endpoint.url, content=body, headers=headers)
+
+    def _broken(self, error: Exception, *, begun: bool) -> ModelError:
+        """The error for a connection that failed."""
+        httpx = transport.load()
+        where, timeout = self.endpoint.source.where, self.endpoint.timeout
+        if isinstance(error, httpx.ConnectTimeout):
+            seconds = self.endpoint.connect_timeout
+            return ModelUnavailable(f"No connection to {where} within {seconds:g} s.", hint=_CHECK)
+        if isinstance(error, httpx.ConnectError):
+            return unreachable(error, self.endpoint.source)
+        if isinstance(error, httpx.TimeoutException):
+            kind = ModelCut if begun else ModelUnavailable
+            return kind(f"{where} was silent for {timeout:g} s.", hint="Raise the request timeout.")
+        if begun:
+            return ModelCut(f"The connection to {where} broke in the middle of the answer.")
+        if isinstance(error, httpx.TransportError) and not isinstance(
+            error, httpx.UnsupportedProtocol | httpx.LocalProtocolError
+        ):
+            return ModelUnavailable(f"{where} closed the connection without an answer.")
+        return ModelRejected(f"The request to {where} could not be made.", hint=_CHECK)
+
+
+_CHECK = "Check the address and the network."
+
+
+class _Answer:
+    """One response on its way: bytes in, deltas out, and what it means when it stops."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._endpoint = endpoint
+        self._reader = ChunkReader(endpoint.dialect.owner)
+        self._parser = EventParser()
+        self._plain: bytearray | None = None
+        self._start = b""
+        self._events = 0
+        self.done = False
+
+    @property
+    def begun(self) -> bool:
+        """Whether part of the answer came."""
+        return self._reader.produced
+
+    @property
+    def complete(self) -> bool:
+        """Whether the provider said that the answer is whole."""
+        return self.done or bool(self._reader.finish)
+
+    async def accept(self, response: "httpx.Response") -> None:
+        """Look at status and type; raises for anything but a stream or a JSON answer."""
+        kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if response.status_code != 200 or kind in ("text/html", "application/xhtml+xml"):
+            body = await _bounded(response)
+            refusal = read_refusal(response.status_code, body, response.headers)
+            if response.status_code == 200:
+                hint = "Check --api-base: most addresses end in /v1."
+                where = self._endpoint.source.where
+                raise ModelRejected(f"{where} answered with a web page, not a model.", hint=hint)
+            raise failure(refusal, self._endpoint.source)
+        if kind == "application/json":
+            self._plain = bytearray()
+
+    def feed(self, data: bytes) -> list[Delta]:
+        """The deltas that these bytes complete."""
+        if self._plain is not None:
+            self._plain += data
+            if len(self._plain) > 32 * _BODY_LIMIT:
+                raise ModelCut(f"{self._endpoint.source.where} sent an answer without an end.")
+            return []
+        if len(self._start) < 300:
+            self._start += data[:300]
+        out: list[Delta] = []
+        for event in self._parser.feed(data):
+            out += self._event(event)
+        return out
+
+    def end(self) -> list[Delta]:
+        """The last deltas; ModelCut or ModelRejected when the answer was not whole."""
+        out: list[Delta] = []
+        if not self.done:
+            events = [bytes(self._plain)] if self._plain is not None else self._parser.close()
+            for event in events:
+                out += self._event(event)
+        where = self._endpoint.source.where
+        if not self.complete:
+            if self._events:
+                raise ModelCut(f"{where} ended the stream before the answer was complete.")
+            said = self._endpoint.source.clean(self._start.decode("utf-8", "replace"))
+            began = f" It began: {said[:200]}" if said else ""
+            raise ModelRejected(f"{where} did not answer as a model does.{began}", hint=_CHECK)
+        out += self._reader.end()
+        if self._reader.finish == "content_filter" and not self.begun:
+            raise ModelRejected(f"{where} withheld the answer: its content filter stepped in.")
+        if self._reader.usage:
+            out.append(self._usage())
+        return out
+
+    def _usage(self) -> UsageDelta:
+        usage = read_usage(self._reader.usage)
+        if usage.cost is None and self._endpoint.priced:
+            usage = known_cost(self._endpoint.name, usage)
+        return UsageDelta(usage)
+
+    def _event(self, data: bytes) -> list[Delta]:
+        if self.done or not data.strip():
+            return []
+        if data.strip() == b"[DONE]":
+            self.done = True
+            return []
+        try:
+            parsed: object = json.loads(data)
+        except (ValueError, RecursionError):
+            return self._garbled()
+        if not isinstance(parsed, dict):
+            return self._garbled()
+        chunk = cast("Mapping[str, Any]", parsed)
+        if chunk.get("error") or self._parser.failed:
+            raise failure(read_error(chunk), self._endpoint.source, begun=self.begun)
+        self._events += 1
+        out = self._reader.read(chunk)
+        if self._reader.finish == "error":
+            raise failure(read_error(chunk), self._endpoint.source, begun=self.begun)
+        return out
+
+    def _garbled(self) -> list[Delta]:
+        where = self._endpoint.source.where
+        if self._plain is not None or not self._events:
+            raise ModelRejected(f"{where} did not answer as a model does.", hint=_CHECK)
+        raise ModelCut(f"{where} sent something in the middle of the answer that is not JSON.")
+
+
+async def _tail(pieces: AsyncIterator[bytes], answer: _Answer) -> list[Delta]:
+    """What follows the finish reason; reads to the end, so that the connection is kept."""
+    out: list[Delta] = []
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_LINGER if answer.done else _PATIENCE) as limit:
+            async for data in pieces:
+                out += answer.feed(data)
+                if answer.done:
+                    limit.reschedule(asyncio.get_running_loop().time() + _LINGER)
+    return out
+
+
+async def _bounded(response: "httpx.Response") -> bytes:
+    body = bytearray()
+    async for data in response.aiter_bytes():
+        body += data
+        if len(body) > _BODY_LIMIT:
+            break
+    return bytes(body)

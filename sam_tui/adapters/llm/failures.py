@@ -1,0 +1,248 @@
+"""What a provider's refusal means: one set of rules for every adapter."""
+
+import json
+import math
+import re
+import socket
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from sam_tui.core.errors import (
+    ContextExceeded,
+    ModelAuthError,
+    ModelCut,
+    ModelError,
+    ModelLimited,
+    ModelNotFound,
+    ModelRejected,
+    ModelUnavailable,
+)
+
+_LONGEST = 600
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_CONTEXT = re.compile(
+    r"context[ _-]?length|context[ _-]?window|maximum context|context size|prompt is too long"
+    r"|maximum prompt length|input is too long|input token count .*exceeds|too many (input )?tokens"
+    r"|reduce the length of the messages|greater than the context|exceed_context",
+    re.IGNORECASE,
+)
+_NO_MODEL = re.compile(
+    r"model_not_found|model.{0,80}(does not exist|not found|is not (supported|available))"
+    r"|no such model|unknown model",
+    re.IGNORECASE | re.DOTALL,
+)
+_BAD_KEY = re.compile(
+    r"(invalid|incorrect|missing|expired)[ _]api[ _]key|api[ _]key not valid|authentication_error",
+    re.IGNORECASE,
+)
+_QUOTA = re.compile(r"insufficient_quota|billing_hard_limit|credit balance is too low", re.I)
+_LIMIT = re.compile(r"rate[ _]?limit|too many requests|resource[ _]?exhausted", re.IGNORECASE)
+_BUSY = re.compile(r"overloaded|server[ _]error|unavailable|timeout|internal[ _]error", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Whom the request went to: ``model`` and ``where`` in words, and what must never be shown."""
+
+    model: str
+    where: str
+    key: str = ""
+    key_variable: str = ""
+    local: bool = False
+
+    def clean(self, text: str) -> str:
+        """Text from outside, fit to show: without the key, without control characters, bounded."""
+        if self.key:
+            text = text.replace(self.key, "[key]")
+        text = _CONTROL.sub(" ", text).strip()
+        return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A refusal as it came. ``code`` joins the provider's own code and type."""
+
+    status: int | None
+    message: str
+    code: str = ""
+    retry_after: float | None = None
+
+
+def read_refusal(status: int, body: bytes, headers: Mapping[str, str]) -> Refusal:
+    """A refusal from an HTTP answer; ``headers`` with lower-case names."""
+    text = body.decode("utf-8", "replace")
+    try:
+        parsed: object = json.loads(text)
+    except (ValueError, RecursionError):
+        parsed = None
+    retry = retry_after(headers)
+    if parsed is not None:
+        found = read_error(parsed, status=status)
+        return Refusal(status, found.message, found.code, retry)
+    if "<html" in text[:2000].lower() or "<!doctype" in text[:100].lower():
+        title = re.search(r"<title[^>]*>(.*?)</title>", text, re.IGNORECASE | re.DOTALL)
+        text = f"a web page: {title.group(1).strip()}" if title else "a web page"
+    return Refusal(status, text, "", retry)
+
+
+def read_error(parsed: object, *, status: int | None = None) -> Refusal:
+    """A refusal from parsed JSON, in any of the shapes providers use."""
+    first = parsed
+    if isinstance(parsed, list):
+        first = next(iter(cast("list[object]", parsed)), None)
+    error = _mapping(first).get("error", first)
+    inner = _mapping(error)
+    if not inner:
+        return Refusal(status, error if isinstance(error, str) else "")
+    texts = (inner.get(k) for k in ("message", "detail", "error_description", "error"))
+    message = next((t if isinstance(t, str) else json.dumps(t) for t in texts if t), "")
+    raw = _mapping(inner.get("metadata")).get("raw")
+    if isinstance(raw, str) and raw:
+        message = f"{message}: {raw}"
+    codes = [inner.get("code"), inner.get("type"), inner.get("status")]
+    if status is None:
+        status = next((n for n in map(_as_status, codes) if n is not None), None)
+    return Refusal(status, message, " ".join(str(c) for c in codes if c))
+
+
+def failure(refusal: Refusal, source: Source, *, begun: bool = False) -> ModelError:
+    """The error for a refusal.
+
+    ``begun``: part of the answer had come; then a failure without a clear cause is a cut.
+    """
+    said = source.clean(refusal.message) or "no reason given"
+    kind = _kind(refusal)
+    if kind is ModelUnavailable and begun:
+        kind = ModelCut
+    lead, hint = _words(kind, refusal, source)
+    return kind(
+        f"{lead}: {said}", hint=hint, status=refusal.status, retry_after=refusal.retry_after
+    )
+
+
+def unreachable(error: BaseException, source: Source) -> ModelError:
+    """The error for a connection that did not come about."""
+    causes = _causes(error)
+    where, check = source.where, "Check the address and the network."
+    if any(isinstance(c, socket.gaierror) for c in causes):
+        return ModelUnavailable(f"The name of {where} cannot be resolved.", hint=check)
+    if any("CERTIFICATE_VERIFY_FAILED" in str(c) for c in causes):
+        hint = "Point SSL_CERT_FILE at the certificates of your network, if it has its own."
+        return ModelRejected(f"The certificate of {where} is not trusted.", hint=hint)
+    hint = "Start the server, or check --api-base." if source.local else check
+    return ModelUnavailable(f"Nothing answers at {where}.", hint=hint)
+
+
+def _causes(error: BaseException) -> list[BaseException]:
+    """An error with all that stands behind it, groups included."""
+    found: list[BaseException] = []
+    waiting: list[BaseException | None] = [error]
+    while waiting:
+        one = waiting.pop()
+        if one is None or any(one is known for known in found):
+            continue
+        found.append(one)
+        waiting += [one.__cause__, one.__context__]
+        if isinstance(one, BaseExceptionGroup):
+            waiting += cast("BaseExceptionGroup[BaseException]", one).exceptions
+    return found
+
+
+def _kind(refusal: Refusal) -> type[ModelError]:
+    status, told = refusal.status, f"{refusal.code} {refusal.message}"
+    if status in (None, 400, 413, 422, 500) and _CONTEXT.search(told):
+        return ContextExceeded
+    if _QUOTA.search(told) and status in (None, 400, 403, 429):
+        return ModelRejected
+    if status == 429 or _LIMIT.search(refusal.code):
+        return ContextExceeded if status == 413 else ModelLimited
+    if status in _BY_STATUS:
+        return _BY_STATUS[status]
+    if status is not None and (status >= 500 or status < 300):
+        return ModelUnavailable
+    return _by_words(status, told)
+
+
+_BY_STATUS: dict[int | None, type[ModelError]] = {
+    401: ModelAuthError,
+    403: ModelAuthError,
+    404: ModelNotFound,
+    408: ModelUnavailable,
+    413: ContextExceeded,
+    425: ModelUnavailable,
+}
+
+
+def _by_words(status: int | None, told: str) -> type[ModelError]:
+    if _BAD_KEY.search(told):
+        return ModelAuthError
+    if _NO_MODEL.search(told):
+        return ModelNotFound
+    if status is not None:
+        return ModelRejected
+    if _LIMIT.search(told):
+        return ModelLimited
+    refused = "invalid_request" in told and not _BUSY.search(told)
+    return ModelRejected if refused else ModelUnavailable
+
+
+def _words(kind: type[ModelError], refusal: Refusal, source: Source) -> tuple[str, str]:
+    """How the message begins, and the hint."""
+    where, model = source.where, source.model
+    code = f" ({refusal.status})" if refusal.status else ""
+    if kind is ModelAuthError:
+        variable = source.key_variable or "SAM_TUI_API_KEY"
+        return f"{where} did not accept the key{code}", f"Set {variable}, or give --api-key."
+    if kind is ModelNotFound:
+        hint = "Check the model's name and the address: most end in /v1."
+        return f"{where} has no model {model}{code}", hint
+    if kind is ContextExceeded:
+        return f"The conversation is too long for {model}{code}", "Start a new conversation."
+    if kind is ModelLimited:
+        return f"{where} limits requests{code}", "Wait a little, or choose another model."
+    if kind is ModelCut:
+        return f"{where} broke off the answer{code}", "Ask again."
+    if kind is ModelUnavailable:
+        return f"{where} could not answer{code}", "Try again later, or choose another model."
+    if refusal.status == 402 or _QUOTA.search(f"{refusal.code} {refusal.message}"):
+        return f"{where} wants to be paid first{code}", "Check the account's credit and limits."
+    if refusal.status is not None and 300 <= refusal.status < 400:
+        return f"{where} redirects elsewhere{code}", "Give the final address as --api-base."
+    return f"{where} refused the request{code}", ""
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds to wait by ``retry-after-ms`` or ``retry-after`` (RFC 9110, 10.2.3: number or date)."""
+    milliseconds = _number(headers.get("retry-after-ms", ""))
+    if milliseconds is not None:
+        return milliseconds / 1000
+    value = headers.get("retry-after", "").strip()
+    seconds = _number(value)
+    if seconds is not None or not value:
+        return seconds
+    from email.utils import parsedate_to_datetime  # 8 ms, needed by few
+
+    try:
+        moment = parsedate_to_datetime(value).timestamp()
+    except (ValueError, OverflowError):
+        return None
+    return max(0.0, moment - time.time())
+
+
+def _number(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return max(0.0, value) if math.isfinite(value) else None
+
+
+def _as_status(code: object) -> int | None:
+    text = str(code)
+    return int(text) if text.isdecimal() and len(text) == 3 and text[0] in "345" else None
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}

@@ -1,0 +1,366 @@
+"""Models behind litellm, which speaks to every provider; nothing else imports it."""
+
+import asyncio
+import gc
+import json
+import logging
+import os
+import re
+import threading
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+
+from sam_tui.adapters.llm import transport
+from sam_tui.adapters.llm.deltas import ThinkTags
+from sam_tui.adapters.llm.endpoint import host_of, is_loopback
+from sam_tui.adapters.llm.failures import Refusal, Source, failure, retry_after, unreachable
+from sam_tui.adapters.llm.providers import wants_strict
+from sam_tui.adapters.llm.wire import OWNER, Dialect, chat_messages, dump
+from sam_tui.core.errors import ModelCut, ModelError, ModelNotFound, ModelRejected, ModelUnavailable
+from sam_tui.core.ports import (
+    CallDelta,
+    Delta,
+    ModelRequest,
+    OpaqueDelta,
+    ReasoningDelta,
+    UsageDelta,
+)
+from sam_tui.core.usage import Usage
+
+_loading = threading.Lock()
+_ready: list[Any] = []
+"""Holds litellm once it is imported and silenced: the process has one such module."""
+
+_ENVIRONMENT = {
+    # No look at the network for price lists, beta headers and tokenizers.
+    "LITELLM_OFFLINE_MODE": "True",
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+    # Otherwise litellm loads a .env file it finds above itself: the workspace's, in a local venv.
+    "LITELLM_MODE": "PRODUCTION",
+    "LITELLM_SUPPRESS_STARTUP_OUTPUT": "True",
+}
+_LOGGERS = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy")
+_PREAMBLE = re.compile(r"^(?:(?:litellm\.)?(?:\w+Error|Timeout|Timeout Error): |\w+Exception - )+")
+
+
+def load() -> Any:
+    """litellm, imported offline and silent. Takes seconds the first time; safe from any thread.
+
+    Raises ``ModelRejected`` when it cannot be imported.
+    """
+    with _loading:
+        if _ready:
+            return _ready[0]
+        os.environ.update(_ENVIRONMENT)
+        enabled = gc.isenabled()
+        # The collector's pauses over a growing heap are what would stall the UI, not the import.
+        gc.disable()
+        try:
+            transport.load()
+            import litellm
+        except ImportError as error:
+            raise ModelRejected(
+                "litellm is not installed.", hint="Use --provider direct."
+            ) from error
+        finally:
+            if enabled:
+                gc.enable()
+        gc.freeze()
+        _silence(litellm)
+        _ready.append(litellm)
+        return litellm
+
+
+def _silence(litellm: Any) -> None:
+    litellm.suppress_debug_info = True
+    litellm.set_verbose = False
+    litellm.telemetry = False
+    # Its aiohttp sessions are not closed when a stream is cancelled.
+    litellm.disable_aiohttp_transport = True
+    for name in _LOGGERS:
+        logger = logging.getLogger(name)
+        logger.handlers.clear()
+        logger.addHandler(logging.NullHandler())
+        logger.propagate = False
+
+
+def warm() -> threading.Thread:
+    """Load litellm, and make its first call, on a daemon thread; for after the first frame."""
+    thread = threading.Thread(target=_warm, name="warm-litellm", daemon=True)
+    thread.start()
+    return thread
+
+
+def _warm() -> None:
+    try:
+        litellm = load()
+    except ModelError:
+        return  # The first request will say so.
+    question = [{"role": "user", "content": "x"}]
+    # The first call fills caches for 140 ms; a mock answer does it without a network.
+    asyncio.run(litellm.acompletion(model="gpt-4o", messages=question, mock_response="x"))
+
+
+def known_cost(model: str, usage: Usage) -> Usage:
+    """The usage with its price by litellm's list, where that is loaded and knows the model."""
+    if not _ready:
+        return usage
+    native = _ready[0].Usage(
+        prompt_tokens=usage.input_tokens,
+        completion_tokens=usage.output_tokens,
+        total_tokens=usage.input_tokens + usage.output_tokens,
+        prompt_tokens_details={"cached_tokens": usage.cached_tokens},
+        completion_tokens_details={"reasoning_tokens": usage.reasoning_tokens},
+    )
+    return replace(usage, cost=_cost(_ready[0], model, native))
+
+
+def _cost(litellm: Any, model: str, native: Any) -> float | None:
+    unknown = (litellm.exceptions.ModelNotMappedError, litellm.exceptions.BadRequestError)
+    try:
+        parts = litellm.cost_per_token(model=model, usage_object=native)
+    except (*unknown, ValueError, KeyError, TypeError):
+        return None
+    return float(sum(parts))
+
+
+@dataclass(frozen=True, slots=True)
+class LiteLLMOptions:
+    """How to call. ``timeout`` is in seconds between bytes.
+
+    ``priced``: whether list prices hold at ``api_base``. ``extra`` goes to litellm as it stands.
+    """
+
+    api_base: str = ""
+    api_key: str = field(default="", repr=False)
+    key_variable: str = ""
+    timeout: float = 300.0
+    connect_timeout: float = 10.0
+    priced: bool = True
+    extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+class LiteLLMModel:
+    """Any litellm model string as a ``Model``."""
+
+    def __init__(self, model: str, options: LiteLLMOptions | None = None) -> None:
+        self._model = model
+        self._options = options or LiteLLMOptions()
+        self._tools: tuple[str, list[Any]] = ("[]", [])
+
+    @property
+    def name(self) -> str:
+        """What the status bar shows."""
+        return self._model
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
+        """The answer as it comes; raises ``ModelError`` only. Never tries again."""
+        litellm = _ready[0] if _ready else await asyncio.to_thread(load)
+        answer = _Answer(self._provider(litellm))
+        stream: Any = None
+        try:
+            stream = await litellm.acompletion(**self._arguments(litellm, request))
+            async for chunk in stream:
+                for delta in answer.read(chunk):
+                    yield delta
+        except Exception as error:  # litellm raises whatever it likes, bugs of its own included
+            raise self._failure(litellm, error, begun=answer.begun) from error
+        finally:
+            if stream is not None and hasattr(stream, "aclose"):
+                await stream.aclose()
+        for delta in answer.end():
+            yield delta
+        reported = _reported(stream)
+        if answer.usage is not None and reported:
+            yield UsageDelta(self._priced(litellm, answer.usage, reported))
+        elif not answer.begun:
+            # litellm makes a finished, empty answer out of garbage.
+            raise ModelRejected(f"{self._source.where} did not answer as a model does.")
+
+    async def close(self) -> None:
+        """Nothing to release: litellm keeps its connections for the process."""
+
+    @property
+    def _source(self) -> Source:
+        options, base = self._options, self._options.api_base
+        where = host_of(base) if base else self._model.partition("/")[0]
+        local = bool(base) and is_loopback(base)
+        return Source(self._model, where, options.api_key, options.key_variable, local)
+
+    def _provider(self, litellm: Any) -> str:
+        try:
+            return str(litellm.get_llm_provider(self._model)[1])
+        except litellm.exceptions.BadRequestError as error:
+            raise ModelNotFound(
+                f"No provider is known for the model {self._model!r}.",
+                hint="Write provider/model, such as anthropic/claude-sonnet-4-5, or give --api-base.",
+            ) from error
+
+    def _arguments(self, litellm: Any, request: ModelRequest) -> dict[str, Any]:
+        import httpx
+
+        options = self._options
+        provider = self._provider(litellm)
+        dialect = Dialect(
+            owner=f"litellm:{provider}",
+            strict=provider == "mistral" or wants_strict(self._model),
+            echo_reasoning=provider in ("deepseek", "moonshot"),
+        )
+        arguments: dict[str, Any] = {
+            **options.extra,
+            "model": self._model,
+            # Through JSON: no lone surrogates, and nothing of ours that litellm could change.
+            "messages": json.loads(dump(chat_messages(request.system, request.messages, dialect))),
+            "stream": True,
+            "stream_options": {"include_usage": True},
+            "timeout": httpx.Timeout(options.timeout, connect=options.connect_timeout),
+            "num_retries": 0,
+            "max_retries": 0,
+            # Fields a provider does not know are left out instead of refused.
+            "drop_params": True,
+        }
+        if tools := self._tool_list(request.tools_json):
+            arguments["tools"] = tools
+        if options.api_base:
+            arguments["api_base"] = options.api_base
+        if options.api_key:
+            arguments["api_key"] = options.api_key
+        if provider == "anthropic" or "claude" in self._model.lower():
+            arguments["cache_control_injection_points"] = [
+                {"location": "message", "role": "system"},
+                {"location": "message", "index": -1},
+            ]
+        return arguments
+
+    def _tool_list(self, tools_json: str) -> list[Any]:
+        if self._tools[0] != tools_json:
+            self._tools = (tools_json, json.loads(tools_json or "[]"))
+        return self._tools[1]
+
+    def _priced(self, litellm: Any, native: Any, reported: Sequence[Any]) -> Usage:
+        costs = [c for u in reported if isinstance(c := getattr(u, "cost", None), int | float)]
+        if costs:
+            return _read_usage(native, float(costs[-1]))
+        return _read_usage(
+            native, _cost(litellm, self._model, native) if self._options.priced else None
+        )
+
+    def _failure(self, litellm: Any, error: Exception, *, begun: bool) -> ModelError:
+        """One of our errors for whatever litellm raised (fieldnotes: the class is not reliable)."""
+        if isinstance(error, ModelError):
+            return error
+        names = litellm.exceptions
+        message, source = _said(error), self._source
+        if isinstance(error, names.MidStreamFallbackError):
+            return ModelCut(f"{source.where} broke off the answer: {source.clean(message)}")
+        if isinstance(error, names.ContextWindowExceededError):
+            return failure(Refusal(400, message, "context_length_exceeded"), source)
+        response = getattr(error, "response", None)
+        headers: Mapping[str, str] = getattr(response, "headers", None) or {}
+        if isinstance(error, names.Timeout) and not headers:
+            kind = ModelCut if begun else ModelUnavailable
+            text = f"{source.where} was silent for {self._options.timeout:g} s."
+            return kind(text, hint="Raise the request timeout.")
+        status = getattr(error, "status_code", None)
+        if isinstance(error, names.APIConnectionError) or message == "Connection error.":
+            return unreachable(error, source)
+        if isinstance(status, int):
+            refusal = Refusal(status, message, _code(error), retry_after(headers))
+            return failure(refusal, source, begun=begun)
+        if isinstance(error, OSError | transport.load().HTTPError):
+            return failure(Refusal(None, message or type(error).__name__), source, begun=begun)
+        said = source.clean(f"{type(error).__name__}: {message}")
+        return ModelRejected(f"litellm failed on {self._model}: {said}")
+
+
+class _Answer:
+    """litellm's chunks as deltas."""
+
+    def __init__(self, provider: str) -> None:
+        self._provider = provider
+        self._blocks: list[dict[str, Any]] = []
+        self._think = ThinkTags()
+        self.usage: Any = None
+        self.begun = False
+
+    def read(self, chunk: Any) -> list[Delta]:
+        """The deltas of one chunk; the usage chunk has no choices."""
+        usage = getattr(chunk, "usage", None)
+        if usage is not None:
+            self.usage = usage
+        choices: Any = getattr(chunk, "choices", None)
+        if not choices:
+            return []
+        delta = choices[0].delta
+        out: list[Delta] = []
+        if thought := getattr(delta, "reasoning_content", None):
+            out.append(ReasoningDelta(str(thought)))
+        for block in getattr(delta, "thinking_blocks", None) or ():
+            self._keep(block)
+        if text := getattr(delta, "content", None):
+            out += self._think.feed(str(text))
+        for piece in getattr(delta, "tool_calls", None) or ():
+            out += self._call(piece)
+        self.begun = self.begun or bool(out)
+        return out
+
+    def end(self) -> list[Delta]:
+        """What must be sent back with the answer."""
+        out = self._think.end()
+        if self._blocks:
+            data = {OWNER: f"litellm:{self._provider}", "thinking_blocks": self._blocks}
+            out.append(OpaqueDelta(data))
+        return out
+
+    def _call(self, piece: Any) -> list[Delta]:
+        index = int(piece.index)
+        function = piece.function
+        return [CallDelta(index, piece.id or "", function.name or "", function.arguments or "")]
+
+    def _keep(self, block: Any) -> None:
+        """Join the pieces of a thinking block: text first, then its signature."""
+        new = cast("dict[str, Any]", block if isinstance(block, dict) else block.model_dump())
+        last = self._blocks[-1] if self._blocks else None
+        if last is None or last.get("type") != "thinking" or last.get("signature"):
+            self._blocks.append(dict(new))
+            return
+        if new.get("type") != "thinking":
+            self._blocks.append(dict(new))
+            return
+        last["thinking"] = (last.get("thinking") or "") + (new.get("thinking") or "")
+        if new.get("signature"):
+            last["signature"] = new["signature"]
+
+
+def _reported(stream: Any) -> list[Any]:
+    """The usages that the provider sent. litellm's own end in a count and a price of its making."""
+    chunks = getattr(stream, "chunks", None) or ()
+    return [u for chunk in chunks if (u := getattr(chunk, "usage", None)) is not None]
+
+
+def _read_usage(native: Any, cost: float | None) -> Usage:
+    prompt = getattr(native, "prompt_tokens_details", None)
+    completion = getattr(native, "completion_tokens_details", None)
+    written = getattr(prompt, "cache_creation_tokens", None)
+    return Usage(
+        input_tokens=native.prompt_tokens or 0,
+        cached_tokens=getattr(prompt, "cached_tokens", None) or 0,
+        cache_write_tokens=written or getattr(native, "cache_creation_input_tokens", None) or 0,
+        output_tokens=native.completion_tokens or 0,
+        reasoning_tokens=getattr(completion, "reasoning_tokens", None) or 0,
+        cost=cost,
+    )
+
+
+def _said(error: Exception) -> str:
+    """The provider's words without the class names that litellm puts around them."""
+    return _PREAMBLE.sub("", str(error)).partition(" Original exception: ")[0]
+
+
+def _code(error: Exception) -> str:
+    body = getattr(error, "body", None)
+    if isinstance(body, dict):
+        fields = cast("Mapping[str, Any]", body)
+        return " ".join(str(fields[k]) for k in ("code", "type") if fields.get(k))
+    return str(getattr(error, "code", None) or "")

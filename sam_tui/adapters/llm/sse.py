@@ -1,0 +1,67 @@
+"""Server-sent events out of bytes that may be cut anywhere (HTML standard, 9.2.6)."""
+
+import json
+
+from sam_tui.core.errors import ModelCut
+
+_LONGEST = 32 * 1024 * 1024
+
+
+class EventParser:
+    """Takes bytes as they come and gives the data of each event, still as bytes.
+
+    Text is only decoded in whole lines, so a character cut in two does no harm. ``failed`` is set
+    once an event named ``error`` came.
+    """
+
+    def __init__(self) -> None:
+        self._rest = b""
+        self._data: list[bytes] = []
+        self.failed = False
+
+    def feed(self, chunk: bytes) -> list[bytes]:
+        """The events that this chunk completes; ModelCut when a line never ends."""
+        text = self._rest + chunk if self._rest else chunk
+        if b"\r" in text:
+            held = text.endswith(b"\r")
+            body = text[:-1] if held else text
+            text = body.replace(b"\r\n", b"\n").replace(b"\r", b"\n") + (b"\r" if held else b"")
+        *lines, self._rest = text.split(b"\n")
+        if len(self._rest) > _LONGEST:
+            raise ModelCut("The model's server sent a line without an end.")
+        events: list[bytes] = []
+        for line in lines:
+            self._line(line, events)
+        return events
+
+    def close(self) -> list[bytes]:
+        """What was left when the stream ended: servers forget the last empty line."""
+        events: list[bytes] = []
+        self._line(self._rest.rstrip(b"\r"), events)
+        self._line(b"", events)
+        self._rest = b""
+        return events
+
+    def _line(self, line: bytes, events: list[bytes]) -> None:
+        if line.startswith(b"data:"):
+            if self._data and _whole(self._data):
+                # A server that leaves out the empty line between events.
+                self._emit(events)
+            self._data.append(line[6:] if line.startswith(b"data: ") else line[5:])
+        elif not line:
+            if self._data:
+                self._emit(events)
+        elif line.startswith(b"event:"):
+            self.failed = self.failed or line[6:].strip() == b"error"
+
+    def _emit(self, events: list[bytes]) -> None:
+        events.append(b"\n".join(self._data))
+        self._data.clear()
+
+
+def _whole(data: list[bytes]) -> bool:
+    try:
+        json.loads(b"\n".join(data))
+    except (ValueError, RecursionError):
+        return data == [b"[DONE]"]
+    return True

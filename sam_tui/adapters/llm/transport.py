@@ -1,0 +1,75 @@
+"""httpx, imported late and light, and the client for one endpoint."""
+
+import gc
+import importlib
+import sys
+import threading
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from sam_tui.adapters.llm.endpoint import Endpoint
+
+if TYPE_CHECKING:
+    import httpx
+
+_KEPT_ALIVE = 55.0
+"""Seconds an idle connection is kept: longer than most tool calls, shorter than most servers wait."""
+
+_loading = threading.Lock()
+
+
+def load() -> ModuleType:
+    """The httpx package without its command line (which imports rich and click: 30 of 50 ms).
+
+    Safe from any thread; ``warm`` calls it off the loop so that the first request finds it done.
+    """
+    with _loading:
+        found = sys.modules.get("httpx")
+        if found is not None:
+            return found
+        blocked = "httpx._main" not in sys.modules
+        if blocked:
+            # httpx catches ImportError here and goes without its command line.
+            sys.modules["httpx._main"] = None  # pyright: ignore[reportArgumentType]  # documented
+        try:
+            import httpx
+        finally:
+            if blocked:
+                del sys.modules["httpx._main"]
+        return httpx
+
+
+def warm() -> None:
+    """Import all that a first request needs; meant for a thread while nothing is asked yet."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        load()
+        for module in ("httpcore", "anyio._backends._asyncio"):
+            importlib.import_module(module)
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def client_for(endpoint: Endpoint) -> "httpx.AsyncClient":
+    """A client for one endpoint: no redirects, no proxy to this machine, idle connections kept.
+
+    Certificates are always checked. A context without certificates stands in where no TLS can come
+    up, because loading the real ones costs 16 ms.
+    """
+    load()
+    import ssl
+    from urllib.request import getproxies
+
+    import httpx
+
+    proxied = not endpoint.loopback and bool(getproxies())
+    needs_tls = endpoint.secure or proxied
+    return httpx.AsyncClient(
+        verify=True if needs_tls else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
+        trust_env=not endpoint.loopback,
+        follow_redirects=False,
+        timeout=httpx.Timeout(endpoint.timeout, connect=endpoint.connect_timeout, pool=None),
+        limits=httpx.Limits(keepalive_expiry=_KEPT_ALIVE),
+    )

@@ -1,0 +1,5 @@
+"""Looking through folders with ripgrep."""
+
+from sam_tui.adapters.search.ripgrep import RipgrepSearch
+
+__all__ = ["RipgrepSearch"]

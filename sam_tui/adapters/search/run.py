@@ -1,0 +1,116 @@
+"""One run of ripgrep: its folder held open, its output as it comes, its end certain."""
+
+import asyncio
+import os
+import stat
+from collections.abc import AsyncGenerator, Generator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from sam_tui.core.accesses import Location
+from sam_tui.core.errors import ToolError
+
+_CHUNK = 1 << 17
+_SAFE = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+_READ = _SAFE | os.O_RDONLY
+_ENTER = _SAFE | getattr(os, "O_PATH", os.O_RDONLY)
+_BY_DESCRIPTOR = Path("/proc/self/fd")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where to search: a folder, or one regular file, open and so beyond any swap."""
+
+    cwd: str
+    file: int | None
+
+
+@contextmanager
+def opened(where: Location) -> Generator[Place, None, None]:
+    """Hold the folder (or file) at a location open, entered step by step without following links."""
+    root = where.root or "/"
+    parts = [part for part in where.real[len(root.rstrip("/")) :].split("/") if part]
+    held = -1
+    try:
+        held = os.open(root, _ENTER | os.O_DIRECTORY)
+        for index, part in enumerate(parts):
+            last = index == len(parts) - 1
+            below = os.open(part, _ENTER | (0 if last else os.O_DIRECTORY), dir_fd=held)
+            mode = os.fstat(below).st_mode
+            if last and stat.S_ISREG(mode):
+                os.close(below)
+                below = os.open(part, _READ, dir_fd=held)
+            os.close(held)
+            held = below
+            if not stat.S_ISDIR(mode) and not (last and stat.S_ISREG(mode)):
+                raise _refused(where, "is neither a folder nor a file, or changed under the check")
+        if parts and stat.S_ISREG(os.fstat(held).st_mode):
+            yield Place("/", held)
+        else:
+            by_descriptor = str(_BY_DESCRIPTOR / str(held))
+            yield Place(by_descriptor if _BY_DESCRIPTOR.is_dir() else where.real, None)
+    except FileNotFoundError as error:
+        raise _refused(where, "not found") from error
+    except OSError as error:
+        raise _refused(where, (error.strerror or str(error)).lower()) from error
+    finally:
+        if held >= 0:
+            os.close(held)
+
+
+def _refused(where: Location, why: str) -> ToolError:
+    shown = where.shown.encode("utf-8", "backslashreplace").decode()
+    return ToolError(
+        f"{shown} cannot be searched: {why}.", hint="Check the path by listing the folder above it."
+    )
+
+
+class Run:
+    """A started ripgrep. ``errors`` is what it said on stderr, once the output ended."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+        self.errors = ""
+
+    async def chunks(self) -> AsyncGenerator[bytes, None]:
+        """Its output, piece by piece, to the end."""
+        assert self._process.stdout is not None
+        assert self._process.stderr is not None
+        while chunk := await self._process.stdout.read(_CHUNK):
+            yield chunk
+        self.errors = (await self._process.stderr.read(_CHUNK)).decode("utf-8", "replace")
+
+    async def stop(self) -> None:
+        """End it, whatever it is doing, and take its pipes down with it."""
+        if self._process.returncode is None:
+            try:
+                self._process.kill()
+            except ProcessLookupError:
+                pass
+        # What is left in the pipes must be read: an unread pipe keeps its transport open.
+        for stream in (self._process.stdout, self._process.stderr):
+            while stream is not None and await stream.read(_CHUNK):
+                pass
+        await self._process.wait()
+
+
+@asynccontextmanager
+async def running(binary: str, arguments: Sequence[str], place: Place) -> AsyncGenerator[Run, None]:
+    """Start ripgrep at a place; it has ended when the block is left, also by cancellation."""
+    try:
+        process = await asyncio.create_subprocess_exec(
+            binary,
+            *arguments,
+            cwd=place.cwd,
+            stdin=asyncio.subprocess.DEVNULL if place.file is None else place.file,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+    except (OSError, ValueError) as error:
+        raise ToolError(f"The search could not start: {error}.") from error
+    run = Run(process)
+    try:
+        yield run
+    finally:
+        await run.stop()

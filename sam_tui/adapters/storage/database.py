@@ -1,0 +1,186 @@
+"""The connection: opened privately, migrated, and every failure told in words with a way out.
+
+Write-ahead log with ``synchronous=NORMAL``: a commit that returned survives the death of the
+process, at any moment; only a power cut may take the last ones back, never leaving a broken file.
+"""
+
+import fcntl
+import os
+import sqlite3
+import stat
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sam_tui.adapters.storage.migrations import NewerDatabase, migrate, pending
+from sam_tui.core.errors import StorageError
+
+FILE_NAME = "sam.db"
+BUSY_SECONDS = 5.0
+"""How long a write waits for another process before it says that the database is locked."""
+
+SqlValue = str | int | float | bytes | None
+Row = tuple[Any, ...]
+
+
+class Database:
+    """One SQLite file, one connection. Not for use from several threads."""
+
+    def __init__(self, folder: Path, *, busy_seconds: float = BUSY_SECONDS) -> None:
+        self.path = folder.expanduser().absolute() / FILE_NAME
+        self._busy_seconds = busy_seconds
+        self._connection: sqlite3.Connection | None = None
+        with self._explained("opened"):
+            _prepare_folder(self.path.parent)
+            _prepare_file(self.path)
+            self._connection = self._open()
+
+    def query(self, sql: str, *values: SqlValue) -> list[Row]:
+        """The rows of a SELECT. Raises ``StorageError``."""
+        with self._explained("read"):
+            return self._live().execute(sql, values).fetchall()
+
+    @contextmanager
+    def transaction(self) -> Generator[sqlite3.Connection, None, None]:
+        """A write transaction: committed when the block ends, undone when it raises.
+
+        Raises ``StorageError`` for what SQLite refuses, a lock held too long among it.
+        """
+        with self._explained("written"):
+            connection = self._live()
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                # A full disk or a corrupt page has already undone the transaction.
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+
+    def close(self) -> None:
+        """Close the connection; closing again does nothing."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _live(self) -> sqlite3.Connection:
+        if self._connection is None:
+            raise StorageError("The conversation database was already closed.")
+        return self._connection
+
+    def _open(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            self.path, timeout=self._busy_seconds, isolation_level=None, check_same_thread=False
+        )
+        try:
+            connection.text_factory = _decode
+            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute("PRAGMA foreign_keys = ON")
+            if _mode(connection) != "wal" or pending(connection):
+                self._upgrade(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _upgrade(self, connection: sqlite3.Connection) -> None:
+        """Make the file what this program needs; one process at a time.
+
+        SQLite's own waiting does not cover the change to a write-ahead log, so a lock file does.
+        """
+        with _only_one(self.path.with_suffix(".lock")):
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                migrate(connection)
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def _explained(self, verb: str) -> Generator[None, None, None]:
+        """Turn what the system says into a ``StorageError`` that says what to do."""
+        try:
+            yield
+        except NewerDatabase as newer:
+            raise StorageError(
+                f"{self.path} was written by a newer sam-tui (it has the step “{newer}”).",
+                hint="Update sam-tui, or choose another folder with --data-dir.",
+            ) from newer
+        except sqlite3.IntegrityError as error:
+            raise StorageError(f"{self.path} refused the entry: {error}.") from error
+        except sqlite3.Error as error:
+            raise StorageError(
+                f"{self.path} could not be {verb}: {error}.", hint=_way_out(error, self.path)
+            ) from error
+        except OSError as error:
+            raise StorageError(
+                f"{error.filename or self.path} could not be {verb}: {error.strerror}.",
+                hint="Choose a folder that you can write to with --data-dir.",
+            ) from error
+
+
+def _mode(connection: sqlite3.Connection) -> str:
+    return str(connection.execute("PRAGMA journal_mode").fetchone()[0])
+
+
+def _decode(raw: bytes) -> str:
+    """Text as stored; a damaged byte costs a character, not the row."""
+    return raw.decode("utf-8", "replace")
+
+
+def _way_out(error: sqlite3.Error, path: Path) -> str:
+    """What a person can do about it."""
+    text = str(error).lower()
+    if "locked" in text or "busy" in text:
+        return "Another sam-tui holds it for very long. End that one, then try again."
+    if "readonly" in text or "unable to open" in text:
+        return f"Make {path.parent} writable for you, or choose another folder with --data-dir."
+    if "full" in text or "disk i/o" in text:
+        return f"Free some space on the disk that holds {path.parent}, then try again."
+    return (
+        f"The file is damaged. Move it away (mv '{path}' '{path}.damaged') and a new one is made; "
+        f"“sqlite3 '{path}.damaged' .recover” may bring back what it held."
+    )
+
+
+def _prepare_folder(folder: Path) -> None:
+    """Make the folder for the owner alone; tighten one that is plainly ours, leave any other."""
+    if not folder.is_dir():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            folder.mkdir(mode=0o700)
+        except FileExistsError:
+            if not folder.is_dir():
+                raise
+    ours = (folder / FILE_NAME).exists() or not any(folder.iterdir())
+    if (
+        ours
+        and stat.S_IMODE(folder.stat().st_mode) != 0o700
+        and folder.stat().st_uid == os.geteuid()
+    ):
+        folder.chmod(0o700)
+
+
+def _prepare_file(path: Path) -> None:
+    """Make the file with its mode before SQLite does; its log and index take the same mode."""
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+    except FileExistsError:
+        if stat.S_IMODE(path.stat().st_mode) & 0o077 and path.stat().st_uid == os.geteuid():
+            path.chmod(0o600)
+
+
+@contextmanager
+def _only_one(path: Path) -> Generator[None, None, None]:
+    """Hold the lock file; the kernel lets go of it when the process dies."""
+    descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)

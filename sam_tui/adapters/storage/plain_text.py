@@ -1,0 +1,50 @@
+"""Text that a database, a title line and UTF-8 can take."""
+
+import re
+import unicodedata
+from typing import cast
+
+TITLE_LENGTH = 60
+
+_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)")
+
+
+def storable(text: str) -> str:
+    """The text with lone surrogates replaced; models write them, UTF-8 has no form for them."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def storable_json(value: object) -> object:
+    """The same JSON value (of dictionaries, lists or tuples, and scalars), every string storable."""
+    match value:
+        case str():
+            return storable(value)
+        case dict():
+            pairs = cast("dict[str, object]", value).items()
+            return {storable(key): storable_json(item) for key, item in pairs}
+        case list() | tuple():
+            return [storable_json(item) for item in cast("list[object]", value)]
+        case _:
+            return value
+
+
+def title_of(text: str) -> str:
+    """A title from what the person typed: its first line with words, sanitised, 60 characters.
+
+    Terminal sequences and control, format (bidirectional among them) and unassigned characters go.
+    """
+    for line in _ESCAPES.sub("", text).splitlines():
+        words = " ".join("".join(_visible(character) for character in line).split())
+        if words:
+            return words if len(words) <= TITLE_LENGTH else words[: TITLE_LENGTH - 1].rstrip() + "…"
+    return ""
+
+
+def _visible(character: str) -> str:
+    if character.isspace():
+        return " "
+    return "" if unicodedata.category(character).startswith("C") else character

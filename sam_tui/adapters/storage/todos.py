@@ -1,0 +1,63 @@
+"""The todo list of each conversation, as one JSON array."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from functools import cache
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import from_json, to_json
+
+from sam_tui.adapters.storage.database import Database
+from sam_tui.adapters.storage.plain_text import storable, storable_json
+from sam_tui.core.ids import ConversationId
+from sam_tui.core.todos import Todo
+
+
+class SqliteTodos:
+    """The ``TodoStore``. A saved list replaces the one before it, in one committed transaction."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def load(self, conversation: ConversationId) -> tuple[Todo, ...]:
+        """The list in its order; empty when there is none. An item that cannot be read is left out."""
+        rows = self._database.query(
+            "SELECT items FROM todos WHERE conversation = ?", storable(conversation)
+        )
+        return _items(rows[0][0]) if rows else ()
+
+    def save(self, conversation: ConversationId, items: Sequence[Todo]) -> None:
+        """Keep this list."""
+        body = to_json(
+            [storable_json(asdict(item)) for item in items], inf_nan_mode="null"
+        ).decode()
+        with self._database.transaction() as connection:
+            connection.execute(
+                "INSERT INTO todos VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET"
+                " items = excluded.items, updated_at = excluded.updated_at",
+                (storable(conversation), body, time.time()),
+            )
+
+
+def _items(body: str) -> tuple[Todo, ...]:
+    try:
+        raw: Any = from_json(body)
+    except ValueError:
+        return ()
+    if not isinstance(raw, list):
+        return ()
+    return tuple(item for item in map(_item, raw) if item is not None)  # pyright: ignore
+
+
+def _item(raw: object) -> Todo | None:
+    try:
+        return _adapter().validate_python(raw)
+    except ValidationError:
+        return None
+
+
+@cache
+def _adapter() -> TypeAdapter[Todo]:
+    return TypeAdapter(Todo)

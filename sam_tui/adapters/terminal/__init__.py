@@ -1,0 +1,1 @@
+"""Shell commands, terminal sessions and the emulator that shows them."""

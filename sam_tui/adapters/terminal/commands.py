@@ -1,0 +1,156 @@
+"""Runs shell commands to their end: bounded output, deadlines for the whole process group."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import time
+
+from sam_tui.adapters.terminal.confinement import Sandbox
+from sam_tui.adapters.terminal.endings import ProcessEnd, end_session, strike
+from sam_tui.adapters.terminal.environment import command_environment
+from sam_tui.adapters.terminal.output import BoundedOutput, LiveText
+from sam_tui.adapters.terminal.processes import Launch, start
+from sam_tui.core.ports import CommandRequest, CommandResult, Confinement
+
+_READ = 64 * 1024
+_STAGES = ((signal.SIGTERM, 1.0), (signal.SIGKILL, 1.0))
+_GRACE = 0.1
+"""Seconds that processes left behind may still print after the shell itself ended."""
+_LAST_READS = 32
+"""More than any pipe holds, so that what the shell itself printed is whole."""
+
+
+class ShellCommands:
+    """The ``Commands`` port: ``bash -c`` in its own session, stdin empty, both streams in one pipe."""
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        self._sandbox = sandbox
+
+    @property
+    def confinement(self) -> Confinement:
+        """What confined commands are held by."""
+        return self._sandbox.confinement
+
+    async def run(self, request: CommandRequest) -> CommandResult:
+        """Run and wait for the shell; what it left in the background is not waited for.
+
+        At the timeout, and when cancelled, everything in its session gets TERM, a second later KILL.
+        Raises ``ToolError`` when it cannot be started.
+        """
+        ruleset = self._sandbox.ruleset(request.writable) if request.confined else None
+        scratch = self._sandbox.scratch if ruleset is not None else None
+        began = time.monotonic()
+        reading, writing = os.pipe()
+        try:
+            launch = Launch(request.command, request.cwd, command_environment(scratch), writing)
+            process = start(launch, ruleset)
+        except BaseException:
+            os.close(reading)
+            raise
+        finally:
+            os.close(writing)
+        execution = _Execution(process, reading, LiveText(request.on_output))
+        try:
+            timed_out = not await execution.wait(request.timeout)
+        finally:
+            execution.close()
+        output, dropped = execution.output.text()
+        code = process.returncode
+        return CommandResult(
+            output=output,
+            exit_code=code if code is not None and code >= 0 else None,
+            signal=_signal_name(code),
+            seconds=time.monotonic() - began,
+            timed_out=timed_out,
+            dropped=dropped,
+        )
+
+
+class _Execution:
+    """One running command: its pipe, its end, and how it is made to end."""
+
+    def __init__(self, process: subprocess.Popen[bytes], reading: int, live: LiveText) -> None:
+        self.output = BoundedOutput()
+        self._process = process
+        self._reading = reading
+        self._live = live
+        self._loop = asyncio.get_running_loop()
+        self._exited: asyncio.Future[None] = self._loop.create_future()
+        self._drained: asyncio.Future[None] = self._loop.create_future()
+        self._ending: asyncio.Task[None] | None = None
+        os.set_blocking(reading, False)
+        self._loop.add_reader(reading, self._read)
+        self._end = ProcessEnd(process.pid, self._on_exit)
+
+    async def wait(self, seconds: float) -> bool:
+        """Wait for the shell; False when the time was up and it was ended."""
+        try:
+            await asyncio.wait([self._exited], timeout=seconds)
+            if self._exited.done():
+                await self._drain()
+                return True
+            await self._stop()
+            return False
+        except asyncio.CancelledError:
+            await self._stop()
+            raise
+
+    def close(self) -> None:
+        """Reap the shell, close the pipe, pass on the last output."""
+        if not self._drained.done():
+            self._loop.remove_reader(self._reading)
+            self._drained.set_result(None)
+        os.close(self._reading)
+        self._end.close()
+        self._live.close()
+        # Only a process stuck in the kernel is still there; the subprocess module reaps it later.
+        self._process.poll()
+
+    async def _drain(self) -> None:
+        """Read what the pipe holds; wait a moment longer where somebody else keeps it open."""
+        for _ in range(_LAST_READS):
+            if self._drained.done() or not self._read():
+                break
+        if not self._drained.done():
+            await asyncio.wait([self._drained], timeout=_GRACE)
+
+    async def _stop(self) -> None:
+        """End all of its session. A cancellation on the way makes it immediate, and never skips it."""
+        if self._ending is None:
+            self._ending = self._loop.create_task(end_session(self._process.pid, _STAGES))
+        while not self._ending.done():
+            try:
+                await asyncio.shield(self._ending)
+            except asyncio.CancelledError:
+                strike(self._process.pid, signal.SIGKILL)
+        await self._drain()
+
+    def _on_exit(self) -> None:
+        self._exited.set_result(None)
+
+    def _read(self) -> bool:
+        """Take one piece from the pipe; False when there is none now."""
+        try:
+            data = os.read(self._reading, _READ)
+        except BlockingIOError:
+            return False
+        except OSError:
+            data = b""
+        if not data:
+            self._loop.remove_reader(self._reading)
+            self._drained.set_result(None)
+            return False
+        self.output.add(data)
+        self._live.add(data)
+        return True
+
+
+def _signal_name(code: int | None) -> str:
+    """The name of the signal behind a negative return code, else nothing."""
+    if code is None or code >= 0:
+        return ""
+    try:
+        return signal.Signals(-code).name
+    except ValueError:
+        return f"signal {-code}"

@@ -1,0 +1,135 @@
+"""How processes end: knowing when one did, and ending everything of a session in time."""
+
+import asyncio
+import os
+import select
+import signal
+import sys
+from collections.abc import Callable, Sequence
+
+Stages = Sequence[tuple[signal.Signals, float]]
+"""Signals in order, each with the seconds that it is given to work."""
+
+
+def end_descriptor(pid: int) -> int:
+    """A descriptor that becomes readable once the process ended; it reaps nothing.
+
+    Raises ProcessLookupError when there is no such process.
+    """
+    if sys.platform == "linux":
+        return os.pidfd_open(pid)
+    queue = select.kqueue()
+    event = select.kevent(pid, select.KQ_FILTER_PROC, select.KQ_EV_ADD, fflags=select.KQ_NOTE_EXIT)
+    queue.control([event], 0)
+    handle = os.dup(queue.fileno())
+    queue.close()
+    return handle
+
+
+class ProcessEnd:
+    """Calls ``ended`` once on the loop when a process is over. The process is left to be reaped."""
+
+    def __init__(self, pid: int, ended: Callable[[], None]) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._ended = ended
+        self._handle = end_descriptor(pid)
+        self._loop.add_reader(self._handle, self._over)
+
+    def close(self) -> None:
+        """Stop watching."""
+        if self._handle >= 0:
+            self._loop.remove_reader(self._handle)
+            os.close(self._handle)
+            self._handle = -1
+
+    def _over(self) -> None:
+        self.close()
+        self._ended()
+
+
+def members(leader: int) -> dict[int, int]:
+    """The living processes of the session that ``leader`` leads: pid to process group.
+
+    Where the system has no /proc only the leader itself is known.
+    """
+    if sys.platform != "linux":
+        return {leader: leader}
+    found: dict[int, int] = {}
+    for name in os.listdir("/proc"):
+        if not name.isdecimal():
+            continue
+        try:
+            with open(f"/proc/{name}/stat", "rb") as stat:
+                line = stat.read()
+        except OSError:
+            continue
+        # The command name stands in brackets and may hold anything, so look behind the last one.
+        state, _, group, session = line[line.rfind(b")") + 2 :].split(None, 4)[:4]
+        if int(session) == leader and state not in b"ZX":
+            found[int(name)] = int(group)
+    return found
+
+
+def strike(leader: int, sent: signal.Signals, foreground: int = 0) -> dict[int, int]:
+    """Signal every process group of a session; returns who was there.
+
+    Call it only while the leader is not reaped: until then its number cannot name another.
+    """
+    alive = members(leader)
+    groups = set(alive.values()) | {leader}
+    if foreground > 1:
+        groups.add(foreground)
+    for group in groups:
+        try:
+            os.killpg(group, sent)
+            if sent is not signal.SIGKILL:
+                os.killpg(group, signal.SIGCONT)
+        except (ProcessLookupError, PermissionError):
+            continue
+    return alive
+
+
+async def end_session(leader: int, stages: Stages, foreground: int = 0) -> None:
+    """Signal all groups of a session, stage after stage, until nobody is left.
+
+    Cancelling kills at once. Processes that moved to a session of their own are not reached.
+    """
+    try:
+        for sent, seconds in stages:
+            if not await _gone(strike(leader, sent, foreground), seconds):
+                continue
+            if not members(leader) or sys.platform != "linux":
+                return
+    except asyncio.CancelledError:
+        strike(leader, signal.SIGKILL, foreground)
+        raise
+
+
+async def _gone(pids: dict[int, int], seconds: float) -> bool:
+    """Wait until all processes ended; False when the time was too short."""
+    left = len(pids)
+    done = asyncio.Event()
+
+    def count() -> None:
+        nonlocal left
+        left -= 1
+        if left <= 0:
+            done.set()
+
+    watches: list[ProcessEnd] = []
+    try:
+        for pid in pids:
+            try:
+                watches.append(ProcessEnd(pid, count))
+            except OSError:
+                count()
+        if left <= 0:
+            return True
+        async with asyncio.timeout(seconds):
+            await done.wait()
+        return True
+    except TimeoutError:
+        return False
+    finally:
+        for watch in watches:
+            watch.close()

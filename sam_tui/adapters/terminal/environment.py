@@ -1,0 +1,82 @@
+"""The variables that commands and sessions start with."""
+
+import os
+from typing import Final
+
+PROVIDER_KEYS: Final = frozenset({
+    "SAM_TUI_API_KEY",
+    "AI21_API_KEY",
+    "ANTHROPIC_API_KEY",
+    "ANTHROPIC_AUTH_TOKEN",
+    "AZURE_API_KEY",
+    "AZURE_OPENAI_API_KEY",
+    "CEREBRAS_API_KEY",
+    "CO_API_KEY",
+    "COHERE_API_KEY",
+    "DASHSCOPE_API_KEY",
+    "DEEPINFRA_API_KEY",
+    "DEEPSEEK_API_KEY",
+    "FIREWORKS_AI_API_KEY",
+    "FIREWORKS_API_KEY",
+    "GEMINI_API_KEY",
+    "GOOGLE_API_KEY",
+    "GROQ_API_KEY",
+    "HYPERBOLIC_API_KEY",
+    "LITELLM_API_KEY",
+    "MISTRAL_API_KEY",
+    "MOONSHOT_API_KEY",
+    "NOVITA_API_KEY",
+    "NVIDIA_NIM_API_KEY",
+    "OPENAI_API_KEY",
+    "OPENROUTER_API_KEY",
+    "PERPLEXITYAI_API_KEY",
+    "PERPLEXITY_API_KEY",
+    "REPLICATE_API_KEY",
+    "SAMBANOVA_API_KEY",
+    "TOGETHERAI_API_KEY",
+    "TOGETHER_API_KEY",
+    "VOLCENGINE_API_KEY",
+    "WATSONX_API_KEY",
+    "XAI_API_KEY",
+    "ZAI_API_KEY",
+})
+"""Keys that pay for models: a command the agent writes has no business with them."""
+
+_COLOUR_FORCING = frozenset({"FORCE_COLOR", "CLICOLOR_FORCE", "COLORTERM"})
+
+
+def command_environment(scratch: str | None) -> dict[str, str]:
+    """For a command without a terminal: no pager, no prompt, no colour.
+
+    ``scratch`` becomes its temporary folder; None leaves the system's.
+    """
+    variables = _without(PROVIDER_KEYS | _COLOUR_FORCING)
+    variables.update(
+        TERM="dumb",
+        PAGER="cat",
+        GIT_PAGER="cat",
+        MANPAGER="cat",
+        GIT_TERMINAL_PROMPT="0",
+        NO_COLOR="1",
+    )
+    return _with_scratch(variables, scratch)
+
+
+def session_environment(scratch: str | None, *, personal: bool) -> dict[str, str]:
+    """For a shell on a terminal. A ``personal`` one keeps every variable the person has."""
+    variables = _without(frozenset() if personal else PROVIDER_KEYS)
+    # What describes the terminal around the program does not describe the one inside it.
+    for name in ("LINES", "COLUMNS", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "NO_COLOR"):
+        variables.pop(name, None)
+    variables.update(TERM="xterm-256color", COLORTERM="truecolor")
+    return _with_scratch(variables, scratch)
+
+
+def _without(names: frozenset[str]) -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if name not in names}
+
+
+def _with_scratch(variables: dict[str, str], scratch: str | None) -> dict[str, str]:
+    if scratch is not None:
+        variables.update(TMPDIR=scratch, TMP=scratch, TEMP=scratch)
+    return variables

@@ -1,0 +1,184 @@
+"""Reads the emulator's cells, row by row, into runs of one style."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sam_tui.adapters.terminal.ghostty import cell_layout, check, create, ffi, lib
+from sam_tui.core.ports import CellRun
+
+Colour = int | tuple[int, int, int] | None
+Style = tuple[Colour, Colour, frozenset[str]]
+
+_PLAIN: Style = (None, None, frozenset())
+_KEPT_STYLES = 4096
+"""A picture in true colour has a style per cell; past this many the memory starts anew."""
+_GRAPHEME = 64
+"""Codepoints of one cell that are read; a cell of more is noise."""
+
+_BACKGROUND_ONLY = 2
+_WIDE_SPACERS = 2
+_ATTRIBUTES = (
+    ("bold", "bold"),
+    ("faint", "dim"),
+    ("italic", "italic"),
+    ("underline", "underline"),
+    ("blink", "blink"),
+    ("inverse", "reverse"),
+    ("strikethrough", "strike"),
+    ("invisible", "hidden"),
+)
+
+
+class Grid:
+    """A snapshot of one terminal's visible cells, brought up to date by ``update``.
+
+    The layout of a packed cell is asked of the library. Pointers into it live until the next update.
+    """
+
+    def __init__(self, terminal: Any) -> None:
+        self._terminal = terminal
+        self._state = create("GhosttyRenderState", "render_state", self)
+        self._rows = create("GhosttyRenderStateRowIterator", "render_state_row_iterator", self)
+        self._cells = create("GhosttyRenderStateRowCells", "render_state_row_cells", self)
+        self._view = ffi.new("GhosttyCellsView*")
+        self._y = ffi.new("uint16_t*")
+        self._style = ffi.new("GhosttyStyle*")
+        self._style.size = ffi.sizeof("GhosttyStyle")
+        self._cursor = ffi.new("GhosttyRenderStateCursor*")
+        self._cursor.size = ffi.sizeof("GhosttyRenderStateCursor")
+        self._length = ffi.new("uint32_t*")
+        self._points = ffi.new(f"uint32_t[{_GRAPHEME}]")
+        self._styles: dict[bytes, Style] = {}
+        layout = cell_layout()
+        if layout["content_tag"] != (0, 3) or layout["content"][0] != 2:
+            raise ValueError("the library packs its cells in an unknown way")
+        self._style_at, self._style_mask = layout["style_id"]
+        self._wide_at, _ = layout["wide"]
+
+    def update(self) -> None:
+        """Take over what changed in the terminal since the last update."""
+        check(lib.ghostty_render_state_update(self._state[0], self._terminal._t[0]), "update")
+
+    def cursor(self) -> tuple[int, int] | None:
+        """(column, row) from 0, or None while hidden or scrolled away."""
+        key = lib.GHOSTTY_RENDER_STATE_DATA_CURSOR
+        check(lib.ghostty_render_state_get(self._state[0], key, self._cursor), "cursor")
+        cursor = self._cursor
+        if not (cursor.visible and cursor.viewport_has_value):
+            return None
+        return int(cursor.viewport_x), int(cursor.viewport_y)
+
+    def dirty(self) -> list[tuple[int, Sequence[CellRun]]]:
+        """The rows that changed, with their numbers; clears the marks."""
+        advance = lib.ghostty_render_state_row_iterator_next_dirty
+        rows, number = self._iterator(), self._y
+        found: list[tuple[int, Sequence[CellRun]]] = []
+        while advance(rows, number):
+            found.append((int(number[0]), self._row(rows)))
+        check(lib.ghostty_render_state_clean(self._state[0]), "clean")
+        return found
+
+    def all(self) -> list[Sequence[CellRun]]:
+        """Every visible row; leaves the marks as they are."""
+        advance = lib.ghostty_render_state_row_iterator_next
+        rows = self._iterator()
+        found: list[Sequence[CellRun]] = []
+        while advance(rows):
+            found.append(self._row(rows))
+        return found
+
+    def _iterator(self) -> Any:
+        key = lib.GHOSTTY_RENDER_STATE_DATA_ROW_ITERATOR
+        check(lib.ghostty_render_state_get(self._state[0], key, self._rows), "rows")
+        return self._rows[0]
+
+    def _row(self, row: Any) -> list[CellRun]:
+        """The cells of the iterator's present row as runs."""
+        key = lib.GHOSTTY_RENDER_STATE_ROW_DATA_CELLS_RAW
+        check(lib.ghostty_render_state_row_get(row, key, self._view), "cells")
+        view = self._view
+        packed = memoryview(ffi.buffer(view.ptr, view.len * 8)).cast("B").cast("Q").tolist()
+        style_at, style_mask, wide_at = self._style_at, self._style_mask, self._wide_at
+        seen: dict[int, Style] = {0: _PLAIN}
+        selected = False
+        runs: list[CellRun] = []
+        text: list[str] = []
+        style, mark = _PLAIN, 0
+        for x, cell in enumerate(packed):
+            # A background-only cell carries its colour itself; the whole cell is its mark then.
+            new = -cell if cell & _BACKGROUND_ONLY else cell >> style_at & style_mask
+            if new != mark:
+                known = seen.get(new)
+                if known is None:
+                    if new > 0 and not selected:
+                        self._select(row)
+                        selected = True
+                    known = seen[new] = self._style_of(x) if new > 0 else _background(cell)
+                mark = new
+                if known != style:
+                    if text:
+                        runs.append(CellRun("".join(text), *style))
+                        text = []
+                    style = known
+            if cell >> wide_at & _WIDE_SPACERS:
+                continue
+            if cell & 3:
+                if cell & 1 and not cell & _BACKGROUND_ONLY:
+                    if not selected:
+                        self._select(row)
+                        selected = True
+                    text.append(self._grapheme(x))
+                else:
+                    text.append(" ")
+                continue
+            point = cell >> 2 & 0x1FFFFF
+            text.append(chr(point) if point else " ")
+        if text:
+            runs.append(CellRun("".join(text), *style))
+        return runs
+
+    def _select(self, row: Any) -> None:
+        key = lib.GHOSTTY_RENDER_STATE_ROW_DATA_CELLS
+        check(lib.ghostty_render_state_row_get(row, key, self._cells), "row cells")
+
+    def _grapheme(self, x: int) -> str:
+        """The characters of a cell that holds more than one codepoint."""
+        cells, get = self._cells[0], lib.ghostty_render_state_row_cells_get
+        check(lib.ghostty_render_state_row_cells_select(cells, x), "cell")
+        get(cells, lib.GHOSTTY_RENDER_STATE_ROW_CELLS_DATA_GRAPHEMES_LEN, self._length)
+        if self._length[0] > _GRAPHEME:
+            return "\N{REPLACEMENT CHARACTER}"
+        get(cells, lib.GHOSTTY_RENDER_STATE_ROW_CELLS_DATA_GRAPHEMES_BUF, self._points)
+        return "".join(map(chr, self._points[0 : self._length[0]])) or " "
+
+    def _style_of(self, x: int) -> Style:
+        cells = self._cells[0]
+        check(lib.ghostty_render_state_row_cells_select(cells, x), "cell")
+        key = lib.GHOSTTY_RENDER_STATE_ROW_CELLS_DATA_STYLE
+        check(lib.ghostty_render_state_row_cells_get(cells, key, self._style), "style")
+        raw = bytes(ffi.buffer(self._style))
+        known = self._styles.get(raw)
+        if known is None:
+            if len(self._styles) >= _KEPT_STYLES:
+                self._styles.clear()
+            found = self._style
+            names = frozenset(name for field, name in _ATTRIBUTES if getattr(found, field))
+            known = self._styles[raw] = (_colour(found.fg_color), _colour(found.bg_color), names)
+        return known
+
+
+def _colour(colour: Any) -> Colour:
+    if colour.tag == lib.GHOSTTY_STYLE_COLOR_PALETTE:
+        return int(colour.value.palette)
+    if colour.tag == lib.GHOSTTY_STYLE_COLOR_RGB:
+        rgb = colour.value.rgb
+        return int(rgb.r), int(rgb.g), int(rgb.b)
+    return None
+
+
+def _background(cell: int) -> Style:
+    """The style of a cell that is nothing but a background colour."""
+    value = cell >> 2 & 0xFFFFFF
+    if cell & 3 == _BACKGROUND_ONLY:
+        return None, value & 0xFF, frozenset()
+    return None, (value & 0xFF, value >> 8 & 0xFF, value >> 16), frozenset()

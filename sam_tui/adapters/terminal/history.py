@@ -1,0 +1,51 @@
+"""What a session printed, by absolute character index, with the oldest let go."""
+
+import codecs
+from collections import deque
+
+from sam_tui.core.ports import SessionOutput
+
+KEPT_CHARACTERS = 1_000_000
+_PIECE = 4096
+
+
+class History:
+    """A ring of decoded output. An index counts characters since the session began."""
+
+    def __init__(self, limit: int = KEPT_CHARACTERS) -> None:
+        self._limit = limit
+        self._pieces: deque[str] = deque()
+        self._kept = 0
+        self._end = 0
+        self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+
+    @property
+    def end(self) -> int:
+        """The index behind the last character."""
+        return self._end
+
+    def add(self, data: bytes, *, final: bool = False) -> str:
+        """Take in bytes; a sequence cut at their end waits for its rest. Returns what was decoded."""
+        text = self._decoder.decode(data, final)
+        if not text:
+            return text
+        self._kept += len(text)
+        self._end += len(text)
+        if self._pieces and len(self._pieces[-1]) < _PIECE:
+            self._pieces[-1] += text
+        else:
+            self._pieces.append(text)
+        while (surplus := self._kept - self._limit) > 0:
+            oldest = self._pieces.popleft()
+            if len(oldest) > surplus:
+                self._pieces.appendleft(oldest[surplus:])
+                self._kept -= surplus
+            else:
+                self._kept -= len(oldest)
+        return text
+
+    def since(self, start: int) -> SessionOutput:
+        """What is kept from an index on; a negative one counts as 0."""
+        first = min(max(start, self._end - self._kept), self._end)
+        skipped = first - (self._end - self._kept)
+        return SessionOutput("".join(self._pieces)[skipped:], first, self._end)

@@ -1,0 +1,108 @@
+"""What a command prints: kept within bounds for the result, passed on in batches while it runs."""
+
+import asyncio
+import codecs
+from collections.abc import Callable
+
+HEAD_BYTES = 512 * 1024
+TAIL_BYTES = 512 * 1024
+LIVE_BYTES = 64 * 1024
+LIVE_INTERVAL = 1 / 30
+
+
+def _decoder() -> codecs.IncrementalDecoder:
+    return codecs.getincrementaldecoder("utf-8")(errors="replace")
+
+
+def _whole(data: bytes | bytearray) -> bytes:
+    """The bytes without what is left of a cut UTF-8 sequence at their start."""
+    start = 0
+    while start < min(3, len(data)) and data[start] & 0xC0 == 0x80:
+        start += 1
+    return bytes(data[start:])
+
+
+class BoundedOutput:
+    """The first and the last of a stream of bytes; what lies between is counted and let go."""
+
+    def __init__(self, head: int = HEAD_BYTES, tail: int = TAIL_BYTES) -> None:
+        self._head = bytearray()
+        self._tail = bytearray()
+        self._room = head
+        self._tail_limit = tail
+        self._total = 0
+
+    def add(self, data: bytes) -> None:
+        """Take in what came next."""
+        self._total += len(data)
+        if self._room:
+            taken = data[: self._room]
+            self._head += taken
+            self._room -= len(taken)
+            data = data[len(taken) :]
+        if data:
+            self._tail += data
+            if len(self._tail) > 2 * self._tail_limit:
+                del self._tail[: -self._tail_limit]
+
+    def text(self) -> tuple[str, int]:
+        """All of it decoded, and how many bytes were left out of its middle.
+
+        Bytes that are not UTF-8 become U+FFFD; where bytes are missing a line says how many.
+        """
+        tail = self._tail[-self._tail_limit :]
+        if len(self._head) + len(tail) == self._total:
+            return (self._head + tail).decode(errors="replace"), 0
+        before = _decoder().decode(bytes(self._head))
+        after = _whole(tail)
+        dropped = self._total - len(self._head) - len(after)
+        return (
+            f"{before}\n[… {dropped} bytes left out …]\n{after.decode(errors='replace')}",
+            dropped,
+        )
+
+
+class LiveText:
+    """Output on its way to people: the first piece at once, then at most 30 batches a second.
+
+    A batch is bounded: of more than 64 KiB in one interval only the newest half is passed on.
+    """
+
+    def __init__(self, hear: Callable[[str], None]) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._hear = hear
+        self._decoder = _decoder()
+        self._waiting = bytearray()
+        self._skipped = 0
+        self._timer: asyncio.TimerHandle | None = None
+        self._next = 0.0
+
+    def add(self, data: bytes) -> None:
+        """Take in what came next and see that it is passed on."""
+        self._waiting += data
+        if len(self._waiting) > LIVE_BYTES:
+            surplus = len(self._waiting) - LIVE_BYTES // 2
+            self._skipped += surplus
+            del self._waiting[:surplus]
+        if self._timer is None:
+            self._timer = self._loop.call_at(max(self._next, self._loop.time()), self._flush)
+
+    def close(self) -> None:
+        """Pass on what waits, and nothing after it."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._flush(final=True)
+
+    def _flush(self, *, final: bool = False) -> None:
+        self._timer = None
+        self._next = self._loop.time() + LIVE_INTERVAL
+        data, note = bytes(self._waiting), ""
+        self._waiting.clear()
+        if self._skipped:
+            self._decoder.reset()
+            data = _whole(data)
+            note = f"\n[… {self._skipped} bytes not shown …]\n"
+            self._skipped = 0
+        text = note + self._decoder.decode(data, final)
+        if text:
+            self._hear(text)

@@ -1,0 +1,194 @@
+"""One shell on one pseudo-terminal: started, read, written to and ended on the event loop."""
+
+import asyncio
+import ctypes
+import os
+import signal
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import ptyprocess  # pyright: ignore[reportMissingTypeStubs]
+
+from sam_tui.adapters.terminal.confinement import restrict
+from sam_tui.adapters.terminal.endings import ProcessEnd, end_session
+from sam_tui.core.errors import ToolError
+
+_PtyProcess: Any = ptyprocess.PtyProcess
+
+_READ = 64 * 1024
+_UNREAD_LIMIT = 1024 * 1024
+_LAST_READS = 64
+_STAGES = ((signal.SIGHUP, 0.5), (signal.SIGTERM, 0.5), (signal.SIGKILL, 1.0))
+
+
+@dataclass(frozen=True, slots=True)
+class PtyLaunch:
+    """What to start on a new pseudo-terminal, and where. ``ruleset`` confines it, unless None."""
+
+    argv: tuple[str, ...]
+    cwd: str
+    environment: dict[str, str]
+    columns: int
+    rows: int
+    ruleset: int | None
+
+
+class Pty:
+    """A running program and the master side of its terminal.
+
+    ``heard`` is given each piece of output, ``ended`` is called once, after the last of it.
+    """
+
+    def __init__(
+        self, launch: PtyLaunch, heard: Callable[[bytes], None], ended: Callable[[], None]
+    ) -> None:
+        self._heard = heard
+        self._on_end = ended
+        self._loop = asyncio.get_running_loop()
+        self._process = _spawn(launch)
+        self._fd: int = self._process.fd
+        self._pid: int = self._process.pid
+        self._unwritten = bytearray()
+        self._over: asyncio.Future[None] = self._loop.create_future()
+        self._exit_code: int | None = None
+        self._closing: asyncio.Task[None] | None = None
+        self.tty_name = _terminal_name(self._fd)
+        os.set_blocking(self._fd, False)
+        self._reading = True
+        self._loop.add_reader(self._fd, self._read)
+        self._end = ProcessEnd(self._pid, self._exited)
+
+    @property
+    def running(self) -> bool:
+        """Whether the program has not ended."""
+        return not self._over.done()
+
+    @property
+    def exit_code(self) -> int | None:
+        """How it ended: its code, 128 plus the number of the signal, None while it runs."""
+        return self._exit_code
+
+    def write(self, data: bytes) -> None:
+        """Type; what the terminal cannot take yet follows when the program reads.
+
+        Raises ``ToolError`` when it ended, or when more than a megabyte already waits.
+        """
+        if not self.running:
+            raise ToolError("The terminal session has ended.", hint="Create a new session.")
+        if len(self._unwritten) + len(data) > _UNREAD_LIMIT:
+            raise ToolError("The program in the terminal is not reading its input.")
+        idle = not self._unwritten
+        self._unwritten += data
+        if idle:
+            self._write()
+
+    def resize(self, columns: int, rows: int) -> None:
+        """Tell the program its new size; nothing after its end."""
+        if self.running:
+            self._process.setwinsize(rows, columns)
+
+    async def close(self) -> None:
+        """End the whole session: HUP, TERM, KILL. Returns when it is over; safe to call again."""
+        if self._closing is None:
+            self._closing = self._loop.create_task(self._close())
+        await asyncio.shield(self._closing)
+
+    async def _close(self) -> None:
+        if not self.running:
+            return
+        # The session's leader must not be reaped before the last signal: see endings.strike.
+        self._end.close()
+        foreground = 0
+        with suppress(OSError):
+            foreground = os.tcgetpgrp(self._fd)
+        await end_session(self._pid, _STAGES, foreground)
+        self._exited()
+
+    def _exited(self) -> None:
+        """The shell is gone: take its last output, reap it, give the terminal back."""
+        for _ in range(_LAST_READS):
+            if not self._reading or not self._read():
+                break
+        self._end.close()
+        self._stop_reading()
+        self._loop.remove_writer(self._fd)
+        if not self._process.isalive():
+            killed = self._process.signalstatus
+            self._exit_code = self._process.exitstatus if killed is None else 128 + killed
+        # Not through PtyProcess.close, which would signal a process that no longer exists.
+        self._process.fileobj.close()
+        self._process.closed = True
+        self._over.set_result(None)
+        self._on_end()
+
+    def _read(self) -> bool:
+        """Take one piece of output; False when there is none now."""
+        try:
+            data = os.read(self._fd, _READ)
+        except BlockingIOError:
+            return False
+        except OSError:
+            data = b""  # Linux ends a terminal with EIO
+        if not data:
+            self._stop_reading()
+            return False
+        self._heard(data)
+        return True
+
+    def _stop_reading(self) -> None:
+        if self._reading:
+            self._reading = False
+            self._loop.remove_reader(self._fd)
+
+    def _write(self) -> None:
+        try:
+            written = os.write(self._fd, self._unwritten)
+        except BlockingIOError:
+            written = 0
+        except OSError:
+            self._unwritten.clear()  # it is ending, and will be told
+            written = 0
+        del self._unwritten[:written]
+        if self._unwritten:
+            self._loop.add_writer(self._fd, self._write)
+        else:
+            self._loop.remove_writer(self._fd)
+
+
+def _spawn(launch: PtyLaunch) -> Any:
+    """Start it; raises ``ToolError`` when the folder or the program is missing."""
+    if not os.path.isdir(launch.cwd):  # PtyProcess would fail in the child, and run on there
+        raise ToolError(f"The working directory does not exist: {launch.cwd}")
+    ruleset = launch.ruleset
+    try:
+        with warnings.catch_warnings():
+            # Python 3.12 warns of any fork beside threads; what runs here is two system calls.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            process = _PtyProcess.spawn(
+                list(launch.argv),
+                cwd=launch.cwd,
+                env=launch.environment,
+                dimensions=(launch.rows, launch.columns),
+                preexec_fn=None if ruleset is None else lambda: restrict(ruleset),
+                pass_fds=() if ruleset is None else (ruleset,),
+            )
+    except (OSError, RuntimeError) as error:
+        raise ToolError(f"The shell could not be started: {error}") from error
+    process.delayafterclose = process.delayafterterminate = 0
+    return process
+
+
+@cache
+def _ptsname() -> Callable[[int], bytes | None]:
+    call = ctypes.CDLL(None, use_errno=True).ptsname
+    call.restype = ctypes.c_char_p
+    return call
+
+
+def _terminal_name(master: int) -> str:
+    """The path of the terminal whose master side this is, such as ``/dev/pts/3``."""
+    return os.fsdecode(_ptsname()(master) or b"")

@@ -1,0 +1,112 @@
+"""Options -> Runtime: the one place that knows every leaf."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sam_reminders import build_reminders
+from sam_tools import build_tools
+from sam_tui.adapters.files import LocalFiles
+from sam_tui.adapters.llm.catalog import Catalog
+from sam_tui.adapters.llm.choice import Route, Wish, choose
+from sam_tui.adapters.search import RipgrepSearch
+from sam_tui.adapters.storage import open_storage
+from sam_tui.adapters.terminal.commands import ShellCommands
+from sam_tui.adapters.terminal.confinement import Sandbox
+from sam_tui.adapters.terminal.sessions import PtyTerminals
+from sam_tui.core.agent.budget import DEFAULT_STEPS
+from sam_tui.core.agent.retry import RetryPolicy
+from sam_tui.core.agent.turn import Engine
+from sam_tui.core.authorization.containment import Workspace
+from sam_tui.core.authorization.grants import Grants
+from sam_tui.core.authorization.guard import Guard
+from sam_tui.core.authorization.policy import PermissionMode, Policy, protected_paths
+from sam_tui.core.board import TodoBoard
+from sam_tui.core.bus import Bus
+from sam_tui.core.clock import SystemClock
+from sam_tui.core.inquiries import Inquiries, Responder
+from sam_tui.core.prompt.requests import RequestBuilder
+from sam_tui.core.prompt.system import system_prompt
+from sam_tui.core.runtime import Runtime
+from sam_tui.core.services import Services
+from sam_tui.core.tooling.execute import Executor
+from sam_tui.core.tooling.registry import Registry
+
+DEFAULT_TIMEOUT = 300.0
+"""Seconds a model may be silent between two bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a front end was asked for. Paths as typed; empty ``model`` leaves it to be chosen.
+
+    ``attended`` says whether a person can answer questions; ``responder`` answers before they do.
+    ``request_timeout`` is in seconds between bytes.
+    """
+
+    workspace: str
+    data_dir: str
+    model: str = ""
+    api_base: str = ""
+    api_key: str = ""
+    provider: Route = "auto"
+    mode: PermissionMode = "ask"
+    add_dirs: tuple[str, ...] = ()
+    max_turns: int | None = None
+    attended: bool = False
+    responder: Responder | None = None
+    request_timeout: float | None = None
+
+
+def build(options: Options, environ: Mapping[str, str]) -> Runtime:
+    """Everything that runs, wired. Nothing is connected, spawned or asked yet.
+
+    Raises ``SamError`` for a workspace, database or model that cannot be used.
+    """
+    workspace = Workspace.open(options.workspace, options.add_dirs)
+    timeout = options.request_timeout or DEFAULT_TIMEOUT
+    wish = Wish(options.model, options.api_base, options.api_key, options.provider, timeout=timeout)
+    model = choose(wish, environ) if options.model else None
+    clock, bus = SystemClock(), Bus()
+    inquiries = Inquiries(bus, clock, attended=options.attended, responder=options.responder)
+    storage = open_storage(options.data_dir)
+    sandbox = Sandbox()
+    commands, terminals = ShellCommands(sandbox), PtyTerminals(sandbox)
+    board = TodoBoard(storage.todos, bus, clock)
+    services = Services(
+        LocalFiles(),
+        RipgrepSearch(),
+        commands,
+        terminals,
+        board,
+        inquiries,
+        storage.results,
+        bus.publish,
+    )
+    registry = Registry(build_tools(services))
+    policy = Policy(
+        options.mode,
+        commands.confinement.kind != "none",
+        protected_paths(environ.get("HOME", ""), options.data_dir),
+    )
+    guard = Guard(workspace, policy, Grants(clock), inquiries)
+    executor = Executor(registry, guard, storage.results, storage.decisions, bus, clock)
+    requests = RequestBuilder(
+        system_prompt(workspace), registry.schemas_json, build_reminders(), board
+    )
+    return Runtime(
+        bus=bus,
+        inquiries=inquiries,
+        workspace=workspace,
+        model=model,
+        catalog=Catalog(environ, timeout=timeout),
+        terminals=terminals,
+        commands=commands,
+        conversations=storage.conversations,
+        todos=board,
+        registry=registry,
+        guard=guard,
+        executor=executor,
+        engine=Engine(executor, requests, bus, clock, RetryPolicy()),
+        max_steps=options.max_turns or DEFAULT_STEPS,
+        closers=(sandbox.close, storage.close),
+    )

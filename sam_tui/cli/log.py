@@ -1,0 +1,89 @@
+"""The log file: what libraries complain about, and the details of a defect. Never the terminal."""
+
+import logging
+import os
+import sys
+import tempfile
+import traceback
+from collections.abc import Mapping, Sequence
+from io import TextIOWrapper
+from pathlib import Path
+from typing import Any
+
+FILE_NAME = "sam-tui.log"
+LARGEST = 1_000_000
+"""Bytes; a longer log is put aside once, when the program starts."""
+
+
+class _PrivateFile(logging.FileHandler):
+    """A log file that is made when it is first needed, for its owner alone."""
+
+    def _open(self) -> TextIOWrapper:
+        return _open_private(Path(self.baseFilename))
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's name
+        """A log that cannot be written is not worth a word on the person's screen."""
+
+
+def log_to(data_dir: str, *, debug: bool) -> None:
+    """Send every log record and warning to the file, from now on."""
+    path = Path(data_dir).expanduser() / FILE_NAME
+    handler = _PrivateFile(path, delay=True, encoding="utf-8")
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(handlers=[handler], level=logging.DEBUG if debug else logging.WARNING)
+    logging.captureWarnings(True)
+
+
+def note_defect(fault: BaseException, data_dir: str) -> str:
+    """Write the traceback down; the path of the file, or an empty string when nowhere was possible."""
+    text = "".join(traceback.format_exception(fault))
+    for folder in (Path(data_dir).expanduser(), Path(tempfile.gettempdir())):
+        path = folder / FILE_NAME
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with _open_private(path) as file:
+                file.write(text)
+        except OSError:
+            continue
+        return str(path)
+    return ""
+
+
+def data_dir_of(arguments: Sequence[str], environ: Mapping[str, str]) -> str:
+    """Where data goes, from a command line that may not even have been parsed."""
+    for index, argument in enumerate(arguments):
+        if argument == "--data-dir" and index + 1 < len(arguments):
+            return arguments[index + 1]
+        if argument.startswith("--data-dir="):
+            return argument.partition("=")[2]
+    return environ.get("SAM_TUI_DATA_DIR") or default_data_dir()
+
+
+def default_data_dir() -> str:
+    """This system's place for a program's data."""
+    import platformdirs
+
+    return platformdirs.user_data_dir("sam-tui", appauthor=False)
+
+
+def _open_private(path: Path) -> Any:
+    """The file, open for appending."""
+    try:
+        if path.stat().st_size > LARGEST:
+            path.replace(path.with_suffix(".log.1"))
+    except OSError:
+        pass
+
+    def opener(name: str, flags: int) -> int:
+        return os.open(name, flags | os.O_NOFOLLOW, 0o600)
+
+    return open(path, "a", encoding="utf-8", errors="backslashreplace", opener=opener)
+
+
+def say(text: str) -> None:
+    """A text for the person on standard error; one that cannot be shown is lost."""
+    try:
+        sys.stderr.write(text + "\n")
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        pass

@@ -1,0 +1,68 @@
+"""The boundary of the program: whatever happens becomes a sentence and an exit code."""
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+
+import click
+
+from sam_tui.cli.log import data_dir_of, note_defect, say
+from sam_tui.cli.program import program
+from sam_tui.cli.streams import secure_streams
+from sam_tui.core.errors import SamError
+from sam_tui.headless.interrupts import Interrupted
+from sam_tui.headless.outcome import EXIT_CODES
+from sam_tui.headless.output import silence, terminal_safe
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the command that the arguments name and return its exit code. Raises nothing."""
+    secure_streams()
+    try:
+        code = program.main(list(arguments), prog_name="sam-tui", standalone_mode=False)
+        _flush()
+        return int(code or 0)
+    except SamError as error:
+        return _explain(error)
+    except click.exceptions.Exit as ended:
+        return ended.exit_code
+    except click.Abort:
+        return EXIT_CODES["cancelled"]
+    except click.ClickException as error:
+        error.show(sys.stderr)
+        return error.exit_code
+    except Interrupted as interrupted:
+        return EXIT_CODES[interrupted.subtype]
+    except KeyboardInterrupt:
+        return EXIT_CODES["cancelled"]
+    except BrokenPipeError:
+        # The reader has had enough; the rest of the output has nowhere to go.
+        silence(sys.stdout)
+        return 0
+    except Exception as fault:  # noqa: BLE001 - the last boundary there is
+        return _confess(fault, arguments)
+
+
+def _flush() -> None:
+    if sys.stdout is not None:  # pyright: ignore[reportUnnecessaryComparison]
+        sys.stdout.flush()
+
+
+def _explain(error: SamError) -> int:
+    """A SamError: title, what happened, what to do."""
+    text = f"{error.title}: {error}"
+    if error.hint:
+        text += "\n  " + error.hint.replace("\n", "\n  ")
+    say(terminal_safe(text))
+    return error.exit_code
+
+
+def _confess(fault: Exception, arguments: Sequence[str]) -> int:
+    """Anything else is a defect of this program: a short text, and the details in a file."""
+    where = note_defect(fault, data_dir_of(arguments, os.environ))
+    if os.environ.get("SAM_TUI_DEBUG") == "1":
+        say(terminal_safe("".join(traceback.format_exception(fault))))
+    say(terminal_safe(f"A defect in sam-tui: {type(fault).__name__}: {fault}"))
+    say(f"  The details are in {where}" if where else "  Set SAM_TUI_DEBUG=1 to see the details.")
+    return EXIT_CODES["error_internal"]

@@ -1,0 +1,232 @@
+"""Options that commands share, and what they come to."""
+
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from sam_tui.cli.log import default_data_dir, log_to
+from sam_tui.core.errors import UsageError, WorkspaceError
+from sam_tui.core.ids import ConversationId
+from sam_tui.headless.request import OUTPUT_FORMATS
+
+if TYPE_CHECKING:
+    from sam_tui.assembly import Options
+    from sam_tui.core.authorization.policy import PermissionMode
+    from sam_tui.core.inquiries import Responder
+    from sam_tui.core.ports import ConversationStore
+    from sam_tui.core.runtime import Runtime
+
+MODES: dict[str, "PermissionMode"] = {
+    "ask": "ask",
+    "accept-edits": "accept-edits",
+    "plan": "plan",
+    "auto": "auto",
+    "bypass": "bypass",
+    "default": "ask",
+    "acceptEdits": "accept-edits",
+    "dontAsk": "auto",
+    "bypassPermissions": "bypass",
+}
+"""Every spelling of a permission mode; the second half is Claude Code's."""
+
+CHOOSE = "?"
+"""``--resume`` without an id: the person chooses from a list."""
+
+Values = dict[str, Any]
+F = TypeVar("F", bound=Callable[..., Any])
+
+_PLACE = (
+    click.option(
+        "-C", "--workspace", metavar="DIR", help="The folder to work in (default: this one)."
+    ),
+    click.option(
+        "--data-dir",
+        metavar="DIR",
+        envvar="SAM_TUI_DATA_DIR",
+        help="Where conversations and logs are kept.",
+    ),
+)
+_MODEL = (
+    click.option("--model", metavar="NAME", envvar="SAM_TUI_MODEL", help="Such as openai/gpt-4o."),
+    click.option(
+        "--api-base", metavar="URL", envvar="SAM_TUI_API_BASE", help="Where the model is served."
+    ),
+    click.option(
+        "--api-key",
+        metavar="KEY",
+        envvar="SAM_TUI_API_KEY",
+        help="Its key; better set in the environment.",
+    ),
+    click.option(
+        "--provider",
+        type=click.Choice(["auto", "direct", "litellm"]),
+        default="auto",
+        help="Which client speaks to it.",
+    ),
+    click.option(
+        "--request-timeout",
+        type=click.FloatRange(min=0, min_open=True),
+        metavar="SECONDS",
+        help="The longest silence of a provider.",
+    ),
+)
+_PERMISSIONS = (
+    click.option(
+        "--permission-mode",
+        "mode",
+        type=click.Choice(list(MODES)),
+        default="ask",
+        metavar="MODE",
+        help="ask, accept-edits, plan, auto or bypass (Claude Code's names work too).",
+    ),
+    click.option(
+        "--add-dir", multiple=True, metavar="DIR", help="Another folder to work in; repeatable."
+    ),
+)
+_CONVERSATION = (
+    click.option(
+        "-c", "--continue", "latest", is_flag=True, help="Go on with the last conversation here."
+    ),
+    click.option(
+        "-r",
+        "--resume",
+        metavar="[ID]",
+        is_flag=False,
+        flag_value=CHOOSE,
+        help="Go on with this conversation; without ID, choose one.",
+    ),
+)
+_RUN = (
+    click.option("--session-id", metavar="ID", help="Continue this conversation, or make it."),
+    click.option("--output-format", type=click.Choice(OUTPUT_FORMATS), help="text by default."),
+    click.option("--max-turns", type=click.IntRange(min=1), help="Model calls at most."),
+    click.option("--answers", metavar="FILE", help="JSON patterns that answer approvals."),
+    click.option("--include-partial-messages", is_flag=True, help="Stream the pieces too."),
+    click.option("--stdin", "wait_stdin", is_flag=True, help="Wait for the end of standard input."),
+    click.option("--verbose", is_flag=True, help="Progress on standard error."),
+    click.option(
+        "-o", "--output-last-message", metavar="FILE", help="Write the final answer there."
+    ),
+)
+RUN_ONLY = (
+    "session_id",
+    "output_format",
+    "answers",
+    "include_partial_messages",
+    "wait_stdin",
+    "verbose",
+    "output_last_message",
+)
+"""What makes no sense in the workbench."""
+
+
+def place_options(command: F) -> F:
+    """--workspace and --data-dir."""
+    return _with(command, _PLACE)
+
+
+def guarded_options(command: F) -> F:
+    """Where, and what is allowed there."""
+    return _with(command, (*_PLACE, *_PERMISSIONS))
+
+
+def agent_options(command: F) -> F:
+    """All that a conversation with a model needs."""
+    return _with(command, (*_CONVERSATION, *_PLACE, *_MODEL, *_PERMISSIONS))
+
+
+def run_options(command: F) -> F:
+    """What only a headless run takes."""
+    return _with(command, _RUN)
+
+
+def _with(command: F, options: tuple[Callable[[F], F], ...]) -> F:
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def settings(
+    values: Values, *, attended: bool = False, responder: "Responder | None" = None
+) -> "Options":
+    """The options as ``assembly`` takes them; logging goes to the data folder from here on.
+
+    Raises ``WorkspaceError`` when the working folder is gone.
+    """
+    from sam_tui.assembly import Options
+
+    data_dir = values["data_dir"] or default_data_dir()
+    log_to(data_dir, debug=os.environ.get("SAM_TUI_DEBUG") == "1")
+    return Options(
+        workspace=workspace_of(values),
+        data_dir=data_dir,
+        model=values.get("model") or "",
+        api_base=values.get("api_base") or "",
+        api_key=values.get("api_key") or "",
+        provider=values.get("provider") or "auto",
+        mode=MODES[values.get("mode") or "ask"],
+        add_dirs=tuple(values.get("add_dir") or ()),
+        max_turns=values.get("max_turns"),
+        attended=attended,
+        responder=responder,
+        request_timeout=values.get("request_timeout"),
+    )
+
+
+def conversation_of(
+    values: Values, store: "ConversationStore", workspace: str
+) -> ConversationId | None:
+    """Which conversation is meant; None for a new one. Raises ``UsageError`` for one that is not."""
+    resume, session = values.get("resume"), values.get("session_id")
+    if [bool(values.get("latest")), bool(resume), bool(session)].count(True) > 1:
+        raise UsageError("--continue, --resume and --session-id exclude each other.")
+    if values.get("latest"):
+        latest = store.latest(workspace)
+        if latest is None:
+            raise UsageError(
+                f"There is no conversation in {workspace} to continue.",
+                hint="Leave --continue out to begin one.",
+            )
+        return latest.id
+    if resume == CHOOSE:
+        raise UsageError("--resume needs an id here.", hint="“sam-tui sessions list” shows them.")
+    if resume:
+        if store.find(ConversationId(resume)) is None:
+            raise UsageError(
+                f"There is no conversation {resume}.", hint="“sam-tui sessions list” shows them."
+            )
+        return ConversationId(resume)
+    return named_conversation(session) if session else None
+
+
+def named_conversation(name: str) -> ConversationId:
+    """An id that the caller chose. Raises ``UsageError`` for one that could not be typed again."""
+    if len(name) > 128 or not name.isascii() or not all(c.isalnum() or c in "-_.:" for c in name):
+        raise UsageError(
+            f"{name!r} cannot be a conversation's id.",
+            hint="Up to 128 letters, digits and - _ . : are possible.",
+        )
+    return ConversationId(name)
+
+
+def open_runtime(
+    values: Values, *, attended: bool = False, responder: "Responder | None" = None
+) -> "Runtime":
+    """The runtime that the options describe. Raises ``SamError``."""
+    from sam_tui.assembly import build
+
+    return build(settings(values, attended=attended, responder=responder), os.environ)
+
+
+def workspace_of(values: Values) -> str:
+    """The folder to work in, as given. Raises ``WorkspaceError`` when the working folder is gone."""
+    if values["workspace"]:
+        return str(values["workspace"])
+    try:
+        return os.getcwd()
+    except OSError as error:
+        raise WorkspaceError(
+            "The working folder no longer exists.", hint="Go to another, or use --workspace."
+        ) from error

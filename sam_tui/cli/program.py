@@ -1,0 +1,90 @@
+"""Which command is meant: the first word that is one, else the workbench with a prompt."""
+
+import importlib
+
+import click
+
+from sam_tui import __version__
+from sam_tui.cli.workbench_command import workbench_command
+
+COMMANDS = {
+    "run": ("run_command", "run_command"),
+    "exec": ("run_command", "run_command"),
+    "tools": ("tools_command", "tools_group"),
+    "guard": ("guard_command", "guard_group"),
+    "sessions": ("sessions_command", "sessions_group"),
+}
+"""Where each command is: loaded when it is called, so that the workbench waits for none of them."""
+
+
+class Program(click.Group):
+    """A group whose default command takes the options and the prompt that name no command."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put the command's name first, then parse as usual."""
+        return super().parse_args(ctx, self._routed(args))
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The commands to show; ``exec`` is ``run``."""
+        return [name for name in COMMANDS if name != "exec"]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of that name, from its module."""
+        if cmd_name == workbench_command.name:
+            return workbench_command
+        if cmd_name not in COMMANDS:
+            return None
+        module, attribute = COMMANDS[cmd_name]
+        return getattr(importlib.import_module(f"sam_tui.cli.{module}"), attribute)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The default command's options, then the commands."""
+        records = [p.get_help_record(ctx) for p in workbench_command.params]
+        with formatter.section("Options"):
+            formatter.write_dl([record for record in records if record is not None])
+        self.format_commands(ctx, formatter)
+
+    def _routed(self, args: list[str]) -> list[str]:
+        """The same words, the command's name first. Options may stand on either side of it."""
+        index = _first_word(args)
+        if index is not None and args[index] in COMMANDS:
+            return [args[index], *args[:index], *args[index + 1 :]]
+        if index is None and any(word in ("--help", "--version", "-V") for word in args):
+            return [word for word in args if word in ("--help", "--version", "-V")]
+        return ["workbench", *args]
+
+
+def _first_word(args: list[str]) -> int | None:
+    """Where the first word stands that is neither an option nor an option's value."""
+    valued = {
+        name
+        for parameter in workbench_command.params
+        if isinstance(parameter, click.Option) and not parameter.is_flag
+        for name in parameter.opts
+    }
+    skip = False
+    for index, word in enumerate(args):
+        if skip:
+            skip = False
+        elif word == "--":
+            return None
+        elif word == "-" or not word.startswith("-"):
+            return index
+        else:
+            skip = word in valued
+    return None
+
+
+@click.group(
+    cls=Program,
+    invoke_without_command=True,
+    options_metavar="[OPTIONS] [PROMPT]",
+    subcommand_metavar="| COMMAND ...",
+    context_settings={"max_content_width": 100},
+)
+@click.version_option(__version__, "-V", "--version", message="sam-tui %(version)s")
+def program() -> None:
+    """A terminal agent workbench: fast, calm, safe.
+
+    Without a command it opens the workbench in this folder.
+    """

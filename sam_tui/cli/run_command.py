@@ -1,0 +1,111 @@
+"""``sam-tui run``: one prompt without a screen."""
+
+import asyncio
+import os
+import sys
+from dataclasses import replace
+from types import TracebackType
+from typing import Any
+
+import click
+
+from sam_tui import __version__
+from sam_tui.cli.options import (
+    Values,
+    agent_options,
+    conversation_of,
+    named_conversation,
+    open_runtime,
+    run_options,
+)
+from sam_tui.cli.streams import input_descriptor, require_output
+from sam_tui.core.errors import SamError, UsageError
+from sam_tui.core.runtime import Runtime
+from sam_tui.headless.answers import read_answers
+from sam_tui.headless.interrupts import Interrupted, Interrupts
+from sam_tui.headless.outcome import Outcome, outcome_of_error, outcome_of_fault
+from sam_tui.headless.prompt_input import read_prompt
+from sam_tui.headless.request import HeadlessRequest
+from sam_tui.headless.run import report_failure, run_headless
+
+
+@click.command("run", short_help="Run one prompt without a screen.")
+@click.argument("prompt", required=False, metavar="[PROMPT|-]")
+@run_options
+@agent_options
+def run_command(**values: Any) -> int:
+    """Run one prompt and print the answer; - or no prompt reads it from standard input.
+
+    Nobody is asked anything: what would need an approval is refused, unless --answers says else.
+    """
+    return run_once(values)
+
+
+def run_once(values: Values) -> int:
+    """Run the prompt of parsed options to its exit code. Raises ``UsageError``."""
+    require_output()
+    request = HeadlessRequest(
+        "",
+        format=values["output_format"] or "text",
+        partial_messages=values["include_partial_messages"],
+        verbose=values["verbose"],
+        last_message=values["output_last_message"] or "",
+        version=__version__,
+    )
+    interrupts = Interrupts()
+    interrupts.install()
+    try:
+        with _Told(request):
+            request, runtime = _prepare(values, request)
+        return asyncio.run(_run(runtime, request, interrupts))
+    except UsageError:
+        raise
+    except SamError as error:
+        return report_failure(request, outcome_of_error(error), sys.stdout)
+    except Interrupted as interrupted:
+        why = "Interrupted before it began."
+        outcome = Outcome(interrupted.subtype, "", "Cancelled", why)
+        return report_failure(request, outcome, sys.stdout)
+    finally:
+        interrupts.restore()
+
+
+def _prepare(values: Values, request: HeadlessRequest) -> tuple[HeadlessRequest, Runtime]:
+    """All that comes before the first event: prompt, answers, runtime, conversation."""
+    if values.get("session_id"):
+        request = replace(request, conversation=named_conversation(values["session_id"]))
+    prompt = read_prompt(values["prompt"], input_descriptor(), forced=values["wait_stdin"])
+    responder = read_answers(values["answers"]) if values["answers"] else None
+    runtime = open_runtime(values, responder=responder)
+    root = runtime.workspace.root
+    warnings = prompt.warnings
+    if not os.access(root, os.W_OK):
+        warnings = (*warnings, f"{root} cannot be written to: the agent can only read there.")
+    conversation = conversation_of(values, runtime.conversations, root)
+    request = replace(request, prompt=prompt.text, conversation=conversation, warnings=warnings)
+    return request, runtime
+
+
+async def _run(runtime: Runtime, request: HeadlessRequest, interrupts: Interrupts) -> int:
+    try:
+        return await run_headless(runtime, request, sys.stdout, interrupts=interrupts)
+    finally:
+        await runtime.close()
+
+
+class _Told:
+    """Whatever unexpected breaks off the preparation still ends with a result on standard output."""
+
+    def __init__(self, request: HeadlessRequest) -> None:
+        self._request = request
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        fault: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if isinstance(fault, Exception) and not isinstance(fault, SamError):
+            report_failure(self._request, outcome_of_fault(fault), sys.stdout)

@@ -1,0 +1,52 @@
+"""``sam-tui sessions``: the stored conversations."""
+
+import json
+from datetime import datetime
+from typing import Any
+
+import click
+
+from sam_tui.cli.options import open_runtime, place_options
+from sam_tui.cli.streams import require_output
+from sam_tui.core.ports import ConversationRecord
+from sam_tui.headless.lines import usage_fields
+
+
+@click.group("sessions", short_help="The stored conversations.")
+def sessions_group() -> None:
+    """The stored conversations."""
+
+
+@sessions_group.command("list")
+@click.option("--json", "as_json", is_flag=True, help="As one JSON list.")
+@click.option("--limit", type=click.IntRange(min=1), default=50, help="At most so many (50).")
+@place_options
+def list_command(**values: Any) -> int:
+    """List conversations, last used first; with --workspace those of that folder only."""
+    require_output()
+    runtime = open_runtime(values)
+    where = runtime.workspace.root if values["workspace"] else None
+    records = runtime.conversations.recent(where, values["limit"])
+    if values["as_json"]:
+        click.echo(json.dumps([_as_object(record) for record in records], indent=2))
+        return 0
+    if not records:
+        click.echo("No conversations yet.", err=True)
+    for record in records:
+        used = datetime.fromtimestamp(record.updated_at).strftime("%Y-%m-%d %H:%M")
+        count = f"{record.messages:>4} messages"
+        click.echo(f"{record.id}  {used}  {count}  {record.workspace}  {record.title}")
+    return 0
+
+
+def _as_object(record: ConversationRecord) -> dict[str, Any]:
+    return {
+        "id": record.id,
+        "title": record.title,
+        "workspace": record.workspace,
+        "created_at": record.created_at,
+        "updated_at": record.updated_at,
+        "messages": record.messages,
+        "usage": usage_fields(record.usage),
+        "total_cost_usd": record.usage.cost,
+    }

@@ -1,0 +1,193 @@
+"""``sam-tui tools``: the tools without a model, through the same path as every call."""
+
+import asyncio
+import json
+import sys
+from datetime import UTC, datetime
+from typing import Any
+
+import click
+
+from sam_tui.cli.options import guarded_options, named_conversation, open_runtime, place_options
+from sam_tui.cli.streams import input_descriptor, require_output
+from sam_tui.core.errors import SamError, ToolError, UsageError
+from sam_tui.core.events import InquiryClosed
+from sam_tui.core.ids import CallId, ConversationId, mint, mint_conversation
+from sam_tui.core.messages import ToolCall
+from sam_tui.core.runtime import Runtime
+from sam_tui.core.tooling.execute import Executed, parse_arguments
+from sam_tui.core.tooling.schema import canonical
+from sam_tui.headless.answers import approve_all
+from sam_tui.headless.interrupts import Interrupts
+from sam_tui.headless.outcome import EXIT_CODES
+from sam_tui.headless.output import Output
+from sam_tui.headless.prompt_input import read_prompt
+
+DONE, FAILED, USAGE, NEEDS_APPROVAL = 0, 1, 2, 3
+
+
+@click.group("tools", short_help="The tools, without a model.")
+def tools_group() -> None:
+    """The tools, without a model: list them, show their schemas, call them."""
+
+
+@tools_group.command("list")
+@click.option("--json", "as_json", is_flag=True, help="As one JSON list.")
+@place_options
+def list_command(**values: Any) -> int:
+    """List the tools and their operations, in the order the model sees."""
+    require_output()
+    tools = open_runtime(values).registry.tools
+    if values["as_json"]:
+        listed = [
+            {
+                "name": tool.name,
+                "description": tool.description,
+                "operations": [{"name": o.name, "about": o.about} for o in tool.operations],
+            }
+            for tool in tools
+        ]
+        click.echo(json.dumps(listed, indent=2))
+        return DONE
+    for tool in tools:
+        click.echo(tool.name)
+        for operation in tool.operations if tool.consolidated else ():
+            click.echo(f"  {operation.name}  {operation.about}")
+    return DONE
+
+
+@tools_group.command("schema")
+@click.argument("tool", required=False)
+@place_options
+def schema_command(**values: Any) -> int:
+    """Print what the model is told: one tool, or all as one JSON list. The same bytes every time."""
+    require_output()
+    registry = open_runtime(values).registry
+    if values["tool"] is None:
+        click.echo(registry.schemas_json)
+        return DONE
+    for schema in registry.schemas:
+        if schema["function"]["name"] == values["tool"]:
+            click.echo(canonical(schema))
+            return DONE
+    names = ", ".join(tool.name for tool in registry.tools)
+    raise UsageError(f"There is no tool called {values['tool']!r}.", hint=f"There are: {names}.")
+
+
+@tools_group.command("call")
+@click.argument("name", metavar="TOOL[.OPERATION]")
+@click.argument("arguments", required=False, metavar="[JSON|-]")
+@click.option(
+    "--approve",
+    type=click.Choice(["never", "always"]),
+    default="never",
+    help="What to answer when an approval is needed (never).",
+)
+@click.option("--conversation", metavar="ID", help="Whose todos, results and terminals.")
+@guarded_options
+def call_command(**values: Any) -> int:
+    """Call one operation and print one JSON object.
+
+    Exit code: 0 done, 1 failed, 2 malformed JSON or no such operation, 3 it needs an approval.
+    """
+    require_output()
+    name, arguments = values["name"], values["arguments"] or "{}"
+    if arguments == "-":
+        arguments = read_prompt("-", input_descriptor()).text
+    responder = approve_all if values["approve"] == "always" else None
+    runtime = open_runtime(values, responder=responder)
+    given = values["conversation"]
+    conversation = named_conversation(given) if given else mint_conversation()
+    call = ToolCall(CallId(mint("call")), name, arguments)
+    fault = _misuse(runtime, call)
+    if fault is not None:
+        Output(sys.stdout).line(_object_of_fault(call, fault))
+        return USAGE
+    interrupts = Interrupts()
+    interrupts.install()
+    try:
+        executed, unattended = asyncio.run(_call(runtime, call, conversation, interrupts))
+    except asyncio.CancelledError:
+        return EXIT_CODES[interrupts.subtype or "cancelled"]
+    finally:
+        interrupts.restore()
+    Output(sys.stdout).line(_object_of(runtime, call, executed, conversation))
+    if executed.finished.ok:
+        return DONE
+    return NEEDS_APPROVAL if unattended else FAILED
+
+
+async def _call(
+    runtime: Runtime, call: ToolCall, conversation: ConversationId, interrupts: Interrupts
+) -> tuple[Executed, bool]:
+    """How the call ended, and whether it asked something that nobody answered."""
+    events = runtime.bus.subscribe()
+    loop = asyncio.get_running_loop()
+    task = loop.create_task(runtime.executor.execute(call, conversation))
+
+    def stop() -> None:
+        loop.call_soon_threadsafe(task.cancel)
+
+    interrupts.cancel_with(stop)
+    try:
+        executed = await task
+    finally:
+        await runtime.close()
+    closed = [event for event in events.drain() if isinstance(event, InquiryClosed)]
+    return executed, any(event.outcome == "unattended" for event in closed)
+
+
+def _misuse(runtime: Runtime, call: ToolCall) -> SamError | None:
+    """What is wrong with the command line itself: the name, or text that is no JSON object."""
+    try:
+        runtime.registry.resolve(call.name)
+        parse_arguments(call.arguments)
+    except ToolError as error:
+        return error
+    return None
+
+
+def _object_of(
+    runtime: Runtime, call: ToolCall, executed: Executed, conversation: ConversationId
+) -> dict[str, Any]:
+    finished, decision = executed.finished, executed.decision
+    metadata = {
+        "operation": finished.operation,
+        "conversation": conversation,
+        "durationMs": round(finished.seconds * 1000),
+        "decision": None
+        if decision is None
+        else {
+            "outcome": decision.outcome,
+            "by": decision.by,
+            "rule": decision.rule,
+            "reason": decision.reason,
+        },
+    }
+    return {
+        "success": finished.ok,
+        "toolName": runtime.registry.resolve(call.name).tool.name,
+        "executionId": call.id,
+        "output": {
+            "content": finished.text,
+            "mimeType": executed.mime_type,
+            "additionalData": json.loads(json.dumps(dict(executed.data), default=str)),
+        },
+        "metadata": _stamped(metadata),
+    }
+
+
+def _object_of_fault(call: ToolCall, fault: SamError) -> dict[str, Any]:
+    output = {"content": f"ERROR: {fault.explain()}", "mimeType": "text/plain"}
+    return {
+        "success": False,
+        "toolName": call.name,
+        "executionId": call.id,
+        "output": {**output, "additionalData": {}},
+        "metadata": _stamped({}),
+    }
+
+
+def _stamped(metadata: dict[str, Any]) -> dict[str, Any]:
+    now = datetime.now(UTC).isoformat(timespec="milliseconds")
+    return {"timestamp": now, "version": "1.0", **metadata}

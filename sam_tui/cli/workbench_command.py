@@ -1,0 +1,101 @@
+"""``sam-tui``: the workbench, or with ``--print`` one headless run."""
+
+import asyncio
+import importlib
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sam_tui import __version__
+from sam_tui.cli.options import (
+    CHOOSE,
+    RUN_ONLY,
+    Values,
+    agent_options,
+    conversation_of,
+    open_runtime,
+    run_options,
+    workspace_of,
+)
+from sam_tui.core.authorization.containment import Workspace
+from sam_tui.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from sam_tui.core.runtime import Runtime
+
+
+class MainCommand(click.Command):
+    """Called by the program's own name, without one of its own."""
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
+        """As every command, but usage texts show no name."""
+        return super().make_context("", args, parent, **extra)
+
+
+@click.command("workbench", cls=MainCommand, hidden=True)
+@click.argument("prompt", required=False)
+@click.option("-p", "--print", "headless", is_flag=True, help="As “run”: print the answer and end.")
+@agent_options
+@run_options
+def workbench_command(**values: Any) -> int:
+    """Open the workbench here, or run one prompt with --print."""
+    if values["headless"]:
+        from sam_tui.cli.run_command import run_once
+
+        return run_once(values)
+    given = next((name for name in RUN_ONLY if values[name]), None)
+    if given is not None:
+        option = {"wait_stdin": "stdin"}.get(given, given).replace("_", "-")
+        raise UsageError(f"--{option} goes with --print.", hint="Or use “sam-tui run”.")
+    if not _on_a_terminal():
+        raise UsageError(
+            "The workbench needs a terminal on standard input and output.",
+            hint="Without one, use: sam-tui run “what to do”",
+        )
+    return _open(values)
+
+
+def _open(values: Values) -> int:
+    """Draw the first frame, and build the runtime behind it."""
+    workspace = Workspace.open(workspace_of(values)).root
+    conversation, runtime = None, None
+    chooses = values["resume"] == CHOOSE
+    if values["latest"] or (values["resume"] and not chooses):
+        # Which conversation is meant stands in the store, and a wrong id should not cost a screen.
+        runtime = open_runtime(values, attended=True)
+        conversation = conversation_of(values, runtime.conversations, workspace)
+
+    async def start(progress: Callable[[str], None]) -> "Runtime":
+        if runtime is not None:
+            return runtime
+        progress("starting")
+        await asyncio.to_thread(importlib.import_module, "sam_tui.assembly")
+        return open_runtime(values, attended=True)
+
+    from sam_tui.ui.app import SamApp
+
+    app = SamApp(
+        start,
+        workspace=workspace,
+        prompt=values["prompt"] or "",
+        conversation=conversation,
+        resume=chooses,
+        version=__version__,
+    )
+    app.run()
+    return app.return_code or 0
+
+
+def _on_a_terminal() -> bool:
+    return all(
+        stream is not None and stream.isatty()  # pyright: ignore[reportUnnecessaryComparison]
+        for stream in (sys.stdin, sys.stdout)
+    )

@@ -1,0 +1,10 @@
+"""One prompt, one exit code: the agent without a screen, for scripts and pipelines.
+
+request    what is asked for; prompt_input: where the prompt comes from, never waiting for nothing
+outcome    the subtypes of a result and the exit code of each
+ledger     events -> the totals of a result
+lines      events -> Claude-compatible JSON objects; progress: events -> lines for people
+answers    who answers inquiries: a file of patterns, or nobody
+output     stdout, and what becomes of it when nobody reads; interrupts: signals
+run        all of it, once
+"""

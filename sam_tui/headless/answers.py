@@ -1,0 +1,96 @@
+"""Who answers when nobody is there: a file of patterns and replies, the first match first.
+
+The file is a JSON list of ``{"match": regex, "reply": "approve" | "deny" | text}``. The pattern is
+searched in what the inquiry says: operation, summary and targets of an approval, prompt and context
+of a question. What no entry matches is left unanswered, which denies it.
+"""
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from sam_tui.core.errors import ConfigurationError
+from sam_tui.core.inquiries import Responder
+from sam_tui.core.inquiry import Answer, Approval, ApprovalRequest, Inquiry, Question, Reply
+
+REFUSAL = "No. Go on without it."
+_FORM = 'Each entry is {"match": "a regular expression", "reply": "approve", "deny" or a text}.'
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of the file."""
+
+    match: re.Pattern[str]
+    reply: str
+
+    def answer(self, inquiry: Inquiry) -> Answer:
+        """The reply in the form that this kind of inquiry takes."""
+        if isinstance(inquiry.request, ApprovalRequest):
+            if self.reply == "approve":
+                return Approval("once")
+            return Approval("deny", "" if self.reply == "deny" else self.reply)
+        return Reply({"approve": "yes", "deny": REFUSAL}.get(self.reply, self.reply))
+
+
+def read_answers(path: str) -> Responder:
+    """The responder that a file describes. Raises ``ConfigurationError`` naming the wrong entry."""
+    entries = _parse(path, _load(path))
+
+    def respond(inquiry: Inquiry) -> Answer | None:
+        text = inquiry_text(inquiry)
+        return next((entry.answer(inquiry) for entry in entries if entry.match.search(text)), None)
+
+    return respond
+
+
+def approve_all(inquiry: Inquiry) -> Answer | None:
+    """The responder that approves every call, once each, and answers no question."""
+    return Approval("once") if isinstance(inquiry.request, ApprovalRequest) else None
+
+
+def inquiry_text(inquiry: Inquiry) -> str:
+    """What patterns are searched in, one thing a line."""
+    match inquiry.request:
+        case ApprovalRequest(operation=operation, summary=summary, targets=targets):
+            return "\n".join([operation, summary, *targets])
+        case Question(prompt=prompt, context=context):
+            return "\n".join(part for part in (prompt, context) if part)
+
+
+def _load(path: str) -> list[Any]:
+    try:
+        value = json.loads(Path(path).expanduser().read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise ConfigurationError(f"{path} could not be read: {error.strerror}.") from error
+    except (ValueError, RecursionError) as error:
+        raise ConfigurationError(f"{path} is not valid JSON: {error}.", hint=_FORM) from error
+    if not isinstance(value, list):
+        raise ConfigurationError(f"{path} must hold a JSON list.", hint=_FORM)
+    return cast("list[Any]", value)
+
+
+def _parse(path: str, raw: list[Any]) -> list[Entry]:
+    return [_entry(f"{path}, entry {number}", item) for number, item in enumerate(raw, 1)]
+
+
+def _entry(where: str, raw: Any) -> Entry:
+    if not isinstance(raw, dict):
+        raise ConfigurationError(f"{where} is not an object.", hint=_FORM)
+    fields = cast("dict[str, Any]", raw)
+    for name in ("match", "reply"):
+        if not isinstance(fields.get(name), str):
+            raise ConfigurationError(f"{where}: “{name}” must be a text.", hint=_FORM)
+    unknown = sorted(set(fields) - {"match", "reply"})
+    if unknown:
+        raise ConfigurationError(f"{where}: “{unknown[0]}” means nothing here.", hint=_FORM)
+    if not fields["reply"].strip():
+        raise ConfigurationError(f"{where}: “reply” is empty.", hint=_FORM)
+    try:
+        return Entry(re.compile(fields["match"]), fields["reply"])
+    except re.error as error:
+        raise ConfigurationError(
+            f"{where}: “match” is not a regular expression: {error}.", hint=_FORM
+        ) from error

@@ -1,0 +1,228 @@
+"""Events as Claude-compatible JSON objects, one a line; what Claude has no word for is ``system``."""
+
+from dataclasses import asdict
+from typing import Any, assert_never
+
+from sam_tui.core.events import (
+    Answered,
+    DecisionMade,
+    Event,
+    InquiryClosed,
+    InquiryOpened,
+    ModelRetried,
+    Noticed,
+    ReasoningStreamed,
+    Reminded,
+    RequestSent,
+    TerminalClosed,
+    TerminalOpened,
+    TextStreamed,
+    TodosChanged,
+    ToolFinished,
+    ToolProgressed,
+    ToolStarted,
+    TurnFinished,
+    TurnStarted,
+)
+from sam_tui.core.ids import InquiryId
+from sam_tui.core.inquiry import Question
+from sam_tui.core.usage import Usage
+from sam_tui.headless.arguments import tool_input
+from sam_tui.headless.ledger import Ledger
+from sam_tui.headless.outcome import Outcome
+from sam_tui.headless.partials import Partials
+
+Line = dict[str, Any]
+_CHARACTERS_PER_TOKEN = 4
+
+
+class Lines:
+    """Turns the events of one run into objects. The ledger has taken each event before."""
+
+    def __init__(self, session: str, model: str, ledger: Ledger, *, partial: bool) -> None:
+        self._session = session
+        self._model = model
+        self._ledger = ledger
+        self._partial = Partials(model) if partial else None
+        self._questions: dict[InquiryId, str] = {}
+
+    def of(self, event: Event) -> list[Line]:
+        """The lines that an event comes to; often none."""
+        match event:
+            case RequestSent() | TextStreamed() | ReasoningStreamed() | ToolProgressed():
+                return self._pieces(event)
+            case Answered():
+                return self._answered(event)
+            case ToolFinished():
+                return [self._result_of_tool(event)]
+            case ModelRetried():
+                return [self._retry(event)]
+            case DecisionMade():
+                return [self._decision(event)]
+            case TodosChanged(items=items):
+                return [self.system("todo", items=[asdict(item) for item in items])]
+            case Reminded(name=name, text=text, digest=digest):
+                tokens = -(-len(text) // _CHARACTERS_PER_TOKEN)
+                return [self.system("reminder", kind=name, tokens=tokens, hash=digest)]
+            case InquiryOpened() | InquiryClosed():
+                return self._question(event)
+            case Noticed(level=level, text=text):
+                return [self.system("notice", level=level, text=text)]
+            case (
+                TurnStarted() | ToolStarted() | TerminalOpened() | TerminalClosed() | TurnFinished()
+            ):
+                return []
+            case _:
+                assert_never(event)
+
+    def system(self, subtype: str, **fields: Any) -> Line:
+        """A line of our own kind."""
+        return {"type": "system", "subtype": subtype, "session_id": self._session, **fields}
+
+    def _pieces(
+        self, event: RequestSent | TextStreamed | ReasoningStreamed | ToolProgressed
+    ) -> list[Line]:
+        if self._partial is None:
+            return []
+        match event:
+            case RequestSent():
+                return self._stream_events(self._partial.begin())
+            case TextStreamed(text=text):
+                return self._stream_events(self._partial.piece("text", text))
+            case ReasoningStreamed(text=text):
+                return self._stream_events(self._partial.piece("thinking", text))
+            case ToolProgressed(call=call, text=text):
+                return [self.system("tool_progress", tool_use_id=call, text=text)]
+
+    def _stream_events(self, events: list[dict[str, Any]]) -> list[Line]:
+        return [
+            {
+                "type": "stream_event",
+                "event": event,
+                "parent_tool_use_id": None,
+                "session_id": self._session,
+            }
+            for event in events
+        ]
+
+    def _answered(self, event: Answered) -> list[Line]:
+        message, content = event.message, list[dict[str, Any]]()
+        if message.reasoning:
+            content.append({"type": "thinking", "thinking": message.reasoning})
+        if message.text:
+            content.append({"type": "text", "text": message.text})
+        for call in message.calls:
+            content.append({
+                "type": "tool_use",
+                "id": call.id,
+                "name": call.name,
+                "input": tool_input(call.arguments),
+            })
+        stop_reason = "tool_use" if message.calls else "end_turn"
+        ended = self._stream_events(self._partial.end(stop_reason)) if self._partial else []
+        line = self._message("assistant", content)
+        line["message"] |= {
+            "model": self._model,
+            "stop_reason": stop_reason,
+            "usage": usage_fields(event.usage),
+        }
+        return [*ended, line]
+
+    def _result_of_tool(self, event: ToolFinished) -> Line:
+        block = {
+            "type": "tool_result",
+            "tool_use_id": event.call,
+            "content": event.text,
+            "is_error": not event.ok,
+        }
+        line = self._message("user", [block])
+        line["tool_use_result"] = {
+            "operation": event.operation,
+            "summary": event.summary,
+            "duration_ms": round(event.seconds * 1000),
+        }
+        return line
+
+    def _message(self, role: str, content: list[dict[str, Any]]) -> Line:
+        return {
+            "type": role,
+            "message": {"role": role, "content": content},
+            "parent_tool_use_id": None,
+            "session_id": self._session,
+        }
+
+    def _retry(self, event: ModelRetried) -> Line:
+        return self.system(
+            "api_retry",
+            attempt=event.attempt,
+            max_retries=event.attempts,
+            retry_delay_ms=round(event.delay * 1000),
+            error_status=event.status,
+            error=event.reason,
+        )
+
+    def _decision(self, event: DecisionMade) -> Line:
+        decision = event.decision
+        return self.system(
+            "permission_decision",
+            tool=decision.operation,
+            tool_use_id=event.call,
+            decision=decision.outcome,
+            rule=decision.rule,
+            source=decision.by,
+            reason=decision.reason,
+            scope=decision.scope,
+            comment=decision.comment,
+        )
+
+    def _question(self, event: InquiryOpened | InquiryClosed) -> list[Line]:
+        """A question's end. An approval's shows as the decision."""
+        if isinstance(event, InquiryOpened):
+            if isinstance(event.inquiry.request, Question):
+                self._questions[event.inquiry.id] = event.inquiry.request.prompt
+            return []
+        prompt = self._questions.pop(event.inquiry, None)
+        if prompt is None:
+            return []
+        return [self.system("question", prompt=prompt, outcome=event.outcome)]
+
+
+def result_line(session: str, ledger: Ledger, outcome: Outcome) -> Line:
+    """The one last line of every run."""
+    error = {"title": outcome.title, "message": outcome.message} if outcome.is_error else None
+    return {
+        "type": "result",
+        "subtype": outcome.subtype,
+        "is_error": outcome.is_error,
+        "result": outcome.answer,
+        "error": error,
+        "session_id": session,
+        "num_turns": ledger.turns,
+        "duration_ms": ledger.milliseconds,
+        "duration_api_ms": ledger.api_milliseconds,
+        "usage": usage_fields(ledger.usage),
+        "total_cost_usd": ledger.usage.cost,
+        "permission_denials": ledger.denials,
+        "todos": [asdict(item) for item in ledger.todos],
+        "files_changed": ledger.files_changed,
+        "terminals_ended": ledger.terminals,
+        "exit_code": outcome.exit_code,
+    }
+
+
+def usage_fields(usage: Usage) -> dict[str, int]:
+    """Tokens. ``input`` is the whole prompt, of which ``cache_read`` came from the cache.
+
+    The long names are Anthropic's, and as there, ``input_tokens`` leaves the cached part out.
+    """
+    uncached = usage.input_tokens - usage.cached_tokens - usage.cache_write_tokens
+    return {
+        "input": usage.input_tokens,
+        "cache_read": usage.cached_tokens,
+        "cache_write": usage.cache_write_tokens,
+        "output": usage.output_tokens,
+        "input_tokens": max(0, uncached),
+        "cache_read_input_tokens": usage.cached_tokens,
+        "cache_creation_input_tokens": usage.cache_write_tokens,
+        "output_tokens": usage.output_tokens,
+    }

@@ -1,0 +1,102 @@
+"""How a run can end. The exit code is a pure function of the result's subtype."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, cast
+
+from sam_tui.core.errors import BudgetExhausted, SamError
+
+if TYPE_CHECKING:
+    from sam_tui.core.events import TurnFinished
+
+Subtype = Literal[
+    "success",
+    "error_during_execution",
+    "error_usage",
+    "error_blocked",
+    "error_auth",
+    "error_configuration",
+    "error_max_turns",
+    "error_max_tokens",
+    "error_max_cost",
+    "error_internal",
+    "error_unavailable",
+    "cancelled",
+    "terminated",
+]
+
+EXIT_CODES: dict[Subtype, int] = {
+    "success": 0,
+    "error_during_execution": 1,
+    "error_usage": 2,
+    "error_blocked": 3,
+    "error_auth": 41,
+    "error_configuration": 52,
+    "error_max_turns": 53,
+    "error_max_tokens": 53,
+    "error_max_cost": 53,
+    "error_internal": 70,
+    "error_unavailable": 75,
+    "cancelled": 130,
+    "terminated": 143,
+}
+
+_BY_EXIT_CODE: dict[int, Subtype] = {
+    code: subtype for subtype, code in reversed(EXIT_CODES.items()) if code
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The end of a run. ``answer`` may be partial; ``title`` and ``message`` explain an error."""
+
+    subtype: Subtype
+    answer: str = ""
+    title: str = ""
+    message: str = ""
+
+    @property
+    def exit_code(self) -> int:
+        """What the process ends with."""
+        return EXIT_CODES[self.subtype]
+
+    @property
+    def is_error(self) -> bool:
+        """Whether it is anything but a success."""
+        return self.subtype != "success"
+
+
+def outcome_of_turn(finished: "TurnFinished", *, unattended: int) -> Outcome:
+    """How a turn that ended by itself counts.
+
+    ``unattended`` is the number of its approvals and questions that nobody answered: a turn that
+    finished with any is blocked, because what it wanted to do was not done.
+    """
+    if finished.reason == "finished":
+        if not unattended:
+            return Outcome("success", finished.answer)
+        what = "1 request" if unattended == 1 else f"{unattended} requests"
+        return Outcome(
+            "error_blocked",
+            finished.answer,
+            "Blocked",
+            f"{what} had nobody to answer and counted as refused."
+            "\nAnswer with --answers FILE, choose a --permission-mode, or widen it with --add-dir.",
+        )
+    if finished.reason == "cancelled":
+        return Outcome("cancelled", finished.answer, "Cancelled", "Interrupted before it finished.")
+    subtype = _BY_EXIT_CODE.get(finished.exit_code, "error_during_execution")
+    return Outcome(subtype, finished.answer, finished.error_title, finished.error)
+
+
+def outcome_of_error(error: SamError) -> Outcome:
+    """How an error counts that kept the turn from running or broke it off."""
+    subtype = _BY_EXIT_CODE.get(error.exit_code, "error_during_execution")
+    if isinstance(error, BudgetExhausted) and f"error_max_{error.limit}" in EXIT_CODES:
+        subtype = cast("Subtype", f"error_max_{error.limit}")
+    return Outcome(subtype, "", error.title, error.explain())
+
+
+def outcome_of_fault(fault: BaseException) -> Outcome:
+    """How an unexpected exception counts: a defect of this program."""
+    text = f"{type(fault).__name__}: {fault}" if str(fault) else type(fault).__name__
+    return Outcome("error_internal", "", "A defect in sam-tui", text)

@@ -1,0 +1,79 @@
+"""Standard output and error of a run, and what becomes of it when nobody reads any more."""
+
+import json
+import os
+import re
+from collections.abc import Callable
+from typing import Any, TextIO
+
+_CONTROL = re.compile(
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)"
+    r"|[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]"
+)
+"""Terminal sequences, control characters but tab and newline, and marks that reorder text."""
+
+
+class Output:
+    """Writes to one stream. After a failure it writes nothing more and says so once.
+
+    ``sanitised`` text is always fit for a terminal; otherwise it is when the stream is one.
+    """
+
+    def __init__(self, stream: TextIO, *, sanitised: bool = False) -> None:
+        self.failure: OSError | None = None
+        self._stream = stream
+        self._sanitised = sanitised or stream.isatty()
+        self._on_failure: Callable[[], None] | None = None
+        _wait_when_full(stream)
+
+    def on_failure(self, call: Callable[[], None]) -> None:
+        """Whom to tell when the stream breaks."""
+        self._on_failure = call
+
+    def line(self, value: dict[str, Any]) -> None:
+        """One object on one line, flushed. Plain ASCII, so no reader can split or misread it."""
+        self._write(json.dumps(value, separators=(",", ":")) + "\n")
+
+    def text(self, text: str) -> None:
+        """Text and a newline. On a terminal, nothing in it moves the cursor or changes a mode."""
+        self._write((terminal_safe(text) if self._sanitised else text) + "\n")
+
+    def _write(self, text: str) -> None:
+        if self.failure is not None:
+            return
+        try:
+            try:
+                self._stream.write(text)
+            except UnicodeEncodeError:
+                encoding = self._stream.encoding or "ascii"
+                self._stream.write(text.encode(encoding, "replace").decode(encoding))
+            self._stream.flush()
+        except OSError as error:
+            self.failure = error
+            silence(self._stream)
+            if self._on_failure is not None:
+                self._on_failure()
+
+
+def silence(stream: TextIO) -> None:
+    """Let the rest of a broken stream go nowhere, so that leaving Python does not complain."""
+    try:
+        descriptor = stream.fileno()
+    except (OSError, ValueError):
+        return
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, descriptor)
+    os.close(nowhere)
+
+
+def _wait_when_full(stream: TextIO) -> None:
+    """A pipe that its maker set to non-blocking would lose lines once it is full."""
+    try:
+        os.set_blocking(stream.fileno(), True)
+    except (OSError, ValueError):
+        pass
+
+
+def terminal_safe(text: str) -> str:
+    """Text from outside, fit for a person's terminal."""
+    return _CONTROL.sub("", text.replace("\r\n", "\n"))

@@ -1,0 +1,27 @@
+"""What a headless run is asked to do."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from sam_tui.core.ids import ConversationId
+
+OutputFormat = Literal["text", "json", "stream-json"]
+OUTPUT_FORMATS: tuple[OutputFormat, ...] = ("text", "json", "stream-json")
+
+
+@dataclass(frozen=True, slots=True)
+class HeadlessRequest:
+    """One prompt and how its outcome is told.
+
+    ``conversation`` is continued, or made under that id; None makes a new one. ``last_message`` is
+    a file that receives the final answer, or empty. ``warnings`` are told before the run begins.
+    """
+
+    prompt: str
+    format: OutputFormat = "text"
+    conversation: ConversationId | None = None
+    partial_messages: bool = False
+    verbose: bool = False
+    last_message: str = ""
+    warnings: tuple[str, ...] = ()
+    version: str = ""

@@ -1,0 +1,239 @@
+"""A headless run: one turn, told on standard output, ended by exactly one result."""
+
+import asyncio
+import contextlib
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TextIO
+
+from sam_tui.core.agent.session import Session
+from sam_tui.core.bus import Subscription
+from sam_tui.core.errors import SamError
+from sam_tui.core.events import Event, TurnFinished
+from sam_tui.core.runtime import Runtime
+from sam_tui.headless.interrupts import Interrupts
+from sam_tui.headless.ledger import Ledger
+from sam_tui.headless.lines import Lines, result_line
+from sam_tui.headless.outcome import (
+    Outcome,
+    outcome_of_error,
+    outcome_of_fault,
+    outcome_of_turn,
+)
+from sam_tui.headless.output import Output
+from sam_tui.headless.progress import progress_of
+from sam_tui.headless.request import HeadlessRequest
+
+TERMINALS_SECONDS = 5.0
+"""How long open terminals get to end before the result."""
+
+
+async def run_headless(
+    runtime: Runtime,
+    request: HeadlessRequest,
+    out: TextIO,
+    *,
+    err: TextIO | None = None,
+    interrupts: Interrupts | None = None,
+) -> int:
+    """Run one prompt and return the exit code; what it is, ``outcome.EXIT_CODES`` says.
+
+    ``out`` receives the contract of ``request.format`` and nothing else, ``err`` what people may
+    want to know. ``interrupts`` are signals to obey. An unexpected exception is raised again after
+    its result was told.
+    """
+    return await _Run(runtime, request, Output(out), Output(err or sys.stderr, sanitised=True)).run(
+        interrupts or Interrupts()
+    )
+
+
+def report_failure(
+    request: HeadlessRequest, outcome: Outcome, out: TextIO, err: TextIO | None = None
+) -> int:
+    """Tell of a run that never began, in the form that was asked for, and return its exit code."""
+    session = request.conversation or ""
+    return _tell(
+        request,
+        outcome,
+        session,
+        Ledger(),
+        (Output(out), Output(err or sys.stderr, sanitised=True)),
+    )
+
+
+class _Run:
+    """The parts of one run."""
+
+    def __init__(
+        self, runtime: Runtime, request: HeadlessRequest, out: Output, err: Output
+    ) -> None:
+        self._runtime = runtime
+        self._request = request
+        self._out = out
+        self._err = err
+        self._ledger = Ledger()
+        self._lines: Lines | None = None
+
+    async def run(self, interrupts: Interrupts) -> int:
+        session, outcome = self._open()
+        if session is None:
+            return self._end(outcome, "")
+        self._begin(session)
+        events = self._runtime.bus.subscribe()
+        loop = asyncio.get_running_loop()
+        turn = loop.create_task(session.run(self._request.prompt), name="turn")
+        told = loop.create_task(self._tell_forever(events), name="tell")
+
+        def stop() -> None:
+            # Also called from a signal handler, where nothing more than this is safe.
+            loop.call_soon_threadsafe(turn.cancel)
+
+        self._out.on_failure(stop)
+        interrupts.cancel_with(stop)
+        if interrupts.subtype is not None:
+            turn.cancel()
+        try:
+            await asyncio.wait({turn, told}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            fault = await _settle(turn, told)
+            self._take(events.drain())
+            await self._end_terminals()
+            events.close()
+            interrupts.cancel_with(_nothing)
+        code = self._end(self._judge(fault, interrupts), session.conversation)
+        if fault is not None and not isinstance(fault, SamError):
+            raise fault
+        return code
+
+    def _open(self) -> tuple[Session | None, Outcome]:
+        try:
+            session = self._runtime.open_session(self._request.conversation)
+            self._ledger.todos = self._runtime.todos.items(session.conversation)
+        except SamError as error:
+            return None, outcome_of_error(error)
+        return session, Outcome("success")
+
+    def _begin(self, session: Session) -> None:
+        runtime, request = self._runtime, self._request
+        model = runtime.model.name if runtime.model else ""
+        if request.format == "stream-json":
+            self._lines = Lines(
+                session.conversation, model, self._ledger, partial=request.partial_messages
+            )
+            self._out.line(
+                self._lines.system(
+                    "init",
+                    model=model,
+                    tools=[tool.name for tool in runtime.registry.tools],
+                    cwd=runtime.workspace.root,
+                    permission_mode=runtime.mode,
+                    sandbox=runtime.commands.confinement.kind,
+                    version=request.version,
+                )
+            )
+        for warning in request.warnings:
+            if self._lines is not None:
+                self._out.line(self._lines.system("notice", level="warning", text=warning))
+            else:
+                self._err.text(f"warning: {warning}")
+        if request.verbose:
+            self._err.text(f"conversation {session.conversation}, model {model or 'none'}")
+
+    async def _tell_forever(self, events: Subscription) -> None:
+        while True:
+            self._take(await events.batch())
+
+    def _take(self, batch: list[Event]) -> None:
+        for event in batch:
+            self._ledger.take(event)
+            if self._lines is not None:
+                for line in self._lines.of(event):
+                    self._out.line(line)
+            if self._lines is None or self._request.verbose:
+                for text in progress_of(event, verbose=self._request.verbose):
+                    self._err.text(text)
+
+    async def _end_terminals(self) -> None:
+        """Nothing that the agent started outlives its result; the ledger keeps what was open."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(TERMINALS_SECONDS):
+                await self._runtime.terminals.close_all()
+
+    def _judge(self, fault: BaseException | None, interrupts: Interrupts) -> Outcome:
+        finished = self._ledger.finished
+        if isinstance(fault, SamError):
+            return outcome_of_error(fault)
+        if fault is not None:
+            return outcome_of_fault(fault)
+        if interrupts.subtype is not None and (finished is None or finished.reason == "cancelled"):
+            why = "Interrupted before it finished."
+            return Outcome(interrupts.subtype, _partial(finished), "Cancelled", why)
+        if finished is None:
+            return Outcome("cancelled", "", "Cancelled", "Interrupted before it began.")
+        return outcome_of_turn(finished, unattended=self._ledger.unattended)
+
+    def _end(self, outcome: Outcome, session: str) -> int:
+        if self._request.last_message:
+            outcome = self._keep(outcome)
+        return _tell(self._request, outcome, session, self._ledger, (self._out, self._err))
+
+    def _keep(self, outcome: Outcome) -> Outcome:
+        """Write the last message to its file; not being able to is an error of the run."""
+        try:
+            Path(self._request.last_message).write_text(
+                outcome.answer or self._ledger.last_text, encoding="utf-8", errors="replace"
+            )
+        except OSError as error:
+            if outcome.is_error:
+                return outcome
+            why = f"{self._request.last_message} could not be written: {error.strerror}."
+            return replace(
+                outcome, subtype="error_during_execution", title="Not saved", message=why
+            )
+        return outcome
+
+
+def _tell(
+    request: HeadlessRequest,
+    outcome: Outcome,
+    session: str,
+    ledger: Ledger,
+    streams: tuple[Output, Output],
+) -> int:
+    """The result, in the form that was asked for. The exit code, unless nobody could read it."""
+    out, err = streams
+    if request.format == "text":
+        if outcome.answer:
+            out.text(outcome.answer)
+    else:
+        out.line(result_line(session, ledger, outcome))
+    if isinstance(out.failure, BrokenPipeError):
+        return 0
+    if outcome.is_error:
+        err.text(f"{outcome.title}: {outcome.message}".replace("\n", "\n  "))
+    if out.failure is not None:
+        err.text(f"Standard output could not be written: {out.failure.strerror}.")
+        return 1
+    return outcome.exit_code
+
+
+async def _settle(
+    turn: asyncio.Task[TurnFinished], told: asyncio.Task[None]
+) -> BaseException | None:
+    """End both tasks and wait for them; the exception of the first that failed, or None."""
+    turn.cancel()
+    told.cancel()
+    await asyncio.wait({turn, told})
+    for task in (turn, told):
+        if not task.cancelled() and (fault := task.exception()) is not None:
+            return fault
+    return None
+
+
+def _partial(finished: TurnFinished | None) -> str:
+    return finished.answer if finished is not None else ""
+
+
+def _nothing() -> None:
+    """What a first signal does once the result is being told: it is over anyway."""

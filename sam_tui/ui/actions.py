@@ -1,0 +1,135 @@
+"""Everything the person can do, once: key bindings, help, palette and slash commands come from here."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from textual.binding import Binding
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One thing to do.
+
+    ``keys`` are Textual key names. ``slash`` is the command without its slash, empty for none;
+    ``argument`` what may follow it. ``local`` actions belong to one widget, which handles their
+    keys itself: they are listed in the help and nowhere else.
+    """
+
+    name: str
+    title: str
+    help: str
+    keys: tuple[str, ...] = ()
+    slash: str = ""
+    argument: str = ""
+    local: bool = False
+
+
+MODES = {
+    "ask": "what the rules do not allow is asked",
+    "plan": "nothing is changed and no command runs",
+    "accept-edits": "edits inside the workspace never ask",
+    "auto": "nobody is asked: what would be asked is refused",
+}
+"""What /mode takes, and what each means."""
+
+ACTIONS: tuple[Action, ...] = (
+    Action(
+        "send",
+        "Send",
+        "Send the prompt; while a turn runs it waits its turn",
+        ("enter",),
+        local=True,
+    ),
+    Action(
+        "newline",
+        "New line",
+        "Begin a new line in the prompt",
+        ("shift+enter", "alt+enter", "ctrl+j"),
+        local=True,
+    ),
+    Action(
+        "history",
+        "History",
+        "At the first or last line: earlier and later prompts; a queued prompt comes back for editing",
+        ("up", "down"),
+        local=True,
+    ),
+    Action("complete", "Complete", "Complete a slash command", ("tab",), local=True),
+    Action("help", "Help", "Show this help (also ? in an empty prompt)", ("f1",), "help"),
+    Action("cancel", "Cancel", "Cancel the running turn; queued prompts come back", ("escape",)),
+    Action(
+        "interrupt",
+        "Interrupt",
+        "Copy the selection, else deny the question, cancel the turn, clear the prompt; twice to quit",
+        ("ctrl+c",),
+    ),
+    Action("new", "New conversation", "Begin a new conversation", ("ctrl+n",), "new"),
+    Action(
+        "resume",
+        "Resume",
+        "Continue an earlier conversation of this workspace",
+        ("ctrl+r",),
+        "resume",
+    ),
+    Action("model", "Model", "Choose the model", (), "model"),
+    Action("next_mode", "Next mode", "Go round ask, accept-edits and plan", ("shift+tab",)),
+    Action(
+        "mode",
+        "Permission mode",
+        "Choose who is asked before what",
+        (),
+        "mode",
+        "|".join(MODES),
+    ),
+    Action("clear", "Clear", "Clear the view; the conversation goes on", (), "clear"),
+    Action("copy", "Copy answer", "Copy the last answer", ("alt+y",), "copy"),
+    Action("side", "Side column", "Show or hide todos and terminal", ("f2",), "side"),
+    Action("todos", "Todos", "Show or hide the todo list", ("f3",), "todos"),
+    Action(
+        "terminal",
+        "Terminal",
+        "Go to the terminal, and back",
+        ("ctrl+right_square_bracket",),
+        "terminal",
+    ),
+    Action("tab", "Other terminal", "Switch between your shell and the agent's terminal", ("f4",)),
+    Action("page_up", "Page up", "Scroll the transcript up", ("pageup",)),
+    Action("page_down", "Page down", "Scroll the transcript down", ("pagedown",)),
+    Action("bottom", "To the end", "Follow the newest text again", ("ctrl+end",)),
+    Action("theme", "Theme", "Switch between the dark and the light look", (), "theme"),
+    Action("palette", "Commands", "Search all commands", ("ctrl+p",)),
+    Action("quit", "Quit", "End the program", ("ctrl+q",), "quit"),
+)
+
+BY_SLASH = {action.slash: action for action in ACTIONS if action.slash}
+
+
+def bindings() -> list[Binding]:
+    """A Textual binding for every action that is not local."""
+    return [
+        Binding(key, f"app.perform('{action.name}')", action.title, show=False)
+        for action in ACTIONS
+        if not action.local
+        for key in action.keys
+    ]
+
+
+_NAMES = {
+    "right_square_bracket": "]",
+    "pageup": "PgUp",
+    "pagedown": "PgDn",
+    "escape": "Esc",
+    "enter": "Enter",
+    "up": "↑",
+    "down": "↓",
+}
+
+
+def spelled(key: str) -> str:
+    """A key as people write it: ``ctrl+right_square_bracket`` is ``Ctrl+]``."""
+    return "+".join(_NAMES.get(part, part.capitalize()) for part in key.split("+"))
+
+
+def spelled_all(keys: Sequence[str]) -> str:
+    """Several keys, with a slash between."""
+    return " / ".join(spelled(key) for key in keys)

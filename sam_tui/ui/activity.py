@@ -1,0 +1,83 @@
+"""What the agent is doing now, folded from events: the words of the status bar."""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from sam_tui.core.ids import CallId, InquiryId
+from sam_tui.ui.plain import one_line
+
+Phase = Literal["starting", "ready", "thinking", "streaming", "retrying", "cancelling"]
+Tone = Literal["quiet", "busy", "waiting", "trouble"]
+
+
+@dataclass(slots=True)
+class Activity:
+    """Times are those of one monotonic clock, in seconds."""
+
+    phase: Phase = "starting"
+    starting: str = "starting"
+    running: dict[CallId, str] = field(default_factory=dict[CallId, str])
+    """Summaries of the calls that run, oldest first."""
+    waiting: set[InquiryId] = field(default_factory=set[InquiryId])
+    retry_at: float = 0.0
+    retry_reason: str = ""
+    since: float = 0.0
+    """When the turn began."""
+
+    @property
+    def busy(self) -> bool:
+        """Whether the indicator moves: something goes on that is not the person's to do."""
+        return self.phase != "ready" and not self.waiting
+
+    @property
+    def tone(self) -> Tone:
+        """How to colour the words."""
+        if self.waiting:
+            return "waiting"
+        if self.phase == "retrying":
+            return "trouble"
+        return "quiet" if self.phase == "ready" else "busy"
+
+    def words(self, now: float) -> str:
+        """The state in a few words, for one line."""
+        if self.waiting:
+            return "waiting for you"
+        match self.phase:
+            case "starting":
+                return self.starting
+            case "retrying":
+                left = max(0, round(self.retry_at - now))
+                return f"retrying in {left} s: {self.retry_reason}"
+            case "thinking" | "streaming" if self.running:
+                return self._running()
+            case _:
+                return self.phase
+
+    def elapsed(self, now: float) -> int:
+        """Whole seconds since the turn began."""
+        return max(0, int(now - self.since))
+
+    def begin(self, now: float) -> None:
+        """A turn began."""
+        self.phase, self.since = "thinking", now
+        self.running.clear()
+
+    def turn_to(self, phase: Phase) -> None:
+        """The turn went on to something else; a cancelled one stays cancelled until it ends."""
+        if self.phase not in ("cancelling", "ready") or phase == "ready":
+            self.phase = phase
+
+    def retry(self, at: float, reason: str) -> None:
+        """A model call is tried again at ``at``."""
+        self.turn_to("retrying")
+        self.retry_at, self.retry_reason = at, one_line(reason, 60)
+
+    def end(self) -> None:
+        """The turn is over."""
+        self.phase = "ready"
+        self.running.clear()
+
+    def _running(self) -> str:
+        summaries = list(self.running.values())
+        more = f" (+{len(summaries) - 1})" if len(summaries) > 1 else ""
+        return f"running: {summaries[-1]}{more}"

@@ -1,0 +1,199 @@
+"""The app: puts screen, controllers and runtime together, and does nothing else."""
+
+import gc
+import os
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, cast
+
+from textual import events
+from textual.app import App
+from textual.worker import Worker
+
+from sam_tui.core.errors import SamError
+from sam_tui.core.ids import ConversationId
+from sam_tui.ui import slash, theme
+from sam_tui.ui.activity import Activity
+from sam_tui.ui.controllers.conversations import Conversations
+from sam_tui.ui.controllers.desk import Controllers, Desk
+from sam_tui.ui.controllers.models import Models
+from sam_tui.ui.controllers.shell import Shell
+from sam_tui.ui.controllers.turns import GROUP, Turns
+from sam_tui.ui.guard import Patience
+from sam_tui.ui.messages import ActionAsked, InquiryAnswered, PromptSubmitted, RestartAsked
+from sam_tui.ui.palette import ActionProvider
+from sam_tui.ui.plain import one_line
+from sam_tui.ui.screens.chat import ChatScreen
+from sam_tui.ui.screens.failure import FailureScreen
+from sam_tui.ui.widgets.status_bar import Standing
+from sam_tui.ui.widgets.terminal_panel import ShellWanted
+
+if TYPE_CHECKING:
+    from sam_tui.core.runtime import Runtime
+    from sam_tui.ui.controllers.inquiries import InquiryRow
+
+Start = Callable[[Callable[[str], None]], Awaitable["Runtime"]]
+"""Builds the runtime, telling in words how far it is."""
+
+
+class SamApp(App[None], inherit_bindings=False):
+    """The workbench. The first frame is drawn before ``start`` is called.
+
+    ``prompt`` is sent as soon as the runtime is there; ``conversation`` is continued, or one is
+    offered for choice with ``resume``. Ends with the exit code of a ``SamError`` from ``start``.
+    """
+
+    CSS_PATH = "app.tcss"
+    TITLE = "sam"
+    COMMANDS = {ActionProvider}  # noqa: RUF012
+    ENABLE_COMMAND_PALETTE = False  # its own binding would be taken from programs in the terminal
+    PAUSE_GC_ON_SCROLL = True
+    PATIENCE = Patience()
+
+    def __init__(
+        self,
+        start: Start,
+        *,
+        workspace: str,
+        prompt: str = "",
+        conversation: str | None = None,
+        resume: bool = False,
+        version: str,
+    ) -> None:
+        super().__init__()
+        self.use_command_palette = True
+        self.register_theme(theme.DARK)
+        self.register_theme(theme.LIGHT)
+        self.theme = theme.DARK.name
+        self.version = version
+        self.runtime: Runtime | None = None
+        self.last_key = self.PATIENCE.clock() - self.PATIENCE.hush
+        standing = Standing(os.environ.get("HOME", ""), workspace)
+        self.chat = ChatScreen(standing, Activity())
+        self.conversations = Conversations(self, self.chat)
+        self.turns = Turns(self, self.chat, self.conversations.session_for_prompt)
+        self.models = Models(self, self.chat, self.conversations)
+        self.conversations.ask_for_model = self.models.choose
+        self.models.chosen = self.turns.pump
+        self.shell = Shell(self, self.chat)
+        self.desk = Desk(self, self.chat, Controllers(self.turns, self.conversations, self.models))
+        self.inquiries: InquiryRow | None = None
+        self._start = start
+        self._prompt = prompt
+        self._first = (conversation, resume)
+
+    def get_default_screen(self) -> ChatScreen:
+        """The screen one works in."""
+        return self.chat
+
+    def on_mount(self) -> None:
+        """Once the first frame is out, start what it does not need."""
+        if self._prompt:
+            self.turns.submit(self._prompt)
+        self.call_after_refresh(self.run_worker, self._begin, name="start")
+
+    async def _begin(self) -> None:
+        try:
+            runtime = await self._start(self._progress)
+        except SamError as error:
+            await self.push_screen(FailureScreen(error), self._give_up)
+            return
+        self.runtime = runtime
+        self._connect(runtime)
+        conversation, resume = self._first
+        if conversation is not None:
+            self.conversations.open(ConversationId(conversation))
+        elif resume:
+            self.conversations.choose()
+        if runtime.model is None:
+            self.models.choose()
+        self.chat.status.activity.end()
+        self.chat.status.show()
+        self.turns.pump()
+        gc.collect()
+        gc.freeze()
+
+    def _give_up(self, code: int | None) -> None:
+        self.exit(return_code=1 if code is None else code)
+
+    def _connect(self, runtime: "Runtime") -> None:
+        # Imported here: they bring the events and with them pydantic, which no first frame needs.
+        from sam_tui.ui.bridge import Bridge
+        from sam_tui.ui.controllers.inquiries import InquiryRow, Keyboard
+
+        self.inquiries = InquiryRow(
+            self.chat, Keyboard(self.PATIENCE, lambda: self.last_key, self._call)
+        )
+        bridge = Bridge(self.chat, self.inquiries, runtime.terminals, self.batch_update)
+        self.chat.run_worker(bridge.run(runtime.bus.subscribe()), name="bridge")
+        self.conversations.begin(runtime, bridge)
+        self.models.begin(runtime)
+        self.desk.begin(runtime)
+        self.chat.status.standing.sandbox = runtime.commands.confinement.kind
+        self.shell.begin(runtime)
+
+    def _progress(self, words: str) -> None:
+        self.chat.status.activity.starting = one_line(words, 80) or "starting"
+        self.chat.status.show()
+
+    def _call(self) -> None:
+        """Ring for somebody who looks elsewhere."""
+        if not self.app_focus:
+            self.bell()
+
+    async def on_event(self, event: events.Event) -> None:
+        """Remember when a key was pressed last: questions wait for a pause."""
+        if isinstance(event, events.Key | events.Paste):
+            self.last_key = self.PATIENCE.clock()
+        await super().on_event(event)
+
+    def on_app_focus(self) -> None:
+        """The click that brought the window to the front answers nothing."""
+        if self.inquiries is not None:
+            self.inquiries.rearm()
+
+    def on_returned(self) -> None:
+        """A dialog went away: a question may show again, but hears nothing at first."""
+        if self.inquiries is not None:
+            self.inquiries.rearm()
+            self.inquiries.consider()
+
+    def on_prompt_submitted(self, event: PromptSubmitted) -> None:
+        """A slash command, or a prompt."""
+        command = slash.parse(event.text)
+        if command is not None:
+            self.desk.obey(command)
+        else:
+            self.desk.submit(event.text)
+
+    def on_inquiry_answered(self, event: InquiryAnswered) -> None:
+        """Pass the answer on; one that came too late changes nothing."""
+        if self.runtime is not None:
+            self.runtime.inquiries.answer(event.inquiry, event.answer)
+
+    def on_action_asked(self, event: ActionAsked) -> None:
+        """A widget asks for an action."""
+        self.desk.perform(event.name, event.argument)
+
+    def on_restart_asked(self, _: RestartAsked) -> None:
+        """The shell ended and the person wants another."""
+        self.shell.restart()
+
+    def on_shell_wanted(self, _: ShellWanted) -> None:
+        """The shell's tab is seen for the first time."""
+        self.shell.want()
+
+    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+        """A turn ended: the next may begin."""
+        worker = cast("Worker[object]", event.worker)  # pyright: ignore[reportUnknownMemberType]
+        if worker.group == GROUP and worker.is_finished:
+            self.turns.ended()
+
+    def action_perform(self, name: str) -> None:
+        """What every key binding leads to."""
+        self.desk.perform(name)
+
+    async def on_unmount(self) -> None:
+        """Let the turn put things in order, then end what runs."""
+        await self.turns.close()
+        if self.runtime is not None:
+            await self.runtime.close()

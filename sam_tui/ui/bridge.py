@@ -1,0 +1,196 @@
+"""From events to widgets: one subscription, at most 30 batches a second, one place that decides."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import assert_never
+
+from sam_tui.core.bus import Subscription
+from sam_tui.core.events import (
+    Answered,
+    DecisionMade,
+    Event,
+    InquiryClosed,
+    InquiryOpened,
+    ModelRetried,
+    Noticed,
+    ReasoningStreamed,
+    Reminded,
+    RequestSent,
+    TerminalClosed,
+    TerminalOpened,
+    TextStreamed,
+    TodosChanged,
+    ToolFinished,
+    ToolProgressed,
+    ToolStarted,
+    TurnFinished,
+    TurnStarted,
+)
+from sam_tui.core.ids import ConversationId
+from sam_tui.core.ports import Terminals
+from sam_tui.core.verdict import Decision
+from sam_tui.ui.controllers.inquiries import InquiryRow
+from sam_tui.ui.plain import one_line
+from sam_tui.ui.screens.chat import ChatScreen
+from sam_tui.ui.widgets.todo_panel import done_of
+
+_INTERVAL = 1 / 30
+
+_TurnEvent = (
+    TurnStarted
+    | RequestSent
+    | TextStreamed
+    | ReasoningStreamed
+    | Answered
+    | ModelRetried
+    | TurnFinished
+)
+_ToolEvent = ToolStarted | ToolProgressed | ToolFinished | DecisionMade
+
+
+def decision_words(decision: Decision) -> str:
+    """What was decided, in a sentence; empty where the running call says it already."""
+    comment = f": {decision.comment}" if decision.comment else ""
+    scope = f" ({decision.scope})" if decision.scope else ""
+    match decision.outcome, decision.by:
+        case "allow", "user":
+            return f"You allowed {decision.operation}{scope}"
+        case "allow", _:
+            return ""
+        case "deny", "user":
+            return f"You denied {decision.operation}{comment}"
+        case "deny", _:
+            return f"{decision.operation} was refused: {decision.reason}"
+        case "expired", _:
+            return f"Nobody answered about {decision.operation} in time"
+        case _:
+            return f"The question about {decision.operation} was withdrawn"
+
+
+@dataclass
+class Bridge:
+    """Folds events into the widgets of one screen. ``conversation`` is the one on show."""
+
+    screen: ChatScreen
+    inquiries: InquiryRow
+    terminals: Terminals
+    batch_update: Callable[[], AbstractContextManager[None]]
+    """The app's: holds repaints back until a batch is applied."""
+    conversation: ConversationId | None = None
+
+    async def run(self, subscription: Subscription) -> None:
+        """Apply events until cancelled. Waits without a timer while nothing happens."""
+        try:
+            while True:
+                events = await subscription.batch()
+                with self.batch_update():
+                    for event in events:
+                        self.apply(event)
+                    self.screen.status.show()
+                await asyncio.sleep(_INTERVAL)
+        finally:
+            subscription.close()
+
+    def apply(self, event: Event) -> None:
+        """One event. Those of other conversations are passed over, but for questions and notices."""
+        match event:
+            case InquiryOpened() | InquiryClosed():
+                self._inquiry(event)
+            case Noticed():
+                self.screen.transcript.add_notice(event.level, event.text)
+            case _ if event.conversation != self.conversation:
+                return
+            case ToolStarted() | ToolProgressed() | ToolFinished() | DecisionMade():
+                self._tool(event)
+            case TodosChanged():
+                self.screen.todos.show(event.items)
+                self.screen.status.standing.todos = done_of(event.items)
+            case Reminded():
+                self.screen.transcript.add_reminder(event.name, event.text)
+            case TerminalOpened() | TerminalClosed():
+                self._terminal(event)
+            case _:
+                self._turn(event)
+
+    def _turn(self, event: _TurnEvent) -> None:
+        transcript, activity = self.screen.transcript, self.screen.status.activity
+        match event:
+            case TurnStarted():
+                activity.begin(time.monotonic())
+                transcript.add_user(event.text)
+            case RequestSent():
+                activity.turn_to("thinking")
+                transcript.begin_step()
+            case TextStreamed():
+                activity.turn_to("streaming")
+                transcript.stream_text(event.text)
+            case ReasoningStreamed():
+                activity.turn_to("thinking")
+                transcript.stream_reasoning(event.text)
+            case Answered():
+                activity.turn_to("thinking")
+                transcript.end_answer()
+                standing = self.screen.status.standing
+                standing.usage = standing.usage.plus(event.usage)
+            case ModelRetried():
+                activity.retry(time.monotonic() + event.delay, event.reason)
+                transcript.void_step()
+            case TurnFinished():
+                self._finish(event)
+            case _:
+                assert_never(event)
+
+    def _finish(self, event: TurnFinished) -> None:
+        self.screen.status.activity.end()
+        transcript = self.screen.transcript
+        transcript.end_answer()
+        match event.reason:
+            case "finished":
+                return
+            case "cancelled":
+                transcript.add_notice("info", "Cancelled.")
+            case "limit" | "failed":
+                level = "warning" if event.reason == "limit" else "error"
+                parts = [part for part in (event.error_title, event.error) if part]
+                transcript.add_notice(level, "\n".join(parts) or "The turn failed.")
+            case _:
+                assert_never(event.reason)
+
+    def _tool(self, event: _ToolEvent) -> None:
+        transcript, running = self.screen.transcript, self.screen.status.activity.running
+        match event:
+            case ToolStarted():
+                running[event.call] = one_line(event.summary or event.operation, 80)
+                transcript.start_tool(event.call, event.operation, event.summary, event.arguments)
+            case ToolProgressed():
+                transcript.tool_output(event.call, event.text)
+            case ToolFinished():
+                running.pop(event.call, None)
+                transcript.finish_tool(event)
+            case DecisionMade():
+                words = decision_words(event.decision)
+                if words:
+                    transcript.add_decision(words, event.decision.allowed)
+            case _:
+                assert_never(event)
+
+    def _inquiry(self, event: InquiryOpened | InquiryClosed) -> None:
+        waiting = self.screen.status.activity.waiting
+        match event:
+            case InquiryOpened():
+                waiting.add(event.inquiry.id)
+                self.inquiries.opened(event.inquiry)
+            case InquiryClosed():
+                waiting.discard(event.inquiry)
+                self.inquiries.closed(event.inquiry)
+            case _:
+                assert_never(event)
+
+    def _terminal(self, event: TerminalOpened | TerminalClosed) -> None:
+        """An ended session stays on show, with how it ended, until the agent opens another."""
+        session = self.terminals.find(event.session)
+        if session is not None and self.screen.terminals.agent.session is not session:
+            self.screen.terminals.show_agent(session)

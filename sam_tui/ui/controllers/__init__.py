@@ -1,0 +1,1 @@
+"""What the person can make happen, one class per subject."""

@@ -1,0 +1,137 @@
+"""Which conversation is on show: a new one, or one continued."""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from textual.app import App
+
+from sam_tui.core.errors import SamError
+from sam_tui.core.usage import Usage
+from sam_tui.ui.plain import one_line
+from sam_tui.ui.screens.chat import ChatScreen
+from sam_tui.ui.screens.dialogs import Choice, Picker
+from sam_tui.ui.widgets.todo_panel import done_of
+
+if TYPE_CHECKING:
+    from sam_tui.core.agent.session import Session
+    from sam_tui.core.ids import ConversationId
+    from sam_tui.core.ports import ConversationRecord
+    from sam_tui.core.runtime import Runtime
+
+_LISTED = 100
+
+
+def age(seconds: float) -> str:
+    """How long ago, roughly: ``3 min ago``."""
+    for limit, unit, name in ((3600, 60, "min"), (86_400, 3600, "h"), (float("inf"), 86_400, "d")):
+        if seconds < limit:
+            return f"{max(0, int(seconds // unit))} {name} ago"
+    return ""
+
+
+def record_choice(record: "ConversationRecord", now: float) -> Choice:
+    """A stored conversation as a line of the picker."""
+    title = one_line(record.title, 60) or str(record.id)
+    return Choice(title, f"{age(now - record.updated_at)} · {record.messages} messages")
+
+
+class Shown(Protocol):
+    """Who needs to know which conversation is on show."""
+
+    conversation: "ConversationId | None"
+
+
+class Conversations:
+    """Opens sessions. A conversation comes to be with its first prompt, not before."""
+
+    def __init__(self, app: App[None], screen: ChatScreen) -> None:
+        self._app = app
+        self._screen = screen
+        self._runtime: Runtime | None = None
+        self._shown: Shown | None = None
+        self.session: Session | None = None
+        self.ask_for_model: Callable[[], None] = lambda: None
+
+    def begin(self, runtime: "Runtime", shown: Shown) -> None:
+        """From here on there is something to open sessions with."""
+        self._runtime, self._shown = runtime, shown
+
+    def session_for_prompt(self) -> "Session | None":
+        """The session a prompt runs in, made if needed; None before the start or without a model."""
+        if self._runtime is None:
+            return None
+        if self._runtime.model is None:
+            self.ask_for_model()
+            return None
+        if self.session is None:
+            self._take(self._runtime.open_session())
+        return self.session
+
+    def new(self) -> None:
+        """Begin anew; the old conversation stays stored."""
+        self.session = None
+        if self._shown is not None:
+            self._shown.conversation = None
+        self._empty()
+
+    def open(self, conversation: "ConversationId") -> None:
+        """Continue a stored conversation. What cannot be opened is said in the transcript."""
+        if self._runtime is None:
+            return
+        try:
+            session = self._runtime.open_session(conversation)
+            record = self._runtime.conversations.find(conversation)
+            todos = self._runtime.todos.items(conversation)
+        except SamError as error:
+            self._screen.transcript.add_notice("error", f"{error.title}\n{error.explain()}")
+            return
+        self._empty()
+        self._take(session)
+        screen = self._screen
+        screen.transcript.load(session.messages)
+        screen.todos.show(todos)
+        screen.status.standing.todos = done_of(todos)
+        screen.status.standing.usage = record.usage if record is not None else Usage()
+        screen.prompt.area.past = [m.text for m in session.messages if m.kind == "user"]
+        screen.status.show()
+
+    def choose(self) -> None:
+        """Let the person pick one of this workspace's conversations."""
+        runtime = self._runtime
+        if runtime is None:
+            return
+        found: list[ConversationRecord] = []
+
+        async def load() -> Sequence[Choice]:
+            records = runtime.conversations.recent(runtime.workspace.root, _LISTED)
+            found.extend(record for record in records if record.messages)
+            return [record_choice(record, time.time()) for record in found]
+
+        def chosen(index: int | None) -> None:
+            if index is not None:
+                self.open(found[index].id)
+
+        empty = "No conversation of this workspace is stored yet."
+        self._app.push_screen(Picker("continue a conversation", load, empty=empty), chosen)
+
+    def last_answer(self) -> str:
+        """The newest answer of the model, as it wrote it; empty when there is none."""
+        messages = self.session.messages if self.session is not None else ()
+        answers = (m.text for m in reversed(messages) if m.kind == "assistant" and m.text)
+        return next(answers, "")
+
+    def _take(self, session: "Session") -> None:
+        self.session = session
+        if self._shown is not None:
+            self._shown.conversation = session.conversation
+
+    def _empty(self) -> None:
+        screen = self._screen
+        screen.transcript.clear()
+        screen.todos.show(())
+        screen.terminals.forget_agent()
+        screen.prompt.area.past = []
+        screen.status.standing.todos = (0, 0)
+        screen.status.standing.usage = Usage()
+        screen.status.show()

@@ -1,0 +1,210 @@
+"""Every action by its name, and what it does."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from textual.app import App
+
+from sam_tui.ui import theme
+from sam_tui.ui.actions import ACTIONS, MODES
+from sam_tui.ui.controllers.conversations import Conversations
+from sam_tui.ui.controllers.models import Models
+from sam_tui.ui.controllers.turns import Turns
+from sam_tui.ui.plain import one_line
+from sam_tui.ui.screens.chat import ChatScreen
+from sam_tui.ui.screens.dialogs import Choice, HelpScreen, Picker
+from sam_tui.ui.slash import SlashCommand
+from sam_tui.ui.widgets.terminal_view import TerminalView
+
+if TYPE_CHECKING:
+    from sam_tui.core.authorization.policy import PermissionMode
+    from sam_tui.core.runtime import Runtime
+
+_AGAIN_WITHIN = 2.0
+_ROUND: tuple["PermissionMode", ...] = ("ask", "accept-edits", "plan")
+_MODES: dict[str, "PermissionMode"] = {
+    "ask": "ask",
+    "plan": "plan",
+    "accept-edits": "accept-edits",
+    "auto": "auto",
+}
+
+
+async def _mode_choices() -> list[Choice]:
+    return [Choice(name, MODES[name]) for name in _MODES]
+
+
+@dataclass(frozen=True, slots=True)
+class Controllers:
+    """Who does the work."""
+
+    turns: Turns
+    conversations: Conversations
+    models: Models
+
+
+class Desk:
+    """Carries out actions. ``perform`` knows every action of the table that is not local."""
+
+    def __init__(self, app: App[None], screen: ChatScreen, controllers: Controllers) -> None:
+        self._app = app
+        self._screen = screen
+        self._turns = controllers.turns
+        self._conversations = controllers.conversations
+        self._runtime: Runtime | None = None
+        self._quit_armed = False
+        self._deeds: dict[str, Callable[[str], object]] = {
+            "help": lambda _: app.push_screen(HelpScreen()),
+            "cancel": lambda _: self._cancel(),
+            "interrupt": lambda _: self._interrupt(),
+            "new": lambda _: self._when_idle(controllers.conversations.new),
+            "resume": lambda _: self._when_idle(controllers.conversations.choose),
+            "model": lambda _: self._when_idle(controllers.models.choose),
+            "next_mode": lambda _: self._next_mode(),
+            "mode": self._mode,
+            "clear": lambda _: screen.transcript.clear(),
+            "copy": lambda _: self._copy(),
+            "side": lambda _: screen.show_side(not screen.side_shown),
+            "todos": lambda _: self._todos(),
+            "terminal": lambda _: self._terminal(),
+            "leave_terminal": lambda _: screen.focus_bottom(),
+            "tab": lambda _: self._tab(),
+            "page_up": lambda _: screen.transcript.action_page_up(),
+            "page_down": lambda _: screen.transcript.action_page_down(),
+            "bottom": lambda _: screen.transcript.jump_to_end(),
+            "theme": lambda _: setattr(app, "theme", theme.other(app.theme)),
+            "palette": lambda _: app.action_command_palette(),
+            "unqueue": lambda _: controllers.turns.take_last(),
+            "quit": lambda _: app.exit(),
+        }
+
+    @property
+    def names(self) -> frozenset[str]:
+        """All that can be performed."""
+        return frozenset(self._deeds)
+
+    def begin(self, runtime: "Runtime") -> None:
+        """From here on modes can be changed."""
+        self._runtime = runtime
+        self._screen.status.standing.mode = runtime.mode
+
+    def perform(self, name: str, argument: str = "") -> None:
+        """Do it. A name that is not an action's does nothing."""
+        deed = self._deeds.get(name)
+        if deed is not None:
+            deed(argument)
+
+    def obey(self, command: SlashCommand) -> None:
+        """Do what a slash command asks; one that does not exist stays in the prompt to be mended."""
+        if command.action is None:
+            area = self._screen.prompt.area
+            if not area.text:
+                area.put(f"/{command.name} {command.argument}".rstrip())
+            self._notice(
+                f"There is no command /{one_line(command.name, 40)}. F1 lists them all.", "warning"
+            )
+            return
+        self.perform(command.action.name, command.argument)
+
+    def submit(self, text: str) -> None:
+        """A prompt: it runs, or waits its turn."""
+        self._screen.transcript.jump_to_end()
+        self._turns.submit(text)
+
+    def palette(self) -> list[tuple[str, str, Callable[[], None]]]:
+        """(title, help, what it does) of everything the palette offers."""
+        return [
+            (action.title, action.help, lambda name=action.name: self.perform(name))
+            for action in ACTIONS
+            if not action.local and action.name not in ("palette", "cancel", "interrupt")
+        ]
+
+    # ---- the deeds that are longer than a line
+
+    def _cancel(self) -> None:
+        if not self._turns.cancel() and not self._turns.take_back():
+            self._screen.focus_bottom()
+
+    def _interrupt(self) -> None:
+        screen, area = self._screen, self._screen.prompt.area
+        selected = screen.get_selected_text()
+        if selected:
+            self._app.copy_to_clipboard(selected)
+            screen.clear_selection()
+        elif self._turns.cancel():
+            return
+        elif area.text:
+            area.remember(area.text)
+            area.put("")
+        elif self._quit_armed:
+            self._app.exit()
+        else:
+            self._quit_armed = True
+            screen.status.say("Press Ctrl+C again to quit")
+            screen.set_timer(_AGAIN_WITHIN, self._disarm)
+
+    def _disarm(self) -> None:
+        self._quit_armed = False
+        self._screen.status.say("")
+
+    def _when_idle(self, deed: Callable[[], None]) -> None:
+        if self._turns.running:
+            self._notice("A turn is running: Esc cancels it first.", "warning")
+        else:
+            deed()
+
+    def _mode(self, argument: str) -> None:
+        mode = _MODES.get(argument.lower())
+        if mode is None:
+            self._app.push_screen(
+                Picker("permission mode", _mode_choices, empty=""), self._picked_mode
+            )
+        else:
+            self._use_mode(mode)
+
+    def _picked_mode(self, index: int | None) -> None:
+        if index is not None:
+            self._use_mode(_MODES[list(_MODES)[index]])
+
+    def _next_mode(self) -> None:
+        if self._runtime is not None:
+            now = self._runtime.mode
+            at = _ROUND.index(now) if now in _ROUND else -1
+            self._use_mode(_ROUND[(at + 1) % len(_ROUND)])
+
+    def _use_mode(self, mode: "PermissionMode") -> None:
+        if self._runtime is not None:
+            self._runtime.use_mode(mode)
+            self._screen.status.standing.mode = mode
+            self._screen.status.show()
+
+    def _copy(self) -> None:
+        text = self._conversations.last_answer() or self._screen.transcript.source_text()
+        if text:
+            self._app.copy_to_clipboard(text)
+        self._notice("Copied." if text else "There is nothing to copy yet.", "info")
+
+    def _todos(self) -> None:
+        screen = self._screen
+        if not screen.side_shown:
+            screen.show_side(True)
+            screen.remove_class("-no-todos")
+        else:
+            screen.toggle_class("-no-todos")
+
+    def _terminal(self) -> None:
+        screen = self._screen
+        if isinstance(screen.focused, TerminalView):
+            screen.focus_bottom()
+            return
+        screen.show_side(True)
+        screen.terminals.current.focus()
+
+    def _tab(self) -> None:
+        self._screen.show_side(True)
+        self._screen.terminals.switch()
+
+    def _notice(self, text: str, level: str) -> None:
+        severity = "warning" if level == "warning" else "information"
+        self._app.notify(text, severity=severity, markup=False)

@@ -1,0 +1,101 @@
+"""Questions to the person, one at a time, in the order asked."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from textual.timer import Timer
+
+from sam_tui.core.ids import InquiryId
+from sam_tui.core.inquiry import Inquiry
+from sam_tui.ui.guard import Patience
+from sam_tui.ui.screens.chat import ChatScreen
+from sam_tui.ui.widgets.inquiry_panels import InquiryPanel, panel_for
+from sam_tui.ui.widgets.terminal_view import TerminalView
+
+
+@dataclass(frozen=True, slots=True)
+class Keyboard:
+    """The person at the keys: when one was pressed last, by the clock of ``patience``, and a call."""
+
+    patience: Patience
+    last_key: Callable[[], float]
+    call: Callable[[], None]
+
+
+class InquiryRow:
+    """Shows the oldest open question in place of the prompt, once the person pauses typing."""
+
+    def __init__(self, screen: ChatScreen, keyboard: Keyboard) -> None:
+        self._screen = screen
+        self._keyboard = keyboard
+        self._row: list[Inquiry] = []
+        self._panel: InquiryPanel | None = None
+        self._timer: Timer | None = None
+        self._answered = 0
+
+    def opened(self, inquiry: Inquiry) -> None:
+        """A question waits."""
+        self._row.append(inquiry)
+        self._count()
+        self._screen.call_later(self.consider)
+
+    def closed(self, inquiry: InquiryId) -> None:
+        """A question no longer waits, whoever answered it."""
+        if all(entry.id != inquiry for entry in self._row):
+            return
+        self._row = [entry for entry in self._row if entry.id != inquiry]
+        self._answered = self._answered + 1 if self._row else 0
+        if self._panel is not None and self._panel.inquiry == inquiry:
+            self._take_down(self._panel)
+        self._count()
+        self._screen.call_later(self.consider)
+
+    def rearm(self) -> None:
+        """The person just came back to this screen: what is pressed now was not meant for us."""
+        if self._panel is not None:
+            self._panel.guard.rearm()
+
+    def consider(self) -> None:
+        """Show the next question if nothing speaks against it; else look again when it may."""
+        self._stop()
+        if self._panel is not None or not self._row or not self._screen.is_current:
+            return
+        patience = self._keyboard.patience
+        wait = self._keyboard.last_key() + patience.hush - patience.clock()
+        if wait > 0:
+            self._timer = self._screen.set_timer(wait, self.consider)
+            return
+        self._show(self._row[0], patience)
+
+    def _show(self, inquiry: Inquiry, patience: Patience) -> None:
+        in_terminal = isinstance(self._screen.focused, TerminalView)
+        panel = panel_for(inquiry, patience, take_focus=not in_terminal)
+        self._panel = panel
+        self._screen.prompt.display = False
+        self._screen.bottom.mount(panel)
+        self._count()
+        self._timer = self._screen.set_timer(patience.reminder, self._remind)
+
+    def _take_down(self, panel: InquiryPanel) -> None:
+        focused = self._screen.focused
+        had_focus = focused is None or panel in focused.ancestors_with_self
+        self._panel = None
+        self._stop()
+        panel.remove()
+        self._screen.prompt.display = True
+        if had_focus:
+            self._screen.prompt.area.focus()
+
+    def _count(self) -> None:
+        if self._panel is not None:
+            self._panel.place(self._answered + 1, self._answered + len(self._row))
+
+    def _remind(self) -> None:
+        self._timer = None
+        if self._panel is not None:
+            self._keyboard.call()
+
+    def _stop(self) -> None:
+        if self._timer is not None:
+            self._timer.stop()
+            self._timer = None

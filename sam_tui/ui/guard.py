@@ -1,0 +1,39 @@
+"""Against stray keys: a question comes up only in a pause, and hears nothing for a moment."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """Seconds without a keystroke before a question shows, and seconds it hears nothing then.
+
+    ``clock`` is monotonic, in seconds.
+    """
+
+    hush: float = 0.7
+    grace: float = 0.4
+    reminder: float = 5.0
+    """Seconds after which a question rings the bell of a terminal nobody looks at."""
+    clock: Callable[[], float] = time.monotonic
+
+
+class KeyGuard:
+    """Whether a key may count now. Everything ignored, or without meaning, starts the wait anew."""
+
+    def __init__(self, patience: Patience) -> None:
+        self._patience = patience
+        self._deaf_until = 0.0
+        self.rearm()
+
+    def rearm(self) -> None:
+        """Hear nothing for a moment: shown just now, or the person is typing at something else."""
+        self._deaf_until = self._patience.clock() + self._patience.grace
+
+    def hears(self) -> bool:
+        """Whether input counts; if not, the wait starts anew."""
+        if self._patience.clock() >= self._deaf_until:
+            return True
+        self.rearm()
+        return False

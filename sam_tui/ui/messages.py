@@ -1,0 +1,39 @@
+"""Messages between our widgets."""
+
+from typing import TYPE_CHECKING
+
+from textual.message import Message
+
+if TYPE_CHECKING:
+    from sam_tui.core.ids import InquiryId
+    from sam_tui.core.inquiry import Answer
+
+
+class PromptSubmitted(Message):
+    """The person sent a prompt (or a slash command)."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.text = text
+
+
+class InquiryAnswered(Message):
+    """The person answered the question on show."""
+
+    def __init__(self, inquiry: "InquiryId", answer: "Answer") -> None:
+        super().__init__()
+        self.inquiry = inquiry
+        self.answer = answer
+
+
+class ActionAsked(Message):
+    """A widget asks for one of the actions, by name."""
+
+    def __init__(self, name: str, argument: str = "") -> None:
+        super().__init__()
+        self.name = name
+        self.argument = argument
+
+
+class RestartAsked(Message):
+    """Enter was pressed in a terminal whose program ended."""

@@ -1,0 +1,98 @@
+"""The one screen one works in: transcript over prompt, todos over terminal, status below."""
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Container, Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.screen import Screen
+from textual.widgets import Static
+
+from sam_tui.ui.actions import bindings
+from sam_tui.ui.activity import Activity
+from sam_tui.ui.transcript import Transcript
+from sam_tui.ui.widgets.prompt import PromptBox
+from sam_tui.ui.widgets.status_bar import Standing, StatusBar
+from sam_tui.ui.widgets.terminal_panel import TerminalPanel
+from sam_tui.ui.widgets.todo_panel import TodoPanel
+
+NARROW = 100
+"""Columns below which transcript and side column take turns."""
+_LEAST_WIDTH, _LEAST_HEIGHT = 40, 10
+
+
+class Returned(Message):
+    """The chat is on top again."""
+
+
+class ChatScreen(Screen[None], inherit_bindings=False):
+    """Holds the widgets, and knows which of them the terminal's size lets us show."""
+
+    BINDINGS = [*bindings(), Binding("tab", "app.focus_next", show=False)]  # noqa: RUF012
+    AUTO_FOCUS = "#prompt"
+
+    def __init__(self, standing: Standing, activity: Activity) -> None:
+        super().__init__()
+        self.transcript = Transcript(id="transcript")
+        self.prompt = PromptBox()
+        self.bottom = Vertical(self.prompt, id="bottom")
+        self.todos = TodoPanel()
+        self.terminals = TerminalPanel()
+        self.status = StatusBar(standing, activity)
+        self._wants_side = True
+        self._side_over = False
+
+    def compose(self) -> ComposeResult:
+        """The layout; ``app.tcss`` gives the sizes."""
+        too_small = f"sam needs at least {_LEAST_WIDTH} columns and {_LEAST_HEIGHT} rows."
+        yield Static(Content(too_small), markup=False, id="too-small")
+        with Container(id="body"):
+            yield Vertical(self.transcript, self.bottom, id="left")
+            yield Vertical(self.todos, self.terminals, id="side")
+        yield self.status
+
+    @property
+    def narrow(self) -> bool:
+        """Whether transcript and side column take turns."""
+        return self.size.width < NARROW
+
+    @property
+    def side_shown(self) -> bool:
+        """Whether todos and terminal are to be seen."""
+        return self._side_over if self.narrow else self._wants_side
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Choose the layout for the size."""
+        small = event.size.width < _LEAST_WIDTH or event.size.height < _LEAST_HEIGHT
+        was_small = self.has_class("-too-small")
+        self.set_class(small, "-too-small")
+        self._lay_out()
+        if was_small and not small:
+            self.focus_bottom()
+
+    def on_screen_resume(self) -> None:
+        """A dialog went away."""
+        self.post_message(Returned())
+
+    def show_side(self, shown: bool) -> None:
+        """Show or hide the side column, as the width has it."""
+        if self.narrow:
+            self._side_over = shown
+        else:
+            self._wants_side = shown
+        self._lay_out()
+        if not shown and self.terminals.current.has_focus:
+            self.focus_bottom()
+
+    def focus_bottom(self) -> None:
+        """Give the keys to the question, or else to the prompt."""
+        for panel in self.bottom.query("#inquiry"):
+            panel.focus()
+            return
+        self.prompt.area.focus()
+
+    def _lay_out(self) -> None:
+        self.set_class(self.narrow, "-narrow")
+        self.set_class(self.narrow and self._side_over, "-side-over")
+        self.set_class(not self.side_shown, "-no-side")

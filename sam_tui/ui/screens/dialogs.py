@@ -1,0 +1,152 @@
+"""Dialogs over the chat: picking from a list, and the help."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from sam_tui.ui.actions import ACTIONS, Action, spelled_all
+from sam_tui.ui.plain import one_line
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One line of a picker: what it is, and more about it."""
+
+    label: str
+    detail: str = ""
+
+
+class Dialog(ModalScreen[int | None]):
+    """Goes away with Esc, and with the key that interrupts."""
+
+    BINDINGS = [Binding("escape,ctrl+c,ctrl+q", "leave", "Close", show=False)]  # noqa: RUF012
+
+    def action_leave(self) -> None:
+        """Close without a choice."""
+        self.dismiss(None)
+
+
+class Picker(Dialog):
+    """A list to choose from, narrowed by typing. The result is the index among all choices.
+
+    ``load`` brings the choices; ``empty`` says what to do when there are none.
+    """
+
+    AUTO_FOCUS = "Input"
+
+    def __init__(
+        self, title: str, load: Callable[[], Awaitable[Sequence[Choice]]], *, empty: str
+    ) -> None:
+        super().__init__()
+        self._title = title
+        self._load = load
+        self._empty = empty
+        self._choices: Sequence[Choice] = ()
+        self._filter = Input(placeholder="type to narrow, ↑↓ and Enter to choose", id="filter")
+        self._list = OptionList(markup=False, id="choices")
+        self._list.can_focus = False
+        self._note = Static("Looking…", markup=False, classes="note")
+
+    def compose(self) -> ComposeResult:
+        """Filter line, list, note."""
+        with Vertical() as frame:
+            frame.border_title = Content(self._title)
+            yield self._filter
+            yield self._list
+            yield self._note
+
+    def on_mount(self) -> None:
+        """Bring the choices without holding the screen up."""
+        self.run_worker(self._fill(), name="picker", exit_on_error=True)
+
+    async def _fill(self) -> None:
+        self._choices = await self._load()
+        self._narrow("")
+
+    def _narrow(self, typed: str) -> None:
+        words = typed.lower().split()
+        self._list.clear_options()
+        self._list.add_options(
+            Option(_choice_line(choice), id=str(index))
+            for index, choice in enumerate(self._choices)
+            if all(word in f"{choice.label} {choice.detail}".lower() for word in words)
+        )
+        if self._list.option_count:
+            self._list.highlighted = 0
+        self._note.display = not self._list.option_count
+        self._note.update(Content("Nothing fits." if self._choices else self._empty))
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Show what fits the words typed."""
+        event.stop()
+        self._narrow(event.value)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Take the highlighted choice."""
+        event.stop()
+        self._list.action_select()
+
+    def on_key(self, event: events.Key) -> None:
+        """Move through the list while the filter has the keys."""
+        moves = {
+            "up": self._list.action_cursor_up,
+            "down": self._list.action_cursor_down,
+            "pageup": self._list.action_page_up,
+            "pagedown": self._list.action_page_down,
+        }
+        if event.key in moves:
+            event.stop()
+            event.prevent_default()
+            moves[event.key]()
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """Chosen, by key or by click."""
+        event.stop()
+        if event.option_id is not None:
+            self.dismiss(int(event.option_id))
+
+
+def _choice_line(choice: Choice) -> Content:
+    label = Content(one_line(choice.label, 80))
+    if not choice.detail:
+        return label
+    return Content.assemble(label, ("  " + one_line(choice.detail, 80), "$text-muted"))
+
+
+_ABOUT_TERMINAL = (
+    "In the terminal every key goes to the program, but for Ctrl+], which leads back to the prompt. "
+    "Shift+PgUp, Shift+PgDn and the wheel look through what went by."
+)
+
+
+def how(action: Action) -> str:
+    """The keys and the command of an action."""
+    command = f"/{action.slash} {action.argument}".strip() if action.slash else ""
+    return " · ".join(part for part in (spelled_all(action.keys), command) if part)
+
+
+class HelpScreen(Dialog):
+    """All keys and commands, made from the table of actions."""
+
+    BINDINGS = [Binding("f1,question_mark,enter", "leave", "Close", show=False)]  # noqa: RUF012
+    AUTO_FOCUS = "VerticalScroll"
+
+    def compose(self) -> ComposeResult:
+        """Each action with its keys and command, and what it does below."""
+        with Vertical() as frame:
+            frame.border_title = Content("help")
+            frame.border_subtitle = Content("Esc closes")
+            with VerticalScroll():
+                for action in ACTIONS:
+                    line = Content.assemble((how(action), "$primary"), "  ", (action.title, "bold"))
+                    yield Static(line, markup=False)
+                    yield Static(Content(action.help), markup=False, classes="about")
+                yield Static(Content(f"\n{_ABOUT_TERMINAL}"), markup=False)

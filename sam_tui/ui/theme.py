@@ -1,0 +1,61 @@
+"""The two looks: ``sam`` for dark terminals, ``sam-light`` for light ones."""
+
+from textual.theme import Theme
+
+DARK = Theme(
+    name="sam",
+    primary="#7aa2d6",
+    secondary="#5f7fa8",
+    accent="#e0af68",
+    foreground="#d5d9e0",
+    background="#14171c",
+    surface="#1a1e25",
+    panel="#232833",
+    success="#8fbf7f",
+    warning="#e0af68",
+    error="#e06c75",
+    variables={
+        "border": "#7aa2d6",
+        "border-blurred": "#363d4a",
+        "block-cursor-foreground": "#14171c",
+        "block-cursor-background": "#7aa2d6",
+        "block-cursor-text-style": "none",
+        "input-selection-background": "#7aa2d6 35%",
+        "button-color-foreground": "#14171c",
+        "scrollbar": "#363d4a",
+        "scrollbar-hover": "#4a5364",
+        "scrollbar-background": "#14171c",
+    },
+)
+
+LIGHT = Theme(
+    name="sam-light",
+    dark=False,
+    primary="#2a5d9f",
+    secondary="#54749c",
+    accent="#9a5b00",
+    foreground="#22262d",
+    background="#f7f6f2",
+    surface="#efede6",
+    panel="#e2dfd5",
+    success="#2f7a32",
+    warning="#8f5600",
+    error="#b3261e",
+    variables={
+        "border": "#2a5d9f",
+        "border-blurred": "#c4c0b3",
+        "block-cursor-foreground": "#f7f6f2",
+        "block-cursor-background": "#2a5d9f",
+        "block-cursor-text-style": "none",
+        "input-selection-background": "#2a5d9f 25%",
+        "button-color-foreground": "#f7f6f2",
+        "scrollbar": "#c4c0b3",
+        "scrollbar-hover": "#a7a293",
+        "scrollbar-background": "#f7f6f2",
+    },
+)
+
+
+def other(name: str) -> str:
+    """The look that is not ``name``."""
+    return LIGHT.name if name == DARK.name else DARK.name

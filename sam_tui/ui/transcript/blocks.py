@@ -1,0 +1,217 @@
+"""What a transcript is made of: frozen blocks of content, drawn elsewhere."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from sam_tui.core.display import Diff, Display, Table, Terminal, Text, Todos
+from sam_tui.core.ids import CallId
+
+CardState = Literal["running", "done", "failed", "unanswered"]
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """What the person typed."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A stored answer, not yet cut into parts: nobody has looked at it."""
+
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Markdown:
+    """One Markdown block or list item; ``number`` is that of an ordered item."""
+
+    source: str
+    number: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """Lines of a fenced block. ``before`` are the lines above, for the lexer; ``label`` says whether
+    the language is named over the first line."""
+
+    text: str
+    language: str
+    label: bool
+    before: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TableRows:
+    """Rows of a Markdown table; ``sample`` are those that decide the widths, ``head`` the first two
+    lines. ``first`` says whether the header is drawn."""
+
+    head: str
+    sample: str
+    rows: str
+    first: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """Text of an answer that is too long to be parsed as one block."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reasoning:
+    """What the model thought; ``finished`` reasoning folds to one line."""
+
+    text: str
+    finished: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One tool call. ``output`` is what it said while running, ``displays`` what it came to."""
+
+    call: CallId
+    operation: str
+    summary: str
+    arguments: str
+    state: CardState = "running"
+    output: str = ""
+    displays: tuple[Display, ...] = ()
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something the program says; ``level`` is ``info``, ``warning`` or ``error``."""
+
+    level: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reminder:
+    """What a reminder told the model."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """A decision of the guard, in words."""
+
+    text: str
+    allowed: bool
+
+
+Content = (
+    User
+    | Answer
+    | Markdown
+    | Code
+    | TableRows
+    | Plain
+    | Reasoning
+    | Card
+    | Notice
+    | Reminder
+    | Decided
+)
+Foldable = Reasoning | Card | Reminder
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Content of an answer, and the blank rows (0 or 1) over it."""
+
+    content: Content
+    gap: int
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """An entry of the transcript.
+
+    ``order`` rises from block to block and never changes, so a place in the text keeps its name while
+    things above grow. ``group`` is one for all parts of an answer. ``expanded`` is None until the
+    person chose.
+    """
+
+    order: int
+    group: int
+    content: Content
+    gap: int
+    expanded: bool | None = None
+
+    @property
+    def foldable(self) -> bool:
+        """Whether the block opens and closes."""
+        return isinstance(self.content, Foldable)
+
+
+def expanded(block: Block) -> bool:
+    """Whether a foldable block is open: as the person chose, else as its kind begins."""
+    if block.expanded is not None:
+        return block.expanded
+    match block.content:
+        case Card(displays=displays):
+            return any(isinstance(display, Diff | Todos | Table) for display in displays)
+        case Reasoning(finished=finished):
+            return not finished
+        case _:
+            return False
+
+
+def plain(content: Content) -> str:
+    """The content as text, for copies and exports."""
+    match content:
+        case User(text=text) | Plain(text=text) | Reasoning(text=text) | Notice(text=text):
+            return text
+        case Answer(source=text) | Markdown(source=text) | Code(text=text):
+            return text
+        case TableRows(head=head, rows=rows, first=first):
+            return f"{head}\n{rows}" if first else rows
+        case Reminder(name=name, text=text):
+            return f"[{name}] {text}"
+        case Decided(text=text):
+            return text
+        case Card():
+            return plain_card(content)
+
+
+def plain_card(card: Card) -> str:
+    """A tool call as text: what was called, and what came of it."""
+    parts = [f"[{card.operation}] {card.summary}"]
+    if not card.displays and card.output:
+        parts.append(card.output.rstrip("\n"))
+    parts += [plain_display(display) for display in card.displays]
+    return "\n".join(part for part in parts if part)
+
+
+def plain_display(display: Display) -> str:
+    """A display as text."""
+    match display:
+        case Text(text=text):
+            return text.rstrip("\n")
+        case Diff(path=path, unified=unified):
+            return f"--- {path}\n+++ {path}\n{unified}".rstrip("\n")
+        case Terminal(command=command, output=output):
+            return f"$ {command}\n{output}".rstrip("\n")
+        case Table(columns=columns, rows=rows):
+            return "\n".join("\t".join(row) for row in (columns, *rows))
+        case Todos(items=items):
+            return "\n".join(f"{item.id}. [{item.status}] {item.title}" for item in items)
+
+
+def estimate(content: Content, width: int) -> int:
+    """Roughly how many rows the content needs, without drawing it."""
+    match content:
+        case Reminder() | Decided():
+            return 1
+        case Card() | Reasoning(finished=True):
+            return 1
+        case _:
+            text = plain(content)
+            return max(1, text.count("\n") + 1 + len(text) // max(20, width))

@@ -1,0 +1,66 @@
+"""A stored conversation as blocks."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from sam_tui.core.display import Text
+from sam_tui.core.ids import CallId
+from sam_tui.core.messages import (
+    AssistantMessage,
+    Message,
+    ReminderMessage,
+    ToolCall,
+    ToolMessage,
+    UserMessage,
+)
+from sam_tui.ui.transcript.blocks import Answer, Card, Content, Reasoning, Reminder, User
+from sam_tui.ui.transcript.render.cleaning import clean, one_line
+from sam_tui.ui.transcript.splitter import LONGEST
+
+Stored = tuple[Content, int, int]
+"""Content, its gap, and how many orders its parts may need beyond the first."""
+
+
+def stored_blocks(messages: Sequence[Message]) -> Iterator[Stored]:
+    """The blocks of a conversation, calls joined with their results."""
+    results = {m.call_id: m for m in messages if isinstance(m, ToolMessage)}
+    card_above = False
+    for message in messages:
+        blocks = list(_blocks(message, results))
+        for content in blocks:
+            is_card = isinstance(content, Card)
+            yield content, 0 if is_card and card_above else 1, _span(content)
+            card_above = is_card
+
+
+def _blocks(message: Message, results: dict[CallId, ToolMessage]) -> Iterator[Content]:
+    match message:
+        case UserMessage(text=text):
+            yield User(text)
+        case ReminderMessage(name=name, text=text):
+            yield Reminder(name, text)
+        case AssistantMessage():
+            if message.reasoning.strip():
+                yield Reasoning(message.reasoning, finished=True)
+            if message.text.strip():
+                yield Answer(clean(message.text))
+            for call in message.calls:
+                yield _card(call, results.get(call.id))
+        case ToolMessage():
+            return
+
+
+def _card(call: ToolCall, result: ToolMessage | None) -> Card:
+    summary = f"{call.name} {one_line(call.arguments, 80)}".strip()
+    card = Card(call.id, call.name, summary, call.arguments, state="unanswered")
+    if result is None:
+        return card
+    displays = (Text(result.text),) if result.text.strip() else ()
+    return replace(card, state="done" if result.ok else "failed", displays=displays)
+
+
+def _span(content: Content) -> int:
+    """At most how many parts an answer falls into: one per line, or per piece of a long line."""
+    if not isinstance(content, Answer):
+        return 0
+    return content.source.count("\n") + len(content.source) // LONGEST + 3

@@ -1,0 +1,1 @@
+"""How each kind of content becomes rows of strips; nothing here knows a widget."""

@@ -1,0 +1,77 @@
+"""Makes text from outside harmless to a terminal before anything measures or draws it."""
+
+import re
+
+TAB = 4
+"""Cells between tab stops."""
+
+_UNSAFE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f"
+    "\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
+)
+_SEQUENCE = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]"  # CSI
+    r"|\x1b[\]PX^_].*?(?:\x07|\x1b\\|$)"  # OSC, DCS, SOS, PM, APC
+    r"|\x1b[ -/]*[0-~]"  # two-character escapes
+    r"|\x9b[0-?]*[ -/]*[@-~]",
+    re.MULTILINE,
+)
+
+
+def _visible(match: re.Match[str]) -> str:
+    character = match.group()
+    code = ord(character)
+    if code == 0x0D or character in "\u00ad\u200b\ufeff":
+        return ""
+    if character in "\u2028\u2029\x0b\x0c\x85":
+        return " "
+    if code < 0x20:
+        return chr(0x2400 + code)
+    if code == 0x7F:
+        return "␡"
+    if 0xD800 <= code <= 0xDFFF or 0x80 <= code < 0xA0:
+        return "\ufffd"
+    return f"⟨U+{code:04X}⟩"
+
+
+def clean(text: str) -> str:
+    """The text with every control, bidirectional and invisible character made visible or dropped.
+
+    Newlines and tabs stay. Works piece by piece: cleaning the parts of a text and joining them
+    gives the same as cleaning the whole.
+    """
+    return _UNSAFE.sub(_visible, text)
+
+
+def clean_output(text: str) -> str:
+    """What a program printed, as the text it leaves on a screen: no escape sequences, and of a line
+    that was overwritten with carriage returns only what stood last."""
+    text = text.replace("\r\n", "\n")
+    if "\x1b" in text or "\x9b" in text:
+        text = _SEQUENCE.sub("", text)
+    if "\r" in text:
+        text = "\n".join(
+            line.rstrip("\r").rpartition("\r")[2] if "\r" in line else line
+            for line in text.split("\n")
+        )
+    return expand(clean(text))
+
+
+def expand(text: str) -> str:
+    """The text with tabs as spaces."""
+    return text.expandtabs(TAB) if "\t" in text else text
+
+
+def one_line(text: str, limit: int = 400) -> str:
+    """The text as one line of at most ``limit`` characters."""
+    line = " ".join(clean(text[: limit * 4]).split())
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def safe_link(address: str) -> str | None:
+    """The address when a terminal may be handed it as a link: http or https, printable ASCII."""
+    if len(address) > 2048 or not address.isascii() or not address.isprintable():
+        return None
+    if not address.lower().startswith(("http://", "https://")) or " " in address:
+        return None
+    return address.replace(";", "%3B")

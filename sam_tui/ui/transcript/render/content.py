@@ -1,0 +1,101 @@
+"""One function from content to rows."""
+
+from functools import lru_cache
+
+from sam_tui.ui.transcript.blocks import (
+    Answer,
+    Block,
+    Card,
+    Code,
+    Decided,
+    Markdown,
+    Notice,
+    Plain,
+    Reasoning,
+    Reminder,
+    TableRows,
+    User,
+    expanded,
+)
+from sam_tui.ui.transcript.render.cards import (
+    draw_card,
+    draw_decision,
+    draw_notice,
+    draw_reasoning,
+    draw_reminder,
+)
+from sam_tui.ui.transcript.render.cleaning import clean, expand
+from sam_tui.ui.transcript.render.code import Highlighter
+from sam_tui.ui.transcript.render.markdown import (
+    code_label,
+    code_lines,
+    draw_markdown,
+    draw_plain,
+    parser,
+    table_cells,
+)
+from sam_tui.ui.transcript.render.palette import Palette
+from sam_tui.ui.transcript.render.rows import Canvas, Lead, Row, margin
+from sam_tui.ui.transcript.render.table import Shape, draw_rows, measure
+
+
+def draw(block: Block, width: int, palette: Palette) -> list[Row]:
+    """The rows of a block at a width, without its gap; at least one."""
+    canvas = Canvas(width, palette, leads=[margin(palette)])
+    match block.content:
+        case User(text=text):
+            _user(canvas, text)
+        case Answer(source=source):
+            draw_markdown(canvas, source)
+        case Markdown(source=source, number=number):
+            draw_markdown(canvas, source, number)
+        case Code():
+            _code(canvas, block.content)
+        case TableRows():
+            _table(canvas, block.content)
+        case Plain(text=text):
+            draw_plain(canvas, text)
+        case Reasoning() as content:
+            draw_reasoning(canvas, content, opened=expanded(block))
+        case Card() as content:
+            draw_card(canvas, content, opened=block.expanded)
+        case Reminder() as content:
+            draw_reminder(canvas, content, opened=expanded(block))
+        case Notice() as content:
+            draw_notice(canvas, content)
+        case Decided() as content:
+            draw_decision(canvas, content)
+    if not canvas.rows:
+        canvas.blank()
+    return canvas.rows
+
+
+def _user(canvas: Canvas, text: str) -> None:
+    bar = ("▌ ", canvas.palette.user_bar)
+    canvas.push(Lead(bar, bar))
+    for line in expand(clean(text)).rstrip("\n").split("\n"):
+        canvas.line([(line, canvas.palette.user)])
+    canvas.pop()
+
+
+def _code(canvas: Canvas, content: Code) -> None:
+    if content.label:
+        code_label(canvas, content.language)
+    highlighter = Highlighter(content.language, canvas.palette)
+    if content.before:
+        highlighter.feed(expand(content.before) + "\n")
+    code_lines(canvas, highlighter.feed(expand(content.text)))
+
+
+@lru_cache(maxsize=16)
+def _shape(head: str, sample: str, palette: Palette) -> Shape:
+    return measure(*table_cells(parser().parse(f"{head}\n{sample}\n"), palette))
+
+
+def _table(canvas: Canvas, content: TableRows) -> None:
+    shape = _shape(content.head, content.sample, canvas.palette)
+    tokens = parser().parse(f"{content.head}\n{content.rows}\n")
+    rows, _ = table_cells(tokens, canvas.palette)
+    if content.first:
+        draw_rows(canvas, shape, rows[:1], header=True)
+    draw_rows(canvas, shape, rows[1:])

@@ -1,0 +1,289 @@
+"""Cuts Markdown that arrives in pieces into blocks that no later text can change.
+
+A block is finished once a later one begins on the same level. Inside the last one, which is open,
+list items, table rows and lines of fenced code are finished early. What is cut depends on the text
+alone, never on how it was delivered.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from markdown_it.token import Token
+
+from sam_tui.ui.transcript.blocks import Code, Content, Markdown, Piece, Plain, TableRows
+from sam_tui.ui.transcript.render.markdown import block_parser, language_of
+from sam_tui.ui.transcript.render.table import SAMPLE
+
+LONGEST = 16_384
+"""Characters of one block that are parsed as Markdown; a longer one is shown as plain text."""
+
+CHUNK = 100
+"""Lines of code that make one piece."""
+
+_BEFORE = 30
+"""Lines of the piece above that the lexer sees again."""
+
+_BLANK_LINE = re.compile(r"\n[ \t]*(?=\n)")
+
+
+@dataclass(slots=True)
+class _Fence:
+    """An open code fence."""
+
+    marker: str
+    indent: int
+    language: str
+    lines: list[str] = field(default_factory=list[str])
+    before: list[str] = field(default_factory=list[str])
+    label: bool = True
+
+    def closed_by(self, line: str) -> bool:
+        """Whether the line is this fence's end."""
+        stripped = line.strip(" \t")
+        return (
+            len(line) - len(line.lstrip(" ")) < 4
+            and len(stripped) >= len(self.marker)
+            and not stripped.strip(self.marker[0])
+        )
+
+    def dedented(self, line: str) -> str:
+        """A line of content without the indentation of the fence itself."""
+        spaces = len(line) - len(line.lstrip(" "))
+        return line[min(spaces, self.indent) :]
+
+
+class Splitter:
+    """One answer on its way: feed it text, take the finished pieces, ask for the open one."""
+
+    def __init__(self) -> None:
+        self._buffer = ""
+        self._mode: Literal["blocks", "fence", "table", "plain"] = "blocks"
+        self._fence = _Fence("```", 0, "")
+        self._head = ""
+        self._sample = ""
+        self._number: int | None = None
+        self._gap = 1
+        self._out: list[Piece] = []
+
+    def feed(self, text: str) -> list[Piece]:
+        """Take text in; return the pieces that it finished."""
+        self._buffer += text
+        if "\n" in text or len(self._buffer) > LONGEST:
+            self._run(final=False)
+        return self._taken()
+
+    def finish(self) -> list[Piece]:
+        """The text is whole: return all that is left."""
+        if self._buffer and not self._buffer.endswith("\n"):
+            self._buffer += "\n"
+        self._run(final=True)
+        if self._mode == "fence":
+            self._emit_code(len(self._fence.lines), force=True)
+        elif self._mode == "plain" and self._buffer.strip():
+            self._emit_plain(len(self._buffer))
+        self._buffer, self._mode = "", "blocks"
+        return self._taken()
+
+    def open_piece(self) -> Piece | None:
+        """What is not finished yet, as it looks now."""
+        if self._mode == "fence":
+            fence = self._fence
+            partial = fence.dedented(self._buffer)
+            if not partial.strip(fence.marker[0] + " "):
+                # Perhaps the end of the fence: shown once the line is whole.
+                partial = ""
+            text = "\n".join([*fence.lines, partial] if partial else fence.lines)
+            return Piece(self._code(text), self._gap)
+        if not self._buffer.strip():
+            return None
+        match self._mode:
+            case "table":
+                return Piece(TableRows(self._head, self._sample, self._buffer, False), 0)
+            case "plain":
+                return Piece(Plain(self._buffer), self._gap)
+            case _:
+                return Piece(Markdown(self._buffer, self._number), self._gap)
+
+    def _taken(self) -> list[Piece]:
+        out, self._out = self._out, []
+        return out
+
+    def _emit(self, content: Content, gap_after: int = 1) -> None:
+        self._out.append(Piece(content, self._gap))
+        self._gap = gap_after
+
+    def _run(self, *, final: bool) -> None:
+        steps: dict[str, Callable[[bool], bool]] = {
+            "blocks": self._blocks,
+            "fence": self._fence_lines,
+            "table": self._table_rows,
+            "plain": self._plain,
+        }
+        while self._buffer and steps[self._mode](final):
+            pass
+
+    def _blocks(self, final: bool) -> bool:
+        """Emit what is finished in the buffer; True when a new mode was entered."""
+        end = self._buffer.rfind("\n") + 1
+        complete = self._buffer[:end]
+        if len(self._buffer) - end > LONGEST:
+            complete = self._buffer + "\n"
+        if not complete.strip():
+            self._buffer = self._buffer[end:]
+            return False
+        lines = complete.split("\n")
+        starts = _starts(complete)
+        tops = [t for t in block_parser().parse(complete) if t.level <= 1]
+        blocks = [i for i, t in enumerate(tops) if t.level == 0 and t.nesting >= 0 and t.map]
+        for count, index in enumerate(blocks):
+            following = blocks[count + 1] if count + 1 < len(blocks) else None
+            last = following is None and not final
+            tokens = tops[index:following]
+            if self._block(tokens, lines, starts, last=last):
+                return True
+        if final:
+            self._buffer = ""
+        return False
+
+    def _block(
+        self, tokens: Sequence[Token], lines: list[str], starts: list[int], *, last: bool
+    ) -> bool:
+        """One top-level block; True when a mode was entered and the buffer moved to its text."""
+        token = tokens[0]
+        assert token.map is not None
+        first, end = token.map
+        if token.type == "fence":
+            opener = lines[first]
+            indent = len(opener) - len(opener.lstrip(" "))
+            self._fence = _Fence(token.markup, indent, language_of(token.info))
+            return self._enter("fence", starts[first + 1])
+        if token.type == "table_open" and end - first - 2 >= SAMPLE:
+            return self._enter_table(lines[first:end], starts[first + 2 + SAMPLE])
+        if token.type in ("bullet_list_open", "ordered_list_open"):
+            return self._items(tokens, lines, starts, last=last)
+        source = "\n".join(lines[first:end])
+        if len(source) > LONGEST:
+            return self._enter("plain", starts[first])
+        if last:
+            self._buffer = self._buffer[starts[first] :]
+            return False
+        self._emit(Markdown(source))
+        return False
+
+    def _enter(self, mode: Literal["fence", "table", "plain"], offset: int) -> bool:
+        self._mode = mode
+        self._number = None
+        self._buffer = self._buffer[offset:]
+        return True
+
+    def _enter_table(self, lines: list[str], offset: int) -> bool:
+        self._head = "\n".join(lines[:2])
+        self._sample = "\n".join(lines[2 : 2 + SAMPLE])
+        self._emit(TableRows(self._head, self._sample, self._sample, True), 0)
+        return self._enter("table", offset)
+
+    def _items(
+        self, tokens: Sequence[Token], lines: list[str], starts: list[int], *, last: bool
+    ) -> bool:
+        """A list: each item but an open last one is finished."""
+        head = tokens[0]
+        assert head.map is not None
+        items = [t.map[0] for t in tokens if t.type == "list_item_open" and t.map]
+        if len({len(lines[i]) - len(lines[i].lstrip(" ")) for i in items}) > 1:
+            # Where items are indented unevenly, what belongs to which depends on the first.
+            items = items[:1]
+        number = self._number
+        if number is None and head.type == "ordered_list_open":
+            number = int(head.attrs.get("start", 1))
+        for position, start in enumerate(items):
+            final_item = position == len(items) - 1
+            end = head.map[1] if final_item else items[position + 1]
+            source = "\n".join(lines[start:end])
+            if len(source) > LONGEST:
+                return self._enter("plain", starts[start])
+            if final_item and last:
+                self._buffer = self._buffer[starts[start] :]
+                self._number = number
+                return False
+            gap = 1 if final_item else int(not lines[end - 1].strip())
+            self._emit(Markdown(source.rstrip("\n"), number), gap)
+            number = None if number is None else number + 1
+        self._number = None
+        return False
+
+    def _fence_lines(self, final: bool) -> bool:
+        """Take whole lines of code; True when the fence was closed."""
+        while (end := self._buffer.find("\n")) >= 0 or len(self._buffer) > LONGEST:
+            cut = end if 0 <= end <= LONGEST else LONGEST
+            line = self._buffer[:cut]
+            self._buffer = self._buffer[cut + (cut == end) :]
+            if self._fence.closed_by(line):
+                self._emit_code(len(self._fence.lines), force=True)
+                self._mode, self._gap = "blocks", 1
+                return True
+            self._fence.lines.append(self._fence.dedented(line))
+            if len(self._fence.lines) == CHUNK:
+                self._emit_code(CHUNK)
+        return False
+
+    def _emit_code(self, count: int, *, force: bool = False) -> None:
+        fence = self._fence
+        if count or (force and fence.label):
+            self._emit(self._code("\n".join(fence.lines[:count])), 0)
+            fence.before = fence.lines[max(0, count - _BEFORE) : count]
+            fence.lines = fence.lines[count:]
+            fence.label = False
+
+    def _code(self, text: str) -> Code:
+        fence = self._fence
+        return Code(text, fence.language, fence.label, "\n".join(fence.before))
+
+    def _table_rows(self, final: bool) -> bool:
+        """Emit whole rows; True when the table ended."""
+        end = self._buffer.rfind("\n") + 1
+        complete = self._buffer[:end]
+        if not complete:
+            return False
+        tokens = block_parser().parse(f"{self._head}\n{complete}")
+        covered = (tokens[0].map[1] if tokens[0].map else 2) - 2
+        starts = _starts(complete)
+        rows = complete[: starts[covered]].rstrip("\n")
+        if rows:
+            self._emit(TableRows(self._head, self._sample, rows, False), 0)
+        self._buffer = self._buffer[starts[covered] :]
+        if covered == len(starts) - 1:
+            return False
+        self._mode, self._gap = "blocks", 1
+        return True
+
+    def _plain(self, final: bool) -> bool:
+        """Emit a paragraph too long to parse, in parts; True when a blank line ended it."""
+        blank = _BLANK_LINE.search(self._buffer)
+        if blank:
+            self._emit_plain(blank.start())
+            self._mode, self._gap = "blocks", 1
+            return True
+        while len(self._buffer) >= 2 * LONGEST:
+            self._emit_plain(LONGEST)
+        return False
+
+    def _emit_plain(self, end: int) -> None:
+        """Emit the first ``end`` characters, in parts of at most ``LONGEST``."""
+        for start in range(0, end, LONGEST):
+            self._emit(Plain(self._buffer[start : min(end, start + LONGEST)].rstrip("\n")), 0)
+        self._buffer = self._buffer[end:]
+
+
+def _starts(text: str) -> list[int]:
+    """The offset where each line begins, and the end of the text."""
+    starts = [0]
+    starts += [match.end() for match in re.finditer("\n", text)]
+    return starts
+
+
+def split(source: str) -> list[Piece]:
+    """A whole answer as pieces."""
+    splitter = Splitter()
+    return splitter.feed(source) + splitter.finish()

@@ -1,0 +1,512 @@
+"""The conversation pane: what happened, as blocks of one scroll view."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from time import perf_counter
+from typing import ClassVar
+
+from textual import events
+from textual.actions import SkipAction
+from textual.binding import Binding, BindingType
+from textual.message import Message as TextualMessage
+from textual.timer import Timer
+
+from sam_tui.core.display import Display, Text
+from sam_tui.core.events import ToolFinished
+from sam_tui.core.ids import CallId
+from sam_tui.core.messages import Message
+from sam_tui.ui.transcript.blocks import (
+    Block,
+    Card,
+    Content,
+    Decided,
+    Notice,
+    Piece,
+    Reasoning,
+    Reminder,
+    User,
+    expanded,
+    plain,
+)
+from sam_tui.ui.transcript.history import stored_blocks
+from sam_tui.ui.transcript.live import LiveAnswer
+from sam_tui.ui.transcript.pane import BlockPane
+from sam_tui.ui.transcript.render.cleaning import clean
+from sam_tui.ui.transcript.render.rows import Row
+
+FRAME = 1 / 30
+"""Seconds between two drawings of what streams, at the least."""
+SHARE = 4
+"""A frame that took t seconds is followed by ``SHARE * t`` without one: the keyboard comes first."""
+OUTPUT_KEPT = 64_000
+"""Characters kept of what a running call says."""
+_LATER = 1 << 24
+"""Orders left free behind an open answer for its parts."""
+
+
+class Transcript(BlockPane):
+    """The conversation. Text given to it is shown as it is, never read as markup."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up", "scroll_up", "up", show=False),
+        Binding("down", "scroll_down", "down", show=False),
+        Binding("pageup", "page_up", "page up", show=False),
+        Binding("pagedown", "page_down", "page down", show=False),
+        Binding("home,ctrl+home", "scroll_home", "top", show=False),
+        Binding("end,ctrl+end", "scroll_end", "end", show=False),
+        Binding("tab,j", "cursor(1)", "next block", show=False),
+        Binding("shift+tab,k", "cursor(-1)", "previous block", show=False),
+        Binding("enter,space", "toggle", "open or close", show=False),
+        Binding("c", "copy_block", "copy block", show=False),
+    ]
+
+    class CardToggled(TextualMessage):
+        """A card was opened or closed; ``group`` names it."""
+
+        def __init__(self, transcript: "Transcript", group: int, opened: bool) -> None:
+            super().__init__()
+            self.transcript = transcript
+            self.group = group
+            self.opened = opened
+
+        @property
+        def control(self) -> "Transcript":
+            """The transcript."""
+            return self.transcript
+
+    class BlockCopied(TextualMessage):
+        """A block's source was put on the clipboard."""
+
+        def __init__(self, transcript: "Transcript", text: str) -> None:
+            super().__init__()
+            self.transcript = transcript
+            self.text = text
+
+        @property
+        def control(self) -> "Transcript":
+            """The transcript."""
+            return self.transcript
+
+    def __init__(
+        self, *, name: str | None = None, id: str | None = None, classes: str | None = None
+    ) -> None:
+        super().__init__(name=name, id=id, classes=classes)
+        self._order = 0
+        self._groups = 0
+        self._answer: LiveAnswer | None = None
+        self._thought: tuple[int, list[str]] | None = None
+        self._thought_dirty = False
+        self._calls: dict[CallId, int] = {}
+        self._outputs: dict[CallId, str] = {}
+        self._dirty_calls: set[CallId] = set()
+        self._sources: dict[int, str] = {}
+        self._step: set[int] = set()
+        self._timer: Timer | None = None
+        self._rest = 0.0
+
+    # -- what happens ----------------------------------------------------------------------------
+
+    def add_user(self, text: str) -> None:
+        """Show what the person typed; the view goes to the end."""
+        self.end_answer()
+        self.following = True
+        self._append(User(text), 1)
+
+    def begin_step(self) -> None:
+        """A model request left: what streams from now on may turn out void."""
+        self.end_answer()
+        self._step = set()
+
+    def void_step(self) -> None:
+        """Drop what streamed since ``begin_step``: the request is tried again."""
+        self.end_answer()
+        for index in range(len(self.ledger) - 1, -1, -1):
+            if self.ledger[index].group in self._step:
+                self.remove_block(index)
+        for group in self._step:
+            self._sources.pop(group, None)
+        self._step = set()
+        self._settle()
+
+    def stream_text(self, text: str) -> None:
+        """A piece of the answer; it is drawn with the next frame."""
+        if not text:
+            return
+        if self._answer is None:
+            self._end_thought()
+            self._answer = LiveAnswer(self._new_group(), self._new_order())
+            self._order += _LATER
+            self._step.add(self._answer.group)
+        self._answer.put(text)
+        self._wake()
+
+    def stream_reasoning(self, text: str) -> None:
+        """A piece of the model's reasoning."""
+        if not text:
+            return
+        if self._thought is None:
+            self._end_text()
+            block = self._append(Reasoning("", finished=False), 1)
+            self._step.add(block.group)
+            self._thought = (block.order, [])
+        self._thought[1].append(text)
+        self._thought_dirty = True
+        self._wake()
+
+    def end_answer(self) -> None:
+        """Freeze what is open: answer and reasoning are whole."""
+        self._end_thought()
+        self._end_text()
+
+    def start_tool(self, call: CallId, operation: str, summary: str, arguments: str) -> None:
+        """A call runs."""
+        self.end_answer()
+        card = Card(call, operation, summary, arguments)
+        self._calls[call] = self._append(card, self._card_gap()).order
+
+    def tool_output(self, call: CallId, text: str) -> None:
+        """A running call said something; drawn with the next frame."""
+        if call in self._calls:
+            self._outputs[call] = (self._outputs.get(call, "") + text)[-OUTPUT_KEPT:]
+            self._dirty_calls.add(call)
+            self._wake()
+
+    def finish_tool(self, event: ToolFinished) -> None:
+        """A call has its result; one that never started gets its card now."""
+        order = self._calls.pop(event.call, None)
+        self._dirty_calls.discard(event.call)
+        output = self._outputs.pop(event.call, "")
+        index = None if order is None else self.ledger.find(order)
+        if index is None:
+            self.end_answer()
+        found = None if index is None else self.ledger[index].content
+        card = found if isinstance(found, Card) else Card(event.call, event.operation, "", "")
+        card = replace(
+            card,
+            summary=event.summary or card.summary,
+            state="done" if event.ok else "failed",
+            output=output,
+            displays=event.display or _as_text(event.text),
+            seconds=event.seconds,
+        )
+        if index is None:
+            self._append(card, self._card_gap())
+            return
+        self._update(index, replace(self.ledger[index], content=card))
+
+    def add_notice(self, level: str, text: str) -> None:
+        """Something the program says: ``info``, ``warning`` or ``error``."""
+        self._append(Notice(level, text), 0 if self._last_is(Notice) else 1)
+
+    def add_reminder(self, name: str, text: str) -> None:
+        """What a reminder told the model, folded to a line."""
+        self._append(Reminder(name, text), 0 if self._last_is(Reminder, User) else 1)
+
+    def add_decision(self, text: str, allowed: bool) -> None:
+        """A decision of the guard, such as ``allowed once by you: /etc/x``."""
+        self._append(Decided(text, allowed), self._card_gap())
+
+    def load(self, messages: Sequence[Message]) -> None:
+        """Show a stored conversation from its end; only what is seen is drawn."""
+        self.clear()
+        for content, gap, span in stored_blocks(messages):
+            group, order = self._new_group(), self._new_order()
+            self._order += span
+            block = Block(order, group, content, gap)
+            self.ledger.insert(len(self.ledger), block, self._estimate(block))
+        self._settle()
+
+    def clear(self) -> None:
+        """Forget everything."""
+        if self._timer is not None:
+            self._timer.pause()
+        self._answer = self._thought = None
+        self._calls, self._outputs, self._sources = {}, {}, {}
+        self._dirty_calls, self._step, self.cursor = set(), set(), None
+        self.forget_blocks()
+        self._settle()
+
+    def source_text(self) -> str:
+        """The whole conversation as plain text."""
+        parts: list[str] = []
+        group = None
+        for block in self.ledger:
+            if block.group == group:
+                continue
+            group = block.group
+            source = self._source(block)
+            if isinstance(block.content, User):
+                source = "\n".join(f"> {line}" for line in source.split("\n"))
+            parts.append(source.rstrip("\n"))
+        return "\n\n".join(parts) + "\n" if parts else ""
+
+    def _source(self, block: Block) -> str:
+        answer = self._answer
+        if answer is not None and answer.group == block.group:
+            return "".join(answer.source)
+        return self._sources.get(block.group) or plain(block.content)
+
+    # -- blocks ----------------------------------------------------------------------------------
+
+    def _new_group(self) -> int:
+        self._groups += 1
+        return self._groups
+
+    def _new_order(self) -> int:
+        self._order += 1
+        return self._order
+
+    def _append(self, content: Content, gap: int) -> Block:
+        block = Block(self._new_order(), self._new_group(), content, gap)
+        self.insert_block(len(self.ledger), block)
+        self._settle()
+        return block
+
+    def _last_is(self, *kinds: type[Content]) -> bool:
+        return bool(len(self.ledger)) and isinstance(
+            self.ledger[len(self.ledger) - 1].content, kinds
+        )
+
+    def _card_gap(self) -> int:
+        return 0 if self._last_is(Card, Decided) else 1
+
+    def _update(self, index: int, block: Block) -> None:
+        top = self.ledger.top(index)
+        self.update_block(index, block)
+        self.place_view()
+        self.refresh_from(top)
+
+    def _settle(self) -> None:
+        self.place_view()
+        self.refresh()
+
+    # -- frames ----------------------------------------------------------------------------------
+
+    def _wake(self) -> None:
+        """See to it that a frame comes; the clock stands still while nothing changes."""
+        if self._timer is not None:
+            self._timer.resume()
+
+    def on_mount(self) -> None:
+        """Make the frame clock, at rest."""
+        waiting = self._answer is not None or self._thought_dirty or bool(self._dirty_calls)
+        self._timer = self.set_interval(FRAME, self._frame, pause=not waiting)
+
+    def _frame(self) -> None:
+        """Draw what came since the last frame; stop the clock when nothing did."""
+        begun = perf_counter()
+        if begun < self._rest:
+            return
+        answer = self._answer
+        text = answer is not None and answer.waiting
+        if not (text or self._thought_dirty or self._dirty_calls) and self._timer is not None:
+            self._timer.pause()
+            return
+        if self._thought_dirty:
+            self._show_thought(finished=False)
+        for call in self._dirty_calls:
+            self._show_output(call)
+        self._dirty_calls.clear()
+        if answer is not None and text:
+            pieces, opened = answer.take()
+            self._show_answer(answer, pieces, opened)
+        ended = perf_counter()
+        self._rest = ended + SHARE * (ended - begun)
+
+    def _show_answer(
+        self, answer: LiveAnswer, pieces: Sequence[Piece], opened: Piece | None
+    ) -> None:
+        """Put finished pieces where the open block stands, and the open one behind them."""
+        index = self.ledger.from_order(answer.order)
+        top = self.ledger.top(index)
+        present = self.ledger.find(answer.order) is not None
+        before = self.rows_of(index) if present and self._drawn(index) else []
+        for piece in [*pieces, *([opened] if opened else [])]:
+            block = Block(answer.order, answer.group, piece.content, piece.gap)
+            if present:
+                self.update_block(index, block)
+                present = False
+            else:
+                self.insert_block(index, block)
+            answer.order += 1
+            index += 1
+        if opened:
+            answer.order -= 1
+        elif present:
+            self.remove_block(index)
+        self.place_view()
+        self._refresh_changed(top, before)
+
+    def _drawn(self, index: int) -> bool:
+        return self.ledger.measured(index)
+
+    def _refresh_changed(self, top: int, before: list[Row]) -> None:
+        """Repaint from the first row that differs from what stood there."""
+        index, inside = self.ledger.at(top)
+        same = 0
+        if before and not inside and self.ledger.measured(index):
+            same = self.ledger[index].gap
+            for old, new in zip(before, self.rows_of(index), strict=False):
+                if old.text != new.text or old.strip != new.strip:
+                    break
+                same += 1
+        self.refresh_from(top + same)
+
+    def draw_block(self, block: Block, width: int) -> list[Row]:
+        """Code of the open answer grows row by row; all else is drawn whole."""
+        answer = self._answer
+        if answer is not None and block.group == answer.group:
+            rows = answer.draw_code(block, width, self.palette)
+            if rows is not None:
+                return rows
+        return super().draw_block(block, width)
+
+    def _end_text(self) -> None:
+        answer = self._answer
+        if answer is None:
+            return
+        self._show_answer(answer, answer.finish(), None)
+        self._answer = None
+        self._sources[answer.group] = "".join(answer.source)
+
+    def _end_thought(self) -> None:
+        if self._thought is not None:
+            self._show_thought(finished=True)
+            self._thought = None
+
+    def _show_thought(self, *, finished: bool) -> None:
+        self._thought_dirty = False
+        assert self._thought is not None
+        order, parts = self._thought
+        index = self.ledger.find(order)
+        if index is not None:
+            content = Reasoning("".join(parts), finished)
+            self._update(index, replace(self.ledger[index], content=content))
+
+    def _show_output(self, call: CallId) -> None:
+        index = self.ledger.find(self._calls[call]) if call in self._calls else None
+        if index is None:
+            return
+        block = self.ledger[index]
+        if isinstance(block.content, Card):
+            card = replace(block.content, output=self._outputs[call])
+            self._update(index, replace(block, content=card))
+
+    # -- keys and mouse --------------------------------------------------------------------------
+
+    def action_scroll_up(self) -> None:
+        """One row up."""
+        self.move(-1)
+
+    def action_scroll_down(self) -> None:
+        """One row down."""
+        self.move(1)
+
+    def action_page_up(self) -> None:
+        """One screen up, less two rows."""
+        self.move(2 - self.size.height)
+
+    def action_page_down(self) -> None:
+        """One screen down, less two rows."""
+        self.move(self.size.height - 2)
+
+    def action_scroll_home(self) -> None:
+        """To the beginning."""
+        self.scroll_to(y=0, animate=False)
+
+    def action_scroll_end(self) -> None:
+        """To the end, and stay there."""
+        self.jump_to_end()
+
+    def action_cursor(self, step: int) -> None:
+        """Move the block cursor; past the last block the key is the screen's again."""
+        index = self._next_group(step)
+        if index is None:
+            raise SkipAction
+        self.cursor = self.ledger[index].group
+        self._show_block(index)
+        self.refresh()
+
+    def _next_group(self, step: int) -> int | None:
+        """The first block of the next group; from no cursor, the last seen or first seen block."""
+        count = len(self.ledger)
+        index = self._cursor_index()
+        if not count:
+            return None
+        if index is None:
+            edge = self.scroll_offset.y + (self.size.height - 1 if step < 0 else 0)
+            index = self.ledger.at(edge)[0]
+        else:
+            group = self.cursor
+            while 0 <= index < count and self.ledger[index].group == group:
+                index += step
+        if not 0 <= index < count:
+            return None
+        while index and self.ledger[index - 1].group == self.ledger[index].group:
+            index -= 1
+        return index
+
+    def _cursor_index(self) -> int | None:
+        """The first block of the cursor's group."""
+        if self.cursor is None:
+            return None
+        return next((i for i, b in enumerate(self.ledger) if b.group == self.cursor), None)
+
+    def _show_block(self, index: int) -> None:
+        """Scroll as little as it takes to see the block's first rows."""
+        top = self.ledger.top(index)
+        view, height = self.scroll_offset.y, self.size.height
+        bottom = top + min(self.ledger.height(index), height)
+        if top < view:
+            self.move(top - view)
+        elif bottom > view + height:
+            self.move(bottom - view - height)
+
+    def action_toggle(self) -> None:
+        """Open or close the block under the cursor."""
+        index = self._cursor_index()
+        if index is None or not self.ledger[index].foldable:
+            raise SkipAction
+        self.toggle(index)
+
+    def toggle(self, index: int) -> None:
+        """Open or close a block; its first row stays where it is."""
+        block = self.ledger[index]
+        opened = not expanded(block)
+        screen_row = self.ledger.top(index) - self.scroll_offset.y
+        self.update_block(index, replace(block, expanded=opened))
+        if not 0 <= screen_row < self.size.height:
+            self._settle()
+        else:
+            self.hold(index, screen_row)
+        self.post_message(self.CardToggled(self, block.group, opened))
+
+    def action_copy_block(self) -> None:
+        """Copy the source of the block under the cursor."""
+        index = self._cursor_index()
+        if index is None:
+            raise SkipAction
+        text = clean(self._source(self.ledger[index]))
+        self.app.copy_to_clipboard(text)
+        self.post_message(self.BlockCopied(self, text))
+
+    def on_click(self, event: events.Click) -> None:
+        """The marker leads to the end; the head of a card opens and closes it."""
+        if self.text_selection is not None:
+            return
+        if self.hint_at(event.x, event.y):
+            self.jump_to_end()
+            return
+        found = self.locate(event.y)
+        if found is None or found[1] < 0:
+            return
+        index, row = found
+        block = self.ledger[index]
+        self.cursor = block.group
+        if block.foldable and (row == 0 or not expanded(block)):
+            self.toggle(index)
+        self.refresh()
+
+
+def _as_text(text: str) -> tuple[Display, ...]:
+    return (Text(text),) if text.strip() else ()

@@ -1,0 +1,171 @@
+"""The bottom line: what goes on, who asks before what, what it cost."""
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from textual.content import Content
+from textual.timer import Timer
+from textual.widget import Widget
+
+from sam_tui.core.usage import Usage
+from sam_tui.ui.activity import Activity
+from sam_tui.ui.plain import one_line, short_path
+
+if TYPE_CHECKING:
+    from textual.visual import VisualType
+
+_TURNING = "⠋⠙⠹⠸⠼⠴⠦⠧"
+_TONES = {"quiet": "$success", "busy": "$primary", "waiting": "bold $warning", "trouble": "$error"}
+_MODE_STYLES = {
+    "plan": "$primary",
+    "accept-edits": "$warning",
+    "auto": "$primary",
+    "bypass": "bold $error",
+}
+_HERTZ = 4
+_SPENT = 3
+
+
+@dataclass(slots=True)
+class Standing:
+    """What the bar tells besides the activity. ``sandbox`` is the kind of confinement or empty."""
+
+    home: str = ""
+    workspace: str = ""
+    model: str = ""
+    usage: Usage = field(default_factory=Usage)
+    mode: str = "ask"
+    sandbox: str = ""
+    todos: tuple[int, int] = (0, 0)
+
+
+def counted(tokens: int) -> str:
+    """A number of tokens in at most five characters: ``987``, ``12.3k``, ``4.5M``."""
+    if tokens < 1000:
+        return str(tokens)
+    if tokens < 999_950:
+        return f"{tokens / 1000:.1f}k" if tokens < 99_950 else f"{tokens // 1000}k"
+    return f"{tokens / 1_000_000:.1f}M"
+
+
+def spent(usage: Usage, *, brief: bool = False) -> str:
+    """The tokens and the money; ``–`` where the price is unknown. ``brief`` leaves the cached out."""
+    cached = (
+        f" ({counted(usage.cached_tokens)} cached)" if usage.cached_tokens and not brief else ""
+    )
+    money = (
+        "–"
+        if usage.cost is None
+        else f"${usage.cost:.2f}"
+        if usage.cost >= 0.1
+        else f"${usage.cost:.4f}"
+    )
+    return f"↑{counted(usage.input_tokens)}{cached} ↓{counted(usage.output_tokens)} {money}"
+
+
+def segments(standing: Standing, *, brief: bool = False) -> list[tuple[int, str, str]]:
+    """(rank, text, style) from left to right; when room is short the highest rank goes first."""
+    done, total = standing.todos
+    sandbox = {"": "", "none": "no sandbox"}.get(standing.sandbox, f"sandbox: {standing.sandbox}")
+    unsafe = standing.sandbox == "none"
+    parts = [
+        (5, f"todo {done}/{total}" if total else "", "$text-muted"),
+        (0, standing.mode, _MODE_STYLES.get(standing.mode, "$text-muted")),
+        (
+            1,
+            one_line(standing.model, 32) or "no model",
+            "$foreground" if standing.model else "$warning",
+        ),
+        (_SPENT, spent(standing.usage, brief=brief), "$text-muted"),
+        (4, short_path(standing.workspace, standing.home), "$text-muted"),
+        (2, sandbox, "$warning" if unsafe else "$text-muted"),
+    ]
+    return [part for part in parts if part[1]]
+
+
+def fitted(standing: Standing, width: int) -> list[tuple[int, str, str]]:
+    """The segments that fit in ``width`` columns with a space between; the mode always stays."""
+    parts = segments(standing)
+    while len(parts) > 1 and _width(parts) > width:
+        gone = max(parts)
+        parts.remove(gone)
+        if gone[0] == _SPENT:
+            # The short form may still fit where the long one did not.
+            shorter = [p for p in segments(standing, brief=True) if p in parts or p[0] == _SPENT]
+            if _width(shorter) <= width:
+                return shorter
+    return parts
+
+
+def _width(parts: list[tuple[int, str, str]]) -> int:
+    return sum(Content(text).cell_length + 3 for _, text, _ in parts)
+
+
+class StatusBar(Widget):
+    """One row. Its timer runs only while the agent works."""
+
+    def __init__(self, standing: Standing, activity: Activity) -> None:
+        super().__init__(id="status")
+        self.standing = standing
+        self.activity = activity
+        self.notice = ""
+        """A short hint that replaces the state until the next change, such as how to quit."""
+        self._frame = 0
+        self._timer: Timer | None = None
+
+    def on_mount(self) -> None:
+        """The timer exists from the start and rests."""
+        self._timer = self.set_interval(1 / _HERTZ, self._turn, pause=True)
+        self.show()
+
+    def show(self) -> None:
+        """Draw again, and let the indicator move or rest."""
+        if self._timer is not None:
+            if self.activity.busy:
+                self._timer.resume()
+            else:
+                self._timer.pause()
+        self.refresh()
+
+    def say(self, notice: str) -> None:
+        """Show a hint in place of the state; empty to take it away."""
+        self.notice = notice
+        self.show()
+
+    def _turn(self) -> None:
+        self._frame += 1
+        self.refresh()
+
+    def render(self) -> "VisualType":
+        """State on the left, the rest on the right, as much as fits."""
+        width = self.size.width - 2
+        left = self._state(max(20, width // 2))
+        right = [
+            Content.assemble(("" if first else " · ", "$text-disabled"), (text, style))
+            for first, (_, text, style) in _first_marked(
+                fitted(self.standing, width - left.cell_length)
+            )
+        ]
+        end = Content("").join(right)
+        gap = max(1, width - left.cell_length - end.cell_length)
+        return Content.assemble(" ", left, " " * gap, end).truncate(self.size.width, ellipsis=True)
+
+    def _state(self, limit: int) -> Content:
+        if self.notice:
+            return Content(self.notice).stylize("bold $warning")
+        now = time.monotonic()
+        activity = self.activity
+        style = _TONES[activity.tone]
+        mark = _TURNING[self._frame % len(_TURNING)] if activity.busy else "●"
+        words = f"{mark} {activity.words(now)}"
+        if activity.busy and activity.phase != "starting":
+            took = f" {activity.elapsed(now)} s"
+            return Content(one_line(words, limit - len(took)) + took).stylize(style)
+        return Content(one_line(words, limit)).stylize(style)
+
+
+def _first_marked(
+    parts: list[tuple[int, str, str]],
+) -> list[tuple[bool, tuple[int, str, str]]]:
+    return [(index == 0, part) for index, part in enumerate(parts)]

@@ -1,0 +1,179 @@
+"""Each import contract fails when somebody breaks it: one planted import per rule, in a copy."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("sam_tui", "tools/sam_tools", "reminders/sam_reminders")
+CONTRACTS = {
+    contract["id"]: contract["name"]
+    for contract in tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"][
+        "importlinter"
+    ]["contracts"]
+}
+
+
+@dataclass(frozen=True)
+class Violation:
+    """Lines to add to modules (made where they do not exist), and the contracts they break."""
+
+    added: Mapping[str, str]
+    broken: frozenset[str]
+
+
+def violation(broken: str, **added: str) -> Violation:
+    """``broken`` lists contract ids; keywords name files with ``__`` for a slash, without ``.py``."""
+    files = {name.replace("__", "/") + ".py": text for name, text in added.items()}
+    return Violation(files, frozenset(broken.split()))
+
+
+VIOLATIONS: dict[str, Violation] = {
+    "a front end imports another": violation(
+        "leaves",
+        sam_tui__headless__planted="import sam_tui.ui.planted",
+        sam_tui__ui__planted="",
+    ),
+    "a tool imports an adapter": violation(
+        "leaves", tools__sam_tools__planted="import sam_tui.adapters.files"
+    ),
+    "a reminder imports a tool": violation(
+        "leaves", reminders__sam_reminders__planted="import sam_tools.think"
+    ),
+    "an adapter imports the command line": violation(
+        "leaves", sam_tui__adapters__files__planted="import sam_tui.cli"
+    ),
+    "the core imports a leaf inside a function": violation(
+        "leaves",
+        sam_tui__core__runtime="def planted() -> None:\n    import sam_tui.headless.planted",
+        sam_tui__headless__planted="",
+    ),
+    "the core imports a leaf for its types": violation(
+        "leaves",
+        sam_tui__core__runtime=(
+            "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import sam_tui.ui.planted"
+        ),
+        sam_tui__ui__planted="",
+    ),
+    "a core module stands in no layer": violation("core-layers", sam_tui__core__planted=""),
+    "a lower core layer imports a higher one": violation(
+        "core-layers", sam_tui__core__prompt__planted="import sam_tui.core.services"
+    ),
+    "a tool imports another tool": violation(
+        "tools",
+        tools__sam_tools__planted_a="import sam_tools.planted_b",
+        tools__sam_tools__planted_b="",
+    ),
+    "a reminder imports another reminder": violation(
+        "reminders",
+        reminders__sam_reminders__planted_a="import sam_reminders.planted_b",
+        reminders__sam_reminders__planted_b="",
+    ),
+    "an adapter imports another adapter": violation(
+        "adapters", sam_tui__adapters__files__planted="import sam_tui.adapters.search"
+    ),
+    "the core imports a terminal library": violation(
+        "core-externals", sam_tui__core__runtime="import rich.text"
+    ),
+    "a tool starts processes by itself": violation(
+        "tools-externals", tools__sam_tools__planted="import subprocess"
+    ),
+    "a second module imports litellm": violation(
+        "litellm", sam_tui__adapters__llm__planted="import litellm"
+    ),
+    "an adapter other than the model's speaks HTTP": violation(
+        "httpx", sam_tui__adapters__search__planted="import httpx"
+    ),
+    "the headless front end draws": violation(
+        "textual", sam_tui__headless__planted="import textual.app"
+    ),
+    "the screen imports the emulator": violation(
+        "pyghostty", sam_tui__ui__planted="import pyghostty"
+    ),
+    "the screen imports the database": violation("sqlite3", sam_tui__ui__planted="import sqlite3"),
+    "the package root imports a part": Violation(
+        {"sam_tui/__init__.py": "import sam_tui.core.ids"}, frozenset({"root"})
+    ),
+    "two modules of one package import each other": violation(
+        "cycles",
+        sam_tui__ui__planted_a="import sam_tui.ui.planted_b",
+        sam_tui__ui__planted_b="import sam_tui.ui.planted_a",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The three packages and their contracts, apart from the checkout."""
+    folder = tmp_path_factory.mktemp("copy")
+    for package in PACKAGES:
+        shutil.copytree(
+            ROOT / package, folder / package, ignore=shutil.ignore_patterns("__pycache__")
+        )
+    shutil.copy(ROOT / "pyproject.toml", folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def standing(copy: Path) -> set[str]:
+    """Contracts that are broken before anything is planted: one fault, one failure."""
+    return broken_contracts(copy)
+
+
+def broken_contracts(tree: Path) -> set[str]:
+    """Ids of the contracts that lint-imports finds broken in a tree."""
+    path = os.pathsep.join(str((tree / package).parent) for package in PACKAGES)
+    done = subprocess.run(
+        [Path(sys.executable).with_name("lint-imports"), "--no-logo"],
+        cwd=tree,
+        env={**os.environ, "PYTHONPATH": path, "NO_COLOR": "1", "COLUMNS": "200"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    verdicts = dict(re.findall(r"^(.+?) (KEPT|BROKEN)\b", done.stdout, re.MULTILINE))
+    assert set(verdicts) == set(CONTRACTS.values()), done.stdout + done.stderr
+    return {name for name, title in CONTRACTS.items() if verdicts[title] == "BROKEN"}
+
+
+@pytest.mark.requirement("house:contracts-hold")
+def test_the_tree_as_it_stands_breaks_no_contract(standing: set[str]) -> None:
+    assert standing == set()
+
+
+@pytest.mark.requirement("house:contracts-evaluate")
+@pytest.mark.parametrize("name", VIOLATIONS)
+def test_a_planted_import_breaks_exactly_its_contract(
+    name: str, copy: Path, standing: set[str]
+) -> None:
+    planted = VIOLATIONS[name]
+    before = {file: read(copy / file) for file in planted.added}
+    try:
+        for file, text in planted.added.items():
+            header = before[file] if before[file] is not None else '"""Planted."""\n'
+            (copy / file).write_text(f"{header}\n{text}\n", encoding="utf-8")
+        assert broken_contracts(copy) - standing == planted.broken - standing
+    finally:
+        for file, text in before.items():
+            if text is None:
+                (copy / file).unlink()
+            else:
+                (copy / file).write_text(text, encoding="utf-8")
+
+
+@pytest.mark.requirement("house:contracts-evaluate")
+def test_every_contract_has_a_planted_violation() -> None:
+    assert set[str]().union(*(planted.broken for planted in VIOLATIONS.values())) == set(CONTRACTS)
+
+
+def read(file: Path) -> str | None:
+    """The text of a file, or None where there is none."""
+    return file.read_text(encoding="utf-8") if file.exists() else None

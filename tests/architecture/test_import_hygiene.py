@@ -1,0 +1,93 @@
+"""What each way into the program loads, seen from a process of its own: start-up stays small."""
+
+import json
+import subprocess
+import sys
+from dataclasses import dataclass
+
+import pytest
+
+OUTSIDE = frozenset(
+    {
+        "textual", "rich", "litellm", "openai", "mcp", "httpx", "httpx2", "sqlite3", "pyghostty",
+        "ptyprocess", "click", "platformdirs", "aiohttp", "requests", "hypothesis", "pytest",
+    }
+)  # fmt: skip
+"""What the core never needs, and what nothing needs before it is used."""
+
+SUBMODULES = """
+import importlib, pkgutil
+def load(package):
+    module = importlib.import_module(package)
+    for found in pkgutil.walk_packages(module.__path__, package + "."):
+        importlib.import_module(found.name)
+"""
+RUN = """
+import runpy, sys
+sys.argv = ["sam-tui", *{arguments!r}]
+try:
+    runpy.run_module("sam_tui", run_name="__main__", alter_sys=True)
+except SystemExit as end:
+    assert not end.code, end.code
+"""
+REPORT = """
+import json, sys
+sys.stdout.flush()
+sys.stderr.write("\\n" + json.dumps(sorted(sys.modules)))
+"""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A way in: code to run, packages that must stay out, and how many modules may be loaded."""
+
+    code: str
+    absent: frozenset[str]
+    most: int
+
+
+def run(*arguments: str) -> str:
+    """Code that runs the program with these arguments."""
+    return RUN.format(arguments=list(arguments))
+
+
+ENTRIES = {
+    "the package root": Entry("import sam_tui", OUTSIDE | {"asyncio", "pydantic", "typing"}, 60),
+    "the whole core": Entry(SUBMODULES + "load('sam_tui.core')", OUTSIDE, 400),
+    "all tools": Entry(SUBMODULES + "load('sam_tools')", OUTSIDE, 420),
+    "all reminders": Entry(SUBMODULES + "load('sam_reminders')", OUTSIDE, 400),
+    "the screen": Entry(
+        "import sam_tui.ui.app", OUTSIDE - {"textual", "rich", "platformdirs"}, 700
+    ),
+    "headless": Entry(SUBMODULES + "load('sam_tui.headless')", OUTSIDE, 400),
+    "--version": Entry(run("--version"), OUTSIDE | {"asyncio", "pydantic"}, 90),
+    "--help": Entry(run("--help"), OUTSIDE - {"click"}, 250),
+    "the scripted model": Entry("import sam_tui.adapters.llm.scripted", OUTSIDE, 400),
+    "the direct model": Entry("import sam_tui.adapters.llm.direct", OUTSIDE - {"httpx"}, 400),
+    "the litellm adapter": Entry("import sam_tui.adapters.llm.litellm_model", OUTSIDE, 400),
+    "the terminal": Entry("import sam_tui.adapters.terminal", OUTSIDE - {"ptyprocess"}, 400),
+    "the storage": Entry("import sam_tui.adapters.storage", OUTSIDE - {"sqlite3"}, 400),
+}
+
+
+def loaded(code: str) -> frozenset[str]:
+    """Names in sys.modules after the code ran in a fresh interpreter."""
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code + REPORT], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return frozenset(json.loads(done.stderr.splitlines()[-1]))
+
+
+@pytest.mark.requirement("house:imports-stay-out")
+@pytest.mark.parametrize("name", ENTRIES)
+def test_an_entry_loads_no_more_than_it_needs(name: str) -> None:
+    entry = ENTRIES[name]
+    modules = loaded(entry.code)
+    assert sorted({module.partition(".")[0] for module in modules} & entry.absent) == []
+    assert len(modules) <= entry.most
+
+
+@pytest.mark.requirement("house:imports-stay-out")
+def test_the_package_root_loads_nothing_at_all() -> None:
+    assert loaded("import sam_tui") - loaded("pass") == {"sam_tui"}

@@ -1,0 +1,79 @@
+"""Tools and reminders touch files, processes and the network through ports; read from their source."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("tools/sam_tools", "reminders/sam_reminders")
+BANNED_MODULES = {
+    "os", "io", "shutil", "subprocess", "tempfile", "socket", "pty", "mmap", "glob", "fileinput",
+    "multiprocessing", "ctypes", "sqlite3", "ftplib", "http", "urllib.request", "importlib",
+    "runpy", "pkgutil", "zipfile", "tarfile", "signal", "resource",
+}  # fmt: skip
+BANNED_NAMES = {
+    "pathlib.Path", "pathlib.PosixPath", "codecs.open", "asyncio.create_subprocess_exec",
+    "asyncio.create_subprocess_shell", "asyncio.open_connection", "asyncio.start_server",
+}  # fmt: skip
+BANNED_BUILTINS = {"open", "exec", "eval", "compile", "__import__", "breakpoint", "input"}
+
+
+def breaches(source: str) -> Iterator[str]:
+    """What a module uses that it may not, as ``line: name``."""
+    for node in ast.walk(ast.parse(source)):
+        for name in used(node):
+            top = name.partition(".")[0]
+            if name in BANNED_NAMES | BANNED_BUILTINS or {name, top} & BANNED_MODULES:
+                yield f"{getattr(node, 'lineno', 0)}: {name}"
+
+
+def used(node: ast.AST) -> Iterator[str]:
+    """Dotted names that a node imports, reads or calls."""
+    match node:
+        case ast.Import(names=names):
+            yield from (alias.name for alias in names)
+        case ast.ImportFrom(module=str(module), names=names):
+            yield module
+            yield from (f"{module}.{alias.name}" for alias in names)
+        case ast.Attribute(value=ast.Name(id=owner), attr=attribute) if owner in (
+            "pathlib",
+            "asyncio",
+            "codecs",
+        ):
+            yield f"{owner}.{attribute}"
+        case ast.Call(func=ast.Name(id=name)) if name in BANNED_BUILTINS:
+            yield name
+        case _:
+            pass
+
+
+@pytest.mark.requirement("house:ports-only")
+def test_tools_and_reminders_open_no_file_and_start_no_process() -> None:
+    files = [file for package in PACKAGES for file in sorted((ROOT / package).rglob("*.py"))]
+    assert len(files) > 10
+    found = {
+        str(file.relative_to(ROOT)): list(breaches(file.read_text(encoding="utf-8")))
+        for file in files
+    }
+    assert {name: lines for name, lines in found.items() if lines} == {}
+
+
+@pytest.mark.requirement("house:ports-only")
+@pytest.mark.parametrize(
+    "source",
+    [
+        "open('x')",
+        "import os.path",
+        "from os import scandir",
+        "import subprocess as s",
+        "from pathlib import Path",
+        "import pathlib\npathlib.Path('x').read_text()",
+        "import asyncio\nasyncio.create_subprocess_shell('ls')",
+        "__import__('os')",
+        "from urllib.request import urlopen",
+    ],
+)
+def test_a_way_around_the_ports_is_seen(source: str) -> None:
+    assert list(breaches(source))

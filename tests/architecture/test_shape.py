@@ -1,0 +1,119 @@
+"""Size and form of the source: what keeps a module readable, checked for every file."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("sam_tui", "tools/sam_tools", "reminders/sam_reminders")
+LIMIT = 400
+"""Lines of a module, tests included."""
+
+STATEMENTS = 40
+SAMPLE = ROOT / "sam_tui" / "demo" / "sample"
+"""The project that the demo works on; not code of this one."""
+
+VAGUE = {"utils", "util", "helpers", "helper", "manager", "managers", "base", "common", "misc"}
+UNFINISHED = re.compile(r"#[^\"']*\b(TODO|FIXME|XXX|HACK)\b|\braise NotImplementedError")
+
+
+def modules(*folders: str) -> list[Path]:
+    """Every module below the folders, in a fixed order."""
+    found = [file for folder in folders for file in (ROOT / folder).rglob("*.py")]
+    return sorted(file for file in found if SAMPLE not in file.parents)
+
+
+def shown(file: Path) -> str:
+    """The path that a failure names."""
+    return str(file.relative_to(ROOT))
+
+
+def functions(file: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """Every function and method of a module."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+
+
+def statements(body: list[ast.stmt]) -> int:
+    """Statements in a body with all that is nested in it, its docstring not counted."""
+    return sum(isinstance(node, ast.stmt) for stmt in body for node in ast.walk(stmt))
+
+
+@pytest.mark.requirement("house:module-size")
+def test_no_module_is_longer_than_the_limit() -> None:
+    folders = (*PACKAGES, "tests", "bench", "screenshots", "scripts")
+    lengths = {
+        shown(file): len(file.read_text(encoding="utf-8").splitlines())
+        for file in modules(*folders)
+    }
+    assert len(lengths) > 100
+    assert {name: length for name, length in lengths.items() if length > LIMIT} == {}
+
+
+@pytest.mark.requirement("house:module-sentence")
+def test_every_module_opens_with_a_docstring() -> None:
+    silent = [
+        shown(file)
+        for file in modules(*PACKAGES)
+        if not ast.get_docstring(ast.parse(file.read_text(encoding="utf-8")))
+    ]
+    assert silent == []
+
+
+@pytest.mark.requirement("house:function-size")
+def test_no_function_has_more_statements_than_the_limit() -> None:
+    long = [
+        f"{shown(file)}:{function.lineno} {function.name}"
+        for file in modules(*PACKAGES)
+        for function in functions(file)
+        if statements(function.body) > STATEMENTS + bool(ast.get_docstring(function))
+    ]
+    assert long == []
+
+
+@pytest.mark.requirement("house:nothing-unfinished")
+def test_nothing_is_left_for_later() -> None:
+    unfinished = [
+        f"{shown(file)}:{number}"
+        for file in modules(*PACKAGES, "bench", "scripts", "screenshots")
+        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1)
+        if UNFINISHED.search(line)
+    ]
+    assert unfinished == []
+
+
+@pytest.mark.requirement("house:nouns")
+def test_no_module_has_a_name_that_says_nothing() -> None:
+    vague = [shown(file) for file in modules(*PACKAGES) if VAGUE & {file.stem, *file.parts[-2:-1]}]
+    assert vague == []
+
+
+@pytest.mark.requirement("house:packages-are-packages")
+def test_every_folder_with_modules_is_a_package() -> None:
+    folders = {file.parent for file in modules(*PACKAGES)}
+    tops = {ROOT / package for package in PACKAGES}
+    folders |= {
+        parent for folder in folders for parent in folder.parents if tops & set(parent.parents)
+    }
+    assert [
+        shown(folder) for folder in sorted(folders) if not (folder / "__init__.py").exists()
+    ] == []
+
+
+@pytest.mark.requirement("house:typed")
+def test_every_package_says_that_it_is_typed() -> None:
+    assert [package for package in PACKAGES if not (ROOT / package / "py.typed").exists()] == []
+
+
+@pytest.mark.requirement("house:locked")
+def test_the_locked_versions_name_no_place_and_have_hashes() -> None:
+    text = (ROOT / "constraints.txt").read_text(encoding="utf-8")
+    entries = re.split(r"^(?=\S)", text, flags=re.MULTILINE)
+    pinned = [entry for entry in entries if re.match(r"[a-z0-9]", entry)]
+    assert len(pinned) > 50
+    assert [entry for entry in pinned if "==" not in entry or "--hash=sha256:" not in entry] == []
+    assert re.findall(r"https?:|file:|index-url|find-links|^-", text, re.MULTILINE) == []

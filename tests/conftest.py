@@ -1,0 +1,89 @@
+"""What every test runs under: an empty home, no keys, a fixed terminal, and no network but loopback."""
+
+import ipaddress
+import os
+import re
+import socket
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+# A deadline would assert seconds; a random seed would make a failure come and go.
+settings.register_profile("suite", deadline=None, derandomize=True, database=None)
+settings.load_profile("suite")
+
+FOREIGN = re.compile(
+    r"(.*_API_KEY|.*_API_BASE|.*_BASE_URL|.*_TOKEN|(AWS|AZURE|OPENAI|ANTHROPIC|GOOGLE|GEMINI|OLLAMA)_.*"
+    r"|(SAM_TUI|LITELLM|GIT)_.*|(HTTPS?|ALL|NO)_PROXY|EDITOR|VISUAL|PAGER|COLUMNS|LINES|TMUX|STY"
+    r"|NO_COLOR|FORCE_COLOR|COLORTERM|TEXTUAL.*|PYTHONPATH|PYTHONSTARTUP|XDG_.*)",
+    re.IGNORECASE,
+)
+"""Variables of the person who runs the tests that would change what is tested."""
+
+FIXED = {"TERM": "xterm-256color", "LC_ALL": "C.UTF-8", "TZ": "UTC", "LITELLM_OFFLINE_MODE": "True"}
+XDG = {"CONFIG": ".config", "DATA": ".local/share", "STATE": ".local/state", "CACHE": ".cache"}
+
+for _name in [name for name in os.environ if FOREIGN.fullmatch(name)]:
+    del os.environ[_name]
+os.environ.update(FIXED)
+
+
+class NetworkBlocked(AssertionError):
+    """A test tried to reach something that is not this machine."""
+
+
+_attempts: list[str] = []
+
+
+def _guard(event: str, arguments: tuple[object, ...]) -> None:
+    """Refuse every look-up and connection that would leave the machine."""
+    if event == "socket.getaddrinfo":
+        host = arguments[0]
+    elif event in ("socket.connect", "socket.sendto"):
+        address = arguments[1]
+        if not isinstance(address, tuple) or not address:
+            return  # a Unix socket
+        host = address[0]  # pyright: ignore[reportUnknownVariableType] # audit arguments are untyped
+    else:
+        return
+    name = host.decode("ascii", "replace") if isinstance(host, bytes) else str(host or "localhost")  # pyright: ignore[reportUnknownArgumentType]
+    if _is_local(name):
+        return
+    if name.rstrip(".").endswith(".invalid"):
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")  # RFC 6761, 6.4
+    _attempts.append(f"{event} {name}")
+    raise NetworkBlocked(f"{event} to {name}: tests reach nothing but loopback")
+
+
+def _is_local(name: str) -> bool:
+    if name in ("localhost", "localhost.", socket.gethostname()):
+        return True
+    try:
+        address = ipaddress.ip_address(name.partition("%")[0])
+    except ValueError:
+        return False
+    return address.is_loopback or address.is_unspecified
+
+
+sys.addaudithook(_guard)
+
+
+@pytest.fixture(autouse=True)
+def network() -> Iterator[None]:
+    """Fail the test whose code tried to leave the machine, even where that code hid the refusal."""
+    _attempts.clear()
+    yield
+    assert not _attempts, f"left the machine: {_attempts}"
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty home folder of this test's own; settings, data, state and caches lie inside it."""
+    folder = tmp_path_factory.mktemp("home")
+    monkeypatch.setenv("HOME", str(folder))
+    for name, place in XDG.items():
+        monkeypatch.setenv(f"XDG_{name}_HOME", str(folder / place))
+    return folder

@@ -1,0 +1,511 @@
+"""The Files port on real files: what was checked is what is opened, whole or not at all."""
+
+import ctypes
+import errno
+import os
+import resource
+import socket
+import stat
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from sam_tui.adapters.files import LocalFiles
+from sam_tui.adapters.files.descent import Entry, entry_of
+from sam_tui.adapters.files.exclusive import rename_checked
+from sam_tui.adapters.files.refusals import refusal
+from sam_tui.core.accesses import Location
+from sam_tui.core.errors import ToolError
+
+
+def at(root: Path, path: str) -> Location:
+    """A location as it was resolved before anybody swapped anything."""
+    return Location(path, f"{root}/{path}" if path else str(root), str(root))
+
+
+def temporaries(folder: Path) -> list[str]:
+    return [name for name in os.listdir(folder) if name.endswith(".tmp")]
+
+
+@pytest.mark.requirement("files:whole-and-atomic")
+def test_a_written_file_is_there_whole_and_its_folders_are_made(files: LocalFiles, tmp_path: Path):
+    files.write(at(tmp_path, "a/b/c.txt"), b"content", replace=False)
+    assert (tmp_path / "a/b/c.txt").read_bytes() == b"content"
+    assert temporaries(tmp_path / "a/b") == []
+
+
+@pytest.mark.requirement("files:whole-and-atomic")
+def test_a_write_that_fails_in_the_middle_leaves_the_old_file(files: LocalFiles, tmp_path: Path):
+    (tmp_path / "a.txt").write_bytes(b"old")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, hard))
+    try:
+        with pytest.raises(ToolError, match=r"a\.txt cannot be written: too large"):
+            files.write(at(tmp_path, "a.txt"), bytes(200_000), replace=True)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert (tmp_path / "a.txt").read_bytes() == b"old"
+    assert os.listdir(tmp_path) == ["a.txt"]
+
+
+@pytest.mark.requirement("files:no-replace")
+def test_without_replace_an_existing_file_stays(files: LocalFiles, tmp_path: Path):
+    (tmp_path / "a.txt").write_bytes(b"old")
+    with pytest.raises(ToolError, match="already exists"):
+        files.write(at(tmp_path, "a.txt"), b"new", replace=False)
+    assert (tmp_path / "a.txt").read_bytes() == b"old"
+
+
+@pytest.mark.requirement("files:no-replace")
+def test_of_many_creators_at_once_exactly_one_wins(files: LocalFiles, tmp_path: Path):
+    barrier = threading.Barrier(8)
+    outcomes: list[bytes] = []
+
+    def create(number: int) -> None:
+        content = b"%d" % number
+        barrier.wait()
+        try:
+            files.write(at(tmp_path, "one"), content, replace=False)
+        except ToolError:
+            return
+        outcomes.append(content)
+
+    threads = [threading.Thread(target=create, args=(n,)) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [(tmp_path / "one").read_bytes()] == outcomes
+    assert os.listdir(tmp_path) == ["one"]
+
+
+@pytest.mark.requirement("files:mode-bits")
+@pytest.mark.parametrize("mode", [0o600, 0o644, 0o755, 0o4755])
+def test_mode_bits_survive_a_write(files: LocalFiles, tmp_path: Path, mode: int):
+    target = tmp_path / "run.sh"
+    target.write_bytes(b"old")
+    target.chmod(mode)
+    files.write(at(tmp_path, "run.sh"), b"new", replace=True)
+    assert stat.S_IMODE(target.stat().st_mode) == mode
+
+
+@pytest.mark.requirement("files:mode-bits")
+def test_a_new_file_gets_the_usual_mode(files: LocalFiles, tmp_path: Path):
+    files.write(at(tmp_path, "new"), b"", replace=False)
+    (tmp_path / "plain").touch()
+    assert (tmp_path / "new").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+@pytest.mark.requirement("files:mode-bits")
+def test_the_owner_survives_a_write_by_root(files: LocalFiles, tmp_path: Path):
+    (tmp_path / "a").touch()
+    os.chown(tmp_path / "a", 1234, 1235)
+    files.write(at(tmp_path, "a"), b"new", replace=True)
+    found = (tmp_path / "a").stat()
+    assert (found.st_uid, found.st_gid) == (1234, 1235)
+
+
+@pytest.mark.requirement("files:hard-link")
+def test_a_hard_link_to_an_outside_file_is_broken_and_not_written_through(
+    files: LocalFiles, tmp_path: Path
+):
+    root = tmp_path / "ws"
+    root.mkdir()
+    (tmp_path / "outside").write_bytes(b"outside")
+    os.link(tmp_path / "outside", root / "inside")
+    files.write(at(root, "inside"), b"changed", replace=True)
+    assert (tmp_path / "outside").read_bytes() == b"outside"
+    assert (root / "inside").read_bytes() == b"changed"
+
+
+@pytest.mark.requirement("files:no-follow")
+@pytest.mark.parametrize("swapped", ["d", "d/f"])
+def test_a_link_swapped_in_after_the_check_is_refused_by_everything(
+    files: LocalFiles, tmp_path: Path, swapped: str
+):
+    root, outside = tmp_path / "ws", tmp_path / "outside"
+    root.mkdir()
+    outside.mkdir()
+    (outside / "f").write_bytes(b"secret")
+    if swapped == "d":
+        (root / "d").symlink_to(outside)
+    else:
+        (root / "d").mkdir()
+        (root / "d/f").symlink_to(outside / "f")
+    where = at(root, "d/f")
+    with pytest.raises(ToolError, match="changed while it was being checked"):
+        files.read(where, limit=100)
+    with pytest.raises(ToolError, match="changed while it was being checked"):
+        files.write(where, b"x", replace=True)
+    with pytest.raises(ToolError, match="changed while it was being checked"):
+        files.list(at(root, swapped))
+    with pytest.raises(ToolError, match="changed while it was being checked"):
+        files.make_directory(at(root, "d/f"))
+    if swapped == "d":
+        for act in (
+            lambda: files.delete(where),
+            lambda: files.stat(where),
+            lambda: files.rename(where, at(root, "g")),
+        ):
+            with pytest.raises(ToolError, match="changed while it was being checked"):
+                act()
+    assert (outside / "f").read_bytes() == b"secret"
+    assert os.listdir(outside) == ["f"]
+
+
+def exchange(one: Path, other: Path) -> None:
+    """Let two names trade places in one step, as an attacker would."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    mac = sys.platform == "darwin"
+    call, here = (libc.renameatx_np, -2) if mac else (libc.renameat2, -100)
+    if call(here, os.fsencode(one), here, os.fsencode(other), 2) != 0:
+        raise OSError(ctypes.get_errno(), "exchange")
+
+
+@pytest.mark.requirement("files:no-follow")
+def test_nothing_is_written_outside_while_a_folder_and_a_link_trade_places(
+    files: LocalFiles, tmp_path: Path
+):
+    root, outside = tmp_path / "ws", tmp_path / "outside"
+    (root / "d").mkdir(parents=True)
+    outside.mkdir()
+    (root / "link").symlink_to(outside)
+    stop = threading.Event()
+
+    def trade() -> None:
+        while not stop.is_set():
+            exchange(root / "d", root / "link")
+
+    thread = threading.Thread(target=trade)
+    thread.start()
+    outcomes = {"written": 0, "changed": 0}
+    try:
+        for n in range(20_000):
+            try:
+                files.write(at(root, f"d/sub{n % 7}/f"), b"x", replace=True)
+                outcomes["written"] += 1
+            except ToolError as error:
+                assert "changed" in str(error)
+                outcomes["changed"] += 1
+            if n >= 500 and min(outcomes.values()) >= 50:
+                break
+    finally:
+        stop.set()
+        thread.join()
+    assert min(outcomes.values()) > 0
+    assert os.listdir(outside) == []
+
+
+@pytest.mark.requirement("files:special")
+def test_a_pipe_a_socket_and_a_device_are_refused_without_waiting(
+    files: LocalFiles, tmp_path: Path
+):
+    os.mkfifo(tmp_path / "pipe")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(tmp_path / "socket"))
+    for where in (at(tmp_path, "pipe"), at(tmp_path, "socket"), Location("n", "/dev/null", None)):
+        with pytest.raises(ToolError, match="special file"):
+            files.read(where, limit=10)
+        with pytest.raises(ToolError, match="special file"):
+            files.write(where, b"x", replace=True)
+    assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
+
+
+@pytest.mark.requirement("files:no-follow")
+def test_a_circle_of_links_is_an_error(files: LocalFiles, tmp_path: Path):
+    (tmp_path / "a").symlink_to("b")
+    (tmp_path / "b").symlink_to("a")
+    with pytest.raises(ToolError, match="changed while it was being checked"):
+        files.read(at(tmp_path, "a"), limit=10)
+
+
+@pytest.mark.requirement("files:errors")
+def test_a_missing_file_a_folder_and_a_file_in_the_way_say_so(files: LocalFiles, tmp_path: Path):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").touch()
+    with pytest.raises(ToolError, match=r"none\.txt cannot be read: not found") as missing:
+        files.read(at(tmp_path, "none.txt"), limit=10)
+    assert missing.value.hint
+    with pytest.raises(ToolError, match="is a folder"):
+        files.read(at(tmp_path, "folder"), limit=10)
+    with pytest.raises(ToolError, match="is a folder"):
+        files.write(at(tmp_path, "folder"), b"", replace=True)
+    with pytest.raises(ToolError, match="a file, not a folder"):
+        files.write(at(tmp_path, "file/x"), b"", replace=True)
+    with pytest.raises(ToolError, match="a file, not a folder"):
+        files.list(at(tmp_path, "file"))
+    with pytest.raises(ToolError, match="too long"):
+        files.write(at(tmp_path, "n" * 300), b"", replace=False)
+    assert files.stat(at(tmp_path, "file/x")) is None
+    assert files.stat(at(tmp_path, "none")) is None
+
+
+@pytest.mark.requirement("files:errors")
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        (errno.ENOSPC, "disk is full"),
+        (errno.EROFS, "read-only file system"),
+        (errno.EDQUOT, "quota"),
+        (errno.EIO, "disk failed"),
+    ],
+)
+def test_what_the_system_refuses_is_told_with_what_to_do(code: int, words: str):
+    error = refusal(OSError(code, os.strerror(code)), Location("a", "/w/a", "/w"), "written")
+    assert str(error).startswith("a cannot be written: ")
+    assert words in str(error)
+    assert error.hint
+
+
+@pytest.mark.requirement("files:errors")
+def test_permission_denied_is_an_error_and_a_write_protected_file_stays(
+    files: LocalFiles, public, ordinary
+):
+    root: Path = public.root
+    (root / "protected").write_bytes(b"old")
+    (root / "closed").mkdir()
+    (root / "closed").chmod(0o555)
+    (root / "secret").write_bytes(b"")
+    for name, mode in (("protected", 0o444), ("secret", 0o200)):
+        if os.geteuid() == 0:
+            os.chown(root / name, 65534, 65534)
+        (root / name).chmod(mode)
+    with ordinary():
+        with pytest.raises(ToolError, match="permission denied"):
+            files.write(at(root, "protected"), b"new", replace=True)
+        with pytest.raises(ToolError, match="permission denied"):
+            files.write(at(root, "closed/x"), b"new", replace=False)
+        with pytest.raises(ToolError, match="permission denied"):
+            files.read(at(root, "secret"), limit=1)
+        with pytest.raises(ToolError, match="permission denied"):
+            files.make_directory(at(root, "closed/d"))
+    assert (root / "protected").read_bytes() == b"old"
+    assert os.listdir(root / "closed") == []
+
+
+@pytest.mark.requirement("files:errors")
+def test_a_folder_without_read_permission_can_still_be_passed_through(
+    files: LocalFiles, public, ordinary
+):
+    root: Path = public.root
+    (root / "x").mkdir()
+    (root / "x/f").write_bytes(b"data")
+    (root / "x").chmod(0o711)
+    with ordinary():
+        assert files.read(at(root, "x/f"), limit=10) == b"data"
+        if os.geteuid() != (root / "x").stat().st_uid:
+            with pytest.raises(ToolError, match="permission denied"):
+                files.list(at(root, "x"))
+
+
+@pytest.mark.requirement("files:bounded-read")
+def test_a_read_stops_at_its_limit_and_knows_the_kernels_own_files(
+    files: LocalFiles, tmp_path: Path
+):
+    (tmp_path / "f").write_bytes(b"0123456789")
+    assert files.read(at(tmp_path, "f"), limit=4) == b"0123"
+    assert files.read(at(tmp_path, "f"), limit=100) == b"0123456789"
+    version = Path("/proc/version")
+    if version.exists():
+        assert files.read(Location("v", str(version), None), limit=10_000) == version.read_bytes()
+
+
+@pytest.mark.requirement("files:list")
+def test_a_listing_tells_kinds_apart_and_follows_no_link(files: LocalFiles, tmp_path: Path):
+    (tmp_path / "dir").mkdir()
+    (tmp_path / "file").write_bytes(b"12345")
+    (tmp_path / "link").symlink_to("/etc")
+    os.mkfifo(tmp_path / "pipe")
+    found = files.list(at(tmp_path, ""))
+    kinds = [("dir", "directory"), ("file", "file"), ("link", "link"), ("pipe", "other")]
+    assert [(e.name, e.kind) for e in found] == kinds
+    assert found[1].size == 5
+    top = files.stat(at(tmp_path, ""))
+    assert top is not None and top.kind == "directory"
+    assert files.list(Location("/", "/", "/"))
+
+
+@pytest.mark.requirement("files:odd-names")
+def test_a_name_that_is_not_utf8_survives_and_is_told_escaped(files: LocalFiles, tmp_path: Path):
+    name = os.fsdecode(b"caf\xe9\n.txt")
+    files.write(at(tmp_path, name), b"x", replace=False)
+    assert os.listdir(os.fsencode(tmp_path)) == [b"caf\xe9\n.txt"]
+    assert [e.name for e in files.list(at(tmp_path, ""))] == [name]
+    files.delete(at(tmp_path, name))
+    with pytest.raises(ToolError) as missing:
+        files.read(at(tmp_path, name), limit=1)
+    assert str(missing.value).encode() == rb"caf\udce9\n.txt cannot be read: not found."
+
+
+@pytest.mark.requirement("files:rename")
+def test_files_folders_and_links_are_renamed_and_folders_above_are_made(
+    files: LocalFiles, tmp_path: Path
+):
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d/f").write_bytes(b"x")
+    (tmp_path / "link").symlink_to("d/f")
+    files.rename(at(tmp_path, "d"), at(tmp_path, "new/deep/d"))
+    files.rename(at(tmp_path, "link"), at(tmp_path, "other"))
+    assert (tmp_path / "new/deep/d/f").read_bytes() == b"x"
+    assert os.readlink(tmp_path / "other") == "d/f"
+
+
+@pytest.mark.requirement("files:rename")
+def test_a_rename_never_replaces_anything(files: LocalFiles, tmp_path: Path):
+    (tmp_path / "a").write_bytes(b"a")
+    (tmp_path / "b").write_bytes(b"b")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "dangling").symlink_to("nowhere")
+    for target in ("b", "empty", "dangling"):
+        with pytest.raises(ToolError, match="already exists"):
+            files.rename(at(tmp_path, "a"), at(tmp_path, target))
+    with pytest.raises(ToolError, match="not found"):
+        files.rename(at(tmp_path, "none"), at(tmp_path, "c"))
+    with pytest.raises(ToolError, match="into itself"):
+        files.rename(at(tmp_path, "empty"), at(tmp_path, "empty/in/it"))
+    with pytest.raises(ToolError, match="workspace itself"):
+        files.rename(at(tmp_path, ""), Location("x", "/tmp/x", None))
+    assert sorted(os.listdir(tmp_path)) == ["a", "b", "dangling", "empty"]
+    assert (tmp_path / "b").read_bytes() == b"b"
+
+
+@pytest.mark.requirement("files:rename")
+def test_without_the_kernels_help_a_rename_still_replaces_nothing(tmp_path: Path):
+    for name in ("a", "b"):
+        (tmp_path / name).write_text(name, encoding="utf-8")
+    (tmp_path / "d").mkdir()
+    with entry_of(at(tmp_path, "a")) as entry:
+        for source, target in (("a", "b"), ("d", "b"), ("a", "d")):
+            with pytest.raises(FileExistsError):
+                rename_checked(Entry(entry.folder, source), Entry(entry.folder, target))
+        rename_checked(Entry(entry.folder, "a"), Entry(entry.folder, "c"))
+        rename_checked(Entry(entry.folder, "d"), Entry(entry.folder, "e"))
+    assert sorted(os.listdir(tmp_path)) == ["b", "c", "e"]
+
+
+@contextmanager
+def another_file_system(here: Path) -> Iterator[Path]:
+    shared = Path("/dev/shm")
+    if not shared.is_dir() or shared.stat().st_dev == here.stat().st_dev:
+        pytest.skip("there is no second file system")
+    folder = shared / f"sam-{os.getpid()}"
+    folder.mkdir()
+    try:
+        yield folder
+    finally:
+        subprocess.run(["rm", "-rf", str(folder)], check=True)
+
+
+@pytest.mark.requirement("files:rename")
+def test_a_file_moves_across_file_systems_and_a_folder_says_that_it_cannot(
+    files: LocalFiles, tmp_path: Path
+):
+    with another_file_system(tmp_path) as other:
+        (tmp_path / "run.sh").write_bytes(b"x" * 3_000_000)
+        (tmp_path / "run.sh").chmod(0o751)
+        (tmp_path / "d").mkdir()
+        (tmp_path / "link").symlink_to("nowhere")
+        before = (tmp_path / "run.sh").stat()
+        files.rename(at(tmp_path, "run.sh"), at(other, "sub/run.sh"))
+        files.rename(at(tmp_path, "link"), at(other, "link"))
+        after = (other / "sub/run.sh").stat()
+        assert (after.st_mode, after.st_mtime_ns, after.st_size) == (
+            before.st_mode,
+            before.st_mtime_ns,
+            3_000_000,
+        )
+        assert os.readlink(other / "link") == "nowhere"
+        with pytest.raises(ToolError, match="another file system"):
+            files.rename(at(tmp_path, "d"), at(other, "d"))
+        (tmp_path / "again").touch()
+        with pytest.raises(ToolError, match="already exists"):
+            files.rename(at(tmp_path, "again"), at(other, "sub/run.sh"))
+        assert sorted(os.listdir(tmp_path)) == ["again", "d"]
+        assert temporaries(other / "sub") == []
+
+
+@pytest.mark.requirement("files:delete")
+def test_delete_takes_files_and_links_and_never_folders(files: LocalFiles, tmp_path: Path):
+    (tmp_path / "d").mkdir()
+    (tmp_path / "f").touch()
+    (tmp_path / "link").symlink_to("f")
+    files.delete(at(tmp_path, "link"))
+    assert (tmp_path / "f").exists()
+    files.delete(at(tmp_path, "f"))
+    with pytest.raises(ToolError, match="is a folder"):
+        files.delete(at(tmp_path, "d"))
+    with pytest.raises(ToolError, match="not found"):
+        files.delete(at(tmp_path, "f"))
+    assert os.listdir(tmp_path) == ["d"]
+
+
+@pytest.mark.requirement("files:make-directory")
+def test_a_folder_is_made_once(files: LocalFiles, tmp_path: Path):
+    assert files.make_directory(at(tmp_path, "a/b/c")) is True
+    assert files.make_directory(at(tmp_path, "a/b/c")) is False
+    assert files.make_directory(at(tmp_path, "")) is False
+    (tmp_path / "f").touch()
+    with pytest.raises(ToolError, match="already exists"):
+        files.make_directory(at(tmp_path, "f"))
+
+
+@pytest.mark.requirement("files:no-leaks")
+def test_no_descriptor_is_left_open_after_success_or_failure(files: LocalFiles, tmp_path: Path):
+    (tmp_path / "f").write_bytes(b"x")
+    (tmp_path / "link").symlink_to("f")
+    os.mkfifo(tmp_path / "pipe")
+    table = Path("/proc/self/fd") if Path("/proc/self/fd").is_dir() else Path("/dev/fd")
+    before = sorted(os.listdir(table))
+    for name in ("f", "none", "link", "pipe", "f/x", "", "a/b", "n" * 300):
+        for act in (
+            lambda w: files.read(w, limit=5),
+            lambda w: files.list(w),
+            lambda w: files.stat(w),
+            lambda w: files.write(w, b"y", replace=True),
+            lambda w: files.write(w, b"y", replace=False),
+            lambda w: files.make_directory(w),
+            lambda w: files.rename(w, at(tmp_path, "f")),
+        ):
+            try:
+                act(at(tmp_path, name))
+            except ToolError:
+                continue
+    assert sorted(os.listdir(table)) == before
+    assert temporaries(tmp_path) == []
+
+
+@pytest.mark.requirement("files:no-follow")
+@pytest.mark.parametrize("real", ["/etc/passwd", "/w/../etc/passwd", "/wx/f"])
+def test_a_location_that_is_not_below_its_root_is_refused(
+    files: LocalFiles, tmp_path: Path, real: str
+):
+    where = Location("x", real.replace("/w", str(tmp_path), 1), str(tmp_path))
+    with pytest.raises(ToolError, match="not a resolved path"):
+        files.read(where, limit=1)
+
+
+@pytest.mark.requirement("files:bounded-read")
+def test_a_200_mb_file_is_read_in_little_memory(tmp_path: Path):
+    with (tmp_path / "big").open("wb") as big:
+        big.write(b"line\n" * 10)
+        big.truncate(200_000_000)
+    program = (
+        "import resource, sys, asyncio\n"
+        "from sam_tui.adapters.files import LocalFiles\n"
+        "from sam_tui.core.accesses import Location\n"
+        "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "data = LocalFiles().read(Location('big', sys.argv[1] + '/big', sys.argv[1]), limit=100_000)\n"
+        "after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "assert len(data) == 100_000 and data.startswith(b'line')\n"
+        "print((after - before) * (1 if sys.platform == 'darwin' else 1024))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, check=True
+    )
+    assert int(done.stdout) < 8_000_000

@@ -1,0 +1,77 @@
+"""What the wheel and the source archive hold."""
+
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.install.conftest import ROOT, Built, build
+
+PACKAGES = {"sam_tui": "sam_tui", "sam_tools": "tools", "sam_reminders": "reminders"}
+
+
+def names(wheel: Path) -> set[str]:
+    """Files of a wheel without its metadata folder."""
+    with zipfile.ZipFile(wheel) as archive:
+        return {name for name in archive.namelist() if ".dist-info/" not in name}
+
+
+@pytest.mark.requirement("house:wheel-contents")
+def test_the_wheel_holds_every_tracked_file_of_the_three_packages_and_nothing_else(
+    built: Built,
+) -> None:
+    expected: set[str] = set()
+    for package, folder in PACKAGES.items():
+        top = built.tree / folder.removesuffix(package)
+        for file in (top / package).rglob("*"):
+            if file.is_file() and "__pycache__" not in file.parts:
+                expected.add(str(file.relative_to(top)))
+    assert names(built.wheel) == expected
+    assert {f"{package}/py.typed" for package in PACKAGES} <= expected
+
+
+@pytest.mark.requirement("house:wheel-contents")
+def test_the_wheel_names_its_command_its_licence_and_its_python(built: Built) -> None:
+    with zipfile.ZipFile(built.wheel) as archive:
+        text = {
+            name.partition("/")[2]: archive.read(name).decode()
+            for name in archive.namelist()
+            if ".dist-info/" in name
+        }
+    assert "sam-tui = sam_tui.__main__:main" in text["entry_points.txt"]
+    assert text["licenses/LICENSE"] == (ROOT / "LICENSE").read_text(encoding="utf-8")
+    assert "Requires-Python: >=3.11" in text["METADATA"]
+
+
+@pytest.mark.requirement("house:wheel-contents")
+def test_the_source_archive_builds_the_same_wheel(built: Built, tmp_path: Path) -> None:
+    with tarfile.open(built.sdist) as archive:
+        archive.extractall(tmp_path, filter="data")
+    (tree,) = tmp_path.iterdir()
+    wheel, _ = build(tree)
+    assert names(wheel) == names(built.wheel)
+    with zipfile.ZipFile(wheel) as again, zipfile.ZipFile(built.wheel) as first:
+        assert all(again.read(name) == first.read(name) for name in first.namelist())
+
+
+@pytest.mark.requirement("house:wheel-contents")
+def test_the_source_archive_holds_the_tests_and_nothing_that_was_made(built: Built) -> None:
+    with tarfile.open(built.sdist) as archive:
+        held = {name.partition("/")[2] for name in archive.getnames()}
+    assert {"tests/conftest.py", "Makefile", "constraints.txt", "scripts/bootstrap.py"} <= held
+    made = (".venv", "dist", ".ci", ".git/")
+    assert [name for name in held if name.startswith(made) or "__pycache__" in name] == []
+
+
+@pytest.mark.requirement("house:typed")
+def test_the_editable_install_is_what_this_suite_runs_on() -> None:
+    where = (
+        "import sam_tui, sam_tools, sam_reminders as r; print(sam_tui.__path__[0], r.__path__[0])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", where], capture_output=True, text=True, check=True, cwd="/"
+    )
+    assert done.stdout.split() == [str(ROOT / "sam_tui"), str(ROOT / "reminders" / "sam_reminders")]

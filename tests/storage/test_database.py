@@ -1,0 +1,224 @@
+"""The database file: private, shared, migrated, and plain about what is wrong with it."""
+
+import os
+import signal
+import sqlite3
+import stat
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from sam_tui.adapters.storage import Storage, open_storage
+from sam_tui.adapters.storage.migrations import STEPS
+from sam_tui.core.errors import StorageError
+from sam_tui.core.ids import ConversationId
+from sam_tui.core.messages import UserMessage
+
+C = ConversationId("c1")
+WRITER = """
+import sys
+from sam_tui.adapters.storage import open_storage
+from sam_tui.core.messages import UserMessage
+data_dir, conversation, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
+storage = open_storage(data_dir)
+storage.conversations.create(conversation, "/w")
+for number in range(count):
+    storage.conversations.append(conversation, [UserMessage(f"{number}")])
+    print(number, flush=True)
+"""
+
+
+def writer(data_dir: Path, conversation: str, count: int) -> "subprocess.Popen[str]":
+    command = [sys.executable, "-P", "-c", WRITER, str(data_dir), conversation, str(count)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+def mode_of(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@pytest.mark.requirement("headless:storage-private")
+def test_folder_and_files_are_the_owners_alone_whatever_the_umask(data_dir: Path) -> None:
+    before = os.umask(0)
+    try:
+        storage = open_storage(data_dir)
+        storage.conversations.create(C, "/w")
+        modes = {path.name: mode_of(path) for path in data_dir.iterdir()}
+        storage.close()
+    finally:
+        os.umask(before)
+    assert mode_of(data_dir) == 0o700
+    assert modes and set(modes.values()) == {0o600}
+
+
+def test_a_folder_that_holds_other_things_keeps_its_mode(tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("x", encoding="utf-8")
+    tmp_path.chmod(0o755)
+    open_storage(tmp_path).close()
+    assert mode_of(tmp_path) == 0o755
+    assert mode_of(tmp_path / "sam.db") == 0o600
+
+
+@pytest.mark.requirement("headless:storage-kill")
+def test_a_killed_process_loses_nothing_it_had_acknowledged(data_dir: Path) -> None:
+    with writer(data_dir, "c1", 100_000) as process:
+        assert process.stdout is not None
+        told = [process.stdout.readline() for _ in range(200)]
+        process.send_signal(signal.SIGKILL)
+        acknowledged = int([*told, *process.stdout.read().split()][-1])
+
+    storage = open_storage(data_dir)
+    texts = [m.text for m in storage.conversations.messages(C) if isinstance(m, UserMessage)]
+    storage.close()
+    assert texts == [str(n) for n in range(len(texts))]
+    assert len(texts) in (acknowledged + 1, acknowledged + 2)
+
+
+@pytest.mark.requirement("headless:storage-two-processes")
+def test_two_processes_write_to_one_new_database_at_once(data_dir: Path) -> None:
+    # The same conversation too: positions must neither clash nor be lost.
+    with writer(data_dir, "c1", 150) as one, writer(data_dir, "c1", 150) as two:
+        assert one.stdout is not None and two.stdout is not None
+        outputs = [one.stdout.read().split(), two.stdout.read().split()]
+    assert [len(output) for output in outputs] == [150, 150]
+    storage = open_storage(data_dir)
+    assert len(storage.conversations.messages(C)) == 300
+    record = storage.conversations.find(C)
+    storage.close()
+    assert record is not None and record.messages == 300
+
+
+def test_opening_an_empty_folder_from_many_places_at_once_migrates_once(data_dir: Path) -> None:
+    failures: list[BaseException] = []
+    start = threading.Barrier(6)
+
+    def open_one() -> None:
+        start.wait()
+        try:
+            open_storage(data_dir).close()
+        except StorageError as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=open_one) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    connection = sqlite3.connect(data_dir / "sam.db")
+    names = [row[0] for row in connection.execute("SELECT name FROM migrations ORDER BY name")]
+    connection.close()
+    assert failures == []
+    assert names == [step.name for step in STEPS]
+
+
+@pytest.mark.requirement("headless:storage-migrations")
+def test_every_earlier_state_of_the_schema_leads_to_todays(tmp_path: Path) -> None:
+    def schema(folder: Path) -> list[tuple[str, str]]:
+        open_storage(folder).close()
+        connection = sqlite3.connect(folder / "sam.db")
+        rows = connection.execute("SELECT name, sql FROM sqlite_master ORDER BY name").fetchall()
+        connection.close()
+        return rows
+
+    today = schema(tmp_path / "new")
+    for done in range(len(STEPS)):
+        folder = tmp_path / str(done)
+        folder.mkdir()
+        connection = sqlite3.connect(folder / "sam.db")
+        connection.execute("CREATE TABLE migrations (name TEXT PRIMARY KEY, made_at REAL NOT NULL)")
+        for step in STEPS[:done]:
+            for statement in step.statements:
+                connection.execute(statement)
+            connection.execute("INSERT INTO migrations VALUES (?, 0)", (step.name,))
+        connection.commit()
+        connection.close()
+        names = {name for name, _ in schema(folder)}
+        assert names == {name for name, _ in today}
+
+
+@pytest.mark.requirement("headless:storage-newer")
+def test_a_database_of_a_newer_program_is_left_alone_and_named(data_dir: Path) -> None:
+    open_storage(data_dir).close()
+    connection = sqlite3.connect(data_dir / "sam.db")
+    with connection:
+        connection.execute("INSERT INTO migrations VALUES ('999-telepathy', 0)")
+    connection.close()
+    with pytest.raises(StorageError, match=r"newer sam-tui.*999-telepathy") as caught:
+        open_storage(data_dir)
+    assert "--data-dir" in caught.value.hint
+
+
+@pytest.mark.requirement("headless:storage-errors")
+def test_a_damaged_file_is_explained_with_the_way_to_move_it(data_dir: Path) -> None:
+    data_dir.mkdir()
+    (data_dir / "sam.db").write_bytes(b"this is no database at all" * 100)
+    with pytest.raises(StorageError, match=r"sam\.db") as caught:
+        open_storage(data_dir)
+    assert "mv" in caught.value.hint
+    assert caught.value.exit_code == 70
+    assert (data_dir / "sam.db").read_bytes().startswith(b"this is no database")
+
+
+def test_a_damaged_page_is_explained_and_does_not_raise_anything_else(
+    data_dir: Path,
+) -> None:
+    storage = open_storage(data_dir)
+    storage.conversations.create(C, "/w")
+    storage.conversations.append(C, [UserMessage("x" * 50_000)])
+    storage.close()
+    path = data_dir / "sam.db"
+    with path.open("r+b") as file:
+        file.seek(4096)
+        file.write(b"\xff" * (path.stat().st_size - 4096))
+    with pytest.raises(StorageError) as caught:
+        opened = open_storage(data_dir)
+        opened.conversations.messages(C)
+    assert "damaged" in caught.value.hint
+
+
+def test_a_lock_held_too_long_is_explained_and_the_store_works_again_after_it(
+    data_dir: Path,
+) -> None:
+    storage = open_storage(data_dir, busy_seconds=0.05)
+    storage.conversations.create(C, "/w")
+    other = sqlite3.connect(data_dir / "sam.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StorageError, match="locked") as caught:
+        storage.conversations.append(C, [UserMessage("x")])
+    assert "Another sam-tui" in caught.value.hint
+    other.execute("ROLLBACK")
+    other.close()
+    storage.conversations.append(C, [UserMessage("x")])
+    assert len(storage.conversations.messages(C)) == 1
+    storage.close()
+
+
+def test_a_full_disk_is_explained_and_leaves_what_was_there(storage: Storage) -> None:
+    storage.conversations.create(C, "/w")
+    storage.conversations.append(C, [UserMessage("kept")])
+    with storage.database.transaction() as connection:
+        pages = connection.execute("PRAGMA page_count").fetchone()[0]
+        connection.execute(f"PRAGMA max_page_count = {pages + 2}")
+    with pytest.raises(StorageError, match="full") as caught:
+        storage.conversations.append(C, [UserMessage("x" * 1_000_000)])
+    assert "Free some space" in caught.value.hint
+    assert storage.conversations.messages(C) == [UserMessage("kept")]
+
+
+def test_a_database_that_cannot_be_written_is_explained(storage: Storage) -> None:
+    storage.conversations.create(C, "/w")
+    storage.database.query("PRAGMA query_only = 1")
+    with pytest.raises(StorageError, match="readonly") as caught:
+        storage.conversations.append(C, [UserMessage("x")])
+    assert "--data-dir" in caught.value.hint
+
+
+@pytest.mark.parametrize("name", ["file", "file/below", "/proc/sam-tui-data"])
+def test_a_data_folder_that_cannot_be_one_is_explained(tmp_path: Path, name: str) -> None:
+    (tmp_path / "file").write_text("x", encoding="utf-8")
+    with pytest.raises(StorageError) as caught:
+        open_storage(tmp_path / name)
+    assert "--data-dir" in caught.value.hint

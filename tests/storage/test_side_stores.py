@@ -1,0 +1,86 @@
+"""Todos, large results and the audit log."""
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from sam_tui.adapters.storage import Storage, open_storage
+from sam_tui.core.errors import StorageError
+from sam_tui.core.ids import CallId, ConversationId
+from sam_tui.core.todos import Todo
+from sam_tui.core.verdict import Decision
+
+C = ConversationId("c1")
+TODOS = (
+    Todo(1, "First", "why", "completed", "high", (), True, "g", 1.0, "", 10.0, 20.0),
+    Todo(2, "Second", dependencies=(1,), blocked_reason="waits"),
+)
+DECISION = Decision("file_operations.create_file", "deny", "user", "write-outside", "outside", "/x")
+
+
+def test_a_todo_list_comes_back_equal_and_a_new_one_replaces_it(
+    storage: Storage, data_dir: Path
+) -> None:
+    assert storage.todos.load(C) == ()
+    storage.todos.save(C, TODOS)
+    again = open_storage(data_dir)
+    assert again.todos.load(C) == TODOS
+    again.close()
+    storage.todos.save(C, TODOS[:1])
+    assert storage.todos.load(C) == TODOS[:1]
+
+
+def test_an_unreadable_todo_costs_that_item_only(storage: Storage) -> None:
+    storage.todos.save(C, TODOS)
+    with storage.database.transaction() as connection:
+        connection.execute('UPDATE todos SET items = replace(items, \'"id":1\', \'"id":"?"\')')
+    assert storage.todos.load(C) == TODOS[1:]
+
+
+def test_a_large_result_is_whole_and_belongs_to_its_conversation(storage: Storage) -> None:
+    text = "".join(f"line {n} é\x00\n" for n in range(100_000))
+    storage.results.save(C, CallId("call_1"), text)
+    storage.results.save(C, CallId("../../etc/passwd"), "a key, never a path")
+
+    assert storage.results.load(C, CallId("call_1")) == text
+    assert storage.results.load(ConversationId("other"), CallId("call_1")) is None
+    assert storage.results.calls(C) == ["call_1", "../../etc/passwd"]
+
+
+@pytest.mark.requirement("headless:storage-audit")
+def test_decisions_are_kept_in_order_and_cannot_be_changed(
+    storage: Storage, data_dir: Path
+) -> None:
+    storage.decisions.record(C, CallId("a"), DECISION)
+    storage.decisions.record(C, CallId("b"), DECISION)
+    entries = storage.decisions.entries(C)
+    assert [(e.number, e.call, e.decision) for e in entries] == [
+        (1, "a", DECISION),
+        (2, "b", DECISION),
+    ]
+
+    for statement in ("UPDATE decisions SET call = 'z'", "DELETE FROM decisions"):
+        with (
+            pytest.raises(StorageError, match="only ever added"),
+            storage.database.transaction() as c,
+        ):
+            c.execute(statement)
+    assert storage.decisions.first_broken() is None
+
+
+def test_an_altered_or_missing_decision_is_found(storage: Storage, data_dir: Path) -> None:
+    for name in "abc":
+        storage.decisions.record(C, CallId(name), DECISION)
+    connection = sqlite3.connect(data_dir / "sam.db")
+    with connection:
+        connection.execute("DROP TRIGGER decisions_stay")
+        connection.execute(
+            "UPDATE decisions SET decision = replace(decision, 'deny', 'allow') WHERE number = 2"
+        )
+    assert storage.decisions.first_broken() == 2
+    with connection:
+        connection.execute("DROP TRIGGER decisions_remain")
+        connection.execute("DELETE FROM decisions WHERE number = 1")
+    connection.close()
+    assert storage.decisions.first_broken() == 1

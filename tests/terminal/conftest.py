@@ -1,0 +1,120 @@
+import asyncio
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from sam_tui.adapters.terminal.commands import ShellCommands
+from sam_tui.adapters.terminal.confinement import Sandbox
+from sam_tui.adapters.terminal.sessions import PtyTerminals
+from sam_tui.core.ports import CommandRequest, CommandResult, TerminalSession
+
+Run = Callable[..., Awaitable[CommandResult]]
+Until = Callable[[TerminalSession, str], Awaitable[str]]
+
+DEADLINE = 20.0
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    folder = tmp_path.resolve() / "workspace"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def outside(tmp_path: Path) -> Path:
+    """A folder beside the workspace, with one file in it."""
+    folder = tmp_path.resolve() / "outside"
+    folder.mkdir()
+    (folder / "victim").write_text("precious")
+    return folder
+
+
+@pytest.fixture
+def sandbox() -> Iterator[Sandbox]:
+    made = Sandbox()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def commands(sandbox: Sandbox) -> ShellCommands:
+    return ShellCommands(sandbox)
+
+
+@pytest.fixture
+async def terminals(sandbox: Sandbox) -> AsyncIterator[PtyTerminals]:
+    made = PtyTerminals(sandbox)
+    yield made
+    await made.close_all()
+
+
+@pytest.fixture
+def run(commands: ShellCommands, workspace: Path) -> Run:
+    """Run a command in the workspace; what it prints live goes to ``heard``, if given."""
+
+    async def running(
+        command: str,
+        *,
+        confined: bool = False,
+        timeout: float = DEADLINE,
+        cwd: Path | None = None,
+        heard: Callable[[str], None] = lambda _: None,
+    ) -> CommandResult:
+        folder = str(cwd or workspace)
+        return await commands.run(
+            CommandRequest(command, folder, confined, (str(workspace),), timeout, heard)
+        )
+
+    return running
+
+
+@pytest.fixture
+def until() -> Until:
+    """Wait until a session has printed a text; returns all it printed."""
+
+    async def waiting(session: TerminalSession, wanted: str) -> str:
+        changed = asyncio.Event()
+        stop = session.watch(changed.set)
+        try:
+            async with asyncio.timeout(DEADLINE):
+                while wanted not in (text := session.output(0).text):
+                    assert session.running, text
+                    changed.clear()
+                    await changed.wait()
+                return text
+        finally:
+            stop()
+
+    return waiting
+
+
+@pytest.fixture
+def lives() -> Callable[[int], bool]:
+    """Whether a process runs; one that only waits to be reaped does not."""
+
+    def living(pid: int) -> bool:
+        try:
+            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        except OSError:
+            return False
+        return state not in "ZX"
+
+    return living
+
+
+@pytest.fixture
+def plain_shell(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Sessions run bash without anybody's start-up files, with a prompt that is easy to find."""
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / ".bashrc").write_text("PS1='ready> '; PROMPT_COMMAND=; bind 'set enable-bracketed-paste off'")
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("SHELL", "/bin/bash")
+
+
+@pytest.fixture
+def descriptors() -> Callable[[], int]:
+    return lambda: len(os.listdir("/proc/self/fd"))

@@ -1,0 +1,144 @@
+import os
+import subprocess
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from sam_tui.adapters.terminal.confinement import Sandbox
+from sam_tui.core.ports import CommandResult
+
+Run = Callable[..., Awaitable[CommandResult]]
+
+pytestmark = pytest.mark.skipif(
+    Sandbox().confinement.kind == "none", reason="the kernel offers no Landlock"
+)
+
+
+@pytest.mark.requirement("terminal:confined-inside")
+@pytest.mark.parametrize(
+    "command",
+    [
+        "echo one > file && echo two >> file && rm file",
+        "mkdir -p a/b && echo x > a/b/c && mv a/b/c d && rmdir a/b a",
+        "echo long > file && truncate -s 1 file && ln file hard && ln -s file soft",
+        "mkfifo pipe && rm pipe",
+        "echo x > /dev/null && echo x > /dev/shm/$$ && rm /dev/shm/$$",
+        "cat /etc/passwd > /dev/null",
+    ],
+)
+async def test_a_confined_command_works_in_the_workspace(run: Run, command: str) -> None:
+    result = await run(command, confined=True)
+    assert (result.exit_code, result.output) == (0, "")
+
+
+@pytest.mark.requirement("terminal:confined-inside")
+async def test_git_commits_in_the_workspace(run: Run) -> None:
+    result = await run(
+        "git init -q . && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m x"
+        " && git log --oneline | wc -l",
+        confined=True,
+    )
+    assert (result.exit_code, result.output.strip()) == (0, "1")
+
+
+@pytest.mark.requirement("terminal:confined-outside")
+@pytest.mark.parametrize(
+    "command",
+    [
+        "echo x > {o}/new",
+        "echo x >> {o}/victim",
+        "rm {o}/victim",
+        "truncate -s 0 {o}/victim",
+        "mv {o}/victim {o}/other",
+        "mv {o}/victim here",
+        "ln {o}/victim here",
+        "mkdir {o}/folder",
+        "ln -s {o} link && echo x > link/victim",
+        "cd {o} && : > victim",
+    ],
+)
+async def test_a_confined_command_cannot_change_what_lies_outside(
+    run: Run, outside: Path, command: str
+) -> None:
+    result = await run(command.format(o=outside), confined=True)
+    assert result.exit_code != 0
+    assert os.listdir(outside) == ["victim"]
+    assert (outside / "victim").read_text() == "precious"
+
+
+@pytest.mark.requirement("terminal:confined-outside")
+async def test_the_same_write_succeeds_without_confinement(run: Run, outside: Path) -> None:
+    assert (await run(f"echo x > {outside}/victim")).exit_code == 0
+    assert (outside / "victim").read_text() == "x\n"
+
+
+@pytest.mark.requirement("terminal:confined-scratch")
+async def test_temporary_files_go_to_a_private_folder_that_ends_with_the_sandbox(
+    run: Run, sandbox: Sandbox
+) -> None:
+    made = Path((await run("mktemp", confined=True)).output.strip())
+    assert made.parent == Path(sandbox.scratch)
+    assert os.stat(sandbox.scratch).st_mode & 0o777 == 0o700
+    folder = sandbox.scratch
+    sandbox.close()
+    assert not os.path.exists(folder)
+
+
+@pytest.mark.requirement("terminal:confined-inside")
+async def test_a_workspace_made_anew_can_be_written_again(run: Run, workspace: Path) -> None:
+    assert (await run("echo x > file", confined=True)).exit_code == 0
+    (workspace / "file").unlink()
+    workspace.rename(workspace.with_name("old"))
+    workspace.mkdir()
+    assert (await run("echo x > file", confined=True)).exit_code == 0
+
+
+@pytest.mark.requirement("terminal:confined-outside")
+async def test_a_writable_folder_that_became_a_link_allows_nothing(
+    run: Run, workspace: Path, outside: Path
+) -> None:
+    workspace.rename(workspace.with_name("old"))
+    workspace.symlink_to(outside)
+    assert (await run("echo x > victim", confined=True)).exit_code != 0
+    assert (outside / "victim").read_text() == "precious"
+
+
+@pytest.mark.requirement("terminal:confined-scope")
+async def test_a_confined_command_cannot_signal_the_program(run: Run, sandbox: Sandbox) -> None:
+    if "signals" not in sandbox.confinement.detail:
+        pytest.skip("this kernel cannot scope signals")
+    with subprocess.Popen(["sleep", "60"]) as bystander:
+        result = await run(f"kill {bystander.pid} || kill -0 $PPID", confined=True)
+        assert result.exit_code != 0
+        assert bystander.poll() is None
+        bystander.kill()
+
+
+@pytest.mark.requirement("terminal:confined-gate")
+async def test_no_thread_of_the_program_shares_the_domain_of_a_running_command(run: Run) -> None:
+    before = len(os.listdir("/proc/self/task"))
+    for _ in range(10):
+        result = await run("ls /proc/$PPID/task | wc -l", confined=True)
+        assert int(result.output) == before
+
+
+@pytest.mark.requirement("terminal:confined-gate")
+async def test_the_program_itself_stays_unconfined(run: Run, outside: Path) -> None:
+    await run("true", confined=True)
+    (outside / "victim").write_text("still mine")
+
+
+@pytest.mark.requirement("terminal:confined-gate")
+async def test_a_confined_command_starts_like_an_unconfined_one(run: Run) -> None:
+    probe = 'echo "$0 $# [$1] $-"; readlink /proc/self/fd/0; ls /proc/self/fd | wc -l; nope'
+    confined, free = await run(probe, confined=True), await run(probe)
+    assert (confined.output, confined.exit_code) == (free.output, free.exit_code)
+
+
+@pytest.mark.requirement("terminal:confinement-told")
+def test_the_confinement_is_told_in_words() -> None:
+    confinement = Sandbox().confinement
+    assert confinement.kind == "landlock"
+    assert confinement.detail.startswith("Landlock ABI ")
+    assert os.uname().release in confinement.detail

@@ -1,0 +1,23 @@
+"""The model's hands: the explicit list of built-in tools, in the order the model sees (seed 004)."""
+
+from sam_tools.file_operations import FileOperations
+from sam_tools.read_tool_result import ReadToolResult
+from sam_tools.terminal_operations import TerminalOperations
+from sam_tools.think import Think
+from sam_tools.todo_operations import TodoOperations
+from sam_tools.user_collaboration import UserCollaboration
+
+from sam_tui.core.services import Services
+from sam_tui.core.tooling.contract import Tool
+
+
+def build_tools(services: Services) -> list[Tool]:
+    """Every built-in tool, each given only what it needs."""
+    return [
+        Think().tool(),
+        UserCollaboration(services.inquiries).tool(),
+        TodoOperations(services.todos).tool(),
+        ReadToolResult(services.results).tool(),
+        FileOperations(services.files, services.search).tool(),
+        TerminalOperations(services.commands, services.terminals, services.publish).tool(),
+    ]

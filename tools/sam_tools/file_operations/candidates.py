@@ -1,0 +1,86 @@
+"""Where a text that was not found nearly occurs: the hint that makes the next try succeed."""
+
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+
+_MOST_LINES = 20_000
+_WIDTH = 200
+_ENOUGH = 0.6
+_SHOWN_LINES = 8
+_MOST = 3
+
+
+def nearest(text: str, wanted: str) -> str:
+    """A few places that resemble ``wanted``, with line numbers; empty when nothing does.
+
+    First places that differ in white space only, then those whose first line is most alike.
+    """
+    lines = _lines(text)[:_MOST_LINES]
+    block = _lines(wanted)
+    while len(block) > 1 and not block[-1].strip():
+        block.pop()
+    while len(block) > 1 and not block[0].strip():
+        block.pop(0)
+    spots = _same_but_space(lines, block)
+    if spots:
+        return _told("It occurs with other white space at", lines, spots, len(block))
+    spots = _alike(lines, block)
+    return _told("The nearest is at", lines, spots, len(block)) if spots else ""
+
+
+def _lines(text: str) -> list[str]:
+    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+
+def _same_but_space(lines: Sequence[str], block: Sequence[str]) -> list[int]:
+    wanted = ["".join(line.split()) for line in block]
+    if not any(wanted):
+        return []
+    found: list[int] = []
+    squeezed = ["".join(line.split()) for line in lines]
+    one = len(wanted) == 1
+    for index in range(len(squeezed) - len(wanted) + 1):
+        fits = wanted[0] in squeezed[index] if one else squeezed[index] == wanted[0]
+        if fits and (one or squeezed[index : index + len(wanted)] == wanted):
+            found.append(index)
+            if len(found) == _MOST:
+                break
+    return found
+
+
+def _alike(lines: Sequence[str], block: Sequence[str]) -> list[int]:
+    """Starts of the most similar blocks, judged by their first line, then by the whole."""
+    matcher = SequenceMatcher(None, autojunk=False)
+    matcher.set_seq2(block[0].strip()[:_WIDTH])
+    scored: list[tuple[float, int]] = []
+    seen: dict[str, float] = {}
+    for index, line in enumerate(lines):
+        key = line.strip()[:_WIDTH]
+        if key not in seen:
+            matcher.set_seq1(key)
+            alike = key and matcher.real_quick_ratio() >= _ENOUGH
+            seen[key] = matcher.ratio() if alike and matcher.quick_ratio() >= _ENOUGH else 0.0
+        if seen[key] >= _ENOUGH:
+            scored.append((seen[key], index))
+    scored.sort(key=lambda item: (-item[0], item[1]))
+    best = [(_whole(lines, index, block), index) for _, index in scored[:20]]
+    best.sort(key=lambda item: (-item[0], item[1]))
+    return [index for _, index in best[: 1 if len(block) > 1 else _MOST]]
+
+
+def _whole(lines: Sequence[str], index: int, block: Sequence[str]) -> float:
+    size = min(len(block), 40)
+    there = "\n".join(line[:_WIDTH] for line in lines[index : index + size])
+    wanted = "\n".join(line[:_WIDTH] for line in block[:size])
+    return SequenceMatcher(None, there, wanted).quick_ratio()
+
+
+def _told(lead: str, lines: Sequence[str], spots: Sequence[int], size: int) -> str:
+    told: list[str] = []
+    for index in spots:
+        shown = min(size, _SHOWN_LINES)
+        place = f"line {index + 1}" if size == 1 else f"lines {index + 1}-{index + size}"
+        excerpt = [line[:_WIDTH] for line in lines[index : index + shown]]
+        more = ["…"] if size > shown else []
+        told.append("\n".join([f"{lead} {place}:", *excerpt, *more]))
+    return "\n".join(told)

@@ -1,0 +1,145 @@
+"""The difference between two texts as a unified diff, at a bounded cost."""
+
+from collections.abc import Callable, Iterator, Sequence
+from difflib import SequenceMatcher
+
+from sam_tools.file_operations.document import line_count
+from sam_tui.core.display import Diff
+
+_CONTEXT = 3
+_MOST_MIDDLE = 1_000_000
+_MOST_MATCHED = 3_000
+_MOST_SHOWN = 800
+_LONGEST_LINE = 400
+
+_Opcode = tuple[str, int, int, int, int]
+
+
+def difference(path: str, old: str, new: str) -> Diff:
+    """What changed from ``old`` to ``new``, line by line.
+
+    Where more than 1 MB changed a summary stands for the hunks; more than 3000 changed lines count
+    as replaced as a whole; after 800 lines the hunks are cut.
+    """
+    if old == new:
+        return Diff(path, "", 0, 0)
+    begin, end = _changed_span(old, new)
+    before, after = old[begin : len(old) - end], new[begin : len(new) - end]
+    if len(before) + len(after) > _MOST_MIDDLE:
+        removed, added = line_count(before), line_count(after)
+        return Diff(path, f"@@ {removed} lines removed, {added} lines added @@", added, removed)
+    a, b = _lines(before), _lines(after)
+    opcodes = _opcodes(a, b)
+    removed = sum(i2 - i1 for tag, i1, i2, _, _ in opcodes if tag != "equal")
+    added = sum(j2 - j1 for tag, _, _, j1, j2 in opcodes if tag != "equal")
+    shift = old.count("\n", 0, begin)
+    shown: list[str] = []
+    for line in _hunks(opcodes, a, b, shift):
+        if len(shown) == _MOST_SHOWN:
+            shown.append("@@ the rest is not shown @@")
+            break
+        shown.append(line)
+    return Diff(path, "\n".join(shown), added, removed)
+
+
+def _changed_span(old: str, new: str) -> tuple[int, int]:
+    """How much both begin and end with alike, in whole lines, less three lines of context each."""
+    shortest = min(len(old), len(new))
+    begin = _agreement(shortest, lambda n: old[:n] == new[:n])
+    begin = old.rfind("\n", 0, begin) + 1
+    for _ in range(_CONTEXT):
+        begin = old.rfind("\n", 0, max(begin - 1, 0)) + 1
+    room = shortest - begin
+    end = _agreement(room, lambda n: n == 0 or old[-n:] == new[-n:])
+    at = len(old) - end
+    for _ in range(_CONTEXT + 1):
+        line_end = old.find("\n", at)
+        if line_end < 0:
+            return begin, 0
+        at = line_end + 1
+    return begin, len(old) - at
+
+
+def _agreement(most: int, agree: Callable[[int], bool]) -> int:
+    """The largest length up to ``most`` that agrees, by halving."""
+    low, high = 0, most
+    while low < high:
+        middle = (low + high + 1) // 2
+        if agree(middle):
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _lines(text: str) -> list[str]:
+    lines = text.split("\n")
+    last = lines.pop()
+    kept = [line + "\n" for line in lines]
+    return [*kept, last] if last else kept
+
+
+def _opcodes(a: Sequence[str], b: Sequence[str]) -> list[_Opcode]:
+    if len(a) <= _MOST_MATCHED and len(b) <= _MOST_MATCHED:
+        return list(SequenceMatcher(None, a, b).get_opcodes())
+    most = min(len(a), len(b))
+    head = next((i for i in range(most) if a[i] != b[i]), most)
+    tail = 0
+    while tail < most - head and a[-1 - tail] == b[-1 - tail]:
+        tail += 1
+    at, bt = len(a) - tail, len(b) - tail
+    return [
+        ("equal", 0, head, 0, head),
+        ("replace", head, at, head, bt),
+        ("equal", at, len(a), bt, len(b)),
+    ]
+
+
+def _hunks(
+    opcodes: Sequence[_Opcode], a: Sequence[str], b: Sequence[str], shift: int
+) -> Iterator[str]:
+    for group in _grouped(opcodes):
+        first, last = group[0], group[-1]
+        spans = _span(first[1], last[2], shift), _span(first[3], last[4], shift)
+        yield f"@@ -{spans[0]} +{spans[1]} @@"
+        for tag, i1, i2, j1, j2 in group:
+            if tag == "equal":
+                yield from _marked(" ", a[i1:i2])
+                continue
+            yield from _marked("-", a[i1:i2])
+            yield from _marked("+", b[j1:j2])
+
+
+def _grouped(opcodes: Sequence[_Opcode]) -> Iterator[list[_Opcode]]:
+    """Changes with three lines around them; those closer than six lines share a hunk."""
+    group: list[_Opcode] = []
+    for index, (tag, i1, i2, j1, j2) in enumerate(opcodes):
+        if tag != "equal":
+            group.append((tag, i1, i2, j1, j2))
+            continue
+        last = index == len(opcodes) - 1
+        if group and (last or i2 - i1 > 2 * _CONTEXT):
+            n = min(i2 - i1, _CONTEXT)
+            yield [*group, (tag, i1, i1 + n, j1, j1 + n)]
+            group = []
+        elif group:
+            group.append((tag, i1, i2, j1, j2))
+        if not group and not last:
+            n = min(i2 - i1, _CONTEXT)
+            group = [(tag, i2 - n, i2, j2 - n, j2)]
+    if any(op[0] != "equal" for op in group):
+        yield group
+
+
+def _span(begin: int, end: int, shift: int) -> str:
+    length = end - begin
+    start = begin + shift + (1 if length else 0)
+    return str(start) if length == 1 else f"{start},{length}"
+
+
+def _marked(mark: str, lines: Sequence[str]) -> Iterator[str]:
+    for line in lines:
+        text = line.rstrip("\r\n")
+        yield mark + (text if len(text) <= _LONGEST_LINE else text[: _LONGEST_LINE - 1] + "…")
+        if not line.endswith("\n"):
+            yield "\\ No newline at end of file"

@@ -1,0 +1,123 @@
+"""A file as text: what encoding, byte order mark and line ends it has, and back again unchanged."""
+
+import codecs
+import re
+from dataclasses import dataclass
+
+from sam_tui.core.errors import ToolError
+
+_PROBE = 8192
+_MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_MAGIC = (
+    (b"\x89PNG\r\n", "PNG image"),
+    (b"\xff\xd8\xff", "JPEG image"),
+    (b"GIF8", "GIF image"),
+    (b"%PDF-", "PDF document"),
+    (b"PK\x03\x04", "ZIP archive (or Office document, jar, wheel)"),
+    (b"\x1f\x8b", "gzip archive"),
+    (b"BZh", "bzip2 archive"),
+    (b"\xfd7zXZ\x00", "xz archive"),
+    (b"\x28\xb5\x2f\xfd", "zstd archive"),
+    (b"\x7fELF", "ELF program"),
+    (b"\xcf\xfa\xed\xfe", "Mach-O program"),
+    (b"\xca\xfe\xba\xbe", "Mach-O program or Java class"),
+    (b"MZ", "Windows program"),
+    (b"SQLite format 3\x00", "SQLite database"),
+    (b"\x00asm", "WebAssembly module"),
+    (b"OggS", "Ogg media"),
+    (b"ID3", "MP3 audio"),
+    (b"RIFF", "RIFF media (WAV, AVI, WebP)"),
+)
+_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """Decoded text with its newlines as they are, and what is needed to write it back."""
+
+    text: str
+    encoding: str
+    mark: bytes
+
+    @property
+    def separator(self) -> str:
+        """The character that ends lines: ``\\n``, or ``\\r`` in files of old Macs."""
+        return "\r" if "\n" not in self.text and "\r" in self.text else "\n"
+
+    @property
+    def newline(self) -> str:
+        """The usual line end: ``\\n``, ``\\r\\n`` or ``\\r``."""
+        if self.separator == "\r":
+            return "\r"
+        pairs = self.text.count("\r\n")
+        return "\r\n" if pairs and pairs * 2 >= self.text.count("\n") else "\n"
+
+    @property
+    def lines(self) -> int:
+        """How many lines; a newline at the end begins no further one."""
+        return line_count(self.text, self.separator)
+
+    @property
+    def traits(self) -> str:
+        """What is unusual about it, in words; empty for UTF-8 with LF."""
+        names = {"\r\n": "CRLF", "\r": "CR", "\n": ""}
+        encoding = "" if self.encoding == "utf-8" else self.encoding.upper()
+        mark = "BOM" if self.mark and not encoding else ""
+        return ", ".join(part for part in (encoding, mark, names[self.newline]) if part)
+
+    def encode(self, text: str) -> bytes:
+        """Other text in the same encoding. Raises ``ToolError`` for what that cannot hold."""
+        try:
+            return self.mark + text.encode(self.encoding)
+        except UnicodeEncodeError as error:
+            raise ToolError(
+                f"The file is {self.encoding} and cannot hold {error.object[error.start]!a}.",
+                hint="Use characters of that encoding, or create the file anew as UTF-8.",
+            ) from error
+
+
+def line_count(text: str, separator: str = "\n") -> int:
+    """How many lines a text has."""
+    return text.count(separator) + bool(text and not text.endswith(separator))
+
+
+def decoded(data: bytes, *, whole: bool = True) -> Document | None:
+    """Bytes as text, or None when they are none. ``whole`` false allows a cut last character.
+
+    UTF-8, UTF-16 and UTF-32 with byte order mark, else Latin-1 where nothing speaks against text.
+    """
+    for mark, encoding in _MARKS:
+        if data.startswith(mark):
+            return _strictly(data[len(mark) :], encoding, mark, whole=whole)
+    if b"\0" in data[:_PROBE] or kind_of(data):
+        return None
+    document = _strictly(data, "utf-8", b"", whole=whole)
+    if document is not None:
+        return document
+    if len(_CONTROL.findall(data[:_PROBE])) * 50 > len(data[:_PROBE]):
+        return None
+    return Document(data.decode("latin-1"), "latin-1", b"")
+
+
+def kind_of(data: bytes) -> str:
+    """What a well-known binary format calls itself; empty for others."""
+    return next((kind for magic, kind in _MAGIC if _begins(data, magic)), "")
+
+
+def _begins(data: bytes, magic: bytes) -> bool:
+    """Short magics are common words too: those count only before bytes that no text has."""
+    return data.startswith(magic) and (len(magic) > 4 or bool(_CONTROL.search(data[:512])))
+
+
+def _strictly(data: bytes, encoding: str, mark: bytes, *, whole: bool) -> Document | None:
+    try:
+        text = codecs.getincrementaldecoder(encoding)("strict").decode(data, final=whole)
+    except UnicodeDecodeError:
+        return None
+    return Document(text, encoding, mark)

@@ -1,0 +1,87 @@
+"""rename_file and delete_file."""
+
+from collections.abc import Mapping, Sequence
+
+from sam_tools.file_operations.arguments import DeleteFile, RenameFile
+from sam_tools.file_operations.changes import difference
+from sam_tools.file_operations.content import old_text
+from sam_tools.file_operations.names import basename, named, printable
+from sam_tui.core.accesses import Location, Write
+from sam_tui.core.display import Diff
+from sam_tui.core.errors import ToolError
+from sam_tui.core.ports import Files
+from sam_tui.core.tooling.contract import Operation, Schedule, ToolContext, ToolResult
+
+
+class Moving:
+    """What gives files other names, or takes them away."""
+
+    def __init__(self, files: Files) -> None:
+        self._files = files
+
+    def rename_file(self) -> Operation[RenameFile]:
+        """The operation ``rename_file``."""
+        return Operation(
+            "rename_file",
+            "rename or move a file or folder",
+            RenameFile,
+            self._rename,
+            lambda a: f"Renaming: {basename(a.oldPath)} to {basename(a.newPath)}",
+            lambda a: [
+                Write(a.oldPath, "oldPath", follow=False),
+                Write(a.newPath, "newPath", follow=False),
+            ],
+            schedule=Schedule.BLOCKING,
+            preview=self._renaming,
+        )
+
+    def delete_file(self) -> Operation[DeleteFile]:
+        """The operation ``delete_file``."""
+        return Operation(
+            "delete_file",
+            "delete a file; of a link the link",
+            DeleteFile,
+            self._delete,
+            lambda a: f"Deleting: {basename(a.filePath)}",
+            lambda a: [Write(a.filePath, "filePath", follow=False)],
+            schedule=Schedule.BLOCKING,
+            preview=self._deleting,
+        )
+
+    async def _rename(self, arguments: RenameFile, context: ToolContext) -> ToolResult:
+        old, new = context.location("oldPath"), context.location("newPath")
+        names = named(old, context.workspace), named(new, context.workspace)
+        self._files.rename(old, new)
+        return ToolResult(
+            f"Renamed {names[0]} to {names[1]}",
+            display=(_moved(old, new),),
+            data={"oldPath": names[0], "newPath": names[1], "added": 0, "removed": 0},
+        )
+
+    async def _delete(self, arguments: DeleteFile, context: ToolContext) -> ToolResult:
+        where = context.location("filePath")
+        name = named(where, context.workspace)
+        diff = self._without(where)
+        self._files.delete(where)
+        counts = {"added": diff.added, "removed": diff.removed}
+        return ToolResult(f"Deleted {name}", display=(diff,), data={"filePath": name, **counts})
+
+    def _renaming(self, arguments: RenameFile, locations: Mapping[str, Location]) -> Sequence[Diff]:
+        old, new = locations.get("oldPath"), locations.get("newPath")
+        return () if old is None or new is None else (_moved(old, new),)
+
+    def _deleting(self, arguments: DeleteFile, locations: Mapping[str, Location]) -> Sequence[Diff]:
+        where = locations.get("filePath")
+        return () if where is None else (self._without(where),)
+
+    def _without(self, where: Location) -> Diff:
+        """All lines of a text file as removed; no lines for anything else."""
+        try:
+            text = old_text(self._files, where) or ""
+        except ToolError:
+            text = ""
+        return difference(printable(where.shown), text, "")
+
+
+def _moved(old: Location, new: Location) -> Diff:
+    return Diff(f"{printable(old.shown)} -> {printable(new.shown)}", "", 0, 0)

@@ -1,0 +1,103 @@
+"""file_search and grep_search."""
+
+from sam_tools.file_operations.arguments import FileSearch, GrepSearch
+from sam_tools.file_operations.names import counted, gist, named
+from sam_tui.core.accesses import Location, Read
+from sam_tui.core.ports import GrepRequest, Search
+from sam_tui.core.tooling.contract import Operation, ToolContext, ToolResult
+
+_MOST_PATHS = 1000
+_MOST_HITS = 2000
+
+
+class Searching:
+    """What finds files by name and lines by content."""
+
+    def __init__(self, search: Search) -> None:
+        self._search = search
+
+    def file_search(self) -> Operation[FileSearch]:
+        """The operation ``file_search``."""
+        return Operation(
+            "file_search",
+            "files whose path matches a glob; honours .gitignore",
+            FileSearch,
+            self._files,
+            lambda a: f"Finding files: {gist(a.query, 50)}",
+            lambda a: [Read(a.rootPath or ".", "rootPath")],
+            inline_limit=24_000,
+        )
+
+    def grep_search(self) -> Operation[GrepSearch]:
+        """The operation ``grep_search``."""
+        return Operation(
+            "grep_search",
+            "lines with a text, any case; honours .gitignore",
+            GrepSearch,
+            self._lines,
+            lambda a: f"Searching: {gist(a.query, 60)}",
+            lambda a: [Read(a.rootPath or ".", "rootPath")],
+            inline_limit=24_000,
+        )
+
+    async def _files(self, arguments: FileSearch, context: ToolContext) -> ToolResult:
+        where = context.location("rootPath")
+        limit = min(arguments.limit, _MOST_PATHS)
+        found, total = await self._search.files(
+            where, arguments.query, limit=limit, offset=arguments.offset
+        )
+        paths = [_path(where, path, context.workspace) for path in found]
+        reached = arguments.offset + len(paths)
+        text = f"{counted(total, 'file')} for {gist(arguments.query, 200)}"
+        if paths and len(paths) < total:
+            text += f", {arguments.offset + 1}-{reached} shown"
+        if paths and reached < total:
+            text += f"; go on with offset={reached}"
+        if not total:
+            text += "; hidden and ignored files are not searched"
+        data = {
+            "query": arguments.query,
+            "matches": paths,
+            "count": len(paths),
+            "totalCount": total,
+            "hasMore": reached < total,
+            "offset": arguments.offset,
+            "limit": limit,
+        }
+        return ToolResult("\n".join([text, *paths]), data=data)
+
+    async def _lines(self, arguments: GrepSearch, context: ToolContext) -> ToolResult:
+        where = context.location("rootPath")
+        limit = min(arguments.maxResults, _MOST_HITS)
+        result = await self._search.grep(
+            GrepRequest(
+                where,
+                arguments.query,
+                arguments.isRegexp,
+                include=arguments.includePattern,
+                limit=limit,
+            )
+        )
+        hits = [(_path(where, h.path, context.workspace), h.line, h.text) for h in result.hits]
+        shown = len({path for path, _, _ in hits})
+        text = f"{counted(len(hits), 'match', 'matches')} in {counted(shown, 'file')}"
+        if result.truncated:
+            text += "; there are more: narrow query or includePattern, or raise maxResults"
+        elif not hits:
+            text = f"no match for {gist(arguments.query, 200)}; hidden, ignored and binary files "
+            text += "are not searched"
+        data = {
+            "query": arguments.query,
+            "isRegexp": arguments.isRegexp,
+            "matches": [{"path": p, "line": n, "text": t} for p, n, t in hits],
+            "count": len(hits),
+            "truncated": result.truncated,
+        }
+        return ToolResult("\n".join([text, *(f"{p}:{n}: {t}" for p, n, t in hits)]), data=data)
+
+
+def _path(where: Location, path: str, workspace: str) -> str:
+    """A found path in the form that read_file takes."""
+    if path == ".":
+        return named(where, workspace)
+    return named(Location(path, f"{where.real.rstrip('/')}/{path}", where.root), workspace)

@@ -1,0 +1,36 @@
+"""The tool: its operations in the seed's order."""
+
+from sam_tools.file_operations.editing import Editing
+from sam_tools.file_operations.moving import Moving
+from sam_tools.file_operations.reading import Reading
+from sam_tools.file_operations.searching import Searching
+from sam_tui.core.ports import Files, Search
+from sam_tui.core.tooling.contract import Tool
+
+
+class FileOperations:
+    """file_operations: read, find and change files, by the two ports that can (seed 004)."""
+
+    def __init__(self, files: Files, search: Search) -> None:
+        self._reading = Reading(files)
+        self._searching = Searching(search)
+        self._editing = Editing(files)
+        self._moving = Moving(files)
+
+    def tool(self) -> Tool:
+        """The tool, ready to register."""
+        return Tool(
+            "file_operations",
+            "Read, find and change files. Read a file before changing it.",
+            (
+                self._reading.read_file(),
+                self._reading.list_dir(),
+                self._searching.file_search(),
+                self._searching.grep_search(),
+                self._editing.create_file(),
+                self._editing.replace_string(),
+                self._editing.insert_edit(),
+                self._moving.rename_file(),
+                self._moving.delete_file(),
+            ),
+        )

@@ -1,0 +1,5 @@
+"""Commands and terminal sessions for the model (seed 004, terminal_operations)."""
+
+from sam_tools.terminal_operations.tool import TerminalOperations
+
+__all__ = ["TerminalOperations"]

@@ -1,0 +1,84 @@
+"""What the model writes for each terminal operation, and the accesses that it declares."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from pydantic import Field, StringConstraints
+
+from sam_tui.core.accesses import Access, Read, Run, Type
+from sam_tui.core.tooling.contract import Arguments
+
+DEFAULT_TIMEOUT = 120
+LONGEST_TIMEOUT = 3600
+SHELL_ITSELF = "(interactive shell)"
+"""What the guard judges when a session is opened: every command may follow."""
+
+SessionName = Annotated[str, Field(description="from create_session")]
+Folder = Annotated[
+    str | None, Field(description="where to run; the workspace when left out", min_length=1)
+]
+
+
+class RunCommand(Arguments):
+    """The arguments of ``run_command``."""
+
+    command: Annotated[str, StringConstraints(pattern=r"\S")]
+    explanation: str | None = Field(default=None, description="why, in one line for the person")
+    working_directory: Folder = None
+    timeout: float = Field(
+        default=DEFAULT_TIMEOUT,
+        gt=0,
+        le=LONGEST_TIMEOUT,
+        description=f"seconds, {DEFAULT_TIMEOUT} unless given, at most {LONGEST_TIMEOUT}",
+    )
+
+
+class CreateSession(Arguments):
+    """The arguments of ``create_session``."""
+
+    conversation_id: str | None = Field(default=None, description="this conversation's, or nothing")
+    working_directory: Folder = None
+
+
+class SendInput(Arguments):
+    """The arguments of ``send_input``."""
+
+    session_id: SessionName
+    input: str = Field(
+        description=r"keys as typed; end a command with \r\n to run it; \u0003 is ctrl+c",
+        min_length=1,
+    )
+
+
+class GetOutput(Arguments):
+    """The arguments of ``get_output``."""
+
+    session_id: SessionName
+    from_index: int = Field(default=0, ge=0, description="the end_index of the last read")
+
+
+class SessionOnly(Arguments):
+    """The arguments of ``get_history`` and ``close_session``."""
+
+    session_id: SessionName
+
+
+def run_accesses(arguments: RunCommand) -> Sequence[Access]:
+    """The command, and the folder where one is named."""
+    return _in_folder(arguments.command, arguments.working_directory)
+
+
+def create_accesses(arguments: CreateSession) -> Sequence[Access]:
+    """A shell that can run anything, and the folder where one is named."""
+    return _in_folder(SHELL_ITSELF, arguments.working_directory)
+
+
+def send_accesses(arguments: SendInput) -> Sequence[Access]:
+    """The keys, as the person is shown them."""
+    return (Type(arguments.session_id, arguments.input),)
+
+
+def _in_folder(command: str, folder: str | None) -> Sequence[Access]:
+    if folder is None:
+        return (Run(command),)
+    return (Run(command, folder), Read(folder, "working_directory"))

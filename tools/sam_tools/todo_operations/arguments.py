@@ -1,0 +1,229 @@
+"""What the model writes: one model per kind of item gives both the schema and the parser.
+
+Items are parsed one by one, so that one bad item is told by its place and does not hide the others.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeVar, cast
+
+from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, ValidationError
+from pydantic_core import ErrorDetails, PydanticCustomError
+
+from sam_tui.core.todo_rules import MAX_TITLE
+from sam_tui.core.todos import (
+    TODO_PRIORITIES,
+    TODO_STATUSES,
+    TodoPriority,
+    TodoStatus,
+    one_line,
+    visible_text,
+)
+from sam_tui.core.tooling.contract import Arguments
+
+_OWN = "todo"
+"""The type of findings whose text is ours, and complete after the field's name."""
+_LISTED: Mapping[str, tuple[str, ...]] = {"status": TODO_STATUSES, "priority": TODO_PRIORITIES}
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """An item that could not be read: its id where that much is known, and all that is wrong."""
+
+    id: int | None
+    problems: tuple[str, ...]
+
+
+def _word(value: Any) -> Any:
+    """Forgive the form of a status or priority: case, and underscore or space for the hyphen."""
+    return re.sub(r"[\s_]+", "-", value.strip().lower()) if isinstance(value, str) else value
+
+
+def _no_boolean(value: Any) -> Any:
+    if isinstance(value, bool):
+        raise PydanticCustomError(_OWN, "must be a number")
+    return value
+
+
+def _share(value: Any) -> Any:
+    """A progress may come as 0.6, "0.6" or "60%"."""
+    if not isinstance(value, str) or not value.strip().endswith("%"):
+        return _no_boolean(value)
+    try:
+        return float(value.strip()[:-1]) / 100
+    except ValueError:
+        return value
+
+
+def _title(text: str) -> str:
+    line = one_line(text)
+    if not line:
+        raise PydanticCustomError(_OWN, "is empty")
+    if len(line) > MAX_TITLE:
+        raise PydanticCustomError(
+            _OWN,
+            "has {length} characters, at most {limit}: put the rest into the description",
+            {"length": len(line), "limit": MAX_TITLE},
+        )
+    return line
+
+
+def _decoded(value: Any) -> Any:
+    """JSON text as what it stands for; everything else, and text that is none, as it is."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return value
+
+
+def _unique(ids: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(dict.fromkeys(ids))
+
+
+Id = Annotated[int, BeforeValidator(_no_boolean)]
+Title = Annotated[str, AfterValidator(_title)]
+Prose = Annotated[str, AfterValidator(visible_text)]
+Line = Annotated[str, AfterValidator(one_line)]
+Status = Annotated[TodoStatus, BeforeValidator(_word)]
+Priority = Annotated[TodoPriority, BeforeValidator(_word)]
+Ids = Annotated[tuple[Id, ...], BeforeValidator(_decoded), AfterValidator(_unique)]
+Progress = Annotated[float, BeforeValidator(_share)]
+
+
+class Numbered(Arguments):
+    """The id comes first in what the model reads and writes."""
+
+    id: Id
+
+
+class Item(Arguments):
+    """The fields of an item. A null counts as not given."""
+
+    title: Title = ""
+    description: Prose = ""
+    status: Status = "not-started"
+    priority: Priority = "medium"
+    dependencies: Ids = Field(default=(), description="ids to be completed before")
+    canRunParallel: bool = False
+    parallelGroup: Line = ""
+    progress: Progress = Field(default=0.0, description="0 to 1")
+    blockedReason: Line = Field(default="", description="required when blocked")
+
+    def gives(self, field: str) -> bool:
+        """Whether the model wrote this field."""
+        return field in self.model_fields_set
+
+
+class TodoDraft(Item, Numbered):
+    """A whole item, as ``write`` takes it."""
+
+    title: Title = Field(description="3 to 7 words")
+    status: Status = Field()
+
+
+class TodoUpdate(Item, Numbered):
+    """What changes about one item; a field that was not given stays."""
+
+
+class NewTodo(Item):
+    """An item to append; its id comes from the list."""
+
+    title: Title = Field(description="3 to 7 words")
+
+
+ItemT = TypeVar("ItemT", bound=Item)
+
+
+def read_item(model: type[ItemT], raw: Any) -> ItemT | Rejected:
+    """One item from what the model sent (an object, or its JSON text), or why it is none."""
+    raw = _decoded(raw)
+    if not isinstance(raw, Mapping):
+        return Rejected(None, ("is not an object",))
+    fields = {
+        _camel(str(name)): value
+        for name, value in cast("Mapping[Any, Any]", raw).items()
+        if value is not None
+    }
+    try:
+        return model.model_validate(fields)
+    except ValidationError as error:
+        return Rejected(_id_of(fields), tuple(_problem(e) for e in error.errors()))
+
+
+def _camel(name: str) -> str:
+    """``blocked_reason`` is understood as ``blockedReason``."""
+    head, *tail = name.split("_")
+    return head + "".join(part.capitalize() for part in tail)
+
+
+def _id_of(fields: Mapping[str, Any]) -> int | None:
+    try:
+        return Numbered.model_validate({"id": fields.get("id")}).id
+    except ValidationError:
+        return None
+
+
+def _problem(error: ErrorDetails) -> str:
+    """One finding of the parser as the model reads it."""
+    field = str(error["loc"][0])
+    if error["type"] == "missing":
+        return f"{field} is missing"
+    if error["type"] == _OWN:
+        return f"{field} {error['msg']}"
+    if field in _LISTED:
+        return f'{field} "{_short(error["input"])}" is none of {", ".join(_LISTED[field])}'
+    return f'{field} "{_short(error["input"])}": {error["msg"]}'
+
+
+def _short(value: Any) -> str:
+    text = one_line(str(value))
+    return text if len(text) <= 60 else text[:59] + "…"
+
+
+def _array(value: Any) -> Any:
+    """An array, or its JSON text; the executor shows a correct call beside the error."""
+    found = _decoded(value)
+    if isinstance(found, (list, tuple)):
+        return cast("Any", found)
+    raise PydanticCustomError(_OWN, "must be an array of objects")
+
+
+def _draft(raw: Any) -> Any:
+    return read_item(TodoDraft, raw)
+
+
+def _update(raw: Any) -> Any:
+    return read_item(TodoUpdate, raw)
+
+
+def _new(raw: Any) -> Any:
+    return read_item(NewTodo, raw)
+
+
+Draft = Annotated[TodoDraft | Rejected, PlainValidator(_draft, json_schema_input_type=TodoDraft)]
+Update = Annotated[
+    TodoUpdate | Rejected, PlainValidator(_update, json_schema_input_type=TodoUpdate)
+]
+New = Annotated[NewTodo | Rejected, PlainValidator(_new, json_schema_input_type=NewTodo)]
+
+
+class WriteTodos(Arguments):
+    """The arguments of ``write``."""
+
+    todoList: Annotated[tuple[Draft, ...], BeforeValidator(_array)]
+
+
+class UpdateTodos(Arguments):
+    """The arguments of ``update``."""
+
+    todoUpdates: Annotated[tuple[Update, ...], BeforeValidator(_array)]
+
+
+class AddTodos(Arguments):
+    """The arguments of ``add``."""
+
+    newTodos: Annotated[tuple[New, ...], BeforeValidator(_array)]

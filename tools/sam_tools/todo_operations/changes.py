@@ -1,0 +1,187 @@
+"""From what the model asked for to the list as it shall be stored: pure, and nothing half done."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sam_tools.todo_operations.arguments import Item, NewTodo, Rejected, TodoDraft, TodoUpdate
+from sam_tui.core.errors import ToolError
+from sam_tui.core.todo_rules import (
+    Finding,
+    consistent,
+    lost_completed,
+    settle,
+    stamped,
+    validate,
+)
+from sam_tui.core.todos import Todo
+
+_SHOWN = 40
+"""Findings told at once; a list with more is better written anew."""
+_FIELDS = {
+    "title": "title",
+    "description": "description",
+    "status": "status",
+    "priority": "priority",
+    "dependencies": "dependencies",
+    "canRunParallel": "can_run_parallel",
+    "parallelGroup": "parallel_group",
+    "progress": "progress",
+    "blockedReason": "blocked_reason",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A list to store. ``demoted`` were set back so that one item is in progress; ``notes`` warn."""
+
+    items: tuple[Todo, ...]
+    demoted: tuple[int, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """An update: the change, the ids it was understood for, and what failed with its reason."""
+
+    change: Change
+    named: tuple[int, ...]
+    failed: tuple[str, ...]
+
+
+def written(before: Sequence[Todo], drafts: Sequence[TodoDraft | Rejected], now: float) -> Change:
+    """The list that replaces ``before``.
+
+    Raises ``ToolError`` with every finding at once; nothing is to be stored then. Checked in this
+    order: the items' form, the list's rules, completed items that would go.
+    """
+    items = [_filled(Todo(d.id, d.title), d) for d in _readable(drafts)]
+    running = {item.id for item in before if item.status == "in-progress"}
+    # Within one list nothing says what was begun last: of those begun by it, the first one stays.
+    begun = [i.id for i in items if i.status == "in-progress" and i.id not in running][:1]
+    change = _checked(before, items, begun, now, known=())
+    lost = lost_completed(before, change.items)
+    if lost:
+        rows = "\n".join(f"  - Todo {item.id}: {item.title}" for item in lost)
+        raise ToolError(
+            f"The list leaves out completed todos, and those cannot be deleted:\n{rows}",
+            hint="Send them along as they are, or use add to append and update to change.",
+        )
+    return change
+
+
+def updated(before: Sequence[Todo], updates: Sequence[TodoUpdate | Rejected], now: float) -> Batch:
+    """Some items changed, in the order given; of a duplicate id the later fields win.
+
+    An item that cannot be read or found fails alone. A list that breaks a rule raises ``ToolError``
+    and rejects the whole batch.
+    """
+    items = {item.id: item for item in before}
+    failed: list[str] = []
+    named: dict[int, None] = {}
+    begun: list[int] = []
+    for index, update in enumerate(updates):
+        problem = _refusal(update, items)
+        if problem:
+            failed.append(f"{_called(update, index)}: {problem}")
+            continue
+        assert isinstance(update, TodoUpdate)
+        was = items[update.id]
+        items[update.id] = _filled(was, update)
+        named[update.id] = None
+        if items[update.id].status == "in-progress" and was.status != "in-progress":
+            begun.append(update.id)
+    change = _checked(before, tuple(items.values()), begun, now, known=_errors(before))
+    return Batch(change, tuple(named), tuple(failed))
+
+
+def appended(before: Sequence[Todo], new: Sequence[NewTodo | Rejected], now: float) -> Change:
+    """The list with items after it, numbered on from its highest id.
+
+    Raises ``ToolError`` with every finding at once; nothing is to be stored then.
+    """
+    highest = max((item.id for item in before), default=0)
+    added = [
+        _filled(Todo(highest + offset, item.title), item)
+        for offset, item in enumerate(_readable(new), start=1)
+    ]
+    begun = [item.id for item in added if item.status == "in-progress"][:1]
+    return _checked(before, [*before, *added], begun, now, known=_errors(before))
+
+
+def _readable(items: Sequence[Any]) -> list[Any]:
+    """The items, when all could be read."""
+    bad = [(index, item) for index, item in enumerate(items) if isinstance(item, Rejected)]
+    if bad:
+        raise ToolError(
+            _listed(
+                "Nothing was stored", [f"{_called(i, n)}: {'; '.join(i.problems)}" for n, i in bad]
+            )
+        )
+    return list(items)
+
+
+def _called(item: Item | Rejected, index: int) -> str:
+    id_ = item.id if isinstance(item, (Rejected, TodoUpdate)) else None
+    return f"Item at index {index}" if id_ is None else f"Todo #{id_}"
+
+
+def _refusal(update: TodoUpdate | Rejected, items: dict[int, Todo]) -> str:
+    """Why an update cannot be applied; empty when it can."""
+    if isinstance(update, Rejected):
+        return "; ".join(update.problems)
+    if update.id not in items:
+        return "not in the list"
+    known = [field for field in _FIELDS if update.gives(field)]
+    if not known:
+        return f"nothing to change was given; fields are {', '.join(_FIELDS)}"
+    blocked = (update.status if update.gives("status") else items[update.id].status) == "blocked"
+    if update.blockedReason and not blocked and not update.gives("status"):
+        return 'blockedReason goes with status "blocked"'
+    return ""
+
+
+def _filled(item: Todo, given: Item) -> Todo:
+    """``item`` with the given fields."""
+    changes = {own: getattr(given, name) for name, own in _FIELDS.items() if given.gives(name)}
+    filled = replace(item, **changes)
+    reopened = item.status == "completed" and filled.status != "completed"
+    if reopened and filled.progress == 1.0 and not given.gives("progress"):
+        filled = replace(filled, progress=None)
+    return filled
+
+
+def _checked(
+    before: Sequence[Todo],
+    items: Sequence[Todo],
+    begun: Sequence[int],
+    now: float,
+    *,
+    known: Sequence[Finding],
+) -> Change:
+    """Validate, settle and stamp. Errors that stood before do not block what does not add to them."""
+    # A reason belongs to a blocked item only; one that is left over from before is no finding.
+    findings = validate(items)
+    errors = [f for f in findings if f.severity == "error" and f not in known]
+    if errors:
+        raise ToolError(
+            _listed("Nothing was stored, the list breaks its rules", [f.text for f in errors])
+        )
+    settled = settle([consistent(item) for item in items], started=begun)
+    old = {f for f in validate(before) if f.severity == "warning"}
+    notes = [
+        f.text
+        for f in findings
+        if f.severity == "warning" and f not in old and f.todo not in settled.demoted
+    ]
+    return Change(stamped(before, settled.items, now=now), settled.demoted, tuple(notes))
+
+
+def _errors(items: Sequence[Todo]) -> list[Finding]:
+    return [f for f in validate(items) if f.severity == "error"]
+
+
+def _listed(head: str, rows: Sequence[str]) -> str:
+    shown = "\n".join(f"  - {row}" for row in rows[:_SHOWN])
+    more = f"\n  - and {len(rows) - _SHOWN} more" if len(rows) > _SHOWN else ""
+    return f"{head} ({len(rows)} {'problem' if len(rows) == 1 else 'problems'}):\n{shown}{more}"

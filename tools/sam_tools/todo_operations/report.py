@@ -1,0 +1,203 @@
+"""What the model reads back: always the stored list, never what was asked for."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from sam_tools.todo_operations.changes import Batch, Change
+from sam_tui.core.todos import (
+    Todo,
+    TodoStatus,
+    one_line,
+    todo_statistics,
+    unmet_dependencies,
+    with_status,
+)
+
+_SECTIONS: tuple[tuple[TodoStatus, str], ...] = (
+    ("in-progress", "IN PROGRESS"),
+    ("blocked", "BLOCKED"),
+    ("not-started", "NOT STARTED"),
+    ("completed", "COMPLETED"),
+)
+_ONE = "only one can be in progress"
+_ALL_DONE = "All todos are completed."
+
+
+def read_report(items: Sequence[Todo]) -> str:
+    """The whole list by sections, with its progress."""
+    if not items:
+        return "TODO LIST\n\nThe list is empty. Create it with write."
+    lines = ["TODO LIST", "", f"Progress: {_share(items)}"]
+    for status, heading in _SECTIONS:
+        section = with_status(items, status)
+        if section:
+            lines += ["", f"{heading}:"]
+            for item in section:
+                lines += _in_full(item, items)
+    if todo_statistics(items).complete:
+        lines += ["", _ALL_DONE]
+    changed = datetime.fromtimestamp(max(item.updated_at for item in items), UTC)
+    lines += ["", f"Last updated: {changed:%Y-%m-%d %H:%M} UTC"]
+    return "\n".join(lines)
+
+
+def write_report(before: Sequence[Todo], stored: Sequence[Todo], change: Change) -> str:
+    """How many are stored, the counts before and now, what was set back, and the titles."""
+    counts = todo_statistics(stored)
+    lines = [
+        f"Stored {_count(len(stored))}.",
+        "",
+        f"PREVIOUS STATE: {_counts(before)}",
+        f"NEW STATE: {_counts(stored)}",
+        *_side_effects(before, stored, change),
+        "",
+    ]
+    if not stored:
+        return "\n".join([*lines, "The list is empty now."])
+    closing = _ALL_DONE if counts.complete else f"{counts.not_started} not started."
+    return "\n".join([*lines, "CURRENT STATUS:", *_titles(stored), "", closing])
+
+
+def update_report(before: Sequence[Todo], stored: Sequence[Todo], batch: Batch) -> tuple[str, bool]:
+    """What each named item came to, and whether the call did or found what was asked.
+
+    An item counts as successful when the stored one differs from what it was, as redundant when it
+    already was so; one set back at once for another of the same batch failed.
+    """
+    old, new = {i.id: i for i in before}, {i.id: i for i in stored}
+    failed, applied, redundant = list(batch.failed), list[str](), list[str]()
+    for id_ in batch.named:
+        told = _difference(old[id_], new[id_])
+        if told:
+            applied.append(f"{_name(new[id_])}: {told}")
+        elif id_ in batch.change.demoted:
+            failed.append(f"{_name(new[id_])}: not begun, {_ONE} and another one of this call is")
+        else:
+            redundant.append(f"{_name(new[id_])}: already {new[id_].status}, nothing new")
+    head = [f"{len(applied)} successful"]
+    head += [f"{len(failed)} failed"] if failed else []
+    head += [f"{len(redundant)} redundant"] if redundant else []
+    lines = [", ".join(head)]
+    lines += _block("Applied", applied) + _block("Failed", failed) + _block("Redundant", redundant)
+    if redundant:
+        lines.append("  An update that changes nothing can be left out.")
+    lines += _side_effects(before, stored, batch.change)
+    lines += ["", f"CURRENT STATUS: {_share(stored)}", *_titles(stored)]
+    if todo_statistics(stored).complete:
+        lines += ["", _ALL_DONE]
+    return "\n".join(lines), bool(applied) or (bool(redundant) and not failed)
+
+
+def add_report(before: Sequence[Todo], stored: Sequence[Todo], change: Change) -> str:
+    """What was appended under which id, and the list."""
+    known = {item.id for item in before}
+    added = [item for item in stored if item.id not in known]
+    lines = [f"Added {_count(len(added))}."]
+    lines += [f"  + #{item.id}: {item.title}" for item in added]
+    lines += _side_effects(before, stored, change)
+    lines += ["", f"CURRENT STATUS: {_counts(stored)}", *_titles(stored)]
+    return "\n".join(lines)
+
+
+def _in_full(item: Todo, items: Sequence[Todo]) -> list[str]:
+    if item.status == "completed":
+        return [f"  ✓ {item.id}. {item.title}"]
+    line = f"  {item.id}. {item.title}"
+    if item.priority != "medium":
+        line += f" [Priority: {item.priority}]"
+    if item.can_run_parallel:
+        group = f": {item.parallel_group}" if item.parallel_group else ""
+        line += f" [Parallel{group}]"
+    if item.progress is not None:
+        line += f" ({_percent(item.progress)} complete)"
+    lines = [line]
+    if item.description:
+        lines.append(f"     → {one_line(item.description)}")
+    if item.blocked_reason:
+        lines.append(f"     blocked: {item.blocked_reason}")
+    unmet = ", ".join(f"#{id_}" for id_ in unmet_dependencies(item, items))
+    if unmet:
+        begun = item.status == "in-progress"
+        lines.append(f"     {'WARNING: begun before' if begun else 'after'} {unmet}")
+    return lines
+
+
+def _side_effects(before: Sequence[Todo], stored: Sequence[Todo], change: Change) -> list[str]:
+    """What the rules did beyond what was asked, and what looks wrong."""
+    running = {item.id for item in before if item.status == "in-progress"}
+    demoted = [item for item in stored if item.id in change.demoted]
+    set_back = [_name(item) for item in demoted if item.id in running]
+    not_begun = [_name(item) for item in demoted if item.id not in running]
+    lines: list[str] = []
+    if set_back:
+        lines += ["", f"Set back to not-started ({_ONE}): {', '.join(set_back)}"]
+    if not_begun:
+        lines += ["", f"Left at not-started ({_ONE}): {', '.join(not_begun)}"]
+    return lines + _block("Notes", change.notes)
+
+
+def _difference(old: Todo, new: Todo) -> str:
+    """The fields that differ, as ``status: a→b, progress: 40%``."""
+    parts: list[str] = []
+    if old.status != new.status:
+        parts.append(f"status: {old.status}→{new.status}")
+    if old.progress != new.progress:
+        parts.append("progress: " + ("-" if new.progress is None else _percent(new.progress)))
+    if old.title != new.title:
+        parts.append(f"title: was {old.title}")
+    if old.priority != new.priority:
+        parts.append(f"priority: {old.priority}→{new.priority}")
+    if old.dependencies != new.dependencies:
+        ids = ", ".join(str(id_) for id_ in new.dependencies)
+        parts.append(f"dependencies: {ids or 'none'}")
+    if old.blocked_reason != new.blocked_reason:
+        parts.append(f"blockedReason: {new.blocked_reason or 'cleared'}")
+    parts += [
+        f"{label} changed"
+        for label, changed in (
+            ("description", old.description != new.description),
+            ("canRunParallel", old.can_run_parallel != new.can_run_parallel),
+            ("parallelGroup", old.parallel_group != new.parallel_group),
+        )
+        if changed
+    ]
+    return ", ".join(parts)
+
+
+def _titles(items: Sequence[Todo]) -> list[str]:
+    """One line per status that has items: their ids and titles."""
+    lines: list[str] = []
+    for status, heading in _SECTIONS:
+        names = ", ".join(f"#{item.id}: {item.title}" for item in with_status(items, status))
+        if names:
+            lines.append(f"  {heading.capitalize()}: {names}")
+    return lines
+
+
+def _block(heading: str, rows: Sequence[str]) -> list[str]:
+    return ["", f"{heading}:", *(f"  {row}" for row in rows)] if rows else []
+
+
+def _counts(items: Sequence[Todo]) -> str:
+    n = todo_statistics(items)
+    return (
+        f"{n.completed} completed, {n.in_progress} in progress,"
+        f" {n.not_started} not started, {n.blocked} blocked"
+    )
+
+
+def _share(items: Sequence[Todo]) -> str:
+    n = todo_statistics(items)
+    return f"{n.completed}/{n.total} completed ({n.rate:.1%})"
+
+
+def _percent(progress: float) -> str:
+    return f"{round(progress * 100)}%"
+
+
+def _name(item: Todo) -> str:
+    return f"Todo #{item.id} ({item.title})"
+
+
+def _count(number: int) -> str:
+    return "1 todo" if number == 1 else f"{number} todos"
