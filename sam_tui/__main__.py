@@ -65,6 +65,8 @@ def _installed() -> set[str]:
     """Where Python and its packages are: never taken off, even for who works in there."""
     library = os.path.dirname(os.path.realpath(os.__file__))
     places = [library, os.path.join(library, "lib-dynload"), *site.getsitepackages()]
+    # In a checkout our other two packages have roots of their own.
+    places += [os.path.join(OWN_ROOT, "tools"), os.path.join(OWN_ROOT, "reminders")]
     if site.ENABLE_USER_SITE:
         places.append(site.getusersitepackages())
     return {os.path.realpath(place) for place in places}

@@ -203,10 +203,10 @@ def conversation_of(
 
 def named_conversation(name: str) -> ConversationId:
     """An id that the caller chose. Raises ``UsageError`` for one that could not be typed again."""
-    if len(name) > 128 or not name.isascii() or not all(c.isalnum() or c in "-_.:" for c in name):
+    if len(name) > 128 or not name.isascii() or not all(c.isalnum() or c in "-_." for c in name):
         raise UsageError(
             f"{name!r} cannot be a conversation's id.",
-            hint="Up to 128 letters, digits and - _ . : are possible.",
+            hint="Up to 128 letters, digits and - _ . are possible.",
         )
     return ConversationId(name)
 

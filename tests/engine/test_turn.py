@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -227,24 +228,22 @@ async def test_a_reminder_stands_before_the_message_and_returns_only_when_it_cha
     assert isinstance(talk.session.messages[1], UserMessage)
     position = list(talk.session.messages).index(UserMessage("more"))
     assert isinstance(talk.session.messages[position - 1], ReminderMessage)
-    for earlier, later in zip(model.seen, model.seen[1:], strict=False):
+    for earlier, later in pairwise(model.seen):
         assert later[: len(earlier)] == earlier
 
 
 Written = tuple[str, Any]
-ONE_CALL: st.SearchStrategy[Written] = st.sampled_from(
-    [
-        ("murmur", {"text": "a"}),
-        ("speak", {"text": "b"}),
-        ("shout", {"text": "c"}),
-        ("murmur", {"text": "crash"}),
-        ("shout", {"text": "refuse"}),
-        ("voice.note", {"filePath": "../x"}),
-        ("voice.note", {"wrong": 1}),
-        ("nonsense", {}),
-        ("ping", "{broken"),
-    ]
-)
+ONE_CALL: st.SearchStrategy[Written] = st.sampled_from([
+    ("murmur", {"text": "a"}),
+    ("speak", {"text": "b"}),
+    ("shout", {"text": "c"}),
+    ("murmur", {"text": "crash"}),
+    ("shout", {"text": "refuse"}),
+    ("voice.note", {"filePath": "../x"}),
+    ("voice.note", {"wrong": 1}),
+    ("nonsense", {}),
+    ("ping", "{broken"),
+])
 CALLS = st.lists(ONE_CALL, min_size=1, max_size=6)
 
 

@@ -110,7 +110,9 @@ def plain_shell(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Sessions run bash without anybody's start-up files, with a prompt that is easy to find."""
     home = tmp_path / "home"
     home.mkdir()
-    (home / ".bashrc").write_text("PS1='ready> '; PROMPT_COMMAND=; bind 'set enable-bracketed-paste off'")
+    (home / ".bashrc").write_text(
+        "PS1='ready> '; PROMPT_COMMAND=; bind 'set enable-bracketed-paste off'"
+    )
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("SHELL", "/bin/bash")
 

@@ -1,5 +1,6 @@
 import asyncio
 import os
+import re
 import subprocess
 import sys
 import textwrap
@@ -173,13 +174,14 @@ async def test_closing_ends_foreground_and_stubborn_background_jobs(
     terminals: PtyTerminals, workspace: Path, until: Until, lives: Callable[[int], bool]
 ) -> None:
     session, _ = await terminals.open(SessionSpec(ONE, str(workspace)))
+    await until(session, "ready>")
     session.write(b"(trap '' HUP TERM; echo a=$BASHPID.; while :; do sleep 9; done) &\r")
     await until(session, ".\r\n")
     session.write(b"bash -c 'trap \"\" HUP; echo b=$$.; sleep 100'\r")
-    text = await until(session, "b=")
-    await session.quiet(silence=0.1, within=2)
-    text = session.output(0).text
-    pids = [int(line[2:-1]) for line in text.split("\r\n") if line[:2] in ("a=", "b=")]
+    async with asyncio.timeout(20):
+        while len(found := re.findall(r"[ab]=(\d+)\.", session.output(0).text)) < 2:
+            await session.quiet(silence=0.05, within=1)
+    pids = [int(pid) for pid in found]
     assert len(pids) == 2
     assert all(map(lives, pids))
     await terminals.close(session.id)

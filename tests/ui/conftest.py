@@ -1,7 +1,7 @@
 """An app over a real runtime: real storage, real terminals, a real engine, a model that plays answers."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -138,7 +138,9 @@ class Driver:
 
     async def ready(self) -> None:
         """Wait for the runtime."""
-        await self.until(lambda: self.app.runtime and self.app.chat.status.activity.phase == "ready")
+        await self.until(
+            lambda: self.app.runtime and self.app.chat.status.activity.phase == "ready"
+        )
 
     async def type(self, text: str) -> None:
         """Put text into the prompt, as a paste would."""
@@ -155,16 +157,25 @@ class Driver:
         return self.app.chat.transcript.source_text()
 
 
-Opener = Callable[..., Awaitable[Driver]]
-
-
 @asynccontextmanager
-async def driven(app: SamApp, size: tuple[int, int] = (120, 40)) -> AsyncIterator[Driver]:
+async def driven(app: SamApp, size: tuple[int, int] = (120, 40)) -> AsyncGenerator[Driver]:
     """Run the app without a terminal until the block ends."""
     async with app.run_test(size=size) as pilot:
         yield Driver(app, pilot)
 
 
-def app_over(stage: Stage, kind: type[SamApp] = Workbench, **options: str) -> SamApp:
+def app_over(
+    stage: Stage,
+    kind: type[SamApp] = Workbench,
+    *,
+    prompt: str = "",
+    conversation: str | None = None,
+) -> SamApp:
     """An app over the stage's runtime."""
-    return kind(stage.start, workspace=str(stage.workspace), version="0.1.0", **options)
+    return kind(
+        stage.start,
+        workspace=str(stage.workspace),
+        version="0.1.0",
+        prompt=prompt,
+        conversation=conversation,
+    )

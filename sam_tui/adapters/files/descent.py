@@ -87,6 +87,7 @@ def _blocked(error: OSError, folder: int, name: str, where: Location) -> Excepti
     if error.errno not in (errno.ELOOP, errno.ENOTDIR):
         return error
     with suppress(OSError):
-        if not stat.S_ISLNK(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
+        mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+        if not stat.S_ISLNK(mode) and not stat.S_ISDIR(mode):
             return error
     return changed(where)

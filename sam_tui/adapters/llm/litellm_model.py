@@ -14,7 +14,14 @@ from typing import Any, cast
 from sam_tui.adapters.llm import transport
 from sam_tui.adapters.llm.deltas import ThinkTags
 from sam_tui.adapters.llm.endpoint import host_of, is_loopback
-from sam_tui.adapters.llm.failures import Refusal, Source, failure, retry_after, unreachable
+from sam_tui.adapters.llm.failures import (
+    Refusal,
+    Source,
+    failure,
+    read_error,
+    retry_after,
+    unreachable,
+)
 from sam_tui.adapters.llm.providers import wants_strict
 from sam_tui.adapters.llm.wire import OWNER, Dialect, chat_messages, dump
 from sam_tui.core.errors import ModelCut, ModelError, ModelNotFound, ModelRejected, ModelUnavailable
@@ -41,7 +48,9 @@ _ENVIRONMENT = {
     "LITELLM_SUPPRESS_STARTUP_OUTPUT": "True",
 }
 _LOGGERS = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy")
-_PREAMBLE = re.compile(r"^(?:(?:litellm\.)?(?:\w+Error|Timeout|Timeout Error): |\w+Exception - )+")
+_PREAMBLE = re.compile(
+    r"^(?:(?:litellm\.)?(?:\w+Error|Timeout|Timeout Error): |\w+(?:Exception|Error) - )+"
+)
 
 
 def load() -> Any:
@@ -354,8 +363,13 @@ def _read_usage(native: Any, cost: float | None) -> Usage:
 
 
 def _said(error: Exception) -> str:
-    """The provider's words without the class names that litellm puts around them."""
-    return _PREAMBLE.sub("", str(error)).partition(" Original exception: ")[0]
+    """The provider's words without the class names and quotes that litellm puts around them."""
+    text = _PREAMBLE.sub("", str(error)).partition(" Original exception: ")[0]
+    try:
+        inner: object = json.loads(text[text.index("{") : text.rindex("}") + 1])
+    except (ValueError, RecursionError):
+        return text
+    return read_error(inner).message or text
 
 
 def _code(error: Exception) -> str:

@@ -1,356 +1,24 @@
-"""A scroll view of blocks: draws what is seen, guesses the height of the rest, holds its place."""
-
-from collections import OrderedDict
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import ClassVar
+"""Paints the rows of a viewport, and gives out what of them is selected."""
 
 from rich.segment import Segment
-from textual import events
-from textual.color import Color
-from textual.geometry import Region, Size
-from textual.scroll_view import ScrollView
+from textual.geometry import Region
 from textual.selection import Selection
 from textual.strip import Strip
-from textual.widget import Widget
 
-from sam_tui.ui.transcript.blocks import Answer, Block, Plain, estimate, plain
-from sam_tui.ui.transcript.copying import (
-    Copy,
-    order_of,
-    paint_selected,
-    place,
-    take_rows,
-)
-from sam_tui.ui.transcript.ledger import Ledger
-from sam_tui.ui.transcript.render.content import draw
-from sam_tui.ui.transcript.render.palette import Palette, make_palette
-from sam_tui.ui.transcript.render.rows import Row
-from sam_tui.ui.transcript.splitter import split
-
-KEPT = 2_000
-"""Blocks whose rows are kept; of older ones only the content is."""
-WALK = 4
-"""Screens that a scroll may move and still be followed row by row; beyond, heights are estimates."""
+from sam_tui.ui.transcript.blocks import plain
+from sam_tui.ui.transcript.copying import Copy, order_of, paint_selected, place, take_rows
+from sam_tui.ui.transcript.viewport import Viewport
 
 
-class BlockPane(ScrollView, can_focus=True):
-    """Blocks as rows of one scroll view.
-
-    Where the view stands is an anchor (a block and a row in it), not a row number: heights above it
-    may turn out different from their estimates without moving what the person reads. While
-    ``following``, the anchor is the end.
-    """
-
-    ALLOW_MAXIMIZE = False
-    DEFAULT_CSS: ClassVar[str] = """
-    BlockPane {
-        overflow-x: hidden; overflow-y: scroll; scrollbar-size-vertical: 1;
-        background: $background; color: $foreground;
-        scrollbar-background: $background; scrollbar-background-hover: $background;
-        scrollbar-background-active: $background;
-    }
-    """
+class BlockPane(Viewport):
+    """A viewport that is drawn: rows, cursor, selection, and the marker of unseen lines."""
 
     def __init__(
         self, *, name: str | None = None, id: str | None = None, classes: str | None = None
     ) -> None:
         super().__init__(name=name, id=id, classes=classes)
-        self.following = True
-        self.draws = 0
-        """How often a block was drawn, ever."""
         self.cursor: int | None = None
         """The group that the keyboard cursor is on."""
-        self.ledger = Ledger()
-        self._kept: OrderedDict[int, tuple[Block, list[Row]]] = OrderedDict()
-        self._palette: Palette | None = None
-        self._width = 0
-        self._anchor = (0, 0)
-        self._placing = False
-        self._seen = (0, 0)
-        self._blank: Strip | None = None
-
-    # -- what is drawn ---------------------------------------------------------------------------
-
-    @property
-    def palette(self) -> Palette:
-        """The styles of the present theme."""
-        if self._palette is None:
-            _, background = self.background_colors
-            colour = self.rich_style.color
-            foreground = Color.from_rich_color(colour) if colour else Color.parse("white")
-            theme = self.app.theme_variables
-            dark = self.app.current_theme.dark
-            self._palette = make_palette(foreground, background, theme, dark=dark)
-        return self._palette
-
-    def draw_block(self, block: Block, width: int) -> list[Row]:
-        """The rows of a block; the open one may be drawn in a cheaper way by who knows it."""
-        return draw(block, width, self.palette)
-
-    def rows_of(self, index: int) -> list[Row]:
-        """The rows of a block, from memory where it was drawn before."""
-        block = self.ledger[index]
-        kept = self._kept.get(block.order)
-        if kept is not None and kept[0] is block:
-            self._kept.move_to_end(block.order)
-            return kept[1]
-        self.draws += 1
-        rows = self.draw_block(block, self._width)
-        self._kept[block.order] = (block, rows)
-        self._kept.move_to_end(block.order)
-        if len(self._kept) > KEPT:
-            self._kept.popitem(last=False)
-        return rows
-
-    def _exact(self, index: int) -> int:
-        """The exact height of a block, drawn if need be."""
-        if not self.ledger.measured(index):
-            gap = self.ledger[index].gap
-            self.ledger.set_height(index, gap + len(self.rows_of(index)))
-        return self.ledger.height(index)
-
-    def _expand(self, index: int) -> int:
-        """Cut a stored answer into its parts, now that it is looked at; returns their number."""
-        block = self.ledger[index]
-        if not isinstance(block.content, Answer):
-            return 1
-        pieces = split(block.content.source)
-        blocks = [
-            replace(block, order=block.order + count, content=piece.content, gap=piece.gap)
-            for count, piece in enumerate(pieces)
-        ] or [replace(block, content=Plain(""))]
-        height = self.ledger.height(index)
-        self.ledger.replace(index, blocks, [self._estimate(part) for part in blocks])
-        anchor, row = self._anchor
-        if anchor > index:
-            self._anchor = (anchor + len(blocks) - 1, row)
-        elif anchor == index and row:
-            self._anchor = (index + min(len(blocks) - 1, row * len(blocks) // height), 0)
-        return len(blocks)
-
-    def _estimate(self, block: Block) -> int:
-        return block.gap + estimate(block.content, self._width - 3)
-
-    # -- where things stand ----------------------------------------------------------------------
-
-    def insert_block(self, index: int, block: Block) -> None:
-        """Put a block in; call ``place_view`` when all changes are made."""
-        self.ledger.insert(index, block, self._estimate(block))
-        if self._anchor[0] >= index and len(self.ledger) > 1:
-            self._anchor = (self._anchor[0] + 1, self._anchor[1])
-
-    def update_block(self, index: int, block: Block) -> None:
-        """Exchange a block's content; its height is exact when it was before and is seen."""
-        self.ledger.update(index, block)
-
-    def remove_block(self, index: int) -> None:
-        """Take a block out."""
-        self._kept.pop(self.ledger[index].order, None)
-        self.ledger.remove(index)
-        anchor, row = self._anchor
-        if anchor > index:
-            self._anchor = (anchor - 1, row)
-        elif anchor == index:
-            self._anchor = (index, 0)
-
-    def forget_blocks(self) -> None:
-        """Take everything out and stand at the end."""
-        self.ledger.clear()
-        self._kept.clear()
-        self._anchor, self.following = (0, 0), True
-
-    def hold(self, index: int, screen_row: int) -> None:
-        """Place the view so that a block begins on the screen row where it began before."""
-        self._anchor = (index, 0)
-        following, self.following = self.following, False
-        self._exact(index)
-        self._walk(-screen_row)
-        self.place_view()
-        at_end = self.scroll_offset.y >= self.max_scroll_y
-        self.following = following and at_end
-        if following and not at_end:
-            self._leave_end()
-        self.refresh()
-
-    def _leave_end(self) -> None:
-        """Remember what was seen last."""
-        last = len(self.ledger) - 1
-        self._seen = (self.ledger[last].order, self.ledger.height(last))
-
-    def _measure_down(self, index: int, rows: int) -> None:
-        while index < len(self.ledger) and rows > 0:
-            self._expand(index)
-            rows -= self._exact(index)
-            index += 1
-
-    def _measure_up(self, index: int, rows: int) -> None:
-        while index >= 0 and rows > 0:
-            index += self._expand(index) - 1
-            rows -= self._exact(index)
-            index -= 1
-
-    def place_view(self) -> None:
-        """Draw what is seen and bring the scroll position in line with the anchor."""
-        height = self.size.height
-        if not height or not self._width:
-            return
-        count = len(self.ledger)
-        if self.following or not count:
-            self._measure_up(count - 1, height)
-            top = max(0, self.ledger.total - height)
-            self._anchor = self.ledger.at(top) if count else (0, 0)
-        else:
-            top = self._place_anchor(height)
-        self._scroll(top)
-
-    def _place_anchor(self, height: int) -> int:
-        """The top row for the present anchor, with everything from there on measured."""
-        self._anchor = (min(self._anchor[0], len(self.ledger) - 1), self._anchor[1])
-        self._expand(self._anchor[0])
-        index, row = self._anchor
-        row = min(row, self._exact(index) - 1)
-        self._measure_down(index, row + height)
-        top = self.ledger.top(index) + row
-        if top + height > self.ledger.total:
-            self._measure_up(len(self.ledger) - 1, height)
-            top = max(0, self.ledger.total - height)
-            self._anchor = self.ledger.at(top)
-        else:
-            self._anchor = (index, row)
-        return top
-
-    def _scroll(self, top: int) -> None:
-        """Set sizes and position, without a layout: nothing around the pane changes."""
-        size = Size(self._width, self.ledger.total)
-        if size != self.virtual_size:
-            self.set_reactive(Widget.virtual_size, size)
-            if self.show_vertical_scrollbar:
-                self.vertical_scrollbar.window_virtual_size = size.height
-                self.vertical_scrollbar.window_size = self.size.height
-        self._placing = True
-        try:
-            self.scroll_target_y = top
-            self.scroll_y = top
-        finally:
-            self._placing = False
-
-    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Follow the person: the anchor moves by real rows, and the end is remembered."""
-        super().watch_scroll_y(old_value, new_value)
-        if self._placing or not len(self.ledger) or not self._width:
-            return
-        old, new = round(old_value), round(new_value)
-        if old == new:
-            return
-        was_following = self.following
-        if abs(new - old) <= WALK * self.size.height:
-            self._walk(new - old)
-        else:
-            self._anchor = self.ledger.at(new)
-        self.following = False
-        if was_following:
-            self._leave_end()
-        self.place_view()
-        self.following = self.scroll_offset.y >= self.max_scroll_y
-        if self.following != was_following:
-            self.refresh()
-
-    def _walk(self, rows: int) -> None:
-        """Move the anchor by rows, measuring the blocks that it passes."""
-        index, row = self._anchor
-        row += rows
-        while row < 0 and index > 0:
-            index -= 1
-            index += self._expand(index) - 1
-            row += self._exact(index)
-        while index < len(self.ledger) - 1:
-            self._expand(index)
-            height = self._exact(index)
-            if row < height:
-                break
-            row -= height
-            index += 1
-        self._anchor = (index, max(0, row))
-
-    def move(self, rows: int) -> None:
-        """Scroll by rows, at once."""
-        self.scroll_to(y=self.scroll_y + rows, animate=False)
-
-    def jump_to_end(self) -> None:
-        """Go to the last row and stay with it."""
-        self.following = True
-        self.place_view()
-        self.refresh()
-
-    @property
-    def unseen(self) -> int:
-        """Rows that were added below since the person left the end."""
-        if self.following or not len(self.ledger):
-            return 0
-        index = min(self.ledger.from_order(self._seen[0]), len(self.ledger) - 1)
-        seen = self.ledger.top(index) + min(self._seen[1], self.ledger.height(index))
-        return max(0, self.ledger.total - max(seen, self.scroll_offset.y + self.size.height))
-
-    def refresh_from(self, row: int) -> None:
-        """Repaint from an absolute row down, as far as it is seen."""
-        height = self.size.height
-        y = max(0, row - self.scroll_offset.y)
-        if not self.following:
-            y = min(y, height - 1)
-        if y < height:
-            self.refresh(Region(0, y, self.size.width, height - y))
-
-    # -- size, theme -----------------------------------------------------------------------------
-
-    def on_mount(self) -> None:
-        """Hear of theme changes."""
-        self.app.theme_changed_signal.subscribe(self, self._theme_changed)
-
-    def _theme_changed(self, _: object) -> None:
-        self._forget_rows()
-        self.call_after_refresh(self._forget_rows)
-
-    def notify_style_update(self) -> None:
-        """The widget's own colours changed."""
-        super().notify_style_update()
-        self._forget_rows()
-
-    def _forget_rows(self) -> None:
-        self._palette = self._blank = None
-        self._kept.clear()
-        self.refresh()
-
-    def on_resize(self, event: events.Resize) -> None:
-        """Wrap again what is seen; the line at the top stays at the top."""
-        width = event.size.width
-        if width != self._width:
-            before = self._characters_above() if self._width and not self.following else 0
-            self._width = width
-            self._blank = None
-            self._kept.clear()
-            self.ledger.forget_heights()
-            if before and self._anchor[0] < len(self.ledger):
-                self._anchor = (self._anchor[0], self._row_after(before))
-        self.place_view()
-        self.refresh()
-
-    def _characters_above(self) -> int:
-        """Characters of the anchor's block that stand above its row."""
-        index, row = self._anchor
-        if index >= len(self.ledger):
-            return 0
-        rows = self.rows_of(index)[: max(0, row - self.ledger[index].gap)]
-        return sum(len(r.text) - r.start + len(r.glue or "\n") for r in rows)
-
-    def _row_after(self, characters: int) -> int:
-        """The row of the anchor's block where that many characters stand above."""
-        index = self._anchor[0]
-        for number, row in enumerate(self.rows_of(index)):
-            characters -= len(row.text) - row.start + len(row.glue or "\n")
-            if characters < 0:
-                return number + self.ledger[index].gap
-        return max(0, self._exact(index) - 1)
 
     # -- painting --------------------------------------------------------------------------------
 
@@ -382,16 +50,14 @@ class BlockPane(ScrollView, can_focus=True):
     def locate(self, y: int) -> tuple[int, int] | None:
         """The block on a screen row, and the row of its content there (negative in its gap)."""
         absolute = y + self.scroll_offset.y
-        if absolute >= self.ledger.total or not self._width:
+        if absolute >= self.ledger.total or not self.wrap_width:
             return None
         index, row = self.ledger.at(absolute)
         row -= self.ledger[index].gap
         return index, min(row, len(self.rows_of(index)) - 1)
 
     def _blank_strip(self) -> Strip:
-        if self._blank is None:
-            self._blank = Strip.blank(self.size.width, self.palette.text)
-        return self._blank
+        return Strip.blank(self.size.width, self.palette.text)
 
     def _line(self, y: int) -> Strip:
         found = self.locate(y)
@@ -441,17 +107,13 @@ class BlockPane(ScrollView, can_focus=True):
             if index > first and block.gap:
                 copy.gap()
             inside = first < index < last
-            if inside and not self._is_kept(block):
+            if inside and not self.is_kept(block):
                 copy.whole(plain(block.content))
             else:
                 take_rows(copy, self.rows_of(index), block.order, selection)
         return copy.text(), "\n"
 
-    def _is_kept(self, block: Block) -> bool:
-        kept = self._kept.get(block.order)
-        return kept is not None and kept[0] is block
-
-    def _selected_blocks(self, selection: Selection) -> Sequence[int]:
+    def _selected_blocks(self, selection: Selection) -> tuple[int, int]:
         start, end = selection
         last = len(self.ledger) - 1
         first = self.ledger.from_order(order_of(start.y)) if start is not None else 0

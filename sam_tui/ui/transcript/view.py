@@ -2,13 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from time import perf_counter
-from typing import ClassVar
+from time import thread_time
 
-from textual import events
-from textual.actions import SkipAction
-from textual.binding import Binding, BindingType
-from textual.message import Message as TextualMessage
 from textual.timer import Timer
 
 from sam_tui.core.display import Display, Text
@@ -25,13 +20,11 @@ from sam_tui.ui.transcript.blocks import (
     Reasoning,
     Reminder,
     User,
-    expanded,
     plain,
 )
+from sam_tui.ui.transcript.cursor import CursorPane
 from sam_tui.ui.transcript.history import stored_blocks
 from sam_tui.ui.transcript.live import LiveAnswer
-from sam_tui.ui.transcript.pane import BlockPane
-from sam_tui.ui.transcript.render.cleaning import clean
 from sam_tui.ui.transcript.render.rows import Row
 
 FRAME = 1 / 30
@@ -44,48 +37,8 @@ _LATER = 1 << 24
 """Orders left free behind an open answer for its parts."""
 
 
-class Transcript(BlockPane):
+class Transcript(CursorPane):
     """The conversation. Text given to it is shown as it is, never read as markup."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up", "scroll_up", "up", show=False),
-        Binding("down", "scroll_down", "down", show=False),
-        Binding("pageup", "page_up", "page up", show=False),
-        Binding("pagedown", "page_down", "page down", show=False),
-        Binding("home,ctrl+home", "scroll_home", "top", show=False),
-        Binding("end,ctrl+end", "scroll_end", "end", show=False),
-        Binding("tab,j", "cursor(1)", "next block", show=False),
-        Binding("shift+tab,k", "cursor(-1)", "previous block", show=False),
-        Binding("enter,space", "toggle", "open or close", show=False),
-        Binding("c", "copy_block", "copy block", show=False),
-    ]
-
-    class CardToggled(TextualMessage):
-        """A card was opened or closed; ``group`` names it."""
-
-        def __init__(self, transcript: "Transcript", group: int, opened: bool) -> None:
-            super().__init__()
-            self.transcript = transcript
-            self.group = group
-            self.opened = opened
-
-        @property
-        def control(self) -> "Transcript":
-            """The transcript."""
-            return self.transcript
-
-    class BlockCopied(TextualMessage):
-        """A block's source was put on the clipboard."""
-
-        def __init__(self, transcript: "Transcript", text: str) -> None:
-            super().__init__()
-            self.transcript = transcript
-            self.text = text
-
-        @property
-        def control(self) -> "Transcript":
-            """The transcript."""
-            return self.transcript
 
     def __init__(
         self, *, name: str | None = None, id: str | None = None, classes: str | None = None
@@ -126,7 +79,7 @@ class Transcript(BlockPane):
         for group in self._step:
             self._sources.pop(group, None)
         self._step = set()
-        self._settle()
+        self.settle()
 
     def stream_text(self, text: str) -> None:
         """A piece of the answer; it is drawn with the next frame."""
@@ -213,8 +166,8 @@ class Transcript(BlockPane):
             group, order = self._new_group(), self._new_order()
             self._order += span
             block = Block(order, group, content, gap)
-            self.ledger.insert(len(self.ledger), block, self._estimate(block))
-        self._settle()
+            self.ledger.insert(len(self.ledger), block, self.estimate_height(block))
+        self.settle()
 
     def clear(self) -> None:
         """Forget everything."""
@@ -224,7 +177,7 @@ class Transcript(BlockPane):
         self._calls, self._outputs, self._sources = {}, {}, {}
         self._dirty_calls, self._step, self.cursor = set(), set(), None
         self.forget_blocks()
-        self._settle()
+        self.settle()
 
     def source_text(self) -> str:
         """The whole conversation as plain text."""
@@ -234,13 +187,14 @@ class Transcript(BlockPane):
             if block.group == group:
                 continue
             group = block.group
-            source = self._source(block)
+            source = self.source_of(block)
             if isinstance(block.content, User):
                 source = "\n".join(f"> {line}" for line in source.split("\n"))
             parts.append(source.rstrip("\n"))
         return "\n\n".join(parts) + "\n" if parts else ""
 
-    def _source(self, block: Block) -> str:
+    def source_of(self, block: Block) -> str:
+        """The source of the block's group: of an answer, what the model wrote."""
         answer = self._answer
         if answer is not None and answer.group == block.group:
             return "".join(answer.source)
@@ -259,7 +213,7 @@ class Transcript(BlockPane):
     def _append(self, content: Content, gap: int) -> Block:
         block = Block(self._new_order(), self._new_group(), content, gap)
         self.insert_block(len(self.ledger), block)
-        self._settle()
+        self.settle()
         return block
 
     def _last_is(self, *kinds: type[Content]) -> bool:
@@ -276,10 +230,6 @@ class Transcript(BlockPane):
         self.place_view()
         self.refresh_from(top)
 
-    def _settle(self) -> None:
-        self.place_view()
-        self.refresh()
-
     # -- frames ----------------------------------------------------------------------------------
 
     def _wake(self) -> None:
@@ -294,7 +244,7 @@ class Transcript(BlockPane):
 
     def _frame(self) -> None:
         """Draw what came since the last frame; stop the clock when nothing did."""
-        begun = perf_counter()
+        begun = thread_time()
         if begun < self._rest:
             return
         answer = self._answer
@@ -310,7 +260,7 @@ class Transcript(BlockPane):
         if answer is not None and text:
             pieces, opened = answer.take()
             self._show_answer(answer, pieces, opened)
-        ended = perf_counter()
+        ended = thread_time()
         self._rest = ended + SHARE * (ended - begun)
 
     def _show_answer(
@@ -391,121 +341,6 @@ class Transcript(BlockPane):
         if isinstance(block.content, Card):
             card = replace(block.content, output=self._outputs[call])
             self._update(index, replace(block, content=card))
-
-    # -- keys and mouse --------------------------------------------------------------------------
-
-    def action_scroll_up(self) -> None:
-        """One row up."""
-        self.move(-1)
-
-    def action_scroll_down(self) -> None:
-        """One row down."""
-        self.move(1)
-
-    def action_page_up(self) -> None:
-        """One screen up, less two rows."""
-        self.move(2 - self.size.height)
-
-    def action_page_down(self) -> None:
-        """One screen down, less two rows."""
-        self.move(self.size.height - 2)
-
-    def action_scroll_home(self) -> None:
-        """To the beginning."""
-        self.scroll_to(y=0, animate=False)
-
-    def action_scroll_end(self) -> None:
-        """To the end, and stay there."""
-        self.jump_to_end()
-
-    def action_cursor(self, step: int) -> None:
-        """Move the block cursor; past the last block the key is the screen's again."""
-        index = self._next_group(step)
-        if index is None:
-            raise SkipAction
-        self.cursor = self.ledger[index].group
-        self._show_block(index)
-        self.refresh()
-
-    def _next_group(self, step: int) -> int | None:
-        """The first block of the next group; from no cursor, the last seen or first seen block."""
-        count = len(self.ledger)
-        index = self._cursor_index()
-        if not count:
-            return None
-        if index is None:
-            edge = self.scroll_offset.y + (self.size.height - 1 if step < 0 else 0)
-            index = self.ledger.at(edge)[0]
-        else:
-            group = self.cursor
-            while 0 <= index < count and self.ledger[index].group == group:
-                index += step
-        if not 0 <= index < count:
-            return None
-        while index and self.ledger[index - 1].group == self.ledger[index].group:
-            index -= 1
-        return index
-
-    def _cursor_index(self) -> int | None:
-        """The first block of the cursor's group."""
-        if self.cursor is None:
-            return None
-        return next((i for i, b in enumerate(self.ledger) if b.group == self.cursor), None)
-
-    def _show_block(self, index: int) -> None:
-        """Scroll as little as it takes to see the block's first rows."""
-        top = self.ledger.top(index)
-        view, height = self.scroll_offset.y, self.size.height
-        bottom = top + min(self.ledger.height(index), height)
-        if top < view:
-            self.move(top - view)
-        elif bottom > view + height:
-            self.move(bottom - view - height)
-
-    def action_toggle(self) -> None:
-        """Open or close the block under the cursor."""
-        index = self._cursor_index()
-        if index is None or not self.ledger[index].foldable:
-            raise SkipAction
-        self.toggle(index)
-
-    def toggle(self, index: int) -> None:
-        """Open or close a block; its first row stays where it is."""
-        block = self.ledger[index]
-        opened = not expanded(block)
-        screen_row = self.ledger.top(index) - self.scroll_offset.y
-        self.update_block(index, replace(block, expanded=opened))
-        if not 0 <= screen_row < self.size.height:
-            self._settle()
-        else:
-            self.hold(index, screen_row)
-        self.post_message(self.CardToggled(self, block.group, opened))
-
-    def action_copy_block(self) -> None:
-        """Copy the source of the block under the cursor."""
-        index = self._cursor_index()
-        if index is None:
-            raise SkipAction
-        text = clean(self._source(self.ledger[index]))
-        self.app.copy_to_clipboard(text)
-        self.post_message(self.BlockCopied(self, text))
-
-    def on_click(self, event: events.Click) -> None:
-        """The marker leads to the end; the head of a card opens and closes it."""
-        if self.text_selection is not None:
-            return
-        if self.hint_at(event.x, event.y):
-            self.jump_to_end()
-            return
-        found = self.locate(event.y)
-        if found is None or found[1] < 0:
-            return
-        index, row = found
-        block = self.ledger[index]
-        self.cursor = block.group
-        if block.foldable and (row == 0 or not expanded(block)):
-            self.toggle(index)
-        self.refresh()
 
 
 def _as_text(text: str) -> tuple[Display, ...]:

@@ -82,7 +82,12 @@ class TerminalPanel(Vertical):
             self.switch("shell")
         self._title_tabs()
 
+    def on_relabelled(self) -> None:
+        """The view on show speaks for the border."""
+        self.border_subtitle = Content(self.current.label)
+
     def _title_tabs(self) -> None:
+        self.border_subtitle = Content(self.current.label)
         names = [
             (f" {name} ", "reverse" if name == self.shown else "$text-muted")
             for name in ("shell", "agent")

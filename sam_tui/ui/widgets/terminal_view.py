@@ -9,8 +9,8 @@ from rich.color import Color
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
-from textual.content import Content
 from textual.geometry import Region, Size
+from textual.message import Message
 from textual.strip import Strip
 from textual.timer import Timer
 from textual.widget import Widget
@@ -56,6 +56,10 @@ def row_strip(runs: "Sequence[CellRun]", width: int) -> Strip:
     return Strip(segments).adjust_cell_length(width)
 
 
+class Relabelled(Message):
+    """What a view says about itself changed."""
+
+
 class TerminalView(Widget, can_focus=True):
     """Shows a session's screen and types into it. Draws only rows that changed, at most 60 a second.
 
@@ -65,6 +69,8 @@ class TerminalView(Widget, can_focus=True):
     def __init__(self, *, waiting: str, restartable: bool, id: str) -> None:
         super().__init__(id=id)
         self.session: TerminalSession | None = None
+        self.label = ""
+        """What the border around should say."""
         self._waiting = waiting
         self._restartable = restartable
         self._strips: list[Strip] = []
@@ -141,21 +147,17 @@ class TerminalView(Widget, can_focus=True):
 
     def _label(self) -> None:
         """Keep the border true: title, how to leave, how it ended."""
-        frame = self.parent if isinstance(self.parent, Widget) else self
-        session = self.session
-        if session is None:
-            frame.border_subtitle = ""
-            return
-        if self.ended:
+        session, label = self.session, ""
+        if session is not None and self.ended:
             code = "a signal" if session.exit_code is None else f"exit {session.exit_code}"
-            restart = " · Enter restarts" if self._restartable else ""
-            text = f"ended: {code}{restart}"
-        elif self.has_focus:
-            text = "Ctrl+] leaves" + (" · scrolled" if self._scrolled else "")
-        else:
-            text = one_line(session.screen.title, 40)
-        if str(frame.border_subtitle or "") != text:
-            frame.border_subtitle = Content(text)
+            label = f"ended: {code}" + (" · Enter restarts" if self._restartable else "")
+        elif session is not None and self.has_focus:
+            label = "Ctrl+] leaves" + (" · scrolled" if self._scrolled else "")
+        elif session is not None:
+            label = one_line(session.screen.title, 40)
+        if label != self.label:
+            self.label = label
+            self.post_message(Relabelled())
 
     def render_line(self, y: int) -> Strip:
         """One row, with the cursor when the keys go here."""
@@ -239,7 +241,7 @@ class TerminalView(Widget, can_focus=True):
         try:
             session.write(data)
         except ToolError:
-            self.app.bell()
+            self.app.bell()  # pyright: ignore[reportUnknownMemberType]
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
         """Look back."""

@@ -1,11 +1,14 @@
 """Code as coloured lines, lexed once and in step with a stream."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
+from typing import cast
 
 from pygments.lexer import ExtendedRegexLexer, Lexer, LexerContext, RegexLexer
-from pygments.lexers import get_lexer_by_name
-from pygments.token import Token
+from pygments.lexers import (
+    get_lexer_by_name,  # pyright: ignore[reportUnknownVariableType]  # stubs leave options open
+)
+from pygments.token import Token, _TokenType  # pyright: ignore[reportPrivateUsage]  # its only name
 from pygments.util import ClassNotFound
 from rich.style import Style
 
@@ -14,6 +17,11 @@ from sam_tui.ui.transcript.render.rows import Span
 
 LONGEST_LINE = 2_000
 """Lines longer than this (in characters) stay uncoloured: lexers may be slow on them."""
+
+_Run = Callable[[Lexer, str | None, LexerContext | None], Iterator[tuple[int, _TokenType, str]]]
+_REGEX_RUN = cast("object", RegexLexer.get_tokens_unprocessed)  # pyright: ignore
+_STATEFUL_RUN = cast("_Run", ExtendedRegexLexer.get_tokens_unprocessed)
+"""Runs a regular lexer with its state stack in a context; it asks nothing else of the lexer."""
 
 
 @lru_cache(maxsize=32)
@@ -31,8 +39,8 @@ class Highlighter:
         self._lexer = _lexer(language.lower()) if language and language.isascii() else None
         self._palette = palette
         self._stack: list[str] = ["root"]
-        plain = type(self._lexer).get_tokens_unprocessed is RegexLexer.get_tokens_unprocessed
-        self._stateful = plain
+        own = getattr(type(self._lexer), "get_tokens_unprocessed", None)
+        self._stateful = own is _REGEX_RUN
 
     def feed(self, text: str) -> list[list[Span]]:
         """The spans of each line of ``text``, which consists of whole lines (the last may be open)."""
@@ -60,7 +68,7 @@ class Highlighter:
         finally:
             self._stack = kept
 
-    def _tokens(self, text: str) -> Iterator[tuple[object, str]]:
+    def _tokens(self, text: str) -> Iterator[tuple[_TokenType, str]]:
         assert self._lexer is not None
         if not self._stateful:
             return iter([
@@ -68,8 +76,7 @@ class Highlighter:
             ])
         context = LexerContext(text, 0, list(self._stack), len(text))
         try:
-            run = ExtendedRegexLexer.get_tokens_unprocessed
-            found = [(kind, value) for _, kind, value in run(self._lexer, context=context)]  # pyright: ignore
+            found = [(kind, value) for _, kind, value in _STATEFUL_RUN(self._lexer, None, context)]
             self._stack = list(context.stack)
         except (TypeError, AttributeError, KeyError):
             # A lexer with callbacks that know no context: no state, then.
@@ -77,7 +84,7 @@ class Highlighter:
             return self._tokens(text)
         return iter(found)
 
-    def _style(self, kind: object) -> Style:
+    def _style(self, kind: _TokenType) -> Style:
         palette = self._palette
         if kind in Token.Keyword or kind in Token.Operator.Word:
             return palette.keyword

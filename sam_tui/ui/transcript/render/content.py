@@ -42,32 +42,42 @@ from sam_tui.ui.transcript.render.table import Shape, draw_rows, measure
 def draw(block: Block, width: int, palette: Palette) -> list[Row]:
     """The rows of a block at a width, without its gap; at least one."""
     canvas = Canvas(width, palette, leads=[margin(palette)])
-    match block.content:
-        case User(text=text):
-            _user(canvas, text)
+    content = block.content
+    match content:
         case Answer(source=source):
             draw_markdown(canvas, source)
         case Markdown(source=source, number=number):
             draw_markdown(canvas, source, number)
         case Code():
-            _code(canvas, block.content)
+            _code(canvas, content)
         case TableRows():
-            _table(canvas, block.content)
+            _table(canvas, content)
         case Plain(text=text):
             draw_plain(canvas, text)
-        case Reasoning() as content:
-            draw_reasoning(canvas, content, opened=expanded(block))
-        case Card() as content:
-            draw_card(canvas, content, opened=block.expanded)
-        case Reminder() as content:
-            draw_reminder(canvas, content, opened=expanded(block))
-        case Notice() as content:
-            draw_notice(canvas, content)
-        case Decided() as content:
-            draw_decision(canvas, content)
+        case _:
+            _draw_event(canvas, block, content)
     if not canvas.rows:
         canvas.blank()
     return canvas.rows
+
+
+def _draw_event(
+    canvas: Canvas, block: Block, content: User | Reasoning | Card | Reminder | Notice | Decided
+) -> None:
+    """What happened around the answers."""
+    match content:
+        case User(text=text):
+            _user(canvas, text)
+        case Reasoning():
+            draw_reasoning(canvas, content, opened=expanded(block))
+        case Card():
+            draw_card(canvas, content, opened=block.expanded)
+        case Reminder():
+            draw_reminder(canvas, content, opened=expanded(block))
+        case Notice():
+            draw_notice(canvas, content)
+        case Decided():
+            draw_decision(canvas, content)
 
 
 def _user(canvas: Canvas, text: str) -> None:

@@ -120,39 +120,54 @@ class _Blocks:
             index = end + 1
 
     def _take(self, token: Token, following: Token) -> None:
+        if token.nesting == -1:
+            self._leave(token)
+            return
+        if token.type in ("inline", "list_item_open", "bullet_list_open", "ordered_list_open"):
+            self._take_list(token)
+            return
+        self._gap(token)
         match token.type:
             case "paragraph_open":
-                self._gap(token)
                 self._inline(following)
             case "heading_open":
-                self._gap(token)
                 self._style.append(self._palette.heading)
                 self._inline(following)
                 self._style.pop()
             case "fence" | "code_block":
-                self._gap(token)
                 self._code(token)
             case "hr":
-                self._gap(token)
-                self._canvas.line([("─" * min(self._canvas.room, 40), self._palette.faint)])
+                rule = "─" * min(self._canvas.room, 40)
+                self._canvas.line([(rule, self._palette.faint)])
             case "blockquote_open":
-                self._gap(token)
                 bar = ("▌ ", self._palette.gutter)
                 self._push(Lead(bar, bar, "> ", "> "))
                 self._style.append(self._palette.quote)
-            case "blockquote_close":
-                self._style.pop()
-                self._pop()
+            case _:
+                self._canvas.line([(token.content, self._palette.text)])
+
+    def _take_list(self, token: Token) -> None:
+        match token.type:
+            case "list_item_open":
+                self._item(token)
             case "bullet_list_open" | "ordered_list_open":
                 if token.level == 0:
                     self._gap(token)
                     self._begun = False
                 ordered = token.type == "ordered_list_open"
                 self._numbers.append(int(token.attrs.get("start", 1)) if ordered else None)
+            case _:
+                return
+
+    def _leave(self, token: Token) -> None:
+        match token.type:
+            case "blockquote_close":
+                if not self._canvas.leads[-1].used:
+                    self._canvas.line(())
+                self._style.pop()
+                self._pop()
             case "bullet_list_close" | "ordered_list_close":
                 self._numbers.pop()
-            case "list_item_open":
-                self._item(token)
             case "list_item_close":
                 if not self._canvas.leads[-1].used:
                     self._canvas.line(())

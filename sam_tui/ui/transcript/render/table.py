@@ -75,7 +75,7 @@ def _draw_row(canvas: Canvas, row: Sequence[Cell], shape: Shape, sizes: list[int
         cell = row[index] if index < len(row) else ()
         text = "".join(span[0] for span in cell)
         ranges = wrap(text, size)
-        pieces = cut_spans(cell, ranges) if cell else [[]]
+        pieces: list[list[Span]] = cut_spans(cell, ranges) if cell else [[]]
         cells = [cell_len(text[a:b]) for a, b, _ in ranges]
         columns.append(list(zip(pieces, cells, strict=True)))
     text_style = canvas.palette.text

@@ -1,0 +1,177 @@
+"""The block cursor: keys and clicks that scroll, open, close and copy blocks."""
+
+from abc import abstractmethod
+from dataclasses import replace
+from typing import Any, ClassVar, cast
+
+from textual import events
+from textual.actions import SkipAction
+from textual.app import App
+from textual.binding import Binding, BindingType
+from textual.message import Message
+
+from sam_tui.ui.transcript.blocks import Block, expanded
+from sam_tui.ui.transcript.pane import BlockPane
+from sam_tui.ui.transcript.render.cleaning import clean
+
+
+class CursorPane(BlockPane):
+    """A pane whose blocks the keyboard and the mouse can reach."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up", "scroll_up", "up", show=False),
+        Binding("down", "scroll_down", "down", show=False),
+        Binding("pageup", "page_up", "page up", show=False),
+        Binding("pagedown", "page_down", "page down", show=False),
+        Binding("home,ctrl+home", "scroll_home", "top", show=False),
+        Binding("end,ctrl+end", "scroll_end", "end", show=False),
+        Binding("tab,j", "cursor(1)", "next block", show=False),
+        Binding("shift+tab,k", "cursor(-1)", "previous block", show=False),
+        Binding("enter,space", "fold", "open or close", show=False),
+        Binding("c", "copy_block", "copy block", show=False),
+    ]
+
+    class CardToggled(Message):
+        """A card was opened or closed; ``group`` names it."""
+
+        def __init__(self, pane: "CursorPane", group: int, *, opened: bool) -> None:
+            super().__init__()
+            self.pane = pane
+            self.group = group
+            self.opened = opened
+
+        @property
+        def control(self) -> "CursorPane":
+            """The transcript."""
+            return self.pane
+
+    class BlockCopied(Message):
+        """A block's source was put on the clipboard."""
+
+        def __init__(self, pane: "CursorPane", text: str) -> None:
+            super().__init__()
+            self.pane = pane
+            self.text = text
+
+        @property
+        def control(self) -> "CursorPane":
+            """The transcript."""
+            return self.pane
+
+    @abstractmethod
+    def source_of(self, block: Block) -> str:
+        """The source of the whole group that a block belongs to."""
+
+    def action_scroll_up(self) -> None:
+        """One row up."""
+        self.move(-1)
+
+    def action_scroll_down(self) -> None:
+        """One row down."""
+        self.move(1)
+
+    def action_page_up(self) -> None:
+        """One screen up, less two rows."""
+        self.move(2 - self.size.height)
+
+    def action_page_down(self) -> None:
+        """One screen down, less two rows."""
+        self.move(self.size.height - 2)
+
+    def action_scroll_home(self) -> None:
+        """To the beginning."""
+        self.scroll_to(y=0, animate=False)
+
+    def action_scroll_end(self) -> None:
+        """To the end, and stay there."""
+        self.jump_to_end()
+
+    def action_cursor(self, step: int) -> None:
+        """Move the block cursor; past the last block the key is the screen's again."""
+        index = self._next_group(step)
+        if index is None:
+            raise SkipAction
+        self.cursor = self.ledger[index].group
+        self._show_block(index)
+        self.refresh()
+
+    def _next_group(self, step: int) -> int | None:
+        """The first block of the next group; from no cursor, the last seen or first seen block."""
+        count = len(self.ledger)
+        index = self._cursor_index()
+        if not count:
+            return None
+        if index is None:
+            edge = self.scroll_offset.y + (self.size.height - 1 if step < 0 else 0)
+            index = self.ledger.at(edge)[0]
+        else:
+            group = self.cursor
+            while 0 <= index < count and self.ledger[index].group == group:
+                index += step
+        if not 0 <= index < count:
+            return None
+        while index and self.ledger[index - 1].group == self.ledger[index].group:
+            index -= 1
+        return index
+
+    def _cursor_index(self) -> int | None:
+        """The first block of the cursor's group."""
+        if self.cursor is None:
+            return None
+        return next((i for i, b in enumerate(self.ledger) if b.group == self.cursor), None)
+
+    def _show_block(self, index: int) -> None:
+        """Scroll as little as it takes to see the block's first rows."""
+        top = self.ledger.top(index)
+        view, height = self.scroll_offset.y, self.size.height
+        bottom = top + min(self.ledger.height(index), height)
+        if top < view:
+            self.move(top - view)
+        elif bottom > view + height:
+            self.move(bottom - view - height)
+
+    def action_fold(self) -> None:
+        """Open or close the block under the cursor."""
+        index = self._cursor_index()
+        if index is None or not self.ledger[index].foldable:
+            raise SkipAction
+        self.toggle_block(index)
+
+    def toggle_block(self, index: int) -> None:
+        """Open or close a block; its first row stays where it is."""
+        block = self.ledger[index]
+        opened = not expanded(block)
+        screen_row = self.ledger.top(index) - self.scroll_offset.y
+        self.update_block(index, replace(block, expanded=opened))
+        if not 0 <= screen_row < self.size.height:
+            self.settle()
+        else:
+            self.hold(index, screen_row)
+        self.post_message(self.CardToggled(self, block.group, opened=opened))
+
+    def action_copy_block(self) -> None:
+        """Copy the source of the block under the cursor."""
+        index = self._cursor_index()
+        if index is None:
+            raise SkipAction
+        text = clean(self.source_of(self.ledger[index]))
+        app = cast("App[Any]", self.app)  # pyright: ignore[reportUnknownMemberType]
+        app.copy_to_clipboard(text)
+        self.post_message(self.BlockCopied(self, text))
+
+    def on_click(self, event: events.Click) -> None:
+        """The marker leads to the end; the head of a card opens and closes it."""
+        if self.text_selection is not None:
+            return
+        if self.hint_at(event.x, event.y):
+            self.jump_to_end()
+            return
+        found = self.locate(event.y)
+        if found is None or found[1] < 0:
+            return
+        index, row = found
+        block = self.ledger[index]
+        self.cursor = block.group
+        if block.foldable and (row == 0 or not expanded(block)):
+            self.toggle_block(index)
+        self.refresh()
