@@ -43,7 +43,7 @@ check-types: venv
 	$(BIN)/pyright
 
 check-imports: venv
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-logo
 
 check-dependencies: venv
 	$(BIN)/deptry sam_tui tools reminders

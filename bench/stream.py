@@ -23,10 +23,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 COLUMNS, ROWS = 120, 40
-WORDS = (
+SENTENCE = (
     "the agent reads every file and writes a `plan` before **editing** anything in the *workspace* "
     "so that nothing is lost"
-).split()
+)
+WORDS = SENTENCE.split(" ")
 KEYS = "ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÐÑÒÓÔÕÖØÙÚÛÜÝÞ"
 
 

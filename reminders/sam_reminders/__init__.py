@@ -1,7 +1,6 @@
 """What is put in front of the model before it answers: the injectors, in their order (seed 004)."""
 
 from sam_reminders.todo_list import TodoListReminder
-
 from sam_tui.core.prompt.reminders import Reminder
 
 

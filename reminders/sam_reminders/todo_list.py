@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from sam_tui.core.prompt.view import TurnView
 from sam_tui.core.todos import (
     Todo,
+    completed_ids,
     one_line,
     todo_statistics,
     unmet_dependencies,
@@ -51,8 +52,8 @@ def _guidance(items: Sequence[Todo]) -> str:
             " change the list."
         )
     if waiting:
-        ready = [item for item in waiting if not unmet_dependencies(item, items)]
-        first = (ready or waiting)[0]
+        done = completed_ids(items)
+        first = next((i for i in waiting if not unmet_dependencies(i, done)), waiting[0])
         return (
             "None is being worked on. Choose one and mark it before any other step, for example"
             f" {_call(first.id, 'in-progress')}."

@@ -3,7 +3,6 @@
 import logging
 import os
 import sys
-import tempfile
 import traceback
 from collections.abc import Mapping, Sequence
 from io import TextIOWrapper
@@ -36,6 +35,8 @@ def log_to(data_dir: str, *, debug: bool) -> None:
 
 def note_defect(fault: BaseException, data_dir: str) -> str:
     """Write the traceback down; the path of the file, or an empty string when nowhere was possible."""
+    import tempfile
+
     text = "".join(traceback.format_exception(fault))
     for folder in (Path(data_dir).expanduser(), Path(tempfile.gettempdir())):
         path = folder / FILE_NAME

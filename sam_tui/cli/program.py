@@ -15,6 +15,7 @@ COMMANDS = {
     "sessions": ("sessions_command", "sessions_group"),
 }
 """Where each command is: loaded when it is called, so that the workbench waits for none of them."""
+_ABOUT = ("--help", "--version", "-V")
 
 
 class Program(click.Group):
@@ -22,7 +23,7 @@ class Program(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Put the command's name first, then parse as usual."""
-        return super().parse_args(ctx, self._routed(args))
+        return super().parse_args(ctx, routed(args))
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The commands to show; ``exec`` is ``run``."""
@@ -44,14 +45,15 @@ class Program(click.Group):
             formatter.write_dl([record for record in records if record is not None])
         self.format_commands(ctx, formatter)
 
-    def _routed(self, args: list[str]) -> list[str]:
-        """The same words, the command's name first. Options may stand on either side of it."""
-        index = _first_word(args)
-        if index is not None and args[index] in COMMANDS:
-            return [args[index], *args[:index], *args[index + 1 :]]
-        if index is None and any(word in ("--help", "--version", "-V") for word in args):
-            return [word for word in args if word in ("--help", "--version", "-V")]
-        return ["workbench", *args]
+
+def routed(args: list[str]) -> list[str]:
+    """The same words, the command's name first. Options may stand on either side of it."""
+    index = _first_word(args)
+    if index is not None and args[index] in COMMANDS:
+        return [args[index], *args[:index], *args[index + 1 :]]
+    if index is None and "--" not in args and (asked := [a for a in args if a in _ABOUT]):
+        return asked
+    return ["workbench", *args]
 
 
 def _first_word(args: list[str]) -> int | None:

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from sam_tui.core.todos import Todo, unmet_dependencies
+from sam_tui.core.todos import Todo, completed_ids, unmet_dependencies
 
 MAX_ID = 2**53 - 1
 """Beyond it JSON readers lose digits."""
@@ -84,9 +84,9 @@ def settle(items: Sequence[Todo], *, started: Sequence[int] = ()) -> Settled:
     explicit = [id_ for id_ in started if id_ in ids]
     winner = explicit[-1] if explicit else max(running, key=lambda item: item.updated_at).id
     demoted = tuple(item.id for item in running if item.id != winner)
-    return Settled(
-        tuple(replace(i, status="not-started") if i.id in demoted else i for i in items), demoted
-    )
+    back = frozenset(demoted)
+    kept = tuple(replace(i, status="not-started") if i.id in back else i for i in items)
+    return Settled(kept, demoted)
 
 
 def consistent(item: Todo) -> Todo:
@@ -191,8 +191,9 @@ def _about_cycles(items: Sequence[Todo]) -> list[Finding]:
 
 def _warnings(items: Sequence[Todo]) -> list[Finding]:
     findings: list[Finding] = []
+    done = completed_ids(items)
     for item in items:
-        unmet = unmet_dependencies(item, items) if item.status == "in-progress" else ()
+        unmet = unmet_dependencies(item, done) if item.status == "in-progress" else ()
         if unmet:
             waits = ", ".join(str(id_) for id_ in unmet)
             text = f"Todo {item.id} is in progress before what it depends on is completed: {waits}"

@@ -1,7 +1,7 @@
 """A todo item and what a list of them amounts to: seed 004, Todo List Management."""
 
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -75,9 +75,13 @@ def with_status(items: Iterable[Todo], status: TodoStatus) -> list[Todo]:
     return sorted((item for item in items if item.status == status), key=lambda item: item.id)
 
 
-def unmet_dependencies(item: Todo, items: Sequence[Todo]) -> tuple[int, ...]:
-    """The ids that ``item`` depends on and that are not completed, in the order it names them."""
-    done = {other.id for other in items if other.status == "completed"}
+def completed_ids(items: Iterable[Todo]) -> frozenset[int]:
+    """The ids of what is done."""
+    return frozenset(item.id for item in items if item.status == "completed")
+
+
+def unmet_dependencies(item: Todo, done: Collection[int]) -> tuple[int, ...]:
+    """What ``item`` depends on and is not in ``done`` (``completed_ids``), as it names them."""
     return tuple(other for other in item.dependencies if other not in done)
 
 

@@ -3,6 +3,7 @@
 import gc
 import os
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from textual import events
@@ -42,7 +43,7 @@ class SamApp(App[None], inherit_bindings=False):
     offered for choice with ``resume``. Ends with the exit code of a ``SamError`` from ``start``.
     """
 
-    CSS_PATH = "app.tcss"
+    CSS_PATH = Path(__file__).with_name("app.tcss")
     TITLE = "sam"
     COMMANDS = {ActionProvider}  # noqa: RUF012
     ENABLE_COMMAND_PALETTE = False  # its own binding would be taken from programs in the terminal

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from sam_tui.ui.actions import BY_SLASH, Action
 
-_COMMAND = re.compile(r"/([a-zA-Z-]+)(?:\s+(\S.*?))?\s*")
+_COMMAND = re.compile(r"/([a-zA-Z-]+)(?:[ \t]+(\S.*?))?[ \t]*")
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,8 +80,8 @@ VIOLATIONS: dict[str, Violation] = {
     "an adapter imports another adapter": violation(
         "adapters", sam_tui__adapters__files__planted="import sam_tui.adapters.search"
     ),
-    "the core imports a terminal library": violation(
-        "core-externals", sam_tui__core__runtime="import rich.text"
+    "the core imports a library of the command line": violation(
+        "core-externals", sam_tui__core__runtime="import click"
     ),
     "a tool starts processes by itself": violation(
         "tools-externals", tools__sam_tools__planted="import subprocess"

@@ -31,9 +31,11 @@ except SystemExit as end:
     assert not end.code, end.code
 """
 REPORT = """
-import json, sys
+import sys
+names = sorted(sys.modules)
+import json
 sys.stdout.flush()
-sys.stderr.write("\\n" + json.dumps(sorted(sys.modules)))
+sys.stderr.write("\\n" + json.dumps(names))
 """
 
 
@@ -52,21 +54,21 @@ def run(*arguments: str) -> str:
 
 
 ENTRIES = {
-    "the package root": Entry("import sam_tui", OUTSIDE | {"asyncio", "pydantic", "typing"}, 60),
-    "the whole core": Entry(SUBMODULES + "load('sam_tui.core')", OUTSIDE, 400),
-    "all tools": Entry(SUBMODULES + "load('sam_tools')", OUTSIDE, 420),
-    "all reminders": Entry(SUBMODULES + "load('sam_reminders')", OUTSIDE, 400),
+    "the package root": Entry("import sam_tui", OUTSIDE | {"asyncio", "pydantic", "typing"}, 45),
+    "the whole core": Entry(SUBMODULES + "load('sam_tui.core')", OUTSIDE, 350),
+    "all tools": Entry(SUBMODULES + "load('sam_tools')", OUTSIDE, 360),
+    "all reminders": Entry(SUBMODULES + "load('sam_reminders')", OUTSIDE, 150),
     "the screen": Entry(
-        "import sam_tui.ui.app", OUTSIDE - {"textual", "rich", "platformdirs"}, 700
+        "import sam_tui.ui.app", OUTSIDE - {"textual", "rich", "platformdirs"}, 620
     ),
-    "headless": Entry(SUBMODULES + "load('sam_tui.headless')", OUTSIDE, 400),
-    "--version": Entry(run("--version"), OUTSIDE | {"asyncio", "pydantic"}, 90),
-    "--help": Entry(run("--help"), OUTSIDE - {"click"}, 250),
-    "the scripted model": Entry("import sam_tui.adapters.llm.scripted", OUTSIDE, 400),
-    "the direct model": Entry("import sam_tui.adapters.llm.direct", OUTSIDE - {"httpx"}, 400),
-    "the litellm adapter": Entry("import sam_tui.adapters.llm.litellm_model", OUTSIDE, 400),
-    "the terminal": Entry("import sam_tui.adapters.terminal", OUTSIDE - {"ptyprocess"}, 400),
-    "the storage": Entry("import sam_tui.adapters.storage", OUTSIDE - {"sqlite3"}, 400),
+    "headless": Entry(SUBMODULES + "load('sam_tui.headless')", OUTSIDE, 360),
+    "--version": Entry(run("--version"), OUTSIDE | {"asyncio", "pydantic"}, 60),
+    "--help": Entry(run("--help"), OUTSIDE - {"click"}, 400),
+    "the scripted model": Entry("import sam_tui.adapters.llm.scripted", OUTSIDE, 320),
+    "the direct model": Entry("import sam_tui.adapters.llm.direct", OUTSIDE - {"httpx"}, 220),
+    "the litellm adapter": Entry("import sam_tui.adapters.llm.litellm_model", OUTSIDE, 220),
+    "the terminal": Entry("import sam_tui.adapters.terminal", OUTSIDE - {"ptyprocess"}, 90),
+    "the storage": Entry("import sam_tui.adapters.storage", OUTSIDE - {"sqlite3"}, 230),
 }
 
 

@@ -35,13 +35,17 @@ def rounds() -> list[Reply]:
     return [Reply(text=f"Round {i}.", calls=(call,)) for i, call in enumerate(made)]
 
 
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    """A fresh git repository."""
+    subprocess.run(["git", "init", "-q", str(tmp_path / "repo")], check=True)
+    return tmp_path / "repo"
+
+
 @pytest.mark.requirement("prompt:prefix", "run:twenty-rounds")
 async def test_twenty_tool_rounds_in_a_git_repository_extend_one_byte_prefix(
-    tmp_path: Path,
+    workspace: Path, tmp_path: Path
 ) -> None:
-    workspace = tmp_path / "repo"
-    workspace.mkdir()
-    subprocess.run(["git", "init", "-q", str(workspace)], check=True)
     async with FakeServer([*rounds(), Reply(text="All done.")]) as server:
         options = Options(str(workspace), str(tmp_path / "data"), "openai/x", server.base, "k")
         runtime = build(options, {"HOME": str(tmp_path)})

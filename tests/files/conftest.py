@@ -2,15 +2,15 @@
 
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sam_tools.file_operations import FileOperations
 
+from sam_tools.file_operations import FileOperations
 from sam_tui.adapters.files import LocalFiles
 from sam_tui.adapters.search import RipgrepSearch
 from sam_tui.core.accesses import Location, Read, Write
@@ -98,7 +98,7 @@ def search() -> RipgrepSearch:
 
 
 @contextmanager
-def _ordinary() -> Iterator[None]:
+def _ordinary() -> Generator[None, None, None]:
     """Root may do everything; whoever runs the tests as root becomes nobody for a while."""
     if os.geteuid() != 0:
         yield

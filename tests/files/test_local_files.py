@@ -9,9 +9,10 @@ import stat
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -202,6 +203,38 @@ def test_nothing_is_written_outside_while_a_folder_and_a_link_trade_places(
     assert os.listdir(outside) == []
 
 
+@pytest.mark.requirement("files:no-follow")
+def test_nothing_outside_is_read_while_a_file_and_a_link_trade_places(
+    files: LocalFiles, tmp_path: Path
+):
+    root = tmp_path / "ws"
+    root.mkdir()
+    (tmp_path / "outside").write_bytes(b"secret")
+    (root / "f").write_bytes(b"mine")
+    (root / "link").symlink_to(tmp_path / "outside")
+    stop = threading.Event()
+
+    def trade() -> None:
+        while not stop.is_set():
+            exchange(root / "f", root / "link")
+
+    thread = threading.Thread(target=trade)
+    thread.start()
+    seen: list[bytes] = []
+    refused = 0
+    try:
+        for _ in range(3000):
+            try:
+                seen.append(files.read(at(root, "f"), limit=10))
+            except ToolError:
+                refused += 1
+    finally:
+        stop.set()
+        thread.join()
+    assert refused > 0
+    assert set(seen) == {b"mine"}
+
+
 @pytest.mark.requirement("files:special")
 def test_a_pipe_a_socket_and_a_device_are_refused_without_waiting(
     files: LocalFiles, tmp_path: Path
@@ -265,7 +298,7 @@ def test_what_the_system_refuses_is_told_with_what_to_do(code: int, words: str):
 
 @pytest.mark.requirement("files:errors")
 def test_permission_denied_is_an_error_and_a_write_protected_file_stays(
-    files: LocalFiles, public, ordinary
+    files: LocalFiles, public: Any, ordinary: Any
 ):
     root: Path = public.root
     (root / "protected").write_bytes(b"old")
@@ -291,7 +324,7 @@ def test_permission_denied_is_an_error_and_a_write_protected_file_stays(
 
 @pytest.mark.requirement("files:errors")
 def test_a_folder_without_read_permission_can_still_be_passed_through(
-    files: LocalFiles, public, ordinary
+    files: LocalFiles, public: Any, ordinary: Any
 ):
     root: Path = public.root
     (root / "x").mkdir()
@@ -390,7 +423,7 @@ def test_without_the_kernels_help_a_rename_still_replaces_nothing(tmp_path: Path
 
 
 @contextmanager
-def another_file_system(here: Path) -> Iterator[Path]:
+def another_file_system(here: Path) -> Generator[Path, None, None]:
     shared = Path("/dev/shm")
     if not shared.is_dir() or shared.stat().st_dev == here.stat().st_dev:
         pytest.skip("there is no second file system")
@@ -462,16 +495,18 @@ def test_no_descriptor_is_left_open_after_success_or_failure(files: LocalFiles, 
     os.mkfifo(tmp_path / "pipe")
     table = Path("/proc/self/fd") if Path("/proc/self/fd").is_dir() else Path("/dev/fd")
     before = sorted(os.listdir(table))
+    acts: list[Callable[[Location], object]] = [
+        lambda w: files.read(w, limit=5),
+        files.list,
+        files.stat,
+        lambda w: files.write(w, b"y", replace=True),
+        lambda w: files.write(w, b"y", replace=False),
+        files.make_directory,
+        lambda w: files.rename(w, at(tmp_path, "f")),
+        files.delete,
+    ]
     for name in ("f", "none", "link", "pipe", "f/x", "", "a/b", "n" * 300):
-        for act in (
-            lambda w: files.read(w, limit=5),
-            lambda w: files.list(w),
-            lambda w: files.stat(w),
-            lambda w: files.write(w, b"y", replace=True),
-            lambda w: files.write(w, b"y", replace=False),
-            lambda w: files.make_directory(w),
-            lambda w: files.rename(w, at(tmp_path, "f")),
-        ):
+        for act in acts:
             try:
                 act(at(tmp_path, name))
             except ToolError:

@@ -1,12 +1,14 @@
 """file_search and grep_search through the tool."""
 
+from typing import Any
+
 import pytest
 
 from sam_tui.core.errors import ToolError
 
 
 @pytest.mark.requirement("files:file-search")
-async def test_python_files_are_found_at_any_depth(marked):
+async def test_python_files_are_found_at_any_depth(marked: Any):
     result = await marked("file_search", query="**/*.py")
     assert result.data["matches"] == ["subdir1/script.py"]
     assert result.text == "1 file for **/*.py\nsubdir1/script.py"
@@ -16,7 +18,7 @@ async def test_python_files_are_found_at_any_depth(marked):
 
 
 @pytest.mark.requirement("files:file-search")
-async def test_found_files_are_paged(marked):
+async def test_found_files_are_paged(marked: Any):
     result = await marked("file_search", query="*", limit=3, offset=3)
     assert len(result.data["matches"]) == 3
     assert result.data["totalCount"] == 7
@@ -25,7 +27,7 @@ async def test_found_files_are_paged(marked):
 
 
 @pytest.mark.requirement("files:grep-search")
-async def test_a_literal_search_hits_all_seven_files(marked):
+async def test_a_literal_search_hits_all_seven_files(marked: Any):
     result = await marked("grep_search", query="TESTMARKER", isRegexp=False)
     assert result.data["count"] == 7
     assert len({match["path"] for match in result.data["matches"]}) == 7
@@ -35,7 +37,7 @@ async def test_a_literal_search_hits_all_seven_files(marked):
 
 @pytest.mark.requirement("files:grep-search")
 @pytest.mark.parametrize("absolute", [True, False])
-async def test_a_regular_expression_with_an_include_hits_one_file(marked, absolute: bool):
+async def test_a_regular_expression_with_an_include_hits_one_file(marked: Any, absolute: bool):
     include = f"{marked.root}/**" if absolute else "root_files/**"
     result = await marked(
         "grep_search", query="TEST.*_SAMPLE", isRegexp="true", includePattern=include
@@ -47,7 +49,7 @@ async def test_a_regular_expression_with_an_include_hits_one_file(marked, absolu
 
 
 @pytest.mark.requirement("files:grep-search")
-async def test_the_most_results_are_honoured_and_the_cut_is_told(marked):
+async def test_the_most_results_are_honoured_and_the_cut_is_told(marked: Any):
     result = await marked("grep_search", query="TESTMARKER", maxResults=3)
     assert result.data["count"] == 3
     assert result.data["truncated"] is True
@@ -55,7 +57,7 @@ async def test_the_most_results_are_honoured_and_the_cut_is_told(marked):
 
 
 @pytest.mark.requirement("files:grep-search")
-async def test_one_file_or_another_folder_can_be_searched(marked):
+async def test_one_file_or_another_folder_can_be_searched(marked: Any):
     one = await marked("grep_search", query="TESTMARKER", rootPath="data/test.csv")
     assert [m["path"] for m in one.data["matches"]] == ["data/test.csv"]
     (marked.root / "same").mkdir()

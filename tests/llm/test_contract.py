@@ -19,10 +19,13 @@ from sam_tui.core.messages import (
     ToolMessage,
     UserMessage,
 )
-from sam_tui.core.ports import Model
+from sam_tui.core.ports import Model, TextDelta
 from sam_tui.core.usage import Usage
 from tests.fakes.openai_server import Call, FakeServer, Reply, failure
 from tests.llm.folding import USAGE, answer, request, until_text
+
+# litellm's own use of pydantic; the adapter filters it, but pytest puts its filters back.
+pytestmark = pytest.mark.filterwarnings("ignore:Accessing the:DeprecationWarning")
 
 TOOLS = json.dumps(
     [{"type": "function", "function": {"name": "read", "parameters": {"type": "object"}}}],
@@ -174,13 +177,12 @@ async def test_a_refusal_becomes_its_error_after_one_request(
 
 @pytest.mark.requirement("model:cut")
 async def test_a_dropped_connection_is_a_cut_after_the_text_that_came(stage: Stage) -> None:
-    got: list[str] = []
+    model = stage.open(Reply(text="half an answer", chunk=4, cut=3))
+    got = ""
     with pytest.raises(errors.ModelCut):
-        async for delta in stage.open(Reply(text="half an answer", chunk=4, cut=3)).stream(
-            request()
-        ):
-            got.append(getattr(delta, "text", ""))
-    assert "".join(got).startswith("half")
+        async for delta in model.stream(request()):
+            got += delta.text if isinstance(delta, TextDelta) else ""
+    assert got.startswith("half")
 
 
 @pytest.mark.requirement("model:cut")
@@ -230,15 +232,15 @@ async def test_nothing_is_printed_by_answers_or_failures(
     stage: Stage, capfd: pytest.CaptureFixture[str]
 ) -> None:
     model = stage.open(
-        Reply(text="x", usage=USAGE),
         failure(500, "boom", code="server_error"),
         Reply(text="abc", cut=2),
         failure(400, "bad", code="bad_request"),
+        Reply(text="x", usage=USAGE),
     )
-    await answer(model)
     for _ in range(3):
         with pytest.raises(errors.ModelError):
             await answer(model)
+    assert (await answer(model)).text == "x"
     assert capfd.readouterr() == ("", "")
 
 

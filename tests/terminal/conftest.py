@@ -1,6 +1,7 @@
 import asyncio
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+import subprocess
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from sam_tui.adapters.terminal.confinement import Sandbox
 from sam_tui.adapters.terminal.sessions import PtyTerminals
 from sam_tui.core.ports import CommandRequest, CommandResult, TerminalSession
 
-Run = Callable[..., Awaitable[CommandResult]]
+Run = Callable[..., Coroutine[None, None, CommandResult]]
 Until = Callable[[TerminalSession, str], Awaitable[str]]
 
 DEADLINE = 20.0
@@ -59,13 +60,13 @@ def run(commands: ShellCommands, workspace: Path) -> Run:
         command: str,
         *,
         confined: bool = False,
-        timeout: float = DEADLINE,
+        limit: float = DEADLINE,
         cwd: Path | None = None,
         heard: Callable[[str], None] = lambda _: None,
     ) -> CommandResult:
         folder = str(cwd or workspace)
         return await commands.run(
-            CommandRequest(command, folder, confined, (str(workspace),), timeout, heard)
+            CommandRequest(command, folder, confined, (str(workspace),), limit, heard)
         )
 
     return running
@@ -97,10 +98,10 @@ def lives() -> Callable[[int], bool]:
 
     def living(pid: int) -> bool:
         try:
-            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+            line = Path(f"/proc/{pid}/stat").read_bytes()
         except OSError:
             return False
-        return state not in "ZX"
+        return line.rpartition(b")")[2].split()[0] not in b"ZX"
 
     return living
 
@@ -115,6 +116,37 @@ def plain_shell(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     )
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("SHELL", "/bin/bash")
+
+
+@pytest.fixture
+def no_zombies() -> Callable[[], None]:
+    def check() -> None:
+        with pytest.raises(ChildProcessError):
+            os.waitpid(-1, os.WNOHANG)
+
+    return check
+
+
+@pytest.fixture
+def replaced(workspace: Path) -> Callable[[Path | None], None]:
+    """Move the workspace away and put a new folder, or a link, in its place."""
+
+    def replace(target: Path | None) -> None:
+        workspace.rename(workspace.with_name("old"))
+        if target is None:
+            workspace.mkdir()
+        else:
+            workspace.symlink_to(target)
+
+    return replace
+
+
+@pytest.fixture
+def bystander() -> Iterator[subprocess.Popen[bytes]]:
+    """A process of the person's."""
+    with subprocess.Popen(["sleep", "600"]) as process:
+        yield process
+        process.kill()
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import subprocess
 import sys
 import textwrap
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 
 import pytest
@@ -12,7 +12,7 @@ import pytest
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ports import CommandResult
 
-Run = Callable[..., Awaitable[CommandResult]]
+Run = Callable[..., Coroutine[None, None, CommandResult]]
 both = pytest.mark.parametrize("confined", [False, True])
 
 
@@ -70,7 +70,7 @@ async def test_a_timeout_ends_the_command_with_its_grandchildren(
     run: Run, lives: Callable[[int], bool], confined: bool
 ) -> None:
     command = "(trap '' TERM HUP; sleep 100 & echo $!; wait) & (set -m; sleep 100 & echo $!); wait"
-    result = await run(command, confined=confined, timeout=0.5)
+    result = await run(command, confined=confined, limit=0.5)
     pids = [int(word) for word in result.output.split()]
     assert result.timed_out
     assert len(pids) == 2
@@ -121,7 +121,7 @@ async def test_a_second_cancellation_kills_at_once_and_still_leaves_nobody(
 async def test_a_background_child_that_holds_the_pipe_does_not_hold_the_call(
     run: Run, lives: Callable[[int], bool]
 ) -> None:
-    result = await run("sleep 100 & echo $!", timeout=15)
+    result = await run("sleep 100 & echo $!", limit=15)
     pid = int(result.output)
     assert (result.exit_code, result.timed_out) == (0, False)
     assert lives(pid)
@@ -132,7 +132,7 @@ async def test_a_background_child_that_holds_the_pipe_does_not_hold_the_call(
 async def test_a_background_child_that_never_stops_printing_does_not_hold_the_call(
     run: Run,
 ) -> None:
-    result = await run("yes & sleep 0.05", timeout=15)
+    result = await run("yes & sleep 0.05", limit=15)
     assert (result.exit_code, result.timed_out) == (0, False)
 
 
@@ -269,16 +269,15 @@ async def test_a_command_with_a_nul_is_refused(run: Run) -> None:
 @both
 @pytest.mark.requirement("terminal:nothing-leaks")
 async def test_commands_leave_no_descriptor_and_no_zombie(
-    run: Run, descriptors: Callable[[], int], confined: bool
+    run: Run, descriptors: Callable[[], int], no_zombies: Callable[[], None], confined: bool
 ) -> None:
     await run("true", confined=confined)
     before = descriptors()
     for _ in range(40):
         await run("true", confined=confined)
-    await run("sleep 9", confined=confined, timeout=0.05)
+    await run("sleep 9", confined=confined, limit=0.05)
     assert descriptors() == before
-    with pytest.raises(ChildProcessError):
-        os.waitpid(-1, os.WNOHANG)
+    no_zombies()
 
 
 @both

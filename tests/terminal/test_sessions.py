@@ -1,5 +1,5 @@
 import asyncio
-import os
+import hashlib
 import re
 import subprocess
 import sys
@@ -161,10 +161,12 @@ async def test_ctrl_c_interrupts_what_runs_and_leaves_the_shell(
     terminals: PtyTerminals, workspace: Path, until: Until
 ) -> None:
     session, _ = await terminals.open(SessionSpec(ONE, str(workspace)))
-    session.write(b"echo be''gun; sleep 100; echo never\r")
+    # The inner shell has the terminal by the time it prints; bash itself loses an interrupt that
+    # comes while it starts a job.
+    session.write(b"bash -c 'echo be\"\"gun; exec sleep 100'\r")
     await until(session, "begun\r\n")
     session.write(b"\x03")
-    await until(session, "^C")
+    await until(session, "^C\r\nready> ")
     session.write(b"echo code=$?\r")
     assert "code=130" in await until(session, "code=130")
 
@@ -272,10 +274,9 @@ async def test_more_than_a_terminal_takes_at_once_arrives_whole(
     await until(session, "ready>")
     session.write(b"stty raw -echo; echo rea''dy; sleep 0.2; head -c 300000 | md5sum\r")
     await until(session, "ready\n")
-    data = bytes(range(97, 123)) * 11539
-    session.write(data[:300_000])
-    digest = subprocess.run(["md5sum"], input=data[:300_000], capture_output=True, check=True)
-    await until(session, digest.stdout.decode().split()[0])
+    data = (bytes(range(97, 123)) * 11539)[:300_000]
+    session.write(data)
+    await until(session, hashlib.md5(data, usedforsecurity=False).hexdigest())
 
 
 @pytest.mark.requirement("terminal:session-runs")
@@ -311,6 +312,7 @@ async def test_two_hundred_sessions_leave_no_descriptor_and_no_zombie(
     terminals: PtyTerminals,
     workspace: Path,
     descriptors: Callable[[], int],
+    no_zombies: Callable[[], None],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("SHELL", "/bin/sh")
@@ -322,8 +324,7 @@ async def test_two_hundred_sessions_leave_no_descriptor_and_no_zombie(
         await terminals.close(session.id)
         before = before or descriptors()
     assert descriptors() == before
-    with pytest.raises(ChildProcessError):
-        os.waitpid(-1, os.WNOHANG)
+    no_zombies()
 
 
 @pytest.mark.requirement("terminal:screen-lazy")

@@ -2,13 +2,13 @@
 
 import itertools
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 from sam_tools.read_tool_result import ReadToolResult
 from sam_tools.think import Think
 from sam_tools.todo_operations import TodoOperations
 from sam_tools.user_collaboration import UserCollaboration
-
 from sam_tui.adapters.storage import open_storage
 from sam_tui.core.authorization.containment import Workspace
 from sam_tui.core.authorization.grants import Grants
@@ -87,12 +87,12 @@ class Desk:
         """One call of todo_operations."""
         return await self.call("todo_operations", {"operation": operation, **arguments})
 
-    async def stand(self, *rows: tuple[int, str] | dict[str, object]) -> None:
+    async def stand(self, *rows: tuple[int, str] | Mapping[str, object]) -> None:
         """Write a list from (id, status) pairs or whole items; it must be accepted."""
         items = [
-            row
-            if isinstance(row, dict)
-            else {"id": row[0], "title": f"T{row[0]}", "status": row[1]}
+            {"id": row[0], "title": f"T{row[0]}", "status": row[1]}
+            if isinstance(row, tuple)
+            else row
             for row in rows
         ]
         written = await self.todos("write", todoList=items)

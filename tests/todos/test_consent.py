@@ -12,7 +12,8 @@ YES = [
 NO = [
     "no", "No", "n", "no way", "deny", "don't do it", "don’t do it", "dont do it", "do not do it",
     "not today", "nope", "never", "stop", "cancel", "never mind", "No problem, go ahead",
-    "yes, no, wait", "y/n", "yes_no", "n\u200bo", "I won't say yes", "I can´t, ok", "ok, abort",
+    "yes, no, wait", "y/n", "yes_no", "n\u200bo", "de\u200bny", "I won't say yes", "I can´t, ok",
+    "ok, abort",
 ]  # fmt: skip
 UNCLEAR = [
     "", "   ", "maybe", "ask me later", "my API key is 123", "yes?", "is that ok", "you sure",

@@ -1,8 +1,8 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sam_reminders.todo_list import TodoListReminder
 
+from sam_reminders.todo_list import TodoListReminder
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.prompt.reminders import due_reminders
 from sam_tui.core.prompt.view import TurnView

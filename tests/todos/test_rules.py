@@ -14,7 +14,14 @@ from sam_tui.core.todo_rules import (
     stamped,
     validate,
 )
-from sam_tui.core.todos import Todo, one_line, todo_statistics, unmet_dependencies, visible_text
+from sam_tui.core.todos import (
+    Todo,
+    completed_ids,
+    one_line,
+    todo_statistics,
+    unmet_dependencies,
+    visible_text,
+)
 
 
 def found(*items: Todo) -> list[tuple[str, int, str]]:
@@ -235,7 +242,7 @@ def test_statistics_count_every_status_and_an_empty_list_has_rate_0():
 
 def test_unmet_dependencies_are_those_not_completed():
     items = [Todo(1, "a", status="completed"), Todo(2, "b"), Todo(3, "c", dependencies=(2, 1))]
-    assert unmet_dependencies(items[2], items) == (2,)
+    assert unmet_dependencies(items[2], completed_ids(items)) == (2,)
 
 
 @pytest.mark.requirement("todos:hostile-titles")

@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sam_tools.todo_operations import TodoOperations
+from pydantic import ValidationError
 
+from sam_tools.todo_operations import TodoOperations
+from sam_tools.todo_operations.arguments import Rejected, UpdateTodos
 from sam_tui.core.board import TodoBoard
 from sam_tui.core.bus import Bus
 from sam_tui.core.clock import SystemClock
@@ -144,3 +146,67 @@ def test_any_sequence_of_calls_keeps_the_rules_and_reports_what_is_stored(
             check_report(name, before, board.items(HERE), result)
 
     asyncio.run(play())
+
+
+scalars = (
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | ids | statuses
+)
+values = st.recursive(
+    scalars,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from([
+                "id",
+                "title",
+                "status",
+                "dependencies",
+                "progress",
+                "blocked_reason",
+                "x",
+            ]),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=8,
+)
+
+
+@pytest.mark.requirement("todos:usage")
+@given(st.sampled_from(["write", "update", "add"]), values, st.booleans())
+def test_no_json_makes_a_call_fail_in_any_other_way_than_with_words_for_the_model(
+    name: str, value: object, seeded: bool
+):
+    board = TodoBoard(Memory(), Bus(), SystemClock())
+    if seeded:
+        board.replace(HERE, [Todo(1, "a"), Todo(2, "b", status="completed")])
+    operation: Operation[Any] = next(
+        o for o in TodoOperations(board).tool().operations if o.name == name
+    )
+    parameter = {"write": "todoList", "update": "todoUpdates", "add": "newTodos"}[name]
+    for shape in (value, [value], [value, value]):
+        try:
+            arguments = operation.arguments.model_validate({parameter: shape})
+        except ValidationError:
+            continue
+        assert operation.summary(arguments)
+        before = board.items(HERE)
+        try:
+            asyncio.run(operation.run(arguments, CONTEXT))  # pyright: ignore[reportArgumentType] # a coroutine
+        except ToolError as error:
+            assert error.explain()
+        check_rules(before, board.items(HERE))
+
+
+@pytest.mark.requirement("todos:usage")
+def test_a_value_nested_deeper_than_repr_can_follow_is_told_like_any_other():
+    deep: object = "x"
+    for _ in range(5_000):
+        deep = [deep]
+    arguments = UpdateTodos.model_validate({
+        "todoUpdates": [{"id": 1, "title": deep, "status": deep}]
+    })
+    rejected = arguments.todoUpdates[0]
+    assert isinstance(rejected, Rejected)
+    assert len("".join(rejected.problems)) < 500

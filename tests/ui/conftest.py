@@ -1,36 +1,19 @@
 """An app over a real runtime: real storage, real terminals, a real engine, a model that plays answers."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from textual.pilot import Pilot
 
-from sam_tui.adapters.llm.catalog import Catalog
-from sam_tui.adapters.storage import Storage, open_storage
-from sam_tui.adapters.terminal.commands import ShellCommands
-from sam_tui.adapters.terminal.confinement import Sandbox
-from sam_tui.adapters.terminal.sessions import PtyTerminals
-from sam_tui.core.agent.retry import RetryPolicy
-from sam_tui.core.agent.turn import Engine
-from sam_tui.core.authorization.containment import Workspace
-from sam_tui.core.authorization.grants import Grants
-from sam_tui.core.authorization.guard import Guard
-from sam_tui.core.authorization.policy import Policy
-from sam_tui.core.board import TodoBoard
-from sam_tui.core.bus import Bus
-from sam_tui.core.clock import SystemClock
-from sam_tui.core.inquiries import Inquiries
-from sam_tui.core.prompt.requests import RequestBuilder
+from sam_tui.assembly import Options, build
 from sam_tui.core.runtime import Runtime
-from sam_tui.core.tooling.execute import Executor
-from sam_tui.core.tooling.registry import Registry
 from sam_tui.ui.app import SamApp
 from sam_tui.ui.guard import Patience
-from textual.pilot import Pilot
-from tests.fakes.engine_kit import Journal, RawModel, example_tools
+from tests.fakes.engine_kit import RawModel
 
 DEADLINE = 15.0
 
@@ -61,12 +44,10 @@ class StillWorkbench(SamApp):
 
 @dataclass
 class Stage:
-    """A runtime, its model and the tools' journal; and the app once it runs."""
+    """A runtime with every real tool, its model, and its workspace folder."""
 
-    storage: Storage
     runtime: Runtime
     model: RawModel
-    journal: Journal
     workspace: Path
 
     async def start(self, progress: Callable[[str], None]) -> Runtime:
@@ -78,33 +59,12 @@ class Stage:
 def build_stage(folder: Path, model: RawModel | None) -> Stage:
     """A runtime over a fresh workspace; somebody is there to answer."""
     workspace = folder / "ws"
-    workspace.mkdir(parents=True)
-    storage = open_storage(folder / "data")
-    bus, clock, journal = Bus(), SystemClock(), Journal()
-    inquiries = Inquiries(bus, clock, attended=True)
-    place = Workspace.open(str(workspace))
-    guard = Guard(place, Policy("ask", True, ()), Grants(clock), inquiries)
-    registry = Registry(example_tools(journal), disabled=["off"])
-    executor = Executor(registry, guard, storage.results, storage.decisions, bus, clock)
-    board = TodoBoard(storage.todos, bus, clock)
-    sandbox = Sandbox()
-    requests = RequestBuilder("system", registry.schemas_json, [], board)
-    runtime = Runtime(
-        bus=bus,
-        inquiries=inquiries,
-        workspace=place,
-        model=model,
-        catalog=Catalog({}, servers=()),
-        terminals=PtyTerminals(sandbox),
-        commands=ShellCommands(sandbox),
-        conversations=storage.conversations,
-        todos=board,
-        registry=registry,
-        guard=guard,
-        executor=executor,
-        engine=Engine(executor, requests, bus, clock, RetryPolicy(attempts=2)),
-    )
-    return Stage(storage, runtime, model or RawModel(), journal, workspace)
+    workspace.mkdir(parents=True, exist_ok=True)
+    options = Options(str(workspace), str(folder / "data"), attended=True)
+    runtime = build(options, {"HOME": str(folder)})
+    if model is not None:
+        runtime.use_model(model)
+    return Stage(runtime, model or RawModel(), workspace)
 
 
 @pytest.fixture
@@ -114,13 +74,11 @@ def model() -> RawModel:
 
 
 @pytest.fixture
-def stage(tmp_path: Path, model: RawModel, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
+def stage(tmp_path: Path, model: RawModel, monkeypatch: pytest.MonkeyPatch) -> Stage:
     """A runtime with a model. The shell is a quiet bash."""
     monkeypatch.setenv("SHELL", "/bin/bash")
     monkeypatch.setenv("PS1", "$ ")
-    stage = build_stage(tmp_path, model)
-    yield stage
-    stage.storage.close()
+    return build_stage(tmp_path, model)
 
 
 class Driver:

@@ -6,7 +6,6 @@ from sam_tools.terminal_operations import TerminalOperations
 from sam_tools.think import Think
 from sam_tools.todo_operations import TodoOperations
 from sam_tools.user_collaboration import UserCollaboration
-
 from sam_tui.core.services import Services
 from sam_tui.core.tooling.contract import Tool
 

@@ -7,6 +7,7 @@ import logging
 import os
 import re
 import threading
+import warnings
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
@@ -87,6 +88,9 @@ def _silence(litellm: Any) -> None:
     litellm.telemetry = False
     # Its aiohttp sessions are not closed when a stream is cancelled.
     litellm.disable_aiohttp_transport = True
+    # It uses pydantic in ways that pydantic warns about, in the middle of a stream, on stderr.
+    for module in ("litellm", "pydantic"):
+        warnings.filterwarnings("ignore", module=module)
     for name in _LOGGERS:
         logger = logging.getLogger(name)
         logger.handlers.clear()

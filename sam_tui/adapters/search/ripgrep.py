@@ -8,6 +8,7 @@ import sys
 import sysconfig
 from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
+from dataclasses import dataclass
 from pathlib import Path
 
 from sam_tui.adapters.search.globs import Glob
@@ -19,7 +20,19 @@ from sam_tui.core.ports import GrepHit, GrepRequest, GrepResult
 
 # --no-require-git: a .gitignore counts in folders that are no repository too.
 _ALWAYS = ("--no-config", "--no-messages", "--no-require-git", "--color=never")
+_AS_ROOT = "--no-ignore-parent"
 _UNSORTED_FACTOR = 20
+
+
+@dataclass(frozen=True, slots=True)
+class _Hunt:
+    """One grep on its way."""
+
+    request: GrepRequest
+    place: Place
+    include: Glob | None
+    arguments: list[str]
+    hits: list[GrepHit]
 
 
 class RipgrepSearch:
@@ -49,7 +62,11 @@ class RipgrepSearch:
                 raise ToolError(f"{where.shown!a} is a file.", hint="Name the folder to search.")
             try:
                 async with asyncio.timeout(self._seconds):
-                    return await self._matching(arguments, place, glob, page=(offset, limit))
+                    found = await self._matching(arguments, place, glob, page=(offset, limit))
+                    if not found[1] and await self._ignored_above(where, place):
+                        arguments.append(_AS_ROOT)
+                        found = await self._matching(arguments, place, glob, page=(offset, limit))
+                    return found
             except TimeoutError:
                 raise ToolError(
                     f"Looking for {pattern!a} took longer than {self._seconds:g} seconds.",
@@ -60,7 +77,8 @@ class RipgrepSearch:
         """Matching lines in path order, at most ``request.limit``.
 
         ``request.where`` may be one file too; its hits have the path ``.``. When the time is up,
-        what was found so far comes with ``truncated``. Raises ``ToolError`` for an invalid pattern or glob.
+        what was found so far comes with ``truncated``. Raises ``ToolError`` for an invalid pattern
+        or glob.
         """
         if not request.pattern or "\0" in request.pattern:
             raise ToolError("The text to search for is empty or holds a NUL character.")
@@ -68,17 +86,13 @@ class RipgrepSearch:
         hits: list[GrepHit] = []
         cut = False
         with opened(request.where) as place:
+            hunt = _Hunt(request, place, include, _grep_arguments(request, include), hits)
             try:
                 async with asyncio.timeout(self._seconds):
-                    # In parallel first: fast, but in no order. Only when that finds far too much to
-                    # sort is it asked again in order, and stopped as soon as there is enough.
-                    cap = request.limit * _UNSORTED_FACTOR
-                    await self._collect(request, place, include, into=hits, cap=cap)
-                    if len(hits) > cap:
-                        hits.clear()
-                        await self._collect(
-                            request, place, include, into=hits, cap=request.limit, ordered=True
-                        )
+                    await self._collect(hunt)
+                    if not hits and await self._ignored_above(request.where, place):
+                        hunt.arguments.append(_AS_ROOT)
+                        await self._collect(hunt)
             except TimeoutError:
                 cut = True
         hits.sort(key=lambda hit: (_order(hit.path), hit.line))
@@ -99,34 +113,50 @@ class RipgrepSearch:
                         kept = heapq.nsmallest(offset + limit, kept, key=_order)
         return sorted(kept, key=_order)[offset : offset + limit], total
 
-    async def _collect(
-        self,
-        request: GrepRequest,
-        place: Place,
-        include: Glob | None,
-        *,
-        into: list[GrepHit],
-        cap: int,
-        ordered: bool = False,
-    ) -> None:
+    async def _collect(self, hunt: _Hunt) -> None:
+        """Add hits in parallel first: fast, but in no order.
+
+        Only when that finds far too much to sort is ripgrep asked again in order, and stopped as
+        soon as there is enough.
+        """
+        cap = hunt.request.limit * _UNSORTED_FACTOR
+        await self._run(hunt, [], cap)
+        if len(hunt.hits) > cap:
+            hunt.hits.clear()
+            await self._run(hunt, ["--sort=path"], hunt.request.limit)
+
+    async def _run(self, hunt: _Hunt, more: Sequence[str], cap: int) -> None:
         """Add hits until there is one more than ``cap`` or no more."""
         records = Records()
-        arguments = _grep_arguments(request, include, ordered=ordered)
-        arguments += ["--", request.pattern, "./" if place.file is None else "-"]
+        file = hunt.place.file is not None
+        target = ["--", hunt.request.pattern, "-" if file else "./"]
         async with (
-            running(self._ripgrep(), arguments, place) as run,
+            running(self._ripgrep(), [*hunt.arguments, *more, *target], hunt.place) as run,
             aclosing(run.chunks()) as chunks,
         ):
             async for chunk in chunks:
                 for hit in records.feed(chunk):
-                    if place.file is not None:
-                        into.append(GrepHit(".", hit.line, hit.text))
-                    elif _wanted(hit.path, include):
-                        into.append(hit)
-                    if len(into) > cap:
+                    if file:
+                        hunt.hits.append(GrepHit(".", hit.line, hit.text))
+                    elif _wanted(hit.path, hunt.include):
+                        hunt.hits.append(hit)
+                    if len(hunt.hits) > cap:
                         return
             if not records.complete and run.errors:
-                raise _invalid(request, run.errors)
+                raise _invalid(hunt.request, run.errors)
+
+    async def _ignored_above(self, where: Location, place: Place) -> bool:
+        """Whether a folder that was named has no files only because one above ignores it whole."""
+        if place.file is not None or where.real == where.root:
+            return False
+        arguments = [*_ALWAYS, "--files", "--", "./"]
+        async with (
+            running(self._ripgrep(), arguments, place) as run,
+            aclosing(run.chunks()) as chunks,
+        ):
+            async for _ in chunks:
+                return False
+        return True
 
     def _ripgrep(self) -> str:
         if self._binary is None:
@@ -146,15 +176,13 @@ def _found() -> str:
     )
 
 
-def _grep_arguments(request: GrepRequest, include: Glob | None, *, ordered: bool) -> list[str]:
+def _grep_arguments(request: GrepRequest, include: Glob | None) -> list[str]:
     arguments = [*_ALWAYS, "--json", f"--max-count={request.limit + 1}"]
     arguments.append("--engine=auto" if request.regex else "--fixed-strings")
     if not request.case_sensitive:
         arguments.append("--ignore-case")
     if "\n" in request.pattern or (request.regex and "\\n" in request.pattern):
         arguments.append("--multiline")
-    if ordered:
-        arguments.append("--sort=path")
     return arguments + (_sieve(include) if include else [])
 
 

@@ -2,9 +2,10 @@
 
 import asyncio
 import os
+import signal
 import stat
 from collections.abc import AsyncGenerator, Generator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -71,6 +72,7 @@ class Run:
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
+        self._ended = False
         self.errors = ""
 
     async def chunks(self) -> AsyncGenerator[bytes, None]:
@@ -79,15 +81,15 @@ class Run:
         assert self._process.stderr is not None
         while chunk := await self._process.stdout.read(_CHUNK):
             yield chunk
+        self._ended = True
         self.errors = (await self._process.stderr.read(_CHUNK)).decode("utf-8", "replace")
 
     async def stop(self) -> None:
         """End it, whatever it is doing, and take its pipes down with it."""
-        if self._process.returncode is None:
-            try:
-                self._process.kill()
-            except ProcessLookupError:
-                pass
+        if not self._ended:
+            # Not by Process.kill: that may reap the process, which the loop's watcher means to do.
+            with suppress(ProcessLookupError):
+                os.kill(self._process.pid, signal.SIGKILL)
         # What is left in the pipes must be read: an unread pipe keeps its transport open.
         for stream in (self._process.stdout, self._process.stderr):
             while stream is not None and await stream.read(_CHUNK):

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from time import thread_time
+from time import monotonic, thread_time
 
 from textual.timer import Timer
 
@@ -244,14 +244,19 @@ class Transcript(CursorPane):
 
     def _frame(self) -> None:
         """Draw what came since the last frame; stop the clock when nothing did."""
-        begun = thread_time()
-        if begun < self._rest:
+        if monotonic() < self._rest:
             return
+        begun = thread_time()
+        if not self.flush() and self._timer is not None:
+            self._timer.pause()
+        self._rest = monotonic() + SHARE * (thread_time() - begun)
+
+    def flush(self) -> bool:
+        """Draw now what waits for the next frame; False when nothing did."""
         answer = self._answer
         text = answer is not None and answer.waiting
-        if not (text or self._thought_dirty or self._dirty_calls) and self._timer is not None:
-            self._timer.pause()
-            return
+        if not (text or self._thought_dirty or self._dirty_calls):
+            return False
         if self._thought_dirty:
             self._show_thought(finished=False)
         for call in self._dirty_calls:
@@ -260,8 +265,7 @@ class Transcript(CursorPane):
         if answer is not None and text:
             pieces, opened = answer.take()
             self._show_answer(answer, pieces, opened)
-        ended = thread_time()
-        self._rest = ended + SHARE * (ended - begun)
+        return True
 
     def _show_answer(
         self, answer: LiveAnswer, pieces: Sequence[Piece], opened: Piece | None

@@ -95,6 +95,11 @@ class Viewport(ScrollView, can_focus=True):
             self._kept.popitem(last=False)
         return rows
 
+    @property
+    def kept_count(self) -> int:
+        """How many blocks have their rows in memory."""
+        return len(self._kept)
+
     def is_kept(self, block: Block) -> bool:
         """Whether the block's rows are in memory."""
         kept = self._kept.get(block.order)
@@ -107,7 +112,7 @@ class Viewport(ScrollView, can_focus=True):
             self.ledger.set_height(index, gap + len(self.rows_of(index)))
         return self.ledger.height(index)
 
-    def _expand(self, index: int) -> int:
+    def expand(self, index: int) -> int:
         """Cut a stored answer into its parts, now that it is looked at; returns their number."""
         block = self.ledger[index]
         if not isinstance(block.content, Answer):
@@ -177,13 +182,13 @@ class Viewport(ScrollView, can_focus=True):
 
     def _measure_down(self, index: int, rows: int) -> None:
         while index < len(self.ledger) and rows > 0:
-            self._expand(index)
+            self.expand(index)
             rows -= self.exact_height(index)
             index += 1
 
     def _measure_up(self, index: int, rows: int) -> None:
         while index >= 0 and rows > 0:
-            index += self._expand(index) - 1
+            index += self.expand(index) - 1
             rows -= self.exact_height(index)
             index -= 1
 
@@ -209,7 +214,7 @@ class Viewport(ScrollView, can_focus=True):
     def _place_anchor(self, height: int) -> int:
         """The top row for the present anchor, with everything from there on measured."""
         self._anchor = (min(self._anchor[0], len(self.ledger) - 1), self._anchor[1])
-        self._expand(self._anchor[0])
+        self.expand(self._anchor[0])
         index, row = self._anchor
         row = min(row, self.exact_height(index) - 1)
         self._measure_down(index, row + height)
@@ -273,10 +278,10 @@ class Viewport(ScrollView, can_focus=True):
         row += rows
         while row < 0 and index > 0:
             index -= 1
-            index += self._expand(index) - 1
+            index += self.expand(index) - 1
             row += self.exact_height(index)
         while index < len(self.ledger) - 1:
-            self._expand(index)
+            self.expand(index)
             height = self.exact_height(index)
             if row < height:
                 break

@@ -13,7 +13,7 @@ from sam_tui.ui.plain import one_line
 if TYPE_CHECKING:
     from sam_tui.core.todos import Todo
 
-_GLYPHS = {"not-started": "○", "in-progress": "▶", "completed": "✓", "blocked": "✗"}
+_GLYPHS = {"not-started": "○", "in-progress": "◐", "completed": "✓", "blocked": "✗"}
 _STYLES = {
     "not-started": "$foreground",
     "in-progress": "bold $accent",

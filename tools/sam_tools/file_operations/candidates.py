@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from difflib import SequenceMatcher
+from heapq import nlargest
 
 _MOST_LINES = 20_000
 _WIDTH = 200
 _ENOUGH = 0.6
 _SHOWN_LINES = 8
+_MOST_COMPARED = 60
 _MOST = 3
 
 
@@ -59,20 +61,24 @@ def _alike(lines: Sequence[str], block: Sequence[str]) -> list[int]:
         if key not in seen:
             matcher.set_seq1(key)
             alike = key and matcher.real_quick_ratio() >= _ENOUGH
-            seen[key] = matcher.ratio() if alike and matcher.quick_ratio() >= _ENOUGH else 0.0
+            seen[key] = matcher.quick_ratio() if alike else 0.0
         if seen[key] >= _ENOUGH:
             scored.append((seen[key], index))
-    scored.sort(key=lambda item: (-item[0], item[1]))
-    best = [(_whole(lines, index, block), index) for _, index in scored[:20]]
+    # The quick ratio only counts characters; a look at their order is for the best of those.
+    best = [
+        (_whole(lines, index, block), index)
+        for _, index in nlargest(_MOST_COMPARED, scored, key=lambda item: item[0])
+    ]
+    best = [item for item in best if item[0] >= _ENOUGH]
     best.sort(key=lambda item: (-item[0], item[1]))
     return [index for _, index in best[: 1 if len(block) > 1 else _MOST]]
 
 
 def _whole(lines: Sequence[str], index: int, block: Sequence[str]) -> float:
-    size = min(len(block), 40)
+    size = min(len(block), _SHOWN_LINES)
     there = "\n".join(line[:_WIDTH] for line in lines[index : index + size])
     wanted = "\n".join(line[:_WIDTH] for line in block[:size])
-    return SequenceMatcher(None, there, wanted).quick_ratio()
+    return SequenceMatcher(None, there, wanted, autojunk=False).ratio()
 
 
 def _told(lead: str, lines: Sequence[str], spots: Sequence[int], size: int) -> str:

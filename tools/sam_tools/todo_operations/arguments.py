@@ -5,6 +5,7 @@ Items are parsed one by one, so that one bad item is told by its place and does 
 
 import json
 import re
+import reprlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar, cast
@@ -180,7 +181,8 @@ def _problem(error: ErrorDetails) -> str:
 
 
 def _short(value: Any) -> str:
-    text = one_line(str(value))
+    # reprlib goes only a few levels deep: a value may be nested deeper than repr can follow.
+    text = one_line(value if isinstance(value, str) else reprlib.repr(value))
     return text if len(text) <= 60 else text[:59] + "…"
 
 

@@ -1,6 +1,6 @@
 """From what the model asked for to the list as it shall be stored: pure, and nothing half done."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -157,10 +157,9 @@ def _checked(
     begun: Sequence[int],
     now: float,
     *,
-    known: Sequence[Finding],
+    known: Collection[Finding],
 ) -> Change:
     """Validate, settle and stamp. Errors that stood before do not block what does not add to them."""
-    # A reason belongs to a blocked item only; one that is left over from before is no finding.
     findings = validate(items)
     errors = [f for f in findings if f.severity == "error" and f not in known]
     if errors:
@@ -169,16 +168,15 @@ def _checked(
         )
     settled = settle([consistent(item) for item in items], started=begun)
     old = {f for f in validate(before) if f.severity == "warning"}
+    back = frozenset(settled.demoted)
     notes = [
-        f.text
-        for f in findings
-        if f.severity == "warning" and f not in old and f.todo not in settled.demoted
+        f.text for f in findings if f.severity == "warning" and f not in old and f.todo not in back
     ]
     return Change(stamped(before, settled.items, now=now), settled.demoted, tuple(notes))
 
 
-def _errors(items: Sequence[Todo]) -> list[Finding]:
-    return [f for f in validate(items) if f.severity == "error"]
+def _errors(items: Sequence[Todo]) -> frozenset[Finding]:
+    return frozenset(f for f in validate(items) if f.severity == "error")
 
 
 def _listed(head: str, rows: Sequence[str]) -> str:

@@ -1,12 +1,13 @@
 """What the model reads back: always the stored list, never what was asked for."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 
 from sam_tools.todo_operations.changes import Batch, Change
 from sam_tui.core.todos import (
     Todo,
     TodoStatus,
+    completed_ids,
     one_line,
     todo_statistics,
     unmet_dependencies,
@@ -28,12 +29,13 @@ def read_report(items: Sequence[Todo]) -> str:
     if not items:
         return "TODO LIST\n\nThe list is empty. Create it with write."
     lines = ["TODO LIST", "", f"Progress: {_share(items)}"]
+    done = completed_ids(items)
     for status, heading in _SECTIONS:
         section = with_status(items, status)
         if section:
             lines += ["", f"{heading}:"]
             for item in section:
-                lines += _in_full(item, items)
+                lines += _in_full(item, done)
     if todo_statistics(items).complete:
         lines += ["", _ALL_DONE]
     changed = datetime.fromtimestamp(max(item.updated_at for item in items), UTC)
@@ -99,7 +101,7 @@ def add_report(before: Sequence[Todo], stored: Sequence[Todo], change: Change) -
     return "\n".join(lines)
 
 
-def _in_full(item: Todo, items: Sequence[Todo]) -> list[str]:
+def _in_full(item: Todo, done: Collection[int]) -> list[str]:
     if item.status == "completed":
         return [f"  ✓ {item.id}. {item.title}"]
     line = f"  {item.id}. {item.title}"
@@ -115,7 +117,7 @@ def _in_full(item: Todo, items: Sequence[Todo]) -> list[str]:
         lines.append(f"     → {one_line(item.description)}")
     if item.blocked_reason:
         lines.append(f"     blocked: {item.blocked_reason}")
-    unmet = ", ".join(f"#{id_}" for id_ in unmet_dependencies(item, items))
+    unmet = ", ".join(f"#{id_}" for id_ in unmet_dependencies(item, done))
     if unmet:
         begun = item.status == "in-progress"
         lines.append(f"     {'WARNING: begun before' if begun else 'after'} {unmet}")

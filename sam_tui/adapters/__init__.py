@@ -1,0 +1,1 @@
+"""The outside: models, files, search, processes and storage, one package each."""

@@ -1,0 +1,100 @@
+"""Files and search: every location was decided before it comes here."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from sam_tui.core.accesses import Location
+
+
+@dataclass(frozen=True, slots=True)
+class FileStat:
+    """One directory entry, not followed. ``mtime`` in seconds since the epoch, ``mode`` as st_mode."""
+
+    name: str
+    kind: Literal["file", "directory", "link", "other"]
+    size: int
+    mtime: float
+    mode: int
+
+
+class Files(Protocol):
+    """The only way to files. Every location was decided before; no link is followed in use.
+
+    All raise ``errors.ToolError`` with a text for the model: not found, is a folder, changed under
+    the check, refused by the system.
+    """
+
+    def stat(self, where: Location) -> FileStat | None:
+        """What is there, or None."""
+        ...
+
+    def read(self, where: Location, *, limit: int) -> bytes:
+        """At most ``limit`` bytes from the start of a regular file."""
+        ...
+
+    def list(self, where: Location) -> Sequence[FileStat]:
+        """The entries of a folder, sorted by name."""
+        ...
+
+    def write(self, where: Location, data: bytes, *, replace: bool) -> None:
+        """Write the whole file atomically; folders above are made; mode bits of a replaced file stay.
+
+        Without ``replace`` an existing file is an error.
+        """
+        ...
+
+    def rename(self, source: Location, target: Location) -> None:
+        """Move a file or folder; an existing target is an error; folders above it are made."""
+        ...
+
+    def delete(self, where: Location) -> None:
+        """Delete a file (or a link itself), never a folder."""
+        ...
+
+    def make_directory(self, where: Location) -> bool:
+        """Make a folder and those above it; False when it was there."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class GrepHit:
+    """One matching line. ``path`` is relative to the searched folder, ``line`` counts from 1."""
+
+    path: str
+    line: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class GrepRequest:
+    """What to look for. ``include`` is a glob on paths; empty for all files."""
+
+    where: Location
+    pattern: str
+    regex: bool
+    case_sensitive: bool = False
+    include: str = ""
+    limit: int = 200
+
+
+@dataclass(frozen=True, slots=True)
+class GrepResult:
+    """Hits in path order; ``truncated`` when the limit or the time cut the list."""
+
+    hits: tuple[GrepHit, ...]
+    truncated: bool
+
+
+class Search(Protocol):
+    """Looking through a folder, fast, honouring .gitignore."""
+
+    async def files(
+        self, where: Location, pattern: str, *, limit: int, offset: int
+    ) -> tuple[Sequence[str], int]:
+        """Paths below ``where`` matching a glob (``**`` crosses folders), sorted, and how many in all."""
+        ...
+
+    async def grep(self, request: GrepRequest) -> GrepResult:
+        """Matching lines; an invalid regular expression raises ``errors.ToolError``."""
+        ...

@@ -1,0 +1,101 @@
+"""The model: what it is sent, what comes back, and where others can be had."""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from sam_tui.core.messages import Message
+from sam_tui.core.usage import Usage
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """One call to a model.
+
+    ``tools_json`` is the canonical JSON text of the OpenAI-style tools array (``[]`` for none): the
+    same bytes in every process. ``messages`` only ever grows at its end within a conversation.
+    """
+
+    system: str
+    tools_json: str
+    messages: Sequence[Message]
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    """A piece of the answer."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningDelta:
+    """A piece of the reasoning."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallDelta:
+    """A piece of a tool call. ``id`` and ``name`` are empty where they came before."""
+
+    index: int
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class OpaqueDelta:
+    """Provider data to send back unchanged with the assistant message; later keys win."""
+
+    data: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class UsageDelta:
+    """What the call used; at most once, near the end."""
+
+    usage: Usage
+
+
+Delta = TextDelta | ReasoningDelta | CallDelta | OpaqueDelta | UsageDelta
+
+
+class Model(Protocol):
+    """A model behind any wire. Never retries by itself; raises ``errors.ModelError`` only."""
+
+    @property
+    def name(self) -> str:
+        """What the status bar shows, such as ``openai/gpt-4o``."""
+        ...
+
+    def stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
+        """The answer as it comes. Ends normally only when the provider said it was complete."""
+        ...
+
+    async def close(self) -> None:
+        """Release connections."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ModelOffer:
+    """A model that could be used now. ``source`` says where it was found, in words for people."""
+
+    label: str
+    model: str
+    source: str
+    api_base: str = ""
+
+
+class ModelCatalog(Protocol):
+    """Which models there are to choose from, and how to open one."""
+
+    async def offers(self) -> Sequence[ModelOffer]:
+        """Local servers that answer, models whose key is in the environment, the scripted one."""
+        ...
+
+    def open(self, offer: ModelOffer) -> Model:
+        """The offered model, ready to stream."""
+        ...

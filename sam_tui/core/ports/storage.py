@@ -1,0 +1,57 @@
+"""Storage: whatever returned is committed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from sam_tui.core.ids import CallId, ConversationId
+from sam_tui.core.messages import Message
+from sam_tui.core.todos import Todo
+from sam_tui.core.usage import Usage
+from sam_tui.core.verdict import Decision
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationRecord:
+    """What a list of conversations shows. Times in seconds since the epoch."""
+
+    id: ConversationId
+    workspace: str
+    title: str
+    created_at: float
+    updated_at: float
+    messages: int
+    usage: Usage
+
+
+class ConversationStore(Protocol):
+    """Conversations on disk. Whatever returned is committed; raises ``errors.StorageError``."""
+
+    def create(self, conversation: ConversationId, workspace: str) -> None: ...
+    def find(self, conversation: ConversationId) -> ConversationRecord | None: ...
+    def latest(self, workspace: str) -> ConversationRecord | None: ...
+    def recent(self, workspace: str | None, limit: int) -> Sequence[ConversationRecord]: ...
+    def append(self, conversation: ConversationId, messages: Sequence[Message]) -> None: ...
+    def messages(self, conversation: ConversationId) -> list[Message]: ...
+    def add_usage(self, conversation: ConversationId, usage: Usage) -> None: ...
+
+
+class TodoStore(Protocol):
+    """The todo list of each conversation."""
+
+    def load(self, conversation: ConversationId) -> tuple[Todo, ...]: ...
+    def save(self, conversation: ConversationId, items: Sequence[Todo]) -> None: ...
+
+
+class ResultStore(Protocol):
+    """Large tool results, whole, by call id."""
+
+    def save(self, conversation: ConversationId, call: CallId, text: str) -> None: ...
+    def load(self, conversation: ConversationId, call: CallId) -> str | None: ...
+    def calls(self, conversation: ConversationId) -> Sequence[CallId]: ...
+
+
+class DecisionLog(Protocol):
+    """Every decision of the guard."""
+
+    def record(self, conversation: ConversationId, call: CallId, decision: Decision) -> None: ...

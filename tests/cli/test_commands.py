@@ -1,0 +1,227 @@
+"""The commands: which one is meant, what it prints, and the code it ends with."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sam_tui.cli.program import routed
+from tests.cli.conftest import Command
+
+
+@pytest.mark.requirement("headless:routing")
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        ([], ["workbench"]),
+        (["fix it"], ["workbench", "fix it"]),
+        (["run", "fix it"], ["run", "fix it"]),
+        (["-C", "run", "fix it"], ["workbench", "-C", "run", "fix it"]),
+        (["--model", "m", "run", "x"], ["run", "--model", "m", "x"]),
+        (["--model=m", "-c", "exec", "x"], ["exec", "--model=m", "-c", "x"]),
+        (
+            ["-p", "x", "--output-format", "json"],
+            ["workbench", "-p", "x", "--output-format", "json"],
+        ),
+        (["--", "run"], ["workbench", "--", "run"]),
+        (["workbench"], ["workbench", "workbench"]),
+        (["-"], ["workbench", "-"]),
+        (["--help"], ["--help"]),
+        (["-C", "x", "--help"], ["--help"]),
+        (["run", "--help"], ["run", "--help"]),
+    ],
+)
+def test_the_first_word_that_is_a_command_is_the_command(
+    words: list[str], meant: list[str]
+) -> None:
+    assert routed(words) == meant
+
+
+def test_help_names_every_command_and_its_main_options(sam: Command) -> None:
+    ended = sam("--help")
+    assert ended.code == 0
+    for word in ("run", "tools", "guard", "sessions", "--continue", "--permission-mode", "--print"):
+        assert word in ended.out
+    assert "exec" not in ended.out
+
+
+def test_the_workbench_without_a_terminal_says_what_to_use_instead(sam: Command) -> None:
+    ended = sam("fix it")
+    assert (ended.code, ended.out) == (2, "")
+    assert "sam-tui run" in ended.err
+
+
+def test_print_is_run_and_its_options_need_it(sam: Command) -> None:
+    script = sam.folder / "script.json"
+    script.write_text(json.dumps([{"text": "Printed."}]), encoding="utf-8")
+    model = f"scripted:{script}"
+    ended = sam("-p", "go", "--output-format", "json", environ={"SAM_TUI_MODEL": model})
+    assert (ended.code, ended.json["result"]) == (0, "Printed.")
+    ended = sam("go", "--output-format", "json")
+    assert ended.code == 2 and "--output-format goes with --print" in ended.err
+
+
+@pytest.mark.requirement("headless:tools-schema")
+def test_schemas_are_the_same_bytes_in_every_process(sam: Command) -> None:
+    first = sam("tools", "schema", environ={"PYTHONHASHSEED": "1"})
+    second = sam("tools", "schema", environ={"PYTHONHASHSEED": "2"})
+    assert first.code == 0 and first.out == second.out
+    names = [schema["function"]["name"] for schema in first.json]
+    listed = sam("tools", "list", "--json").json
+    assert [tool["name"] for tool in listed] == names
+    one = sam("tools", "schema", names[0])
+    assert one.json == first.json[0]
+    assert sam("tools", "schema", "nope").code == 2
+
+
+def call(
+    sam: Command, name: str, arguments: Any, *options: str, stdin: str = ""
+) -> tuple[int, Any]:
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments)
+    ended = sam("tools", "call", name, text, *options, stdin=stdin)
+    assert "Traceback" not in ended.err
+    return ended.code, ended.json
+
+
+@pytest.mark.requirement("headless:tools-call")
+def test_a_call_prints_one_object_and_ends_with_what_became_of_it(sam: Command) -> None:
+    outside = sam.folder / "secret.txt"
+    outside.write_text("outside\n", encoding="utf-8")
+    (sam.workspace / "a.txt").write_text("hello\n", encoding="utf-8")
+
+    code, done = call(sam, "file_operations.read_file", {"filePath": "a.txt"})
+    assert (code, done["success"], done["toolName"]) == (0, True, "file_operations")
+    assert "hello" in done["output"]["content"]
+    assert done["output"]["mimeType"] == "text/plain"
+    assert done["metadata"]["operation"] == "file_operations.read_file"
+    assert done["executionId"] and done["metadata"]["timestamp"]
+
+    code, failed = call(sam, "file_operations.read_file", {"filePath": "none.txt"})
+    assert (code, failed["success"]) == (1, False)
+    assert call(sam, "file_operations.read_file", {})[0] == 1
+
+    code, refused = call(sam, "file_operations.read_file", {"filePath": str(outside)})
+    assert (code, refused["success"]) == (3, False)
+    assert refused["metadata"]["decision"]["rule"] == "unattended"
+    approved = {"operation": "read_file", "filePath": str(outside)}
+    code, done = call(
+        sam, "file_operations", "-", "--approve", "always", stdin=json.dumps(approved)
+    )
+    assert code == 0 and "outside" in done["output"]["content"]
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [("nope", "{}"), ("file_operations.nope", "{}"), ("think", "{bad"), ("think", "[1]")],
+)
+def test_a_name_or_text_that_means_nothing_ends_with_2(
+    sam: Command, name: str, arguments: str
+) -> None:
+    code, answer = call(sam, name, arguments)
+    assert code == 2
+    assert answer["success"] is False and answer["output"]["content"].startswith("ERROR: ")
+
+
+def test_what_a_call_stored_is_there_for_the_next_in_the_same_conversation(sam: Command) -> None:
+    todo = {"id": 1, "title": "Paint", "description": "", "status": "not-started"}
+    assert (
+        call(sam, "todo_operations.write", {"todoList": [todo]}, "--conversation", "mine")[0] == 0
+    )
+    assert (
+        "Paint"
+        in call(sam, "todo_operations.read", {}, "--conversation", "mine")[1]["output"]["content"]
+    )
+    assert "Paint" not in call(sam, "todo_operations.read", {})[1]["output"]["content"]
+
+
+@pytest.mark.requirement("headless:guard-explain")
+def test_the_guard_explains_a_call_without_making_it(sam: Command) -> None:
+    outside = str(sam.folder / "b.txt")
+    write = {"filePath": outside, "content": "x"}
+    ended = sam("guard", "explain", "file_operations.create_file", json.dumps(write))
+    (access,) = ended.json["accesses"]
+    assert (ended.code, ended.json["decision"], ended.json["rule"]) == (0, "ask", "write-outside")
+    assert (access["kind"], access["path"], access["inside"]) == ("write", outside, False)
+    assert access["parameter"] == "filePath"
+    assert not Path(outside).exists()
+    inside = {"filePath": "c.txt", "content": "x"}
+    ended = sam("guard", "explain", "file_operations.create_file", json.dumps(inside))
+    assert ended.json["decision"] == "allow" and ended.json["accesses"][0]["inside"] is True
+    assert not (sam.workspace / "c.txt").exists()
+
+
+def test_the_guard_explains_many_lines_and_survives_the_bad_ones(sam: Command) -> None:
+    (sam.workspace / "link").symlink_to("/etc")
+    requests: list[Any] = [
+        {"operation": "file_operations.read_file", "arguments": {"filePath": "link/passwd"}},
+        "garbage",
+        {"operation": "nope", "arguments": {}},
+        {"operation": "file_operations.read_file", "arguments": {"filePath": "a\0b"}},
+        {
+            "operation": "file_operations.rename_file",
+            "arguments": {"oldPath": "a", "newPath": "/b"},
+        },
+        {"arguments": {}},
+        {"operation": "think", "arguments": {"thoughts": "x"}},
+    ]
+    lines = [r if isinstance(r, str) else json.dumps(r) for r in requests]
+    ended = sam("guard", "explain", "--jsonl", stdin="\n".join(lines) + "\n")
+    answers = [json.loads(line) for line in ended.out.splitlines()]
+    kinds = [answer.get("decision") or "error" for answer in answers]
+    assert kinds == ["ask", "error", "error", "deny", "ask", "error", "allow"]
+    assert answers[0]["accesses"][0]["real"] == "/etc/passwd"
+    assert ended.code == 2
+    good = sam("guard", "explain", "--jsonl", stdin=lines[-1])
+    assert (good.code, len(good.out.splitlines())) == (0, 1)
+
+
+def test_explaining_needs_one_name_or_lines_and_not_both(sam: Command) -> None:
+    assert sam("guard", "explain").code == 2
+    assert sam("guard", "explain", "think", "--jsonl").code == 2
+
+
+def test_stored_conversations_are_listed(sam: Command) -> None:
+    script = sam.folder / "script.json"
+    script.write_text(json.dumps([{"text": "Hi."}]), encoding="utf-8")
+    sam("run", "Greet me\nplease", "--model", f"scripted:{script}", "--session-id", "mine")
+    (record,) = sam("sessions", "list", "--json").json
+    assert (record["id"], record["title"], record["messages"]) == ("mine", "Greet me", 2)
+    assert record["workspace"] == str(sam.workspace)
+    assert "Greet me" in sam("sessions", "list").out
+    assert sam("sessions", "list", "--json", "-C", str(sam.folder)).json == []
+
+
+DEFECT = """
+import sys
+import sam_tui.assembly
+def build(*_):
+    raise ZeroDivisionError("boom \\x1b[31m")
+sam_tui.assembly.build = build
+from sam_tui.cli.main import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.requirement("headless:defect")
+def test_a_defect_is_one_sentence_and_its_details_are_in_a_private_file(sam: Command) -> None:
+    program = (sys.executable, "-P", "-c", DEFECT)
+    ended = sam("run", "go", "--output-format", "json", program=program)
+    log = sam.data / "sam-tui.log"
+    assert ended.code == 70
+    assert ended.json["subtype"] == "error_internal"
+    assert "Traceback" not in ended.err and "\x1b" not in ended.err
+    assert "ZeroDivisionError: boom" in ended.err and str(log) in ended.err
+    assert "Traceback" in log.read_text(encoding="utf-8")
+    assert log.stat().st_mode & 0o777 == 0o600
+
+    told = sam("tools", "list", program=program, environ={"SAM_TUI_DEBUG": "1"})
+    assert told.code == 70 and "Traceback" in told.err
+
+
+def test_an_unusable_workspace_is_named(sam: Command) -> None:
+    (sam.workspace / "file").write_text("x", encoding="utf-8")
+    for place in ("none", "file"):
+        ended = sam("tools", "list", "-C", place)
+        assert ended.code == 52 and place in ended.err and "Traceback" not in ended.err

@@ -1,0 +1,245 @@
+"""The direct adapter against a server that misbehaves."""
+
+import socket
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from typing import Any
+
+import pytest
+
+from sam_tui.adapters.llm.direct import DirectModel
+from sam_tui.adapters.llm.endpoint import Endpoint
+from sam_tui.core.errors import (
+    ContextExceeded,
+    ModelAuthError,
+    ModelCut,
+    ModelError,
+    ModelLimited,
+    ModelRejected,
+    ModelUnavailable,
+    UsageError,
+)
+from sam_tui.core.messages import Message, UserMessage
+from tests.fakes.openai_server import Call, FakeServer, Reply, background, failure
+from tests.llm.folding import USAGE, answer, fold, request
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[FakeServer]:
+    async with FakeServer() as made:
+        yield made
+
+
+def model_at(server: FakeServer, *replies: Reply, **fields: Any) -> DirectModel:
+    server.replies += replies
+    return DirectModel(Endpoint(model="m", base=server.base, name="openai/m", **fields))
+
+
+async def refused(model: DirectModel) -> ModelError:
+    with pytest.raises(ModelError) as caught:
+        await answer(model)
+    await model.close()
+    return caught.value
+
+
+@pytest.mark.requirement("model:cut-anywhere")
+async def test_an_answer_written_byte_by_byte_is_whole(server: FakeServer) -> None:
+    calls = (Call("read", {"path": "ä\u2028🙂"}), Call("grep", {"q": "\\n"}))
+    model = model_at(server, Reply(text="Grüße 🙂", reasoning="hm", calls=calls, split=1))
+    got = await answer(model)
+    assert (got.text, got.reasoning) == ("Grüße 🙂", "hm")
+    assert got.arguments == [{"path": "ä\u2028🙂"}, {"q": "\\n"}]
+    await model.close()
+
+
+@pytest.mark.requirement("model:connection-reuse")
+async def test_a_conversation_keeps_its_connection(server: FakeServer) -> None:
+    model = model_at(server, Reply(text="a", usage=USAGE), failure(500, "x"), Reply(text="b"))
+    await answer(model)
+    with pytest.raises(ModelUnavailable):
+        await answer(model)
+    await answer(model)
+    assert server.connections == 1
+    await model.close()
+
+
+@pytest.mark.requirement("model:prefix-extension")
+async def test_bodies_on_the_wire_extend_each_other(server: FakeServer) -> None:
+    model = model_at(server, *(Reply(text=f"answer {n}") for n in range(4)))
+    history: list[Message] = []
+    for n in range(4):
+        history.append(UserMessage(f"question {n}"))
+        history.append((await answer(model, request(*history))).message)
+    bodies = [r.body for r in server.posts]
+    for shorter, longer in zip(bodies, bodies[1:], strict=False):
+        assert longer.startswith(shorter.removesuffix(b"]}"))
+    await model.close()
+
+
+async def test_the_end_is_done_or_a_finish_reason_and_nothing_else(server: FakeServer) -> None:
+    model = model_at(
+        server,
+        Reply(text="only done", finish=""),
+        Reply(text="only reason", done=False),
+        Reply(text="neither", finish="", done=False),
+    )
+    assert (await answer(model)).text == "only done"
+    assert (await answer(model)).text == "only reason"
+    assert isinstance(await refused(model), ModelCut)
+
+
+async def test_a_drop_after_the_finish_reason_is_no_cut(server: FakeServer) -> None:
+    reply = Reply(text="whole", chunk=16, cut=3)
+    model = model_at(server, reply)
+    assert (await answer(model)).text == "whole"
+    await model.close()
+
+
+async def test_a_whole_completion_instead_of_a_stream_is_understood(server: FakeServer) -> None:
+    call = {"id": "a", "type": "function", "function": {"name": "read", "arguments": "{}"}}
+    message = {"role": "assistant", "content": "<think>hm</think>hi", "tool_calls": [call]}
+    body = {"choices": [{"message": message, "finish_reason": "stop"}], "usage": USAGE}
+    model = model_at(server, Reply(body=body))
+    got = await answer(model)
+    assert (got.text, got.reasoning, got.calls) == ("hi", "hm", [("a", "read", "{}")])
+    assert got.usages[0].cost == 0.25
+    await model.close()
+
+
+@pytest.mark.requirement("model:error-in-stream")
+@pytest.mark.parametrize(
+    ("reply", "kind"),
+    [
+        (Reply(body={"error": {"message": "slow", "code": 429}}), ModelLimited),
+        (Reply(error={"message": "slow", "code": "rate_limit_exceeded"}), ModelLimited),
+        (Reply(error={"message": "maximum context length is 9"}), ContextExceeded),
+        (Reply(text="x", error={"message": "boom"}), ModelCut),
+        (Reply(error={"message": "boom", "type": "server_error"}), ModelUnavailable),
+        (Reply(raw='event: error\ndata: {"message":"bad","type":"x"}\n\n'), ModelUnavailable),
+        (Reply(raw="data: {}\n\ndata: nonsense\n\n"), ModelCut),
+        (Reply(raw="nonsense"), ModelRejected),
+        (Reply(raw=""), ModelRejected),
+        (Reply(body="<html><title>Login</title></html>"), ModelRejected),
+        (Reply(finish="content_filter"), ModelRejected),
+    ],
+)
+async def test_an_answer_that_is_none_gets_its_error(
+    server: FakeServer, reply: Reply, kind: type[ModelError]
+) -> None:
+    error = await refused(model_at(server, reply))
+    assert type(error) is kind
+    assert str(error)
+
+
+@pytest.mark.requirement("model:no-redirect")
+async def test_a_redirect_is_reported_and_not_followed(server: FakeServer) -> None:
+    async with FakeServer([Reply(text="stolen")]) as other:
+        location = {"location": f"{other.base}/chat/completions"}
+        model = model_at(server, Reply(status=307, body="", headers=location), key="secret")
+        error = await refused(model)
+        assert isinstance(error, ModelRejected)
+        assert "redirect" in str(error)
+        assert other.requests == []
+
+
+@pytest.mark.requirement("model:key-never-shown")
+async def test_the_key_is_sent_and_never_shown(server: FakeServer) -> None:
+    model = model_at(server, failure(401, "Incorrect key sk-12345 \x1b[31m"), key="sk-12345")
+    error = await refused(model)
+    assert server.posts[0].headers["authorization"] == "Bearer sk-12345"
+    assert "sk-12345" not in error.explain() and "\x1b" not in str(error)
+    assert "sk-12345" not in repr(model.endpoint)
+
+
+@pytest.mark.requirement("model:key-never-shown")
+@pytest.mark.parametrize("key", ["two words", "line\n", "schlüssel"])
+def test_a_key_that_cannot_be_one_is_refused_unseen(key: str) -> None:
+    with pytest.raises(ModelAuthError) as caught:
+        Endpoint(model="m", base="http://127.0.0.1/v1", name="m", key=key)
+    assert key not in caught.value.explain()
+
+
+@pytest.mark.parametrize("base", ["", "ftp://x/v1", "http://", "http://[::1", "http://x:port/v1"])
+def test_an_address_that_is_none_is_refused(base: str) -> None:
+    with pytest.raises(UsageError):
+        Endpoint(model="m", base=base, name="m")
+
+
+@pytest.mark.requirement("model:unreachable")
+async def test_a_refused_connection_and_an_unknown_name_are_told_apart() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+        base = f"http://127.0.0.1:{port}/v1"
+        error = await refused(DirectModel(Endpoint(model="m", base=base, name="m")))
+    assert isinstance(error, ModelUnavailable)
+    assert f"127.0.0.1:{port}" in str(error) and "Start the server" in error.hint
+    base = "http://nowhere.invalid/v1"
+    error = await refused(DirectModel(Endpoint(model="m", base=base, name="m")))
+    assert isinstance(error, ModelUnavailable)
+    assert "cannot be resolved" in str(error)
+
+
+@pytest.mark.requirement("model:request-timeout")
+async def test_silence_in_the_middle_is_a_cut(server: FakeServer) -> None:
+    reply = Reply(text="half", hang="middle", cut=2)
+    error = await refused(model_at(server, reply, timeout=0.1))
+    assert isinstance(error, ModelCut)
+    assert "0.1 s" in str(error)
+
+
+@pytest.mark.requirement("model:no-proxy-to-this-machine")
+async def test_a_proxy_in_the_environment_is_not_used_for_this_machine(
+    server: FakeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:1")
+    model = model_at(server, Reply(text="straight"))
+    assert (await answer(model)).text == "straight"
+    await model.close()
+
+
+@pytest.mark.requirement("model:retry-after")
+async def test_retry_after_may_be_seconds_milliseconds_or_a_date(server: FakeServer) -> None:
+    soon = format_datetime(datetime.now(UTC) + timedelta(seconds=90), usegmt=True)
+    model = model_at(
+        server,
+        failure(429, "x", retry_after="2.5"),
+        failure(429, "x", retry_after_ms="1500"),
+        failure(503, "x", retry_after=soon),
+        failure(429, "x", retry_after="later"),
+    )
+    waits: list[float | None] = []
+    for _ in range(4):
+        with pytest.raises(ModelError) as caught:
+            await answer(model)
+        waits.append(caught.value.retry_after)
+    assert waits[0] == 2.5 and waits[1] == 1.5 and waits[3] is None
+    assert waits[2] is not None and 60 < waits[2] <= 90
+    await model.close()
+
+
+async def test_a_consumer_that_walks_away_closes_the_connection(server: FakeServer) -> None:
+    model = model_at(server, Reply(text="on and on", chunk=1, hang="middle", cut=4))
+    stream = model.stream(request())
+    assert fold([await anext(stream)]).text == "o"
+    await stream.aclose()  # pyright: ignore[reportAttributeAccessIssue]  # a generator
+    await server.gone.wait()
+    await model.close()
+
+
+def test_a_model_outlives_no_event_loop_by_force() -> None:
+    """Two runs of asyncio.run with one server: each opens its own client."""
+    import asyncio
+
+    async def once(base: str) -> str:
+        model = DirectModel(Endpoint(model="m", base=base, name="m"))
+        try:
+            return (await answer(model)).text
+        finally:
+            await model.close()
+
+    with background([Reply(text="one"), Reply(text="two")]) as server:
+        assert asyncio.run(once(server.base)) == "one"
+        assert asyncio.run(once(server.base)) == "two"

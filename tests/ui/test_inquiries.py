@@ -1,0 +1,307 @@
+"""Questions to the person: shown in a pause, answered on purpose, one at a time."""
+
+import asyncio
+
+import pytest
+from textual.widgets import Button, Input, Static
+
+from sam_tui.core.ids import CallId, ConversationId
+from sam_tui.core.inquiries import Outcome
+from sam_tui.core.inquiry import Approval, ApprovalRequest, Question
+from sam_tui.core.ports import TextDelta
+from sam_tui.ui.guard import Patience
+from sam_tui.ui.widgets.inquiry_panels import ApprovalPanel, InquiryPanel, QuestionPanel
+from sam_tui.ui.widgets.terminal_view import TerminalView
+from tests.fakes.engine_kit import RawModel, calls
+from tests.ui.conftest import Driver, Stage, StillWorkbench, Watch, Workbench, app_over, driven
+
+HERE = ConversationId("c")
+REQUEST = ApprovalRequest(
+    "file_operations.create_file",
+    "Creating: [b]x[/b]",
+    ("/etc/evil\u202etxt", "echo a\nwhy     nothing"),
+    "outside the workspace",
+    "/work",
+    timed_scope="create_file on /etc",
+)
+
+
+def panel(me: Driver) -> InquiryPanel | None:
+    return next(iter(me.app.chat.query(InquiryPanel)), None)
+
+
+async def shown(me: Driver) -> InquiryPanel:
+    """Wait until a panel is up and has the keys."""
+    await me.until(lambda: (found := panel(me)) and found.has_focus_within)
+    await me.pilot.pause()
+    found = panel(me)
+    assert found is not None
+    return found
+
+
+def ask(me: Driver, request: ApprovalRequest | Question, call: str = "k") -> asyncio.Task[Outcome]:
+    assert me.app.runtime is not None
+    asking = me.app.runtime.inquiries.ask(HERE, CallId(call), request)
+    return asyncio.get_running_loop().create_task(asking)
+
+
+def words(found: InquiryPanel) -> str:
+    return "\n".join(str(static.render()) for static in found.query(Static))
+
+
+def outside(stage: Stage) -> dict[str, str]:
+    """A call that writes next to the workspace."""
+    target = stage.workspace.parent / "outside.txt"
+    return {"operation": "create_file", "filePath": str(target), "content": "new [text]\n"}
+
+
+@pytest.mark.requirement("ui:approve")
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 50)])
+async def test_an_approval_shows_what_would_happen_and_lets_it_happen_once(
+    stage: Stage, model: RawModel, size: tuple[int, int]
+) -> None:
+    model.answers += [calls(("file_operations", outside(stage))), [TextDelta("made")]]
+    async with driven(app_over(stage), size) as me:
+        await me.ready()
+        await me.send("write it")
+        found = await shown(me)
+        target = stage.workspace.parent / "outside.txt"
+        assert str(target) in words(found) and "+new [text]" in words(found)
+        assert me.app.chat.status.activity.words(0) == "waiting for you"
+        assert not target.exists()
+        for button in found.query(Button):
+            assert me.app.chat.region.contains_region(button.region) and button.region.area
+        assert me.app.chat.transcript.region.height >= 3
+        await me.pilot.press("1")
+        await me.until(lambda: "made" in me.transcript())
+        assert target.read_text() == "new [text]\n"
+        await me.until(lambda: panel(me) is None and me.app.chat.prompt.area.has_focus)
+        assert "You allowed" in me.transcript()
+
+
+@pytest.mark.requirement("ui:deny-comment")
+async def test_a_denial_can_say_why_and_the_model_reads_it(stage: Stage, model: RawModel) -> None:
+    model.answers += [calls(("file_operations", outside(stage))), [TextDelta("understood")]]
+    async with driven(app_over(stage)) as me:
+        await me.ready()
+        await me.send("write it")
+        found = await shown(me)
+        await me.pilot.press("4")
+        await me.until(lambda: found.query_one(Input).has_focus)
+        await me.pilot.press(*"use ws 1", "enter")
+        await me.until(lambda: "understood" in me.transcript())
+        result = [m.text for m in model.seen[-1] if m.kind == "tool"]
+        assert "use ws 1" in result[0]
+        assert not (stage.workspace.parent / "outside.txt").exists()
+
+
+@pytest.mark.requirement("ui:approve")
+@pytest.mark.parametrize(
+    ("keys", "choice"),
+    [
+        (["1"], "once"),
+        (["2"], "timed"),
+        (["3"], "deny"),
+        (["escape"], "deny"),
+        (["ctrl+c"], "deny"),
+        (["right", "right", "enter"], "timed"),
+        (["4", "escape", "1"], "once"),
+        (["4", "enter"], "deny"),
+    ],
+)
+async def test_each_choice_has_its_key(stage: Stage, keys: list[str], choice: str) -> None:
+    async with driven(app_over(stage)) as me:
+        await me.ready()
+        asking = ask(me, REQUEST)
+        await shown(me)
+        for key in keys:
+            await me.pilot.press(key)
+            await me.pilot.pause()
+        outcome = await asking
+        assert isinstance(outcome.answer, Approval)
+        assert outcome.answer.choice == choice
+
+
+@pytest.mark.requirement("ui:stray-keys")
+async def test_enter_and_typing_approve_nothing(stage: Stage) -> None:
+    async with driven(app_over(stage)) as me:
+        await me.ready()
+        asking = ask(me, REQUEST)
+        found = await shown(me)
+        await me.pilot.press("enter", "y", "space", "a", "enter")
+        await me.pilot.click(found, offset=(3, 1))
+        await me.pilot.pause()
+        assert not asking.done() and panel(me) is found
+        await me.pilot.click(found.query_one("#deny", Button))
+        outcome = await asking
+        assert outcome.answer == Approval("deny")
+
+
+@pytest.mark.requirement("ui:stray-keys")
+async def test_keys_in_the_first_moment_are_ignored_and_extend_it(stage: Stage) -> None:
+    watch: Watch = StillWorkbench.WATCH
+    async with driven(app_over(stage, StillWorkbench)) as me:
+        await me.ready()
+        asking = ask(me, REQUEST)
+        await shown(me)
+        await me.pilot.press("1")
+        watch.time += 0.3
+        await me.pilot.press("1", "escape")
+        watch.time += 0.3
+        await me.pilot.press("x", "1")
+        await me.pilot.pause()
+        assert not asking.done()
+        watch.time += 0.5
+        await me.pilot.press("1")
+        assert (await asking).answer == Approval("once")
+
+
+@pytest.mark.requirement("ui:stray-keys")
+async def test_a_question_waits_until_the_person_pauses_typing(stage: Stage) -> None:
+    watch = Watch()
+
+    class Typist(Workbench):
+        PATIENCE = Patience(hush=0.7, grace=0.0, clock=watch)
+
+    async with driven(app_over(stage, Typist)) as me:
+        await me.ready()
+        await me.pilot.press("a")
+        asking = ask(me, REQUEST)
+        await me.until(lambda: me.app.chat.status.activity.waiting)
+        await me.pilot.press("b", "1")
+        assert panel(me) is None
+        assert me.app.chat.prompt.area.text == "ab1"
+        watch.time += 0.7
+        await shown(me)
+        await me.pilot.press("3")
+        await asking
+        await me.until(lambda: me.app.chat.prompt.area.has_focus)
+        assert me.app.chat.prompt.area.text == "ab1"
+
+
+@pytest.mark.requirement("ui:nothing-hidden", "ui:no-markup")
+async def test_nothing_in_a_request_is_hidden_or_passes_for_our_own_words(stage: Stage) -> None:
+    async with driven(app_over(stage)) as me:
+        await me.ready()
+        asking = ask(me, REQUEST)
+        found = await shown(me)
+        text = words(found)
+        assert "/etc/evil\\u202etxt" in text and "Creating: [b]x[/b]" in text
+        lines = [line for line in text.splitlines() if line.startswith("why ")]
+        assert lines == ["why     outside the workspace"]
+        await me.pilot.press("3")
+        await asking
+
+
+@pytest.mark.requirement("ui:approve")
+async def test_without_a_timed_scope_only_once_is_offered(stage: Stage) -> None:
+    async with driven(app_over(stage)) as me:
+        await me.ready()
+        asking = ask(me, ApprovalRequest("op", "Doing", ("/x",), "why", "/"))
+        found = await shown(me)
+        assert [button.id for button in found.query(Button)] == ["once", "deny", "comment"]
+        await me.pilot.press("2")
+        await me.pilot.pause()
+        assert not asking.done()
+        await me.pilot.press("3")
+        await asking
+
+
+@pytest.mark.requirement("ui:one-at-a-time")
+async def test_several_questions_come_one_at_a_time_and_are_counted(stage: Stage) -> None:
+    async with driven(app_over(stage)) as me:
+        await me.ready()
+        asking = [ask(me, REQUEST, str(n)) for n in range(3)]
+        await me.until(lambda: (found := panel(me)) and "1 of 3" in str(found.border_title))
+        await shown(me)
+        await me.pilot.press("3")
+        await me.until(lambda: (found := panel(me)) and "2 of 3" in str(found.border_title))
+        asking[2].cancel()
+        await me.until(lambda: (found := panel(me)) and "of 3" not in str(found.border_title))
+        await shown(me)
+        await me.pilot.press("1")
+        await me.until(lambda: panel(me) is None)
+        assert (await asking[0]).answer == Approval("deny")
+        assert (await asking[1]).answer == Approval("once")
+
+
+@pytest.mark.requirement("ui:withdrawn")
+async def test_a_withdrawn_question_is_taken_down(stage: Stage) -> None:
+    async with driven(app_over(stage)) as me:
+        await me.ready()
+        asking = ask(me, REQUEST)
+        await shown(me)
+        asking.cancel()
+        await me.until(lambda: panel(me) is None)
+        assert me.app.chat.prompt.display and not me.app.chat.status.activity.waiting
+
+
+@pytest.mark.requirement("ui:question")
+async def test_a_question_of_the_agent_is_answered_in_many_lines(
+    stage: Stage, model: RawModel
+) -> None:
+    question = {"prompt": "Which [colour]?", "context": "for the roof"}
+    model.answers += [calls(("user_collaboration", question)), [TextDelta("fine")]]
+    async with driven(app_over(stage), (80, 24)) as me:
+        await me.ready()
+        await me.send("paint")
+        found = await shown(me)
+        assert isinstance(found, QuestionPanel)
+        assert "Which [colour]?" in words(found) and "for the roof" in words(found)
+        await me.pilot.press("enter", "r", "e", "d", "shift+enter", "1")
+        assert panel(me) is found
+        await me.pilot.press("enter")
+        await me.until(lambda: "fine" in me.transcript())
+        assert "red\n1" in next(m.text for m in model.seen[-1] if m.kind == "tool")
+
+
+@pytest.mark.requirement("ui:question", "ui:cancel")
+async def test_escape_at_a_question_cancels_the_turn(stage: Stage, model: RawModel) -> None:
+    model.answers += [calls(("user_collaboration", {"prompt": "Which?"}))]
+    async with driven(app_over(stage)) as me:
+        await me.ready()
+        await me.send("paint")
+        await shown(me)
+        await me.pilot.press("escape")
+        await me.until(lambda: panel(me) is None and not me.app.turns.running)
+        assert "Cancelled." in me.transcript()
+
+
+@pytest.mark.requirement("ui:keys-stay")
+async def test_a_question_does_not_take_the_keys_from_a_terminal_in_use(stage: Stage) -> None:
+    async with driven(app_over(stage)) as me:
+        await me.ready()
+        await me.until(lambda: me.app.chat.terminals.shell.session is not None)
+        await me.pilot.press("ctrl+right_square_bracket")
+        await me.until(lambda: isinstance(me.app.focused, TerminalView))
+        asking = ask(me, REQUEST)
+        await me.until(lambda: panel(me) is not None)
+        await me.pilot.press("1")
+        await me.pilot.pause()
+        assert isinstance(me.app.focused, TerminalView) and not asking.done()
+        await me.pilot.press("ctrl+right_square_bracket")
+        await me.until(lambda: isinstance(me.app.focused, ApprovalPanel))
+        await me.pilot.press("3")
+        await asking
+
+
+@pytest.mark.requirement("ui:keys-stay")
+async def test_a_question_waits_behind_a_dialog_and_is_deaf_to_the_key_that_closed_it(
+    stage: Stage,
+) -> None:
+    watch: Watch = StillWorkbench.WATCH
+    async with driven(app_over(stage, StillWorkbench)) as me:
+        await me.ready()
+        await me.pilot.press("f1")
+        await me.until(lambda: me.app.screen is not me.app.chat)
+        asking = ask(me, REQUEST)
+        await me.until(lambda: me.app.chat.status.activity.waiting)
+        assert panel(me) is None
+        await me.pilot.press("escape")
+        await shown(me)
+        await me.pilot.press("escape")
+        await me.pilot.pause()
+        assert not asking.done()
+        watch.time += 1.0
+        await me.pilot.press("escape")
+        assert (await asking).answer == Approval("deny")

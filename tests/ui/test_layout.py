@@ -1,0 +1,104 @@
+"""Sizes: everything to be seen fits, and nothing breaks."""
+
+import pytest
+from textual.widget import Widget
+
+from sam_tui.ui.screens.dialogs import HelpScreen
+from tests.fakes.engine_kit import RawModel
+from tests.ui.conftest import Driver, Stage, app_over, driven
+
+
+def inside(me: Driver, widget: Widget) -> bool:
+    """Whether a widget is to be seen whole."""
+    return bool(widget.region.area) and me.app.screen.region.contains_region(widget.region)
+
+
+@pytest.mark.requirement("ui:sizes")
+@pytest.mark.parametrize(
+    ("size", "side"), [((80, 24), False), ((120, 40), True), ((200, 50), True)]
+)
+async def test_the_side_column_is_beside_where_there_is_room_and_takes_turns_where_not(
+    stage: Stage, size: tuple[int, int], side: bool
+) -> None:
+    async with driven(app_over(stage), size) as me:
+        await me.ready()
+        chat = me.app.chat
+        await me.pilot.pause()
+        assert chat.side_shown is side
+        assert all(inside(me, w) for w in (chat.transcript, chat.prompt.area, chat.status))
+        await me.pilot.press("f2")
+        await me.pilot.pause()
+        assert chat.side_shown is not side
+        assert inside(me, chat.prompt.area) and inside(me, chat.status)
+        assert bool(chat.terminals.region.area) is not side
+        if not side:
+            assert inside(me, chat.terminals) and inside(me, chat.todos)
+            assert not chat.transcript.region.area
+        await me.pilot.press("f3")
+        await me.pilot.pause()
+        assert chat.side_shown
+
+
+@pytest.mark.requirement("ui:too-small")
+@pytest.mark.parametrize("size", [(20, 5), (39, 30), (100, 9), (3, 2), (1, 1)])
+async def test_a_terminal_too_small_is_told_so_and_nothing_breaks(
+    stage: Stage, model: RawModel, size: tuple[int, int]
+) -> None:
+    model.answers += [[]]
+    async with driven(app_over(stage), size) as me:
+        await me.ready()
+        assert me.app.chat.query_one("#too-small").display
+        assert not me.app.chat.prompt.area.region.area
+        await me.pilot.press("a", "enter", "f1", "escape", "f2", "f3", "f4", "shift+tab", "ctrl+p")
+        await me.pilot.press("escape", "up", "down")
+        await me.pilot.resize_terminal(80, 24)
+        await me.until(lambda: inside(me, me.app.chat.prompt.area))
+        await me.pilot.resize_terminal(*size)
+        await me.pilot.resize_terminal(120, 40)
+        await me.until(lambda: me.app.chat.prompt.area.has_focus)
+        await me.pilot.press(*"back")
+        assert me.app.chat.prompt.area.text.endswith("back")
+
+
+@pytest.mark.requirement("ui:sizes")
+async def test_dialogs_fit_in_eighty_columns(stage: Stage) -> None:
+    async with driven(app_over(stage), (80, 24)) as me:
+        await me.ready()
+        await me.pilot.press("f1")
+        await me.until(lambda: isinstance(me.app.screen, HelpScreen))
+        await me.pilot.pause()
+        frame = me.app.screen.query_one("Vertical")
+        assert inside(me, frame)
+
+
+@pytest.mark.requirement("ui:calm")
+async def test_nothing_moves_while_nothing_happens(stage: Stage) -> None:
+    async with driven(app_over(stage)) as me:
+        await me.ready()
+        await me.until(lambda: me.app.chat.terminals.shell.session is not None)
+        await me.pilot.pause()
+        running = [
+            timer
+            for node in (me.app, *me.app.chat.walk_children(Widget, with_self=True))
+            for timer in node._timers  # pyright: ignore[reportPrivateUsage]
+            if timer._repeat is None and timer._active.is_set()  # pyright: ignore[reportPrivateUsage]
+        ]
+        assert running == []
+
+
+@pytest.mark.requirement("ui:themes")
+async def test_both_looks_work_and_switch(stage: Stage) -> None:
+    async with driven(app_over(stage)) as me:
+        await me.ready()
+        assert me.app.theme == "sam"
+        await me.send("/theme")
+        assert me.app.theme == "sam-light"
+        assert not me.app.current_theme.dark
+
+
+@pytest.mark.requirement("ui:no-color")
+async def test_no_color_is_respected(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    async with driven(app_over(stage)) as me:
+        await me.ready()
+        assert me.app.no_color

@@ -1,0 +1,194 @@
+"""The two terminals: real shells on real PTYs, drawn and typed into."""
+
+import pytest
+
+from sam_tui.core.events import TerminalOpened
+from sam_tui.core.ports import CellRun, SessionSpec, TextDelta
+from sam_tui.ui.widgets.terminal_view import TerminalView, cell_style, row_strip
+from tests.fakes.engine_kit import RawModel
+from tests.ui.conftest import Driver, Stage, app_over, driven
+
+
+def drawn(view: TerminalView) -> str:
+    """What the widget draws, as text."""
+    return "\n".join(view.render_line(y).text.rstrip() for y in range(view.size.height))
+
+
+async def in_shell(me: Driver) -> TerminalView:
+    """Go to the shell, and wait for its prompt."""
+    await me.ready()
+    await me.pilot.press("ctrl+right_square_bracket")
+    view = me.app.chat.terminals.shell
+    await me.until(lambda: view.has_focus and view.session is not None and drawn(view).strip())
+    return view
+
+
+async def type_line(me: Driver, text: str) -> None:
+    """Key by key, then Enter."""
+    await me.pilot.press(*("space" if c == " " else c for c in text), "enter")
+
+
+@pytest.mark.requirement("ui:terminal")
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 50)])
+async def test_the_shell_is_typed_into_drawn_and_knows_its_size(
+    stage: Stage, size: tuple[int, int]
+) -> None:
+    async with driven(app_over(stage), size) as me:
+        view = await in_shell(me)
+        assert view.session is not None
+        view.session.write(b"stty size; echo a$((40+2))b\n")
+        await me.until(lambda: "a42b" in drawn(view))
+        assert f"{view.size.height} {view.size.width}" in drawn(view)
+        assert (view.session.screen.columns, view.session.screen.rows) == tuple(view.size)
+
+
+@pytest.mark.requirement("ui:terminal-keys")
+async def test_every_key_goes_to_the_program_but_the_one_that_leaves(stage: Stage) -> None:
+    async with driven(app_over(stage)) as me:
+        view = await in_shell(me)
+        await type_line(me, "cat")
+        await me.pilot.press(*"hello", "enter")
+        await me.until(lambda: drawn(view).count("hello") >= 2)
+        assert view.label == "Ctrl+] leaves"
+        await me.pilot.press("ctrl+c")
+        await me.pilot.press("f1", "escape", "ctrl+q", "ctrl+p", "shift+tab", "question_mark")
+        assert me.app.is_running and me.app.screen is me.app.chat and view.has_focus
+        assert stage.runtime.mode == "ask"
+        await me.pilot.press("ctrl+right_square_bracket")
+        await me.until(lambda: me.app.chat.prompt.area.has_focus)
+
+
+@pytest.mark.requirement("ui:terminal-paste")
+async def test_pasted_lines_are_not_run_by_the_shell(stage: Stage) -> None:
+    async with driven(app_over(stage)) as me:
+        view = await in_shell(me)
+        assert view.session is not None
+        from textual import events
+
+        me.app.post_message(events.Paste("echo one$((1+1))\necho two$((1+1))\n"))
+        await me.until(lambda: "echo two$" in drawn(view))
+        await me.pilot.pause()
+        assert "one2" not in drawn(view)
+        await me.pilot.press("enter")
+        await me.until(lambda: "one2" in drawn(view) and "two2" in drawn(view))
+
+
+@pytest.mark.requirement("ui:terminal")
+async def test_the_shell_follows_the_size_of_its_panel_and_scrolls_back(stage: Stage) -> None:
+    async with driven(app_over(stage)) as me:
+        view = await in_shell(me)
+        assert view.session is not None
+        view.session.write(b"for i in $(seq 1 200); do echo row-$i-; done\n")
+        await me.until(lambda: "row-200-" in drawn(view))
+        await me.pilot.press("shift+pageup", "shift+pageup")
+        await me.until(lambda: "row-200-" not in drawn(view))
+        assert "scrolled" in view.label
+        await me.pilot.press("x")
+        await me.until(lambda: "row-200-" in drawn(view))
+        before = view.size
+        await me.pilot.resize_terminal(160, 50)
+        await me.until(lambda: view.size != before)
+        await me.until(
+            lambda: (
+                view.session
+                and (view.session.screen.columns, view.session.screen.rows) == tuple(view.size)
+            )
+        )
+
+
+@pytest.mark.requirement("ui:terminal-ended")
+async def test_an_ended_shell_says_how_and_enter_starts_another(stage: Stage) -> None:
+    async with driven(app_over(stage)) as me:
+        view = await in_shell(me)
+        first = view.session
+        assert first is not None
+        first.write(b"exit 7\n")
+        await me.until(lambda: "exit 7 · Enter restarts" in view.label)
+        await me.pilot.press("x")
+        assert view.session is first
+        await me.pilot.press("enter")
+        await me.until(lambda: view.session is not first and view.session is not None)
+        await me.until(lambda: stage.runtime.terminals.find(first.id) is None)
+        assert view.session is not None and view.session.running
+
+
+@pytest.mark.requirement("ui:agent-terminal")
+async def test_the_agents_terminal_appears_can_be_typed_into_and_goes_with_its_conversation(
+    stage: Stage, model: RawModel
+) -> None:
+    model.answers += [[TextDelta("hi")]]
+    async with driven(app_over(stage)) as me:
+        await me.ready()
+        panel = me.app.chat.terminals
+        assert "agent" not in str(panel.border_title)
+        await me.send("hello")
+        await me.until(lambda: "hi" in me.transcript() and not me.app.turns.running)
+        session = me.app.conversations.session
+        assert session is not None
+        opened, _ = await stage.runtime.terminals.open(
+            SessionSpec(session.conversation, str(stage.workspace))
+        )
+        stage.runtime.bus.publish(TerminalOpened(session.conversation, opened.id))
+        await me.until(lambda: panel.agent.session is opened)
+        assert panel.shown == "agent" and "agent" in str(panel.border_title)
+        await me.pilot.press("ctrl+right_square_bracket")
+        await me.until(lambda: panel.agent.has_focus)
+        await type_line(me, "echo x$((6*7))y")
+        await me.until(lambda: "x42y" in drawn(panel.agent))
+        await me.pilot.press("ctrl+right_square_bracket")
+        await me.until(lambda: me.app.chat.prompt.area.has_focus)
+        await me.pilot.press("f4")
+        assert panel.shown == "shell"
+        await me.send("/new")
+        assert panel.agent.session is None
+
+
+@pytest.mark.requirement("ui:terminal")
+async def test_a_shell_is_opened_only_once_it_can_be_seen(stage: Stage) -> None:
+    async with driven(app_over(stage), (80, 24)) as me:
+        await me.ready()
+        view = me.app.chat.terminals.shell
+        assert view.session is None
+        await me.pilot.press("f2")
+        await me.until(lambda: view.session is not None)
+
+
+@pytest.mark.requirement("ui:terminal")
+def test_cells_become_strips_of_the_panels_width_with_their_styles() -> None:
+    runs = [CellRun("ab", 1, (1, 2, 3), frozenset({"bold", "hidden"})), CellRun("日")]
+    strip = row_strip(runs, 6)
+    assert (strip.text, strip.cell_length) == ("ab日  ", 6)
+    style = cell_style(1, (1, 2, 3), frozenset({"bold", "hidden"}))
+    assert style.bold and style.conceal and style.color and style.bgcolor
+    assert style.color.number == 1 and style.bgcolor.triplet == (1, 2, 3)
+    assert cell_style(None, None, frozenset({"blink"})).blink is None
+
+
+@pytest.mark.requirement("ui:terminal-frames")
+async def test_a_flood_of_output_is_drawn_in_few_frames_and_only_where_rows_changed(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with driven(app_over(stage)) as me:
+        view = await in_shell(me)
+        assert view.session is not None
+        chunks = 0
+
+        def heard() -> None:
+            nonlocal chunks
+            chunks += 1
+
+        stop = view.session.watch(heard)
+        frames: list[int] = []
+        paint = view.refresh
+
+        def counted(*regions: object, **options: bool) -> TerminalView:
+            if regions:
+                frames.append(len(regions))
+            return paint(*regions, **options)  # pyright: ignore[reportArgumentType]
+
+        monkeypatch.setattr(view, "refresh", counted)
+        view.session.write(b"clear; for i in $(seq 3000); do printf '\\r%s' $i; done; echo end-\n")
+        await me.until(lambda: "3000end-" in drawn(view))
+        stop()
+        assert frames and len(frames) <= chunks
+        assert max(frames) <= view.size.height + 2
