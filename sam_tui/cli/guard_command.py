@@ -1,14 +1,13 @@
 """``sam-tui guard``: what the guard would say to a call, without making it."""
 
 import json
-import sys
 from collections.abc import Iterator
 from typing import Any, cast
 
 import click
 
 from sam_tui.cli.options import guarded_options, named_conversation, open_runtime
-from sam_tui.cli.streams import input_descriptor, require_output
+from sam_tui.cli.streams import contract_output, input_descriptor
 from sam_tui.core.accesses import LocatedAccess, Read, Run, Type, Write
 from sam_tui.core.authorization.policy import Judgement
 from sam_tui.core.errors import SamError, ToolError, UsageError
@@ -36,20 +35,21 @@ def explain_command(**values: Any) -> int:
     With --jsonl every input line {"operation": ..., "arguments": {...}} gets one output line; a bad
     one gets {"error": ...}, and the exit code is 2 when there was any.
     """
-    require_output()
     if bool(values["name"]) == values["jsonl"]:
         raise UsageError("Name one operation, or use --jsonl and name it in every line.")
     runtime = open_runtime(values)
     given = values["conversation"]
     explainer = _Explainer(runtime, named_conversation(given) if given else ConversationId(""))
-    if values["jsonl"]:
-        return explainer.explain_lines()
-    arguments = values["arguments"] or "{}"
-    if arguments == "-":
-        arguments = read_prompt("-", input_descriptor()).text
-    answer = explainer.explain(values["name"], arguments)
-    Output(sys.stdout).line(answer)
-    return 2 if "error" in answer else 0
+    with contract_output() as stream:
+        out = Output(stream)
+        if values["jsonl"]:
+            return explainer.explain_lines(out)
+        arguments = values["arguments"] or "{}"
+        if arguments == "-":
+            arguments = read_prompt("-", input_descriptor()).text
+        answer = explainer.explain(values["name"], arguments)
+        out.line(answer)
+        return 2 if "error" in answer else 0
 
 
 class _Explainer:
@@ -59,9 +59,9 @@ class _Explainer:
         self._runtime = runtime
         self._conversation = conversation
 
-    def explain_lines(self) -> int:
+    def explain_lines(self, out: Output) -> int:
         """One answer for each line of standard input; 2 when any could not be understood."""
-        out, code = Output(sys.stdout), 0
+        code = 0
         for line in _input_lines():
             answer = self._explain_line(line)
             out.line(answer)

@@ -157,7 +157,7 @@ def settings(
     """
     from sam_tui.assembly import Options
 
-    data_dir = values["data_dir"] or default_data_dir()
+    data_dir = os.path.abspath(os.path.expanduser(values["data_dir"] or default_data_dir()))
     log_to(data_dir, debug=os.environ.get("SAM_TUI_DEBUG") == "1")
     return Options(
         workspace=workspace_of(values),

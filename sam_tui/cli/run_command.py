@@ -2,10 +2,9 @@
 
 import asyncio
 import os
-import sys
 from dataclasses import replace
 from types import TracebackType
-from typing import Any
+from typing import Any, TextIO
 
 import click
 
@@ -18,7 +17,7 @@ from sam_tui.cli.options import (
     open_runtime,
     run_options,
 )
-from sam_tui.cli.streams import input_descriptor, require_output
+from sam_tui.cli.streams import contract_output, input_descriptor
 from sam_tui.core.errors import SamError, UsageError
 from sam_tui.core.runtime import Runtime
 from sam_tui.headless.answers import read_answers
@@ -43,7 +42,6 @@ def run_command(**values: Any) -> int:
 
 def run_once(values: Values) -> int:
     """Run the prompt of parsed options to its exit code. Raises ``UsageError``."""
-    require_output()
     request = HeadlessRequest(
         "",
         format=values["output_format"] or "text",
@@ -55,19 +53,24 @@ def run_once(values: Values) -> int:
     interrupts = Interrupts()
     interrupts.install()
     try:
-        with _Told(request):
+        with contract_output() as out:
+            return _run_once(values, request, interrupts, out)
+    finally:
+        interrupts.restore()
+
+
+def _run_once(values: Values, request: HeadlessRequest, interrupts: Interrupts, out: TextIO) -> int:
+    try:
+        with _Told(request, out):
             request, runtime = _prepare(values, request)
-        return asyncio.run(_run(runtime, request, interrupts))
+        return asyncio.run(_run(runtime, request, interrupts, out))
     except UsageError:
         raise
     except SamError as error:
-        return report_failure(request, outcome_of_error(error), sys.stdout)
+        return report_failure(request, outcome_of_error(error), out)
     except Interrupted as interrupted:
         why = "Interrupted before it began."
-        outcome = Outcome(interrupted.subtype, "", "Cancelled", why)
-        return report_failure(request, outcome, sys.stdout)
-    finally:
-        interrupts.restore()
+        return report_failure(request, Outcome(interrupted.subtype, "", "Cancelled", why), out)
 
 
 def _prepare(values: Values, request: HeadlessRequest) -> tuple[HeadlessRequest, Runtime]:
@@ -86,9 +89,11 @@ def _prepare(values: Values, request: HeadlessRequest) -> tuple[HeadlessRequest,
     return request, runtime
 
 
-async def _run(runtime: Runtime, request: HeadlessRequest, interrupts: Interrupts) -> int:
+async def _run(
+    runtime: Runtime, request: HeadlessRequest, interrupts: Interrupts, out: TextIO
+) -> int:
     try:
-        return await run_headless(runtime, request, sys.stdout, interrupts=interrupts)
+        return await run_headless(runtime, request, out, interrupts=interrupts)
     finally:
         await runtime.close()
 
@@ -96,8 +101,9 @@ async def _run(runtime: Runtime, request: HeadlessRequest, interrupts: Interrupt
 class _Told:
     """Whatever unexpected breaks off the preparation still ends with a result on standard output."""
 
-    def __init__(self, request: HeadlessRequest) -> None:
+    def __init__(self, request: HeadlessRequest, out: TextIO) -> None:
         self._request = request
+        self._out = out
 
     def __enter__(self) -> None: ...
 
@@ -108,4 +114,4 @@ class _Told:
         trace: TracebackType | None,
     ) -> None:
         if isinstance(fault, Exception) and not isinstance(fault, SamError):
-            report_failure(self._request, outcome_of_fault(fault), sys.stdout)
+            report_failure(self._request, outcome_of_fault(fault), self._out)

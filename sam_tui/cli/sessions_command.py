@@ -10,6 +10,7 @@ from sam_tui.cli.options import open_runtime, place_options
 from sam_tui.cli.streams import require_output
 from sam_tui.core.ports import ConversationRecord
 from sam_tui.headless.lines import usage_fields
+from sam_tui.headless.output import terminal_safe
 
 
 @click.group("sessions", short_help="The stored conversations.")
@@ -35,7 +36,8 @@ def list_command(**values: Any) -> int:
     for record in records:
         used = datetime.fromtimestamp(record.updated_at).strftime("%Y-%m-%d %H:%M")
         count = f"{record.messages:>4} messages"
-        click.echo(f"{record.id}  {used}  {count}  {record.workspace}  {record.title}")
+        line = f"{record.id}  {used}  {count}  {record.workspace}  {record.title}"
+        click.echo(terminal_safe(line))
     return 0
 
 

@@ -2,6 +2,9 @@
 
 import os
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import TextIO
 
 from sam_tui.core.errors import UsageError
 
@@ -28,6 +31,27 @@ def require_output() -> None:
             "Standard output is closed, so nobody could read the result.",
             hint="Send it somewhere: >result.txt, or >/dev/null.",
         )
+
+
+@contextmanager
+def contract_output() -> Generator[TextIO, None, None]:
+    """Standard output for the contract alone; what else is printed meanwhile goes to standard error.
+
+    Libraries print; nothing of theirs may stand between two lines of JSON. Raises ``UsageError``
+    when standard output is closed.
+    """
+    require_output()
+    sys.stdout.flush()
+    own = os.dup(1)
+    os.dup2(2, 1)
+    encoding, errors = sys.stdout.encoding, sys.stdout.errors
+    try:
+        with open(own, "w", encoding=encoding, errors=errors, closefd=False) as out:
+            yield out
+    finally:
+        sys.stdout.flush()
+        os.dup2(own, 1)
+        os.close(own)
 
 
 def input_descriptor() -> int | None:

@@ -2,14 +2,20 @@
 
 import asyncio
 import json
-import sys
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 import click
 
-from sam_tui.cli.options import guarded_options, named_conversation, open_runtime, place_options
-from sam_tui.cli.streams import input_descriptor, require_output
+from sam_tui.cli.options import (
+    Values,
+    guarded_options,
+    named_conversation,
+    open_runtime,
+    place_options,
+)
+from sam_tui.cli.streams import contract_output, input_descriptor, require_output
 from sam_tui.core.errors import SamError, ToolError, UsageError
 from sam_tui.core.events import InquiryClosed
 from sam_tui.core.ids import CallId, ConversationId, mint, mint_conversation
@@ -90,7 +96,15 @@ def call_command(**values: Any) -> int:
 
     Exit code: 0 done, 1 failed, 2 malformed JSON or no such operation, 3 it needs an approval.
     """
-    require_output()
+    with contract_output() as out:
+        code, answer = _answer(values)
+        if answer is not None:
+            Output(out).line(answer)
+        return code
+
+
+def _answer(values: Values) -> tuple[int, dict[str, Any] | None]:
+    """The exit code and the object to print; none after a signal."""
     name, arguments = values["name"], values["arguments"] or "{}"
     if arguments == "-":
         arguments = read_prompt("-", input_descriptor()).text
@@ -101,20 +115,17 @@ def call_command(**values: Any) -> int:
     call = ToolCall(CallId(mint("call")), name, arguments)
     fault = _misuse(runtime, call)
     if fault is not None:
-        Output(sys.stdout).line(_object_of_fault(call, fault))
-        return USAGE
+        return USAGE, _object_of_fault(call, fault)
     interrupts = Interrupts()
     interrupts.install()
     try:
         executed, unattended = asyncio.run(_call(runtime, call, conversation, interrupts))
     except asyncio.CancelledError:
-        return EXIT_CODES[interrupts.subtype or "cancelled"]
+        return EXIT_CODES[interrupts.subtype or "cancelled"], None
     finally:
         interrupts.restore()
-    Output(sys.stdout).line(_object_of(runtime, call, executed, conversation))
-    if executed.finished.ok:
-        return DONE
-    return NEEDS_APPROVAL if unattended else FAILED
+    code = NEEDS_APPROVAL if unattended else FAILED
+    return DONE if executed.finished.ok else code, _object_of(runtime, call, executed, conversation)
 
 
 async def _call(
@@ -171,10 +182,15 @@ def _object_of(
         "output": {
             "content": finished.text,
             "mimeType": executed.mime_type,
-            "additionalData": json.loads(json.dumps(dict(executed.data), default=str)),
+            "additionalData": _plain(executed.data),
         },
         "metadata": _stamped(metadata),
     }
+
+
+def _plain(data: Mapping[str, Any]) -> Any:
+    """Data of a tool as JSON can hold it: what it has no form for becomes text."""
+    return json.loads(json.dumps(dict(data), default=str), parse_constant=str)
 
 
 def _object_of_fault(call: ToolCall, fault: SamError) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import asyncio
 import importlib
+import signal
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ from sam_tui.cli.options import (
 )
 from sam_tui.core.authorization.containment import Workspace
 from sam_tui.core.errors import UsageError
+from sam_tui.headless.outcome import EXIT_CODES
 
 if TYPE_CHECKING:
     from sam_tui.core.runtime import Runtime
@@ -74,6 +76,10 @@ def _open(values: Values) -> int:
         conversation = conversation_of(values, runtime.conversations, workspace)
 
     async def start(progress: Callable[[str], None]) -> "Runtime":
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            # Ending through the app puts the terminal back and ends what the agent started.
+            loop.add_signal_handler(number, app.exit, None, EXIT_CODES["terminated"])
         if runtime is not None:
             return runtime
         progress("starting")

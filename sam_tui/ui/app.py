@@ -83,7 +83,7 @@ class SamApp(App[None], inherit_bindings=False):
         self._first = (conversation, resume)
 
     def get_default_screen(self) -> ChatScreen:
-        """The screen one works in."""
+        """The screen to work in."""
         return self.chat
 
     def on_mount(self) -> None:

@@ -220,6 +220,45 @@ def test_a_defect_is_one_sentence_and_its_details_are_in_a_private_file(sam: Com
     assert told.code == 70 and "Traceback" in told.err
 
 
+NOISE = """
+import os, sys
+import sam_tui.assembly
+class Broken:
+    name = "broken"
+    async def stream(self, request):
+        print("noise from a library")
+        os.system("echo noise from a child")
+        raise KeyError("half-way")
+        yield
+    async def close(self):
+        pass
+build = sam_tui.assembly.build
+def noisy(*arguments):
+    print("noise while building")
+    runtime = build(*arguments)
+    runtime.use_model(Broken())
+    return runtime
+sam_tui.assembly.build = noisy
+from sam_tui.cli.main import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.requirement("headless:stdout-pure")
+def test_what_libraries_print_and_a_defect_half_way_leave_the_contract_whole(sam: Command) -> None:
+    program = (sys.executable, "-P", "-c", NOISE)
+    ended = sam("run", "go", "--output-format", "stream-json", program=program)
+    lines = [json.loads(line) for line in ended.out.splitlines()]
+    assert [line["type"] for line in lines][-1:] == ["result"]
+    assert [line["subtype"] for line in lines if line["type"] == "result"] == ["error_internal"]
+    assert ended.code == lines[-1]["exit_code"] == 70
+    assert ended.err.count("noise") == 3 and "Traceback" not in ended.err
+    assert "KeyError" in (sam.data / "sam-tui.log").read_text(encoding="utf-8")
+
+    call = sam("tools", "call", "think", '{"thoughts": "x"}', program=program)
+    assert call.json["success"] is True and "noise" in call.err
+
+
 def test_an_unusable_workspace_is_named(sam: Command) -> None:
     (sam.workspace / "file").write_text("x", encoding="utf-8")
     for place in ("none", "file"):

@@ -31,7 +31,7 @@ def trap(sam: Command) -> Path:
 
 @pytest.mark.requirement("headless:hijack")
 @pytest.mark.parametrize("program", [CONSOLE, MODULE], ids=["console", "module"])
-@pytest.mark.parametrize("path", ["", ".", "absolute", ".:..", "sub/.."])
+@pytest.mark.parametrize("path", ["", ".", "absolute", "sub/..:.."])
 def test_no_module_of_the_workspace_is_executed(
     sam: Command, trap: Path, program: tuple[str, ...], path: str
 ) -> None:

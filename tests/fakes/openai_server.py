@@ -17,7 +17,8 @@ request to a reply, and may be appended to while serving. When none is left the 
 with code ``script_exhausted`` (not one that anybody retries). ``GET .../models`` lists ``models``
 (``None`` answers 404) and plays no reply. Connections are kept alive.
 
-``server.requests``     what came: ``Recorded`` (method, path, headers with lower-case names, body, json)
+``server.requests``     what came: ``Recorded`` (method, path, headers with lower-case names, body, json);
+                        ``server.posts`` without the looks at ``/models``
 ``server.connections``  how many connections were opened so far
 ``server.gone``         an ``asyncio.Event``: a client hung up in the middle of a reply
 """
@@ -89,6 +90,7 @@ class Reply:
 
 
 Player = Reply | Callable[["Recorded"], Reply]
+Models = Sequence[str] | None
 
 
 @dataclass(frozen=True)
@@ -109,9 +111,8 @@ class Recorded:
 def failure(status: int, message: str, *, code: str = "", **headers: str) -> Reply:
     """An OpenAI-style error answer; ``retry_after="2"`` becomes the header ``retry-after``."""
     body = {"error": {"message": message, "type": "x", "code": code or None}}
-    return Reply(
-        status=status, body=body, headers={k.replace("_", "-"): v for k, v in headers.items()}
-    )
+    named = {k.replace("_", "-"): v for k, v in headers.items()}
+    return Reply(status=status, body=body, headers=named)
 
 
 def replies_from(data: Sequence[Mapping[str, Any]]) -> list[Reply]:
@@ -217,15 +218,18 @@ class _Connection(asyncio.Protocol):
             self.waiting.put_nowait(Recorded(method, path, headers, body))
 
     async def _serve(self) -> None:
-        while True:
-            request = await self.waiting.get()
-            self.busy = True
-            self.server.record(request)
-            if request.method == "GET":
-                self._models(request)
-            else:
-                await self._play(self.server.next_reply(request), request)
-            self.busy = False
+        try:
+            while True:
+                request = await self.waiting.get()
+                self.busy = True
+                self.server.record(request)
+                if request.method == "GET":
+                    self._models(request)
+                else:
+                    await self._play(self.server.next_reply(request), request)
+                self.busy = False
+        finally:
+            self.transport.abort()  # a mistake in a script must not look like a slow server
 
     def _head(self, status: int, headers: Mapping[str, str]) -> None:
         phrase = HTTPStatus(status).phrase if status in set(HTTPStatus) else "Status"
@@ -279,7 +283,7 @@ class _Connection(asyncio.Protocol):
         return True
 
     async def _write(self, data: bytes, reply: Reply) -> None:
-        size = reply.split or len(data)
+        size = reply.split or len(data) or 1
         for start in range(0, len(data), size):
             part = data[start : start + size]
             self.transport.write(b"%x\r\n%b\r\n" % (len(part), part))
@@ -294,9 +298,7 @@ def _sse(event: Mapping[str, Any]) -> bytes:
 class FakeServer:
     """The server; see the module's text. Use it as ``async with``."""
 
-    def __init__(
-        self, replies: Sequence[Player] = (), *, models: Sequence[str] | None = ("fake",)
-    ) -> None:
+    def __init__(self, replies: Sequence[Player] = (), *, models: Models = ("fake",)) -> None:
         self.replies: list[Player] = list(replies)
         self.models = models
         self.requests: list[Recorded] = []
@@ -361,7 +363,7 @@ class FakeServer:
 
 @contextlib.contextmanager
 def background(
-    replies: Sequence[Player] = (), *, models: Sequence[str] | None = ("fake",)
+    replies: Sequence[Player] = (), *, models: Models = ("fake",)
 ) -> Generator[FakeServer]:
     """The server on a thread of its own, for tests that block or drive a child process."""
     server = FakeServer(replies, models=models)

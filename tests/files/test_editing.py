@@ -1,8 +1,8 @@
-"""create, replace, insert, rename, delete: exact, atomic, and everything else stays as it was."""
+"""create, replace, insert: exact, atomic, and everything else stays as it was."""
 
+import asyncio
 import os
 import stat
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -258,50 +258,6 @@ async def test_a_line_out_of_range_is_an_error_with_the_range(
         await bench("insert_edit", filePath="f", lineNumber=1, newText="")
 
 
-# ---- rename_file and delete_file
-
-
-@pytest.mark.requirement("files:rename-file")
-async def test_files_and_folders_are_renamed_and_a_target_is_never_replaced(marked: Any):
-    result = await marked("rename_file", oldPath="data/test.csv", newPath="new/dir/t.csv")
-    assert (marked.root / "new/dir/t.csv").exists()
-    assert not (marked.root / "data/test.csv").exists()
-    assert result.text == "Renamed data/test.csv to new/dir/t.csv"
-    await marked("rename_file", oldPath="subdir2", newPath="moved")
-    assert (marked.root / "moved/nested/deep.txt").exists()
-    with pytest.raises(ToolError, match="already exists"):
-        await marked("rename_file", oldPath="moved", newPath="subdir1")
-    with pytest.raises(ToolError, match="not found"):
-        await marked("rename_file", oldPath="none", newPath="x")
-
-
-@pytest.mark.requirement("files:delete-file")
-async def test_a_file_is_deleted_and_of_a_link_only_the_link(marked: Any, tmp_path: Path):
-    (tmp_path / "outside").write_text("outside", encoding="utf-8")
-    (marked.root / "out").symlink_to(tmp_path / "outside")
-    (marked.root / "in").symlink_to("root_files/sample.txt")
-    await marked("delete_file", filePath="out")
-    await marked("delete_file", filePath="in")
-    assert (tmp_path / "outside").exists()
-    assert (marked.root / "root_files/sample.txt").exists()
-    assert "in" not in os.listdir(marked.root)
-    result = await marked("delete_file", filePath="root_files/sample.txt")
-    assert not (marked.root / "root_files/sample.txt").exists()
-    assert shown(result).removed == 4
-    for path, words in (("subdir1", "is a folder"), ("none", "not found")):
-        with pytest.raises(ToolError, match=words):
-            await marked("delete_file", filePath=path)
-
-
-@pytest.mark.requirement("files:rename-file")
-async def test_renaming_a_link_moves_the_link_and_not_what_it_names(bench: Any):
-    (bench.root / "real").write_text("x", encoding="utf-8")
-    (bench.root / "link").symlink_to("real")
-    await bench("rename_file", oldPath="link", newPath="other")
-    assert os.readlink(bench.root / "other") == "real"
-    assert (bench.root / "real").exists()
-
-
 # ---- all writes
 
 
@@ -373,6 +329,21 @@ async def test_a_write_where_nothing_may_be_written_is_a_clear_error(public: Any
                 await public(name, **given)
             assert error.value.hint
     assert (public.root / "d/a").read_text(encoding="utf-8") == "one\n"
+
+
+@pytest.mark.requirement("files:cancelled")
+async def test_a_cancelled_edit_writes_nothing_afterwards(bench: Any):
+    text = "line\n" * 1_000_000
+    (bench.root / "f").write_text(text, encoding="utf-8")
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(
+            bench("insert_edit", filePath="f", lineNumber=900_000, newText="x")
+        )
+        await asyncio.sleep(0)
+        task.cancel()
+    assert task.cancelled()
+    await asyncio.get_running_loop().shutdown_default_executor()
+    assert (bench.root / "f").read_text(encoding="utf-8") == text
 
 
 @pytest.mark.requirement("files:persistence-chain")

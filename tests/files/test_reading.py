@@ -2,6 +2,7 @@
 
 import json
 import os
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,8 @@ async def test_an_offset_past_the_end_is_an_empty_slice_with_a_note(bench: Any):
     assert result.ok
     assert result.text == "a: nothing at line 3, the file has 2 lines\n"
     assert result.data["returnedLines"] == 0
+    for offset in range(3, 9):
+        assert (await bench("read_file", filePath="a", offset=offset)).data["content"] == ""
     (bench.root / "empty").touch()
     assert (await bench("read_file", filePath="empty", offset=9)).text == (
         "empty: the file is empty\n"
@@ -124,7 +127,13 @@ async def test_a_file_of_200_mb_is_read_from_its_start_and_says_so(bench: Any):
     with (bench.root / "f").open("wb") as big:
         big.write(b"line\n" * 3_000_000)
         big.truncate(200_000_000)
-    result = await bench("read_file", filePath="f", limit=2)
+    tracemalloc.start()
+    try:
+        result = await bench("read_file", filePath="f", limit=2)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 50_000_000
     assert body(result.text) == "line\nline\n"
     assert "the file has 200.0 MB, only the first 10.0 MB can be read here" in result.text
     assert "grep_search" in result.text

@@ -40,6 +40,7 @@ async def test_ignored_hidden_and_binary_files_are_left_out(search: RipgrepSearc
             "a.log": "needle",
             "build/b.txt": "needle",
             ".hidden": "needle",
+            ".dot.txt": "needle",
             ".git/config": "needle",
             "sub/.dir/x.txt": "needle",
         },

@@ -43,6 +43,8 @@ async def test_a_regular_expression_with_an_include_hits_one_file(marked: Any, a
         "grep_search", query="TEST.*_SAMPLE", isRegexp="true", includePattern=include
     )
     assert [m["path"] for m in result.data["matches"]] == ["root_files/sample.txt"]
+    some = await marked("grep_search", query="TESTMARKER", includePattern="root_files/**")
+    assert some.data["count"] == 3
     literal = await marked("grep_search", query="TEST.*_SAMPLE")
     assert literal.data["count"] == 0
     assert literal.text.startswith("no match for TEST.*_SAMPLE")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sam_tui.core.accesses import Access, Read, Run, Write
+from sam_tui.core.accesses import Access, Read, Run, Type, Write
 from sam_tui.core.authorization.containment import Workspace
 from sam_tui.core.authorization.grants import Grant, Grants
 from sam_tui.core.authorization.guard import Guard, Request
@@ -196,6 +196,17 @@ async def test_a_command_without_a_sandbox_is_asked(root: Path) -> None:
     assert (await desk.decide(Run("make"), operation=operation)).allowed
     assert (await desk.decide(Run("make"), operation=operation)).allowed
     assert not (await desk.decide(Run("make install"), operation=operation)).allowed
+    assert [question.targets for question in desk.asked] == [("$ make",), ("$ make install",)]
+
+
+@pytest.mark.requirement("guard:commands")
+async def test_keys_for_a_terminal_without_a_sandbox_are_asked_and_shown(root: Path) -> None:
+    desk = Desk(root, sandboxed=False)
+    desk.answers = [Approval("deny")]
+    send = "terminal_operations.send_input"
+    assert not (await desk.decide(Type("term_1", "rm -rf ~\r"), operation=send)).allowed
+    assert desk.asked[0].targets == ("keys 'rm -rf ~\\r'",)
+    assert (await Desk(root).decide(Type("term_1", "ls\r"), operation=send)).allowed
 
 
 @pytest.mark.requirement("guard:one-question-at-a-time")

@@ -5,6 +5,8 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import pytest
+
 from sam_tui.core.ids import CallId
 from sam_tui.core.messages import AssistantMessage, Message, ToolCall, UserMessage
 from sam_tui.core.ports import (
@@ -82,6 +84,9 @@ async def until_text(deltas: AsyncIterator[Delta]) -> None:
         if isinstance(delta, TextDelta):
             return
 
+
+LITELLM_WARNINGS = pytest.mark.filterwarnings("ignore:::(pydantic|litellm)")
+"""What litellm makes pydantic warn of. The adapter filters it, but pytest puts its filters back."""
 
 USAGE: Mapping[str, Any] = {
     "prompt_tokens": 1000,

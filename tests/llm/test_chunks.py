@@ -59,8 +59,8 @@ def test_calls_survive_any_cut_of_their_arguments_and_of_the_bytes(
     for index, value in enumerate(values):
         text = json.dumps(value, ensure_ascii=escaped)
         chunks.append(chunk(tool_calls=[piece(index=index, id=f"c{index}", name="n")]))
-        for part in data.draw(cut(text)):
-            chunks.append(chunk(tool_calls=[piece(part, index=index)]))
+        parts = data.draw(cut(text))
+        chunks += [chunk(tool_calls=[piece(part, index=index)]) for part in parts]
     end = data.draw(st.sampled_from(["\n\n", "\r\n\r\n", "\r\r"]))
     events = (f"data: {json.dumps(c, ensure_ascii=escaped)}{end}" for c in chunks)
     wire = f": hello{end}{''.join(events)}data: [DONE]{end}"
@@ -89,8 +89,8 @@ def test_events_are_taken_apart_as_servers_write_them() -> None:
 def test_a_line_without_end_is_refused() -> None:
     parser = EventParser()
     with pytest.raises(ModelCut):
-        for _ in range(40):
-            parser.feed(b"x" * 1024 * 1024)
+        for _ in range(9):
+            parser.feed(b"x" * 4 * 1024 * 1024)
 
 
 @pytest.mark.requirement("model:think-tags")
@@ -165,17 +165,17 @@ def test_arguments_sent_as_an_object_become_text() -> None:
     assert read([chunk(tool_calls=[call])]).arguments == [{"p": [1]}]
 
 
-@pytest.mark.parametrize(
-    "odd",
-    [
-        {"choices": None},
-        {"choices": [None]},
-        {"choices": [{"delta": None}]},
-        {"choices": [{"delta": {"content": 3, "tool_calls": "x", "reasoning_content": []}}]},
-        {"choices": [{"delta": {"tool_calls": [None, {}, {"function": None}]}}]},
-        {"usage": None},
-    ],
-)
+ODD: list[dict[str, Any]] = [
+    {"choices": None},
+    {"choices": [None]},
+    {"choices": [{"delta": None}]},
+    {"choices": [{"delta": {"content": 3, "tool_calls": "x", "reasoning_content": []}}]},
+    {"choices": [{"delta": {"tool_calls": [None, {}, {"function": None}]}}]},
+    {"usage": None},
+]
+
+
+@pytest.mark.parametrize("odd", ODD)
 def test_chunks_of_the_wrong_shape_say_nothing(odd: dict[str, Any]) -> None:
     assert read([odd]) == Folded()
 

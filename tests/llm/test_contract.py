@@ -22,10 +22,9 @@ from sam_tui.core.messages import (
 from sam_tui.core.ports import Model, TextDelta
 from sam_tui.core.usage import Usage
 from tests.fakes.openai_server import Call, FakeServer, Reply, failure
-from tests.llm.folding import USAGE, answer, request, until_text
+from tests.llm.folding import LITELLM_WARNINGS, USAGE, answer, request, until_text
 
-# litellm's own use of pydantic; the adapter filters it, but pytest puts its filters back.
-pytestmark = pytest.mark.filterwarnings("ignore:Accessing the:DeprecationWarning")
+pytestmark = LITELLM_WARNINGS
 
 TOOLS = json.dumps(
     [{"type": "function", "function": {"name": "read", "parameters": {"type": "object"}}}],
@@ -37,7 +36,7 @@ class Stage:
     """An adapter and what plays behind it: a server, or steps."""
 
     def __init__(self, route: Route, server: FakeServer) -> None:
-        self.route = route
+        self.route: Route = route
         self.server = server
         self.models: list[Model] = []
 

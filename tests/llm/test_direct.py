@@ -1,9 +1,10 @@
 """The direct adapter against a server that misbehaves."""
 
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -72,7 +73,7 @@ async def test_bodies_on_the_wire_extend_each_other(server: FakeServer) -> None:
         history.append(UserMessage(f"question {n}"))
         history.append((await answer(model, request(*history))).message)
     bodies = [r.body for r in server.posts]
-    for shorter, longer in zip(bodies, bodies[1:], strict=False):
+    for shorter, longer in pairwise(bodies):
         assert longer.startswith(shorter.removesuffix(b"]}"))
     await model.close()
 
@@ -224,7 +225,8 @@ async def test_a_consumer_that_walks_away_closes_the_connection(server: FakeServ
     model = model_at(server, Reply(text="on and on", chunk=1, hang="middle", cut=4))
     stream = model.stream(request())
     assert fold([await anext(stream)]).text == "o"
-    await stream.aclose()  # pyright: ignore[reportAttributeAccessIssue]  # a generator
+    assert isinstance(stream, AsyncGenerator)
+    await stream.aclose()
     await server.gone.wait()
     await model.close()
 

@@ -46,9 +46,8 @@ class Host(App[None]):
         rows: list[str] = []
         index = 0
         while index < len(self.pane.ledger):
-            self.pane.expand(index)
+            self.pane.open_answer(index)
             rows += [""] * self.pane.ledger[index].gap
             rows += [row.text.rstrip() for row in self.pane.rows_of(index)]
             index += 1
         return rows
-

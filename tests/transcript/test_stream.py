@@ -1,10 +1,13 @@
 """Streaming into the pane: what is drawn, how often, and where the view stands."""
 
+from typing import Self
+
 import pytest
-from textual.geometry import Offset
+from textual.geometry import Offset, Region
 from textual.selection import Selection
 
 from sam_tui.core.messages import AssistantMessage, Message, UserMessage
+from sam_tui.ui.transcript import Transcript
 from tests.transcript.hosting import Host
 
 PARAGRAPH = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi"
@@ -15,7 +18,9 @@ def lines(count: int) -> str:
 
 
 @pytest.mark.requirement("transcript:freeze-once")
-async def test_two_thousand_tokens_draw_each_finished_block_once_and_the_open_one_per_frame() -> None:
+async def test_two_thousand_tokens_draw_each_finished_block_once_and_the_open_one_per_frame() -> (
+    None
+):
     host = Host()
     async with host.run_test(size=(80, 24)):
         tokens = [f"word{n} " if n % 20 else "\n\n" for n in range(2_000)]
@@ -41,19 +46,46 @@ async def test_text_that_waits_for_a_frame_costs_no_drawing() -> None:
         assert host.pane.draws == 1
 
 
+class Painted(Transcript):
+    """A transcript that notes what it asks to be painted anew."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.painted: list[tuple[int, int]] = []
+
+    def refresh(
+        self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False
+    ) -> Self:
+        self.painted += [(region.y, region.height) for region in regions] or [(0, -1)]
+        return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
+
+
+@pytest.mark.requirement("transcript:paint-little")
+async def test_a_word_that_is_added_repaints_its_row_and_no_other() -> None:
+    host = Host()
+    host.pane = pane = Painted()
+    async with host.run_test(size=(80, 24)):
+        pane.stream_text("# title\n\n" + "word " * 40)
+        pane.flush()
+        last = max(number for number, row in enumerate(host.seen()) if row)
+        pane.painted.clear()
+        pane.stream_text("more")
+        pane.flush()
+        assert pane.painted == [(last, 1)]
+
+
 @pytest.mark.requirement("transcript:idle")
 async def test_the_frame_clock_rests_while_nothing_changes() -> None:
     host = Host()
     async with host.run_test(size=(80, 24)) as pilot:
-        clocks = [t for t in host.pane._timers if t._interval < 1]  # pyright: ignore[reportPrivateUsage]  # no other way to see it
-        assert [clock._active.is_set() for clock in clocks] == [False]  # pyright: ignore[reportPrivateUsage]
+        assert host.pane.at_rest
         host.pane.stream_text("hello")
-        assert clocks[0]._active.is_set()  # pyright: ignore[reportPrivateUsage]
-        for _ in range(200):
+        assert not host.pane.at_rest
+        for _ in range(500):
             await pilot.pause(0.01)
-            if not clocks[0]._active.is_set():  # pyright: ignore[reportPrivateUsage]
+            if host.pane.at_rest:
                 break
-        assert not clocks[0]._active.is_set()  # pyright: ignore[reportPrivateUsage]
+        assert host.pane.at_rest
         assert "hello" in host.text()
 
 
@@ -176,7 +208,9 @@ async def test_opening_a_long_conversation_draws_only_what_is_seen() -> None:
 async def test_scrolling_up_through_unmeasured_history_skips_no_row() -> None:
     host = Host()
     async with host.run_test(size=(80, 24)) as pilot:
-        messages: list[Message] = [AssistantMessage(f"a{n}\n\n" + PARAGRAPH * (n % 7)) for n in range(40)]
+        messages: list[Message] = [
+            AssistantMessage(f"a{n}\n\n" + PARAGRAPH * (n % 7)) for n in range(40)
+        ]
         host.pane.load(messages)
         await pilot.pause()
         seen = host.seen()

@@ -13,7 +13,16 @@ from sam_tui.ui.guard import Patience
 from sam_tui.ui.widgets.inquiry_panels import ApprovalPanel, InquiryPanel, QuestionPanel
 from sam_tui.ui.widgets.terminal_view import TerminalView
 from tests.fakes.engine_kit import RawModel, calls
-from tests.ui.conftest import Driver, Stage, StillWorkbench, Watch, Workbench, app_over, driven
+from tests.ui.conftest import (
+    DEADLINE,
+    Driver,
+    Stage,
+    StillWorkbench,
+    Watch,
+    Workbench,
+    app_over,
+    driven,
+)
 
 HERE = ConversationId("c")
 REQUEST = ApprovalRequest(
@@ -56,7 +65,7 @@ def outside(stage: Stage) -> dict[str, str]:
 
 
 @pytest.mark.requirement("ui:approve")
-@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 50)])
+@pytest.mark.parametrize("size", [(40, 10), (60, 16), (80, 24), (120, 40), (200, 50)])
 async def test_an_approval_shows_what_would_happen_and_lets_it_happen_once(
     stage: Stage, model: RawModel, size: tuple[int, int]
 ) -> None:
@@ -70,8 +79,10 @@ async def test_an_approval_shows_what_would_happen_and_lets_it_happen_once(
         assert me.app.chat.status.activity.words(0) == "waiting for you"
         assert not target.exists()
         for button in found.query(Button):
-            assert me.app.chat.region.contains_region(button.region) and button.region.area
-        assert me.app.chat.transcript.region.height >= 3
+            assert button.region.area and found.region.contains_region(button.region)
+            assert me.app.chat.region.contains_region(found.region)
+            assert len(str(button.label)) <= button.region.width
+        assert me.app.chat.transcript.region.height >= (3 if size[1] >= 24 else 1)
         await me.pilot.press("1")
         await me.until(lambda: "made" in me.transcript())
         assert target.read_text() == "new [text]\n"
@@ -305,3 +316,22 @@ async def test_a_question_waits_behind_a_dialog_and_is_deaf_to_the_key_that_clos
         watch.time += 1.0
         await me.pilot.press("escape")
         assert (await asking).answer == Approval("deny")
+
+
+@pytest.mark.requirement("ui:bell")
+async def test_a_question_rings_when_nobody_looks(stage: Stage) -> None:
+    rung = asyncio.Event()
+
+    class Ringing(Workbench):
+        PATIENCE = Patience(hush=0.0, grace=0.0, reminder=0.01)
+
+        def bell(self) -> None:
+            rung.set()
+
+    async with driven(app_over(stage, Ringing)) as me:
+        await me.ready()
+        me.app.app_focus = False
+        asking = ask(me, REQUEST)
+        async with asyncio.timeout(DEADLINE):
+            await rung.wait()
+        asking.cancel()

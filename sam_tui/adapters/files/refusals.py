@@ -12,7 +12,7 @@ _MEANINGS: dict[int, tuple[str, str]] = {
     errno.ENOENT: ("not found", "Check the path by listing the folder above it."),
     errno.ENOTDIR: ("a part of this path is a file, not a folder", "Check the path."),
     errno.EISDIR: ("is a folder", "Name a file in it."),
-    errno.EEXIST: ("already exists", "Choose another name, or say that it may be replaced."),
+    errno.EEXIST: ("already exists", "Choose another name."),
     errno.EACCES: ("permission denied", "Its mode, or that of a folder above it, forbids this."),
     errno.EPERM: ("not permitted", "The system protects it (owner, immutable flag or policy)."),
     errno.EROFS: ("read-only file system", "Nothing can be changed there; use another place."),

@@ -1,12 +1,14 @@
 """From what the person asked for to a model: which adapter, which address, which key."""
 
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlunsplit
 
+from sam_tui.adapters.llm import litellm_model, transport
 from sam_tui.adapters.llm.direct import DirectModel
-from sam_tui.adapters.llm.endpoint import Endpoint, is_loopback
+from sam_tui.adapters.llm.endpoint import Endpoint, is_loopback, split
 from sam_tui.adapters.llm.litellm_model import LiteLLMModel, LiteLLMOptions
 from sam_tui.adapters.llm.providers import (
     OWN_WIRE,
@@ -48,6 +50,8 @@ def choose(wish: Wish, environment: Mapping[str, str]) -> Model:
     ConfigurationError for a script that is not one.
     """
     wish = replace(wish, model=wish.model.strip(), api_base=_tidy(wish.api_base))
+    if wish.api_base:
+        split(wish.api_base)
     if not wish.model:
         raise UsageError("No model was named.", hint="Give one as --model, such as ollama/qwen3.")
     scripted = wish.model == "scripted" or wish.model.startswith("scripted:")
@@ -56,6 +60,17 @@ def choose(wish: Wish, environment: Mapping[str, str]) -> Model:
     if _goes_direct(wish, environment):
         return DirectModel(endpoint_for(wish, environment))
     return _litellm(wish, environment)
+
+
+def warm(model: Model) -> threading.Thread | None:
+    """Load what the model's first request needs, on a daemon thread; for after the first frame."""
+    if isinstance(model, LiteLLMModel):
+        return litellm_model.warm()
+    if not isinstance(model, DirectModel):
+        return None
+    thread = threading.Thread(target=transport.warm, name="warm-httpx", daemon=True)
+    thread.start()
+    return thread
 
 
 def _scripted(wish: Wish) -> Model:
@@ -87,12 +102,13 @@ def endpoint_for(wish: Wish, environment: Mapping[str, str]) -> Endpoint:
     meant = named or (None if slash else of_bare_name(wish.model))
     base, from_environment = _base(wish, meant, environment)
     local = is_loopback(base)
-    owner = of_base(base) or named or (None if local else by_prefix("openai"))
-    key = _key(wish, owner, environment, local=local and not from_environment)
+    anonymous = local and not from_environment
+    owner = of_base(base) or named or (None if anonymous else by_prefix("openai"))
+    key = _key(wish, owner, environment, local=anonymous)
     variable = owner.keys[0] if owner is not None and owner.keys else OWN_KEY
     if not key and not local and (owner is None or owner.keys):
-        raise _keyless(urlsplit(base).hostname or base, variable)
-    own_host = owner is not None and owner.host == urlsplit(base).hostname
+        raise _keyless(split(base).hostname or base, variable)
+    own_host = owner is not None and owner.host == split(base).hostname
     return Endpoint(
         model=_wire_name(wish.model, named, base),
         base=base,
@@ -190,7 +206,7 @@ def _tidy(base: str) -> str:
 
 def _with_path(base: str, *, local: bool) -> str:
     """With ``/v1`` where a local server's address was given without a path."""
-    parts = urlsplit(base)
+    parts = split(base)
     if parts.path or not (local or is_loopback(base)):
         return base
     return urlunsplit(parts._replace(path="/v1"))

@@ -4,7 +4,7 @@ import ipaddress
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from sam_tui.adapters.llm.failures import Source
 from sam_tui.adapters.llm.wire import Dialect
@@ -32,7 +32,7 @@ class Endpoint:
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def __post_init__(self) -> None:
-        parts = _split(self.base)
+        parts = split(self.base)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise UsageError(
                 f"{self.base!r} is not an address of a model's server.",
@@ -53,7 +53,7 @@ class Endpoint:
     @property
     def secure(self) -> bool:
         """Whether the address is https."""
-        return _split(self.base).scheme == "https"
+        return split(self.base).scheme == "https"
 
     @property
     def url(self) -> str:
@@ -69,14 +69,14 @@ class Endpoint:
 
 def host_of(base: str) -> str:
     """Host and port of an address, without what else may stand in it."""
-    parts = _split(base)
+    parts = split(base)
     host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else f"{parts.hostname}"
     return f"{host}:{parts.port}" if parts.port else host
 
 
 def is_loopback(base: str) -> bool:
     """Whether an address names this machine: ``localhost`` or a loopback address."""
-    host = (_split(base).hostname or "").rstrip(".")
+    host = (split(base).hostname or "").rstrip(".")
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:
@@ -86,7 +86,8 @@ def is_loopback(base: str) -> bool:
     return address.is_loopback or address.is_unspecified
 
 
-def _split(base: str) -> Any:
+def split(base: str) -> SplitResult:
+    """The parts of an address; UsageError when it is none."""
     try:
         parts = urlsplit(base)
         _ = parts.port

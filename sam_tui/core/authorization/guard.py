@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from sam_tui.core.accesses import Access, LocatedAccess, Read, Run, Write
+from sam_tui.core.accesses import Access, LocatedAccess, Read, Run, Type, Write
 from sam_tui.core.authorization.containment import Workspace
 from sam_tui.core.authorization.grants import Grant, Grants
 from sam_tui.core.authorization.policy import Judgement, PermissionMode, Policy
@@ -165,6 +165,6 @@ class Guard:
         return replace(verdict, outcome="allow", scope=scope, comment=outcome.answer.comment)
 
     def _scope_in_words(self, request: Request, targets: Sequence[str]) -> str:
-        if any(isinstance(a.access, Run) for a in request.accesses):
-            return "exactly this command, for 5 minutes"
+        if any(isinstance(a.access, Run | Type) for a in request.accesses):
+            return f"exactly this: {', '.join(targets)}, for 5 minutes"
         return f"{request.operation} on {', '.join(targets)}, for 5 minutes"

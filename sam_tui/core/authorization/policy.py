@@ -82,10 +82,20 @@ class Policy:
     def _judge_command(self, command: str) -> Judgement:
         if self.mode == "plan":
             return _refused_by_plan("running commands")
+        target = f"$ {command}"
         if self.sandboxed:
-            return Judgement("allow", "rule", "sandboxed", "runs in the kernel sandbox", command)
+            return Judgement("allow", "rule", "sandboxed", "runs in the kernel sandbox", target)
         reason = "no kernel sandbox here, so every command is asked"
-        return Judgement("ask", "rule", "unsandboxed", reason, command)
+        return Judgement("ask", "rule", "unsandboxed", reason, target)
+
+    def _judge_keys(self, keys: str) -> Judgement:
+        if self.mode == "plan":
+            return _refused_by_plan("typing into a terminal")
+        target = f"keys {keys!r}"
+        if self.sandboxed:
+            return Judgement("allow", "rule", "agent-session", "its terminal is sandboxed", target)
+        reason = "no kernel sandbox here, so what is typed into a terminal is asked"
+        return Judgement("ask", "rule", "unsandboxed", reason, target)
 
 
 def protected_paths(home: str, data_dir: str) -> tuple[str, ...]:

@@ -44,9 +44,11 @@ class InquiryRow:
         if all(entry.id != inquiry for entry in self._row):
             return
         self._row = [entry for entry in self._row if entry.id != inquiry]
-        self._answered = self._answered + 1 if self._row else 0
         if self._panel is not None and self._panel.inquiry == inquiry:
+            self._answered += 1
             self._take_down(self._panel)
+        if not self._row:
+            self._answered = 0
         self._count()
         self._screen.call_later(self.consider)
 
@@ -58,7 +60,7 @@ class InquiryRow:
     def consider(self) -> None:
         """Show the next question if nothing speaks against it; else look again when it may."""
         self._stop()
-        if self._panel is not None or not self._row or not self._screen.is_current:
+        if self._panel is not None or not self._row or not self._screen.is_active:
             return
         patience = self._keyboard.patience
         wait = self._keyboard.last_key() + patience.hush - patience.clock()
@@ -71,6 +73,7 @@ class InquiryRow:
         in_terminal = isinstance(self._screen.focused, TerminalView)
         panel = panel_for(inquiry, patience, take_focus=not in_terminal)
         self._panel = panel
+        self._screen.focus_question = panel.take_focus
         self._screen.prompt.display = False
         self._screen.bottom.mount(panel)
         self._count()
@@ -80,6 +83,7 @@ class InquiryRow:
         focused = self._screen.focused
         had_focus = focused is None or panel in focused.ancestors_with_self
         self._panel = None
+        self._screen.focus_question = None
         self._stop()
         panel.remove()
         self._screen.prompt.display = True

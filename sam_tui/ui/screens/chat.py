@@ -1,5 +1,7 @@
 """The one screen one works in: transcript over prompt, todos over terminal, status below."""
 
+from collections.abc import Callable
+
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding
@@ -40,6 +42,8 @@ class ChatScreen(Screen[None], inherit_bindings=False):
         self.todos = TodoPanel()
         self.terminals = TerminalPanel()
         self.status = StatusBar(standing, activity)
+        self.focus_question: Callable[[], object] | None = None
+        """Gives the keys to the question in place of the prompt, while there is one."""
         self._wants_side = True
         self._side_over = False
 
@@ -87,10 +91,7 @@ class ChatScreen(Screen[None], inherit_bindings=False):
 
     def focus_bottom(self) -> None:
         """Give the keys to the question, or else to the prompt."""
-        for panel in self.bottom.query("#inquiry"):
-            panel.focus()
-            return
-        self.prompt.area.focus()
+        (self.focus_question or self.prompt.area.focus)()
 
     def _lay_out(self) -> None:
         self.set_class(self.narrow, "-narrow")

@@ -152,12 +152,13 @@ class Block:
 
 
 def expanded(block: Block) -> bool:
-    """Whether a foldable block is open: as the person chose, else as its kind begins."""
+    """Whether a foldable block is open: as the person chose, else as its kind begins.
+
+    A card that nobody chose for is neither open nor shut: it shows an extract.
+    """
     if block.expanded is not None:
         return block.expanded
     match block.content:
-        case Card(displays=displays):
-            return any(isinstance(display, Diff | Todos | Table) for display in displays)
         case Reasoning(finished=finished):
             return not finished
         case _:
@@ -213,5 +214,5 @@ def estimate(content: Content, width: int) -> int:
         case Card() | Reasoning(finished=True):
             return 1
         case _:
-            text = plain(content)
+            text = plain(content).strip("\n")
             return max(1, text.count("\n") + 1 + len(text) // max(20, width))

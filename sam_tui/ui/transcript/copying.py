@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from rich.cells import cell_len
+from rich.segment import Segment
 from rich.style import Style
 from textual.selection import Selection
 from textual.strip import Strip
@@ -73,7 +74,7 @@ def paint_selected(row: Row, span: tuple[int, int], style: Style) -> Strip:
         return strip
     parts: Iterable[Strip] = (
         strip.crop(0, first),
-        strip.crop(first, last).apply_style(style),
+        Strip(Segment.apply_style(strip.crop(first, last), post_style=style), last - first),
         strip.crop(last, strip.cell_length),
     )
     return Strip.join(parts)

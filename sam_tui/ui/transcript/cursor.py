@@ -172,6 +172,7 @@ class CursorPane(BlockPane):
         index, row = found
         block = self.ledger[index]
         self.cursor = block.group
-        if block.foldable and (row == 0 or not expanded(block)):
+        extract = self.rows_of(index)[row].text.strip().startswith("… ")
+        if block.foldable and (row == 0 or extract):
             self.toggle_block(index)
         self.refresh()

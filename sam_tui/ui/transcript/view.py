@@ -56,6 +56,8 @@ class Transcript(CursorPane):
         self._step: set[int] = set()
         self._timer: Timer | None = None
         self._rest = 0.0
+        self.at_rest = True
+        """Whether the frame clock stands still."""
 
     # -- what happens ----------------------------------------------------------------------------
 
@@ -171,8 +173,6 @@ class Transcript(CursorPane):
 
     def clear(self) -> None:
         """Forget everything."""
-        if self._timer is not None:
-            self._timer.pause()
         self._answer = self._thought = None
         self._calls, self._outputs, self._sources = {}, {}, {}
         self._dirty_calls, self._step, self.cursor = set(), set(), None
@@ -225,22 +225,22 @@ class Transcript(CursorPane):
         return 0 if self._last_is(Card, Decided) else 1
 
     def _update(self, index: int, block: Block) -> None:
-        top = self.ledger.top(index)
+        top, total = self.ledger.top(index), self.ledger.total
         self.update_block(index, block)
         self.place_view()
-        self.refresh_from(top)
+        self.refresh_rows(top, total)
 
     # -- frames ----------------------------------------------------------------------------------
 
     def _wake(self) -> None:
         """See to it that a frame comes; the clock stands still while nothing changes."""
+        self.at_rest = False
         if self._timer is not None:
             self._timer.resume()
 
     def on_mount(self) -> None:
         """Make the frame clock, at rest."""
-        waiting = self._answer is not None or self._thought_dirty or bool(self._dirty_calls)
-        self._timer = self.set_interval(FRAME, self._frame, pause=not waiting)
+        self._timer = self.set_interval(FRAME, self._frame, pause=self.at_rest)
 
     def _frame(self) -> None:
         """Draw what came since the last frame; stop the clock when nothing did."""
@@ -249,6 +249,7 @@ class Transcript(CursorPane):
         begun = thread_time()
         if not self.flush() and self._timer is not None:
             self._timer.pause()
+            self.at_rest = True
         self._rest = monotonic() + SHARE * (thread_time() - begun)
 
     def flush(self) -> bool:
@@ -272,7 +273,7 @@ class Transcript(CursorPane):
     ) -> None:
         """Put finished pieces where the open block stands, and the open one behind them."""
         index = self.ledger.from_order(answer.order)
-        top = self.ledger.top(index)
+        top, total = self.ledger.top(index), self.ledger.total
         present = self.ledger.find(answer.order) is not None
         before = self.rows_of(index) if present and self._drawn(index) else []
         for piece in [*pieces, *([opened] if opened else [])]:
@@ -289,22 +290,24 @@ class Transcript(CursorPane):
         elif present:
             self.remove_block(index)
         self.place_view()
-        self._refresh_changed(top, before)
+        self.refresh_rows(top + self._unchanged(top, before), total)
 
     def _drawn(self, index: int) -> bool:
         return self.ledger.measured(index)
 
-    def _refresh_changed(self, top: int, before: list[Row]) -> None:
-        """Repaint from the first row that differs from what stood there."""
+    def _unchanged(self, top: int, before: list[Row]) -> int:
+        """How many rows from ``top`` on look as before."""
+        if not before or not len(self.ledger):
+            return 0
         index, inside = self.ledger.at(top)
-        same = 0
-        if before and not inside and self.ledger.measured(index):
-            same = self.ledger[index].gap
-            for old, new in zip(before, self.rows_of(index), strict=False):
-                if old.text != new.text or old.strip != new.strip:
-                    break
-                same += 1
-        self.refresh_from(top + same)
+        if inside or not self.ledger.measured(index):
+            return 0
+        same = self.ledger[index].gap
+        for old, new in zip(before, self.rows_of(index), strict=False):
+            if old.text != new.text or old.strip != new.strip:
+                break
+            same += 1
+        return same
 
     def draw_block(self, block: Block, width: int) -> list[Row]:
         """Code of the open answer grows row by row; all else is drawn whole."""

@@ -4,6 +4,7 @@ from collections import OrderedDict
 from dataclasses import replace
 from typing import Any, ClassVar, cast
 
+from rich.style import Style
 from textual import events
 from textual.app import App
 from textual.color import Color
@@ -56,6 +57,7 @@ class Viewport(ScrollView, can_focus=True):
         self.ledger = Ledger()
         self._kept: OrderedDict[int, tuple[Block, list[Row]]] = OrderedDict()
         self._palette: Palette | None = None
+        self._ground: tuple[Style, Color] | None = None
         self.wrap_width = 0
         self._anchor = (0, 0)
         self._placing = False
@@ -68,8 +70,9 @@ class Viewport(ScrollView, can_focus=True):
     def palette(self) -> Palette:
         """The styles of the present theme."""
         if self._palette is None:
-            _, background = self.background_colors
-            colour = self.rich_style.color
+            self._ground = self._present_ground()
+            style, background = self._ground
+            colour = style.color
             foreground = Color.from_rich_color(colour) if colour else Color.parse("white")
             app = cast("App[Any]", self.app)  # pyright: ignore[reportUnknownMemberType]
             theme, dark = app.theme_variables, app.current_theme.dark
@@ -112,7 +115,7 @@ class Viewport(ScrollView, can_focus=True):
             self.ledger.set_height(index, gap + len(self.rows_of(index)))
         return self.ledger.height(index)
 
-    def expand(self, index: int) -> int:
+    def open_answer(self, index: int) -> int:
         """Cut a stored answer into its parts, now that it is looked at; returns their number."""
         block = self.ledger[index]
         if not isinstance(block.content, Answer):
@@ -182,13 +185,13 @@ class Viewport(ScrollView, can_focus=True):
 
     def _measure_down(self, index: int, rows: int) -> None:
         while index < len(self.ledger) and rows > 0:
-            self.expand(index)
+            self.open_answer(index)
             rows -= self.exact_height(index)
             index += 1
 
     def _measure_up(self, index: int, rows: int) -> None:
         while index >= 0 and rows > 0:
-            index += self.expand(index) - 1
+            index += self.open_answer(index) - 1
             rows -= self.exact_height(index)
             index -= 1
 
@@ -214,7 +217,7 @@ class Viewport(ScrollView, can_focus=True):
     def _place_anchor(self, height: int) -> int:
         """The top row for the present anchor, with everything from there on measured."""
         self._anchor = (min(self._anchor[0], len(self.ledger) - 1), self._anchor[1])
-        self.expand(self._anchor[0])
+        self.open_answer(self._anchor[0])
         index, row = self._anchor
         row = min(row, self.exact_height(index) - 1)
         self._measure_down(index, row + height)
@@ -278,10 +281,10 @@ class Viewport(ScrollView, can_focus=True):
         row += rows
         while row < 0 and index > 0:
             index -= 1
-            index += self.expand(index) - 1
+            index += self.open_answer(index) - 1
             row += self.exact_height(index)
         while index < len(self.ledger) - 1:
-            self.expand(index)
+            self.open_answer(index)
             height = self.exact_height(index)
             if row < height:
                 break
@@ -308,14 +311,16 @@ class Viewport(ScrollView, can_focus=True):
         seen = self.ledger.top(index) + min(self._seen[1], self.ledger.height(index))
         return max(0, self.ledger.total - max(seen, self.scroll_offset.y + self.size.height))
 
-    def refresh_from(self, row: int) -> None:
-        """Repaint from an absolute row down, as far as it is seen."""
-        height = self.size.height
-        y = max(0, row - self.scroll_offset.y)
+    def refresh_rows(self, first: int, total: int) -> None:
+        """Repaint from an absolute row to the end of what is drawn; ``total`` rows were there before."""
+        height, scrolled = self.size.height, self.scroll_offset.y
+        start = max(0, first - scrolled)
+        end = min(height, max(total, self.ledger.total) - scrolled)
         if not self.following:
-            y = min(y, height - 1)
-        if y < height:
-            self.refresh(Region(0, y, self.size.width, height - y))
+            # The marker of unseen lines stands on the last row.
+            start, end = min(start, height - 1), height
+        if start < end:
+            self.refresh(Region(0, start, self.size.width, end - start))
 
     # -- size, theme -----------------------------------------------------------------------------
 
@@ -331,7 +336,11 @@ class Viewport(ScrollView, can_focus=True):
     def notify_style_update(self) -> None:
         """The widget's own colours changed."""
         super().notify_style_update()
-        self.forget_rows()
+        if self._ground is not None and self._ground != self._present_ground():
+            self.forget_rows()
+
+    def _present_ground(self) -> tuple[Style, Color]:
+        return self.rich_style, self.background_colors[1]
 
     def forget_rows(self) -> None:
         self._palette = None

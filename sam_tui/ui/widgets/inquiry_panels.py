@@ -18,6 +18,8 @@ _SCROLLS = {"up": -1, "down": 1, "pageup": -10, "pagedown": 10}
 _MOVES = {"left": -1, "shift+tab": -1, "right": 1, "tab": 1}
 _AROUND_DETAILS = 6
 """Rows of the panel besides its details: border, scope, space, choices, comment."""
+_ROOM_FOR_WORDS = 64
+"""Columns that the buttons with their long labels need."""
 _PASSED_ON = frozenset({"f1", "f2", "f3", "f4", "ctrl+right_square_bracket", "ctrl+q"})
 """Keys that show other things and answer nothing."""
 
@@ -26,7 +28,7 @@ class InquiryPanel(Vertical):
     """What both kinds of question share: which inquiry, its place in the row, its guard."""
 
     def __init__(self, inquiry: Inquiry, patience: Patience) -> None:
-        super().__init__(id="inquiry")
+        super().__init__(classes="inquiry")
         self.inquiry: InquiryId = inquiry.id
         self.guard = KeyGuard(patience)
         self.grabs = True
@@ -50,7 +52,7 @@ class InquiryPanel(Vertical):
         """However small the terminal, the choices below the details stay in view."""
         room = self.screen.size.height * 6 // 10 - _AROUND_DETAILS
         for details in self.query("#details"):
-            details.styles.max_height = max(2, room)
+            details.styles.max_height = max(1, room)
 
     def take_focus(self) -> None:
         """Let the keys come here."""
@@ -91,11 +93,12 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
         timed = request.timed_scope
         minutes = max(1, round(request.seconds / 60))
         span = "1 minute" if minutes == 1 else f"{minutes} minutes"
-        self._choices: dict[str, tuple[str, str]] = {"1": ("once", "1 Once")}
+        self._choices = {"1": ("once", "1 Once", "1 Once")}
+        """By key: what it is, what its button says, and what it says where there is little room."""
         if timed:
-            self._choices["2"] = ("timed", f"2 For {span}")
-        self._choices["3"] = ("deny", "3 Deny")
-        self._choices["4"] = ("comment", "4 Deny, and say why")
+            self._choices["2"] = ("timed", f"2 For {span}", f"2 {minutes} min")
+        self._choices["3"] = ("deny", "3 Deny", "3 Deny")
+        self._choices["4"] = ("comment", "4 Deny, and say why", "4 Why")
 
     def compose(self) -> ComposeResult:
         """Details with the preview, what "timed" would cover, the buttons, the comment line."""
@@ -109,7 +112,7 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
             )
             yield Static(scope, markup=False, id="scope")
         with Horizontal(id="choices"):
-            for name, label in self._choices.values():
+            for name, label, _ in self._choices.values():
                 yield Button(Content(label), id=name, compact=True)
         yield self._comment
 
@@ -117,6 +120,13 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
         """The comment line comes only when it is asked for."""
         self._comment.display = False
         self.border_subtitle = Content("digit chooses · Esc denies · ↑↓ scroll")
+
+    def on_resize(self) -> None:
+        """Long words on the buttons where they fit, short ones where they do not."""
+        tight = self.size.width < _ROOM_FOR_WORDS
+        self.set_class(tight, "-tight")
+        for name, label, brief in self._choices.values():
+            self.query_one(f"#{name}", Button).label = Content(brief if tight else label)
 
     def on_key(self, event: events.Key) -> None:
         """Digits choose, Esc denies, arrows scroll or move; nothing else means anything."""
@@ -133,7 +143,7 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
             self._details.scroll_relative(y=_SCROLLS[event.key], animate=False)
         elif event.key in self._choices or event.key in ("escape", "ctrl+c"):
             if self.guard.hears():
-                self._choose(self._choices.get(event.key, ("deny", ""))[0])
+                self._choose(self._choices.get(event.key, ("deny",))[0])
         else:
             self.guard.rearm()
 

@@ -63,9 +63,6 @@ def _badges(canvas: Canvas, card: Card) -> list[Span]:
                 if code is not None
                 else ("  no exit code", palette.warning)
             )
-        elif isinstance(display, Diff):
-            spans.append((f"  +{display.added}", palette.good))
-            spans.append((f" -{display.removed}", palette.bad))
     if card.seconds is not None and card.seconds >= 0.05:
         spans.append((f"  {_duration(card.seconds)}", palette.dim))
     if card.state == "unanswered":

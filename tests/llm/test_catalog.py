@@ -1,0 +1,125 @@
+"""Offers: local servers that answer, keys that are set, and always the script."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from sam_tui.adapters.llm.catalog import Catalog, LocalServer
+from sam_tui.adapters.llm.direct import DirectModel
+from sam_tui.adapters.llm.litellm_model import LiteLLMModel, load
+from sam_tui.adapters.llm.providers import DIRECT, THROUGH_LITELLM
+from sam_tui.adapters.llm.scripted import ScriptedModel
+from tests.fakes.openai_server import FakeServer, Reply
+from tests.llm.folding import LITELLM_WARNINGS, answer
+
+pytestmark = LITELLM_WARNINGS
+
+
+@pytest.fixture
+async def closed_port() -> AsyncIterator[int]:
+    """A port that nobody listens on, held while the test runs."""
+    import socket
+
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        yield held.getsockname()[1]
+
+
+@pytest.mark.requirement("model:offers-script")
+async def test_with_nothing_at_hand_there_is_the_script(closed_port: int) -> None:
+    catalog = Catalog({}, servers=[LocalServer("Ollama", "ollama", closed_port)])
+    [offer] = await catalog.offers()
+    assert offer.model == "scripted"
+    model = catalog.open(offer)
+    assert isinstance(model, ScriptedModel)
+    assert model.name == "scripted"
+
+
+@pytest.mark.requirement("model:offers-local")
+async def test_local_servers_that_answer_offer_their_models() -> None:
+    async with FakeServer(
+        [Reply(text="hi")], models=["qwen3", "nomic-embed-text", "a/b"]
+    ) as server:
+        catalog = Catalog({}, servers=[LocalServer("LM Studio", "lm_studio", server.port)])
+        offers = await catalog.offers()
+        assert [o.model for o in offers] == ["lm_studio/qwen3", "lm_studio/a/b", "scripted"]
+        assert offers[0].source == f"LM Studio on 127.0.0.1:{server.port}"
+        model = catalog.open(offers[0])
+        assert isinstance(model, DirectModel)
+        assert (await answer(model)).text == "hi"
+        assert server.posts[0].json["model"] == "qwen3"
+        await model.close()
+
+
+@pytest.mark.requirement("model:offers-never-fail")
+@pytest.mark.parametrize(
+    "said",
+    [
+        b"",
+        b"SSH-2.0-OpenSSH\r\n",
+        b"HTTP/1.1 404 Not Found\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\n\r\n<html>",
+        b"HTTP/1.1 200 OK\r\n\r\n[1]",
+        b'HTTP/1.1 200 OK\r\n\r\n{"data": [1, {"id": 2}, {"id": "\\u001b[31m"}]}',
+        b"HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n{",
+        b"HTTP/1.1 200 OK\r\ncontent-length: x\r\n\r\n{",
+        b"\xff" * 200_000,
+    ],
+)
+async def test_whatever_else_listens_there_is_left_out(said: bytes) -> None:
+    async def serve(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(said)
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    catalog = Catalog({}, servers=[LocalServer("vLLM", "hosted_vllm", port)])
+    assert [o.model for o in await catalog.offers()] == ["scripted"]
+    server.close()
+
+
+@pytest.mark.requirement("model:offers-never-fail")
+async def test_silent_servers_are_given_up_together() -> None:
+    def stay_silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.get_extra_info("peername", reader)
+
+    server = await asyncio.start_server(stay_silent, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    servers = [LocalServer(f"S{n}", "ollama", port) for n in range(8)]
+    async with asyncio.timeout(3.5):  # one after the other would take four seconds
+        assert len(await Catalog({}, servers=servers).offers()) == 1
+    server.close()
+
+
+@pytest.mark.requirement("model:offers-keys")
+async def test_keys_in_the_environment_offer_a_model_each() -> None:
+    environment = {
+        "GEMINI_API_KEY": "g",
+        "OPENAI_API_KEY": "o",
+        "ANTHROPIC_API_KEY": "a",
+        "XAI_API_KEY": "x",
+        "GROQ_API_KEY": " ",
+    }
+    catalog = Catalog(environment, servers=[])
+    offers = await catalog.offers()
+    prefixes = [o.model.partition("/")[0] for o in offers]
+    assert prefixes == ["openai", "anthropic", "gemini", "xai", "scripted"]
+    assert offers[1].source == "ANTHROPIC_API_KEY is set"
+    opened = [catalog.open(offer) for offer in offers]
+    assert [type(m) for m in opened] == [
+        DirectModel,
+        LiteLLMModel,
+        LiteLLMModel,
+        DirectModel,
+        ScriptedModel,
+    ]
+    assert "g" not in " ".join(o.source for o in offers).split()
+
+
+def test_every_offered_model_is_one_that_litellm_knows() -> None:
+    known = load().model_cost
+    for provider in (*DIRECT, *THROUGH_LITELLM):
+        if provider.offer and provider.prefix != "openrouter":
+            bare = provider.offer.partition("/")[2]
+            assert provider.offer in known or bare in known
