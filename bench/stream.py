@@ -28,7 +28,8 @@ SENTENCE = (
     "so that nothing is lost"
 )
 WORDS = SENTENCE.split(" ")
-KEYS = "ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÐÑÒÓÔÕÖØÙÚÛÜÝÞ"
+KEYS = "".join(map(chr, range(0x100, 0x17F)))
+"""Typed once each: the input line shows all that was typed, again and again."""
 
 
 @dataclass(frozen=True, slots=True)

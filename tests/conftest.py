@@ -3,8 +3,10 @@
 import ipaddress
 import os
 import re
+import shutil
 import socket
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,12 +25,25 @@ FOREIGN = re.compile(
 )
 """Variables of the person who runs the tests that would change what is tested."""
 
-FIXED = {"TERM": "xterm-256color", "LC_ALL": "C.UTF-8", "TZ": "UTC", "LITELLM_OFFLINE_MODE": "True"}
+FIXED = {
+    "TERM": "xterm-256color",
+    "LC_ALL": "C.UTF-8",
+    "TZ": "UTC",
+    "LITELLM_OFFLINE_MODE": "True",
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+}
 XDG = {"CONFIG": ".config", "DATA": ".local/share", "STATE": ".local/state", "CACHE": ".cache"}
 
 for _name in [name for name in os.environ if FOREIGN.fullmatch(name)]:
     del os.environ[_name]
 os.environ.update(FIXED)
+_before_tests = tempfile.mkdtemp(prefix="sam-tui-home-")
+os.environ["HOME"] = _before_tests  # for fixtures of a whole module; each test gets its own
+
+
+def pytest_unconfigure() -> None:
+    """Remove the home folder of this process."""
+    shutil.rmtree(_before_tests, ignore_errors=True)
 
 
 class NetworkBlocked(AssertionError):

@@ -12,6 +12,7 @@ COMMANDS = {
     "exec": ("run_command", "run_command"),
     "tools": ("tools_command", "tools_group"),
     "guard": ("guard_command", "guard_group"),
+    "demo": ("demo_command", "demo_command"),
     "sessions": ("sessions_command", "sessions_group"),
 }
 """Where each command is: loaded when it is called, so that the workbench waits for none of them."""

@@ -202,7 +202,8 @@ class Noticed:
 class TurnFinished:
     """The turn is over. ``usage`` is of the whole turn, ``steps`` its model calls.
 
-    ``error`` explains ``limit`` and ``failed``; ``exit_code`` is what headless ends with.
+    ``error`` explains ``limit`` and ``failed``; ``limit`` names which one (``turns``, ``tokens``,
+    ``cost``); ``exit_code`` is what headless ends with.
     """
 
     conversation: ConversationId
@@ -213,6 +214,7 @@ class TurnFinished:
     error: str = ""
     error_title: str = ""
     exit_code: int = 0
+    limit: str = ""
     kind: Literal["turn_finished"] = "turn_finished"
 
 

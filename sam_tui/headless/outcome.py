@@ -84,19 +84,23 @@ def outcome_of_turn(finished: "TurnFinished", *, unattended: int) -> Outcome:
         )
     if finished.reason == "cancelled":
         return Outcome("cancelled", finished.answer, "Cancelled", "Interrupted before it finished.")
-    subtype = _BY_EXIT_CODE.get(finished.exit_code, "error_during_execution")
+    subtype = _subtype(finished.exit_code, finished.limit)
     return Outcome(subtype, finished.answer, finished.error_title, finished.error)
 
 
 def outcome_of_error(error: SamError) -> Outcome:
     """How an error counts that kept the turn from running or broke it off."""
-    subtype = _BY_EXIT_CODE.get(error.exit_code, "error_during_execution")
-    if isinstance(error, BudgetExhausted) and f"error_max_{error.limit}" in EXIT_CODES:
-        subtype = cast("Subtype", f"error_max_{error.limit}")
-    return Outcome(subtype, "", error.title, error.explain())
+    limit = error.limit if isinstance(error, BudgetExhausted) else ""
+    return Outcome(_subtype(error.exit_code, limit), "", error.title, error.explain())
 
 
 def outcome_of_fault(fault: BaseException) -> Outcome:
     """How an unexpected exception counts: a defect of this program."""
     text = f"{type(fault).__name__}: {fault}" if str(fault) else type(fault).__name__
     return Outcome("error_internal", "", "A defect in sam-tui", text)
+
+
+def _subtype(exit_code: int, limit: str) -> Subtype:
+    if f"error_max_{limit}" in EXIT_CODES:
+        return cast("Subtype", f"error_max_{limit}")
+    return _BY_EXIT_CODE.get(exit_code, "error_during_execution")

@@ -164,15 +164,11 @@ def _events(reply: Reply, request: Mapping[str, Any]) -> Iterator[Mapping[str, A
         yield from reply.events
         return
     yield event({"role": "assistant", "content": ""})
-    for piece in _pieces(reply.reasoning, reply.chunk):
-        yield event({reply.reasoning_field: piece})
-    for piece in _pieces(reply.text, reply.chunk):
-        yield event({"content": piece})
-    for delta in _call_deltas(reply):
-        yield event(delta)
-    finish = reply.finish
-    if finish is None:
-        finish = "tool_calls" if reply.calls else "stop"
+    yield from (event({reply.reasoning_field: p}) for p in _pieces(reply.reasoning, reply.chunk))
+    yield from (event({"content": piece}) for piece in _pieces(reply.text, reply.chunk))
+    yield from (event(delta) for delta in _call_deltas(reply))
+    default = "tool_calls" if reply.calls else "stop"
+    finish = default if reply.finish is None else reply.finish
     if finish and reply.error is None:
         yield event({}, finish)
     options: Mapping[str, Any] = request.get("stream_options") or {}
@@ -191,7 +187,7 @@ class _Connection(asyncio.Protocol):
         self.task: asyncio.Task[None] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self.transport = cast(asyncio.Transport, transport)
+        self.transport = cast("asyncio.Transport", transport)
         self.server.connections += 1
         self.server.open.add(self)
         self.task = asyncio.get_running_loop().create_task(self._serve())
@@ -222,7 +218,9 @@ class _Connection(asyncio.Protocol):
             while True:
                 request = await self.waiting.get()
                 self.busy = True
-                self.server.record(request)
+                self.server.requests.append(request)
+                if self.server.on_request is not None:
+                    self.server.on_request(request)
                 if request.method == "GET":
                     self._models(request)
                 else:
@@ -244,7 +242,7 @@ class _Connection(asyncio.Protocol):
     def _models(self, request: Recorded) -> None:
         models = self.server.models
         if models is None or not request.path.endswith("/models"):
-            return self._whole(404, "not found", {"content-type": "text/plain"})
+            return self._whole(404, "not found", {})
         listed = {"object": "list", "data": [{"id": m, "object": "model"} for m in models]}
         return self._whole(200, json.dumps(listed), {"content-type": "application/json"})
 
@@ -316,7 +314,6 @@ class FakeServer:
         return f"http://127.0.0.1:{self.port}/v1"
 
     async def start(self, port: int = 0) -> None:
-        """Listen; 0 takes any free port."""
         loop = asyncio.get_running_loop()
         self._server = await loop.create_server(lambda: _Connection(self), "127.0.0.1", port)
         self.port = self._server.sockets[0].getsockname()[1]
@@ -341,19 +338,12 @@ class FakeServer:
     async def __aexit__(self, *_: object) -> None:
         await self.stop()
 
-    def record(self, request: Recorded) -> None:
-        """Remember a request."""
-        self.requests.append(request)
-        if self.on_request is not None:
-            self.on_request(request)
-
     @property
     def posts(self) -> list[Recorded]:
         """The requests that asked for an answer (without the look at ``/models``)."""
         return [r for r in self.requests if r.method == "POST"]
 
     def next_reply(self, request: Recorded) -> Reply:
-        """The reply whose turn it is."""
         if self._played >= len(self.replies):
             return failure(400, "the fake server has no reply left", code="script_exhausted")
         player = self.replies[self._played]
@@ -403,8 +393,7 @@ def _main() -> None:
 
     if options.record:
         server.on_request = record
-    with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(serve())
+    asyncio.run(serve())
 
 
 if __name__ == "__main__":

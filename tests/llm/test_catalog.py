@@ -26,7 +26,7 @@ async def closed_port() -> AsyncIterator[int]:
         yield held.getsockname()[1]
 
 
-@pytest.mark.requirement("model:offers-script")
+@pytest.mark.requirement("model:offers")
 async def test_with_nothing_at_hand_there_is_the_script(closed_port: int) -> None:
     catalog = Catalog({}, servers=[LocalServer("Ollama", "ollama", closed_port)])
     [offer] = await catalog.offers()
@@ -36,7 +36,7 @@ async def test_with_nothing_at_hand_there_is_the_script(closed_port: int) -> Non
     assert model.name == "scripted"
 
 
-@pytest.mark.requirement("model:offers-local")
+@pytest.mark.requirement("model:offers")
 async def test_local_servers_that_answer_offer_their_models() -> None:
     async with FakeServer(
         [Reply(text="hi")], models=["qwen3", "nomic-embed-text", "a/b"]
@@ -92,7 +92,7 @@ async def test_silent_servers_are_given_up_together() -> None:
     server.close()
 
 
-@pytest.mark.requirement("model:offers-keys")
+@pytest.mark.requirement("model:offers")
 async def test_keys_in_the_environment_offer_a_model_each() -> None:
     environment = {
         "GEMINI_API_KEY": "g",

@@ -156,7 +156,7 @@ def test_providers_get_the_dialect_they_want() -> None:
     assert not endpoint("ollama/qwen3").dialect.strict
 
 
-@pytest.mark.requirement("model:scripted-string")
+@pytest.mark.requirement("model:choice-auto")
 def test_a_script_is_a_model_string(tmp_path: Path) -> None:
     file = tmp_path / "play.json"
     file.write_text('[{"text": "hi"}]', "utf-8")

@@ -48,7 +48,7 @@ def cut(draw: st.DrawFn, text: str | bytes) -> list[Any]:
     return [text[a:b] for a, b in zip([0, *places], [*places, len(text)], strict=True)]
 
 
-@pytest.mark.requirement("model:cut-anywhere")
+@pytest.mark.requirement("model:stream-calls")
 @settings(max_examples=80, deadline=None)
 @given(data=st.data(), values=st.lists(st.dictionaries(st.text(), json_values), max_size=3))
 def test_calls_survive_any_cut_of_their_arguments_and_of_the_bytes(
@@ -75,7 +75,7 @@ def test_calls_survive_any_cut_of_their_arguments_and_of_the_bytes(
     assert got.arguments == values
 
 
-@pytest.mark.requirement("model:sse")
+@pytest.mark.requirement("model:tolerant-stream")
 def test_events_are_taken_apart_as_servers_write_them() -> None:
     parser = EventParser()
     text = b'data:{"a":1}\n\n:note\nid: 3\ndata: {"b":\ndata: 2}\n\ndata: {"c":3}\ndata: {"d":4}\n'
@@ -93,7 +93,7 @@ def test_a_line_without_end_is_refused() -> None:
             parser.feed(b"x" * 4 * 1024 * 1024)
 
 
-@pytest.mark.requirement("model:think-tags")
+@pytest.mark.requirement("model:stream-reasoning")
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_think_tags_at_the_start_are_reasoning_wherever_they_are_cut(data: st.DataObject) -> None:
@@ -107,7 +107,7 @@ def test_think_tags_at_the_start_are_reasoning_wherever_they_are_cut(data: st.Da
     assert got.text == "Answer with <think>a tag</think>."
 
 
-@pytest.mark.requirement("model:think-tags")
+@pytest.mark.requirement("model:stream-reasoning")
 @pytest.mark.parametrize(
     ("text", "reasoning", "rest"),
     [

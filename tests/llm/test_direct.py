@@ -44,7 +44,7 @@ async def refused(model: DirectModel) -> ModelError:
     return caught.value
 
 
-@pytest.mark.requirement("model:cut-anywhere")
+@pytest.mark.requirement("model:stream-calls")
 async def test_an_answer_written_byte_by_byte_is_whole(server: FakeServer) -> None:
     calls = (Call("read", {"path": "ä\u2028🙂"}), Call("grep", {"q": "\\n"}))
     model = model_at(server, Reply(text="Grüße 🙂", reasoning="hm", calls=calls, split=1))
@@ -108,7 +108,7 @@ async def test_a_whole_completion_instead_of_a_stream_is_understood(server: Fake
     await model.close()
 
 
-@pytest.mark.requirement("model:error-in-stream")
+@pytest.mark.requirement("model:error-table")
 @pytest.mark.parametrize(
     ("reply", "kind"),
     [
@@ -167,7 +167,7 @@ def test_an_address_that_is_none_is_refused(base: str) -> None:
         Endpoint(model="m", base=base, name="m")
 
 
-@pytest.mark.requirement("model:unreachable")
+@pytest.mark.requirement("model:error-table")
 async def test_a_refused_connection_and_an_unknown_name_are_told_apart() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -201,7 +201,7 @@ async def test_a_proxy_in_the_environment_is_not_used_for_this_machine(
     await model.close()
 
 
-@pytest.mark.requirement("model:retry-after")
+@pytest.mark.requirement("model:error-table")
 async def test_retry_after_may_be_seconds_milliseconds_or_a_date(server: FakeServer) -> None:
     soon = format_datetime(datetime.now(UTC) + timedelta(seconds=90), usegmt=True)
     model = model_at(

@@ -114,7 +114,7 @@ def claude(server: FakeServer) -> LiteLLMModel:
     return LiteLLMModel("anthropic/claude-sonnet-4-5", options)
 
 
-@pytest.mark.requirement("model:thinking-blocks", "model:prompt-cache")
+@pytest.mark.requirement("model:opaque", "model:prompt-cache")
 async def test_thinking_goes_back_signed_and_the_prefix_is_marked_for_the_cache() -> None:
     async with FakeServer([Reply(raw=ANSWER), Reply(raw=ANSWER)]) as server:
         model = claude(server)
@@ -149,14 +149,14 @@ async def test_an_unknown_provider_is_a_model_that_is_not_there() -> None:
         await answer(LiteLLMModel("nobody/knows"))
 
 
-@pytest.mark.requirement("model:unreachable")
+@pytest.mark.requirement("model:error-table")
 async def test_a_server_that_is_not_there_is_unavailable() -> None:
     model = LiteLLMModel("openai/x", LiteLLMOptions(api_base="http://127.0.0.1:1/v1", api_key="k"))
     with pytest.raises(ModelUnavailable, match=r"Nothing answers at 127\.0\.0\.1:1"):
         await answer(model)
 
 
-@pytest.mark.requirement("model:price-never-guessed")
+@pytest.mark.requirement("model:cost-never-guessed")
 def test_prices_are_known_or_unknown_and_never_guessed() -> None:
     load()
     usage = Usage(input_tokens=1000, cached_tokens=400, output_tokens=50)
@@ -164,3 +164,9 @@ def test_prices_are_known_or_unknown_and_never_guessed() -> None:
     assert known.cost is not None
     assert abs(known.cost - (600 * 2.5e-6 + 400 * 1.25e-6 + 50 * 1e-5)) < 1e-12
     assert known_cost("openai/gpt-99-imaginary", usage) == usage
+
+
+async def test_a_long_run_of_one_piece_is_no_failure() -> None:
+    async with FakeServer([Reply(text="-" * 400, chunk=1)]) as server:
+        options = LiteLLMOptions(api_base=server.base, api_key="k")
+        assert (await answer(LiteLLMModel("openai/x", options))).text == "-" * 400

@@ -99,7 +99,7 @@ async def test_a_rate_streams_token_by_token() -> None:
     assert (got.text, got.pieces) == ("0123456789", 1 + 5)
 
 
-@pytest.mark.requirement("model:script-waits")
+@pytest.mark.requirement("model:script-timing")
 async def test_a_step_waits_for_a_file_beside_the_script(tmp_path: Path) -> None:
     wait = {"file": "ready", "contains": "go"}
     (tmp_path / "s.json").write_text(json.dumps([{"wait_for": wait, "text": "here"}]), "utf-8")
@@ -115,7 +115,7 @@ async def test_a_step_waits_for_a_file_beside_the_script(tmp_path: Path) -> None
     assert task.result().text == "here"
 
 
-@pytest.mark.requirement("model:script-waits")
+@pytest.mark.requirement("model:script-timing")
 async def test_a_wait_in_vain_ends_in_an_error() -> None:
     model = ScriptedModel([{"wait_for": {"contains": "never said", "timeout": 0.05}}])
     with pytest.raises(ModelUnavailable, match="never said"):

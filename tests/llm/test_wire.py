@@ -116,7 +116,7 @@ def test_opaque_data_goes_back_only_to_whom_it_came_from() -> None:
     assert chat_messages("", [message], Dialect()) == [{"role": "assistant", "content": "a"}]
 
 
-@pytest.mark.requirement("model:strict-templates")
+@pytest.mark.requirement("model:dialects")
 def test_strict_templates_get_alternating_roles_and_short_ids() -> None:
     call = ToolCall(CallId("call_0123456789abcdef"), "read", "{}")
     history: list[Message] = [
@@ -136,7 +136,7 @@ def test_strict_templates_get_alternating_roles_and_short_ids() -> None:
     assert body["messages"] == sent
 
 
-@pytest.mark.requirement("model:echo-reasoning")
+@pytest.mark.requirement("model:dialects")
 def test_reasoning_goes_back_where_the_provider_demands_it() -> None:
     message = AssistantMessage("a", reasoning="because")
     echoed = chat_messages("", [message], Dialect(echo_reasoning=True))
@@ -145,7 +145,7 @@ def test_reasoning_goes_back_where_the_provider_demands_it() -> None:
 
 
 @pytest.mark.parametrize("arguments", ["", "[1]", "null", '{"a":NaN}', '{"a"', "[" * 100_000])
-@pytest.mark.requirement("model:broken-history")
+@pytest.mark.requirement("model:history")
 def test_arguments_that_are_no_json_object_become_an_empty_one(arguments: str) -> None:
     call = ToolCall(CallId("c"), "read", arguments)
     sent = chat_messages("", [AssistantMessage("", calls=(call,))], Dialect())[0]

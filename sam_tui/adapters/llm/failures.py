@@ -21,6 +21,8 @@ from sam_tui.core.errors import (
 )
 
 _LONGEST = 600
+_SHORTEST_KEY = 4
+"""Shorter ones are no secrets but fillers such as ``x``, and would garble the text."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _CONTEXT = re.compile(
     r"context[ _-]?length|context[ _-]?window|maximum context|context size|prompt is too long"
@@ -54,7 +56,7 @@ class Source:
 
     def clean(self, text: str) -> str:
         """Text from outside, fit to show: without the key, without control characters, bounded."""
-        if self.key:
+        if len(self.key) >= _SHORTEST_KEY:
             text = text.replace(self.key, "[key]")
         text = _CONTROL.sub(" ", text).strip()
         return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"

@@ -6,6 +6,7 @@ import json
 import logging
 import os
 import re
+import sys
 import threading
 import warnings
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -77,17 +78,19 @@ def load() -> Any:
             if enabled:
                 gc.enable()
         gc.freeze()
-        _silence(litellm)
+        _tame(litellm)
         _ready.append(litellm)
         return litellm
 
 
-def _silence(litellm: Any) -> None:
+def _tame(litellm: Any) -> None:
     litellm.suppress_debug_info = True
     litellm.set_verbose = False
     litellm.telemetry = False
     # Its aiohttp sessions are not closed when a stream is cancelled.
     litellm.disable_aiohttp_transport = True
+    # It breaks off an answer that has the same piece 100 times, as long tables do.
+    litellm.REPEATED_STREAMING_CHUNK_LIMIT = sys.maxsize
     # It uses pydantic in ways that pydantic warns about, in the middle of a stream, on stderr.
     for module in ("litellm", "pydantic"):
         warnings.filterwarnings("ignore", module=module)

@@ -196,6 +196,7 @@ class Turn:
             error.explain() if error else "",
             error.title if error else "",
             error.exit_code if error else exit_code,
+            error.limit if isinstance(error, BudgetExhausted) else "",
         )
         self._engine.bus.publish(finished)
         return finished

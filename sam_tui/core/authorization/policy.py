@@ -56,12 +56,8 @@ class Policy:
                 return self._judge_path(located.access, located.location)
             case Run(command=command):
                 return self._judge_command(command)
-            case Type(session=session):
-                if self.mode == "plan":
-                    return _refused_by_plan("typing into a terminal")
-                return Judgement(
-                    "allow", "rule", "agent-session", "the agent's own terminal", session
-                )
+            case Type(keys=keys):
+                return self._judge_keys(keys)
             case _:
                 return Judgement("deny", "rule", "unlocated", "the path could not be resolved")
 

@@ -19,6 +19,7 @@ from sam_tui.core.messages import ToolCall
 from sam_tui.core.ports import DecisionLog, ResultStore
 from sam_tui.core.tooling.clip import clip_result
 from sam_tui.core.tooling.contract import (
+    INLINE_LIMIT,
     Arguments,
     Operation,
     Permit,
@@ -189,7 +190,7 @@ class Executor:
         decision: Decision | None,
         started: float,
     ) -> Executed:
-        limit = plan.operation.inline_limit if plan.operation else 8192
+        limit = plan.operation.inline_limit if plan.operation else INLINE_LIMIT
         text = neutralise(result.text)
         text = clip_result(self._results, conversation, plan.call.id, text, limit)
         finished = ToolFinished(

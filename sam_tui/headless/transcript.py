@@ -1,0 +1,84 @@
+"""A turn told as plain text while it happens: what a person would have seen in the workbench."""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from typing import TextIO
+
+from sam_tui.core.display import Diff, Display, Table, Terminal, Text, Todos
+from sam_tui.core.events import (
+    Answered,
+    DecisionMade,
+    Event,
+    InquiryOpened,
+    ModelRetried,
+    Noticed,
+    ToolFinished,
+    TurnFinished,
+    TurnStarted,
+)
+from sam_tui.core.inquiry import ApprovalRequest
+from sam_tui.core.runtime import Runtime
+from sam_tui.headless.output import Output
+
+_MARKS = {"completed": "x", "in-progress": ">", "blocked": "!", "not-started": " "}
+
+
+async def tell_turn(runtime: Runtime, prompt: str, out: TextIO) -> int:
+    """Run one prompt and write its transcript to ``out``; returns the exit code of the turn."""
+    output = Output(out, sanitised=True)
+    subscription = runtime.bus.subscribe()
+    async with asyncio.TaskGroup() as group:
+        turn = group.create_task(runtime.open_session().run(prompt))
+        ended = False
+        while not ended:
+            for event in await subscription.batch():
+                ended = ended or isinstance(event, TurnFinished)
+                for line in told(event):
+                    output.text(line)
+    return turn.result().exit_code
+
+
+def told(event: Event) -> Iterator[str]:
+    """The lines of one event; most have none."""
+    match event:
+        case TurnStarted(text=text):
+            yield f"> {text}"
+            yield ""
+        case Answered(message=message) if message.text.strip():
+            yield message.text.strip()
+            yield ""
+        case InquiryOpened(inquiry=inquiry) if isinstance(inquiry.request, ApprovalRequest):
+            yield f"? {inquiry.request.operation} asks for {', '.join(inquiry.request.targets)}"
+            yield f"  {inquiry.request.why}"
+        case DecisionMade(decision=decision) if decision.by == "user":
+            yield f"  {'allowed' if decision.allowed else 'denied'}: {decision.scope}"
+        case ToolFinished(ok=ok, summary=summary, seconds=seconds, display=display, text=text):
+            yield f"{'✓' if ok else '✗'} {summary} ({seconds:.1f} s)"
+            yield from (f"  {line}" for line in _shown(display, text if not ok else ""))
+            yield ""
+        case ModelRetried(delay=delay, reason=reason):
+            yield f"! retrying in {delay:g} s: {reason}"
+        case Noticed(level=level, text=text):
+            yield f"! {level}: {text}"
+        case TurnFinished(error=error, error_title=title) if error:
+            yield f"! {title}: {error}"
+        case _:
+            return
+
+
+def _shown(displays: Sequence[Display], fault: str) -> Iterator[str]:
+    for display in displays:
+        match display:
+            case Diff(path=path, unified=unified):
+                yield path
+                yield from unified.splitlines()
+            case Terminal(output=printed):
+                yield from printed.splitlines()
+            case Todos(items=items):
+                yield from (f"[{_MARKS[item.status]}] {item.title}" for item in items)
+            case Table(columns=columns, rows=rows):
+                yield from (" | ".join(row) for row in (columns, *rows))
+            case Text(text=text):
+                yield from text.splitlines()
+    if fault and not displays:
+        yield from fault.splitlines()
