@@ -44,7 +44,16 @@ class Type:
     kind: Literal["type"] = "type"
 
 
-Access = Read | Write | Run | Type
+@dataclass(frozen=True, slots=True)
+class Fetch:
+    """A web address. ``parameter`` is the argument that names it."""
+
+    url: str
+    parameter: str
+    kind: Literal["fetch"] = "fetch"
+
+
+Access = Read | Write | Run | Type | Fetch
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +84,7 @@ class Location:
 
 @dataclass(frozen=True, slots=True)
 class LocatedAccess:
-    """An access together with the location its path resolved to (None for keys)."""
+    """An access together with the location its path resolved to (None where it has no path)."""
 
     access: Access
     location: Location | None

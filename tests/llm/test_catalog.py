@@ -117,6 +117,7 @@ async def test_keys_in_the_environment_offer_a_model_each() -> None:
     assert "g" not in " ".join(o.source for o in offers).split()
 
 
+@pytest.mark.requirement("model:offers")
 def test_every_offered_model_is_one_that_litellm_knows() -> None:
     known = load().model_cost
     for provider in (*DIRECT, *THROUGH_LITELLM):

@@ -95,6 +95,7 @@ def test_an_address_makes_it_direct(model: str, given: str, base: str, wire: str
     assert (made.base, made.model) == (base, wire)
 
 
+@pytest.mark.requirement("model:choice-base")
 def test_an_address_of_another_wire_stays_with_litellm() -> None:
     chosen = choose(Wish("anthropic/claude-sonnet-5", api_base="http://127.0.0.1:9"), {})
     assert isinstance(chosen, LiteLLMModel)
@@ -146,6 +147,7 @@ def test_a_missing_key_names_the_variable(
     assert variable in str(caught.value) and variable in caught.value.hint
 
 
+@pytest.mark.requirement("model:dialects")
 def test_providers_get_the_dialect_they_want() -> None:
     assert endpoint("mistral/m").dialect.strict
     assert not endpoint("mistral/m").dialect.stream_options
@@ -167,6 +169,7 @@ def test_a_script_is_a_model_string(tmp_path: Path) -> None:
         choose(Wish("scripted:/nonexistent.json"), {})
 
 
+@pytest.mark.requirement("model:choice-base")
 @pytest.mark.parametrize(
     "wish",
     [

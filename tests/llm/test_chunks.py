@@ -86,6 +86,7 @@ def test_events_are_taken_apart_as_servers_write_them() -> None:
     assert parser.failed
 
 
+@pytest.mark.requirement("model:tolerant-stream")
 def test_a_line_without_end_is_refused() -> None:
     parser = EventParser()
     with pytest.raises(ModelCut):
@@ -175,11 +176,13 @@ ODD: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.requirement("model:tolerant-stream")
 @pytest.mark.parametrize("odd", ODD)
 def test_chunks_of_the_wrong_shape_say_nothing(odd: dict[str, Any]) -> None:
     assert read([odd]) == Folded()
 
 
+@pytest.mark.requirement("model:stream-reasoning")
 def test_content_in_parts_is_reasoning_and_text() -> None:
     thinking = {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}
     got = read([chunk(content=[thinking]), chunk(content=[{"type": "text", "text": "so"}])])

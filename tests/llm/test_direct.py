@@ -78,6 +78,7 @@ async def test_bodies_on_the_wire_extend_each_other(server: FakeServer) -> None:
     await model.close()
 
 
+@pytest.mark.requirement("model:cut")
 async def test_the_end_is_done_or_a_finish_reason_and_nothing_else(server: FakeServer) -> None:
     model = model_at(
         server,
@@ -90,6 +91,7 @@ async def test_the_end_is_done_or_a_finish_reason_and_nothing_else(server: FakeS
     assert isinstance(await refused(model), ModelCut)
 
 
+@pytest.mark.requirement("model:cut")
 async def test_a_drop_after_the_finish_reason_is_no_cut(server: FakeServer) -> None:
     reply = Reply(text="whole", chunk=16, cut=3)
     model = model_at(server, reply)
@@ -97,6 +99,7 @@ async def test_a_drop_after_the_finish_reason_is_no_cut(server: FakeServer) -> N
     await model.close()
 
 
+@pytest.mark.requirement("model:tolerant-stream")
 async def test_a_whole_completion_instead_of_a_stream_is_understood(server: FakeServer) -> None:
     call = {"id": "a", "type": "function", "function": {"name": "read", "arguments": "{}"}}
     message = {"role": "assistant", "content": "<think>hm</think>hi", "tool_calls": [call]}
@@ -161,6 +164,7 @@ def test_a_key_that_cannot_be_one_is_refused_unseen(key: str) -> None:
     assert key not in caught.value.explain()
 
 
+@pytest.mark.requirement("model:choice-base")
 @pytest.mark.parametrize("base", ["", "ftp://x/v1", "http://", "http://[::1", "http://x:port/v1"])
 def test_an_address_that_is_none_is_refused(base: str) -> None:
     with pytest.raises(UsageError):
@@ -221,6 +225,7 @@ async def test_retry_after_may_be_seconds_milliseconds_or_a_date(server: FakeSer
     await model.close()
 
 
+@pytest.mark.requirement("model:cancel")
 async def test_a_consumer_that_walks_away_closes_the_connection(server: FakeServer) -> None:
     model = model_at(server, Reply(text="on and on", chunk=1, hang="middle", cut=4))
     stream = model.stream(request())
@@ -231,7 +236,8 @@ async def test_a_consumer_that_walks_away_closes_the_connection(server: FakeServ
     await model.close()
 
 
-def test_a_model_outlives_no_event_loop_by_force() -> None:
+@pytest.mark.requirement("model:connection-reuse")
+def test_each_event_loop_gets_a_client_of_its_own() -> None:
     """Two runs of asyncio.run with one server: each opens its own client."""
     import asyncio
 

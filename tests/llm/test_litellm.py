@@ -135,6 +135,7 @@ async def test_thinking_goes_back_signed_and_the_prefix_is_marked_for_the_cache(
     assert usage.cost is not None and usage.cost > 0
 
 
+@pytest.mark.requirement("model:error-table")
 async def test_a_provider_s_own_words_are_what_the_error_says() -> None:
     overloaded = {"type": "error", "error": {"type": "overloaded_error", "message": "Too busy"}}
     async with FakeServer([Reply(status=529, body=overloaded)]) as server:
@@ -144,6 +145,7 @@ async def test_a_provider_s_own_words_are_what_the_error_says() -> None:
     assert "Exception" not in str(caught.value) and "{" not in str(caught.value)
 
 
+@pytest.mark.requirement("model:error-table")
 async def test_an_unknown_provider_is_a_model_that_is_not_there() -> None:
     with pytest.raises(ModelNotFound, match="'nobody/knows'"):
         await answer(LiteLLMModel("nobody/knows"))
@@ -166,6 +168,7 @@ def test_prices_are_known_or_unknown_and_never_guessed() -> None:
     assert known_cost("openai/gpt-99-imaginary", usage) == usage
 
 
+@pytest.mark.requirement("model:stream-text")
 async def test_a_long_run_of_one_piece_is_no_failure() -> None:
     async with FakeServer([Reply(text="-" * 400, chunk=1)]) as server:
         options = LiteLLMOptions(api_base=server.base, api_key="k")

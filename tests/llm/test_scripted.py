@@ -83,6 +83,7 @@ async def test_a_scripted_error_comes_once_after_its_text() -> None:
     assert (await answer(model)).text == "better"
 
 
+@pytest.mark.requirement("model:script-timing")
 async def test_raw_arguments_ids_and_usage_are_played_as_written() -> None:
     calls = [{"name": "x", "arguments": '{"broken', "id": "mine"}, {"name": "y"}]
     usage = {"input_tokens": 5, "cost": 0.5}

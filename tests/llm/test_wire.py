@@ -70,6 +70,7 @@ def test_messages_are_the_last_field_and_tools_are_spliced_as_they_are() -> None
     )
 
 
+@pytest.mark.requirement("model:prefix-extension")
 def test_without_tools_and_system_prompt_neither_is_sent() -> None:
     body = json.loads(writer().body(ModelRequest("", "[]", [UserMessage("x")])))
     assert "tools" not in body
@@ -98,6 +99,7 @@ def test_a_message_is_serialised_once_per_conversation() -> None:
     assert data.reads == 1
 
 
+@pytest.mark.requirement("model:serialise-once")
 def test_a_history_that_was_cut_is_written_anew_from_there() -> None:
     out = writer()
     history: list[Message] = [UserMessage(f"m{n}") for n in range(5)]
@@ -107,6 +109,7 @@ def test_a_history_that_was_cut_is_written_anew_from_there() -> None:
     assert [m["content"] for m in got["messages"]] == ["s", "m0", "m1", "other"]
 
 
+@pytest.mark.requirement("model:opaque")
 def test_opaque_data_goes_back_only_to_whom_it_came_from() -> None:
     message = AssistantMessage("a", opaque={OWNER: "me", "thinking_blocks": [1]})
     assert chat_messages("", [message], Dialect(owner="me"))[0]["thinking_blocks"] == [1]

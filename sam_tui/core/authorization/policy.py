@@ -7,7 +7,7 @@ import os
 from dataclasses import dataclass
 from typing import Literal
 
-from sam_tui.core.accesses import LocatedAccess, Location, Read, Run, Type, Write
+from sam_tui.core.accesses import Fetch, LocatedAccess, Location, Read, Run, Type, Write
 from sam_tui.core.verdict import DecidedBy
 
 PermissionMode = Literal["ask", "accept-edits", "plan", "auto", "bypass"]
@@ -58,6 +58,9 @@ class Policy:
                 return self._judge_command(command)
             case Type(keys=keys):
                 return self._judge_keys(keys)
+            case Fetch(url=url):
+                # Which addresses may be reached is decided after resolution, where it is used.
+                return Judgement("allow", "rule", "public-web", "only public addresses", url)
             case _:
                 return Judgement("deny", "rule", "unlocated", "the path could not be resolved")
 

@@ -8,6 +8,14 @@ from sam_tui.core.ports.files import (
     GrepResult,
     Search,
 )
+from sam_tui.core.ports.memory import (
+    Archive,
+    DocumentStore,
+    KeyValueStore,
+    KnowledgeStore,
+    MemoryStore,
+    PruneRule,
+)
 from sam_tui.core.ports.model import (
     CallDelta,
     Delta,
@@ -40,8 +48,15 @@ from sam_tui.core.ports.terminals import (
     Terminals,
     TerminalSession,
 )
+from sam_tui.core.ports.web import (
+    Page,
+    Web,
+    WebHit,
+    WebSearch,
+)
 
 __all__ = [
+    "Archive",
     "CallDelta",
     "CellRun",
     "CommandRequest",
@@ -52,17 +67,23 @@ __all__ = [
     "ConversationStore",
     "DecisionLog",
     "Delta",
+    "DocumentStore",
     "FileStat",
     "Files",
     "GrepHit",
     "GrepRequest",
     "GrepResult",
     "KeyPress",
+    "KeyValueStore",
+    "KnowledgeStore",
+    "MemoryStore",
     "Model",
     "ModelCatalog",
     "ModelOffer",
     "ModelRequest",
     "OpaqueDelta",
+    "Page",
+    "PruneRule",
     "ReasoningDelta",
     "ResultStore",
     "Screen",
@@ -74,4 +95,7 @@ __all__ = [
     "TextDelta",
     "TodoStore",
     "UsageDelta",
+    "Web",
+    "WebHit",
+    "WebSearch",
 ]

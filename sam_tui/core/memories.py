@@ -1,0 +1,82 @@
+"""What is remembered beyond a conversation's window: seed 004, Memory Operations."""
+
+from dataclasses import dataclass
+from typing import Literal, NewType
+
+Scope = NewType("Scope", str)
+"""Whose memory: a shared topic's id, or a conversation's where none is shared."""
+
+MemoryType = Literal["interaction", "fact", "preference", "task", "document"]
+LearntKind = Literal["discovery", "solution", "pattern"]
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryDraft:
+    """A memory to store. ``source`` names where it came from, such as a document's id."""
+
+    content: str
+    type: MemoryType = "interaction"
+    tags: tuple[str, ...] = ()
+    context: str = ""
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """A stored memory. ``created_at`` in seconds since the epoch."""
+
+    id: str
+    scope: Scope
+    draft: MemoryDraft
+    created_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryHit:
+    """A memory that matched. ``relevance`` is 0 to 1."""
+
+    memory: Memory
+    relevance: float
+
+
+@dataclass(frozen=True, slots=True)
+class Learnt:
+    """Long-term knowledge. ``confidence`` is 0 to 1; ``detail`` is a solution's text, or empty."""
+
+    id: str
+    scope: Scope
+    kind: LearntKind
+    subject: str
+    detail: str
+    examples: tuple[str, ...]
+    confidence: float
+    created_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedDocument:
+    """A document whose text was put into memory, in pieces."""
+
+    id: str
+    name: str
+    source: str
+    digest: str
+    characters: int
+    imported_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class ArchivedChunk:
+    """A stretch of a conversation that left the model's context.
+
+    ``messages`` are (role, text) pairs in order; ``number`` counts a conversation's chunks from 1;
+    ``first_at`` and ``last_at`` are seconds since the epoch.
+    """
+
+    conversation: str
+    number: int
+    first_at: float
+    last_at: float
+    summary: str
+    topics: tuple[str, ...]
+    messages: tuple[tuple[str, str], ...]
