@@ -42,8 +42,9 @@ check-lint: venv
 check-types: venv
 	$(BIN)/pyright
 
+# Its cache keeps an import as it was resolved before its target was written.
 check-imports: venv
-	$(BIN)/lint-imports --no-logo
+	$(BIN)/lint-imports --no-logo --no-cache
 
 check-dependencies: venv
 	$(BIN)/deptry sam_tui tools reminders

@@ -21,6 +21,13 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from textual.app import App
+
+    from sam_tui.core.messages import Message
+    from sam_tui.ui.transcript import Transcript
 
 COLUMNS, ROWS = 120, 40
 SENTENCE = (
@@ -72,29 +79,85 @@ def tokens(count: int) -> list[str]:
     return made[:count]
 
 
+def conversation(messages: int) -> "list[Message]":
+    """Questions and answers in turn."""
+    from sam_tui.core.messages import AssistantMessage, UserMessage
+
+    source, text = random.Random(2), tokens(2_000)
+    found: list[Message] = []
+    for _ in range(messages // 2):
+        start = source.randrange(1_500)
+        found.append(UserMessage("what does it do? " * 5))
+        found.append(AssistantMessage("".join(text[start : start + 400])))
+    return found
+
+
+def used() -> float:
+    """CPU seconds of this process so far."""
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return usage.ru_utime + usage.ru_stime
+
+
+def mark(path: str, text: str = "") -> None:
+    """Tell the other side of the pty, by a file, that a point was reached."""
+    Path(path).write_text(text, encoding="utf-8")
+
+
+async def stream(transcript: "Transcript", made: list[str], rate: int) -> None:
+    """Hand tokens over at a rate, as they are due."""
+    given, begun = 0, time.perf_counter()
+    while given < len(made):
+        due = min(len(made), int((time.perf_counter() - begun) * rate) + 1)
+        for token in made[given:due]:
+            transcript.stream_text(token)
+        given = due
+        await asyncio.sleep(0.005)
+    transcript.end_answer()
+
+
+async def drive(
+    app: "App[None]", transcript: "Transcript", scenario: Scenario, report: str
+) -> dict[str, float]:
+    """Act out the scenario; returns what was measured inside."""
+    figures: dict[str, float] = {}
+    messages = conversation(scenario.messages)
+    await asyncio.sleep(0.3)
+    begun, cpu = time.perf_counter(), used()
+    if messages:
+        transcript.load(messages)
+        drawn = asyncio.Event()
+        app.call_after_refresh(drawn.set)
+        await drawn.wait()
+        figures |= {"open_s": time.perf_counter() - begun, "open_cpu_s": used() - cpu}
+    mark(f"{report}.ready")
+    if scenario.idle:
+        await asyncio.sleep(0.5)
+        cpu = used()
+        await asyncio.sleep(scenario.idle)
+        figures["idle_cpu_percent"] = 100 * (used() - cpu) / scenario.idle
+    made = tokens(scenario.tokens)
+    begun, cpu = time.perf_counter(), used()
+    if made:
+        await stream(transcript, made, scenario.rate)
+        wall, cpu = time.perf_counter() - begun, used() - cpu
+        figures |= {"wall_s": wall, "cpu_s": cpu, "cpu_percent": 100 * cpu / wall}
+    else:
+        await asyncio.sleep(2)
+    mark(f"{report}.done")
+    await asyncio.sleep(0.2)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return figures | {"draws": transcript.draws, "rss_mb": peak}
+
+
 def run_child(scenario: Scenario, report: str) -> None:
     """The program under test: a transcript over an input line."""
     from textual.app import App, ComposeResult
     from textual.widgets import Input
 
-    from sam_tui.core.messages import AssistantMessage, Message, UserMessage
     from sam_tui.ui.transcript import Transcript
-
-    def conversation() -> list[Message]:
-        source = random.Random(2)
-        found: list[Message] = []
-        for _ in range(scenario.messages // 2):
-            start = source.randrange(1_500)
-            found.append(UserMessage("what does it do? " * 5))
-            found.append(AssistantMessage("".join(tokens(2_000)[start : start + 400])))
-        return found
 
     class Host(App[None]):
         CSS = "Transcript { height: 1fr; } Input { dock: bottom; }"
-
-        def __init__(self) -> None:
-            super().__init__()
-            self.figures: dict[str, float] = {}
 
         def compose(self) -> ComposeResult:
             yield Transcript()
@@ -107,65 +170,15 @@ def run_child(scenario: Scenario, report: str) -> None:
             gc.collect()
             gc.freeze()
             gc.set_threshold(50_000, 20, 100)
-            self.run_worker(self.drive())
+            self.run_worker(self.act())
 
-        async def drive(self) -> None:
+        async def act(self) -> None:
             transcript = self.query_one(Transcript)
-            messages = conversation()
-            await asyncio.sleep(0.3)
-            begun, cpu = time.perf_counter(), used()
-            if messages:
-                transcript.load(messages)
-                drawn = asyncio.Event()
-                self.call_after_refresh(drawn.set)
-                await drawn.wait()
-                self.figures["open_s"] = time.perf_counter() - begun
-                self.figures["open_cpu_s"] = used() - cpu
-            signal("ready")
-            if scenario.idle:
-                await asyncio.sleep(0.5)
-                cpu = used()
-                await asyncio.sleep(scenario.idle)
-                self.figures["idle_cpu_percent"] = 100 * (used() - cpu) / scenario.idle
-            begun, cpu = time.perf_counter(), used()
-            if scenario.tokens:
-                await self.stream(transcript)
-                wall = time.perf_counter() - begun
-                self.figures |= {
-                    "wall_s": wall,
-                    "cpu_s": used() - cpu,
-                    "cpu_percent": 100 * (used() - cpu) / wall,
-                }
-            else:
-                await asyncio.sleep(2)
-            signal("done")
-            await asyncio.sleep(0.2)
-            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-            self.figures |= {"draws": transcript.draws, "rss_mb": peak}
+            figures = await drive(self, transcript, scenario, report)
+            mark(report, json.dumps(figures))
             self.exit()
 
-        async def stream(self, transcript: Transcript) -> None:
-            given, made = 0, tokens(scenario.tokens)
-            begun = time.perf_counter()
-            while given < len(made):
-                due = min(len(made), int((time.perf_counter() - begun) * scenario.rate) + 1)
-                for token in made[given:due]:
-                    transcript.stream_text(token)
-                given = due
-                await asyncio.sleep(0.005)
-            transcript.end_answer()
-
-    def used() -> float:
-        usage = resource.getrusage(resource.RUSAGE_SELF)
-        return usage.ru_utime + usage.ru_stime
-
-    def signal(word: str) -> None:
-        with Path(f"{report}.{word}").open("w", encoding="utf-8"):
-            pass
-
-    app = Host()
-    app.run()
-    Path(report).write_text(json.dumps(app.figures), encoding="utf-8")
+    Host().run()
 
 
 def profiled(scenario: Scenario, report: str) -> None:
@@ -220,6 +233,8 @@ def measure(scenario: Scenario, *, profile: bool = False) -> dict[str, object]:
         process, master = os.forkpty()
         if process == 0:
             os.environ |= {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
+            # Textual's screen clock: at its usual 60 a key pressed amid a stream waits up to 33 ms.
+            os.environ.setdefault("TEXTUAL_FPS", "240")
             (profiled if profile else run_child)(scenario, report)
             os._exit(0)
         fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))

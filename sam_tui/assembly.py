@@ -13,7 +13,7 @@ from sam_tui.adapters.storage import open_storage
 from sam_tui.adapters.terminal.commands import ShellCommands
 from sam_tui.adapters.terminal.confinement import Sandbox
 from sam_tui.adapters.terminal.sessions import PtyTerminals
-from sam_tui.core.agent.budget import DEFAULT_STEPS
+from sam_tui.core.agent.budget import DEFAULT_STEPS, Budgets
 from sam_tui.core.agent.retry import RetryPolicy
 from sam_tui.core.agent.turn import Engine
 from sam_tui.core.authorization.containment import Workspace
@@ -71,6 +71,7 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
     storage = open_storage(options.data_dir)
     sandbox = Sandbox()
     commands, terminals = ShellCommands(sandbox), PtyTerminals(sandbox)
+    budgets = Budgets()
     board = TodoBoard(storage.todos, bus, clock)
     services = Services(
         LocalFiles(),
@@ -106,7 +107,7 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
         registry=registry,
         guard=guard,
         executor=executor,
-        engine=Engine(executor, requests, bus, clock, RetryPolicy()),
+        engine=Engine(executor, requests, bus, clock, RetryPolicy(), budgets),
         max_steps=options.max_turns or DEFAULT_STEPS,
         closers=(sandbox.close, storage.close),
     )

@@ -8,7 +8,7 @@ import click
 
 from sam_tui.cli.options import guarded_options, named_conversation, open_runtime
 from sam_tui.cli.streams import contract_output, input_descriptor
-from sam_tui.core.accesses import LocatedAccess, Read, Run, Type, Write
+from sam_tui.core.accesses import Fetch, LocatedAccess, Read, Run, Type, Write
 from sam_tui.core.authorization.policy import Judgement
 from sam_tui.core.errors import SamError, ToolError, UsageError
 from sam_tui.core.ids import CallId, ConversationId, mint
@@ -133,4 +133,6 @@ def _access(located: LocatedAccess, judgement: Judgement) -> dict[str, Any]:
             described |= {"command": command, "cwd": cwd}
         case Type(session=session, keys=keys):
             described |= {"session": session, "keys": keys}
+        case Fetch(url=url, parameter=parameter):
+            described |= {"url": url, "parameter": parameter}
     return described | {"decision": judgement.outcome, "rule": judgement.rule}

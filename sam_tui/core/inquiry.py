@@ -15,7 +15,7 @@ class ApprovalRequest:
 
     ``targets`` are the resolved paths, commands or keys in question; ``why`` says which rule asks;
     ``preview`` shows the change. ``timed_scope`` is what "5 minutes" would cover, in words; empty
-    when only "once" is offered.
+    when only "once" is offered. ``asker`` names the subagent that asks, or is empty.
     """
 
     operation: str
@@ -26,6 +26,7 @@ class ApprovalRequest:
     preview: tuple[Diff, ...] = ()
     timed_scope: str = ""
     seconds: float = 300.0
+    asker: str = ""
     kind: Literal["approval"] = "approval"
 
 

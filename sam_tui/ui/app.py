@@ -65,10 +65,10 @@ class SamApp(App[None], inherit_bindings=False):
         self.register_theme(theme.DARK)
         self.register_theme(theme.LIGHT)
         self.theme = theme.DARK.name
-        self.version = version
         self.runtime: Runtime | None = None
         self.last_key = self.PATIENCE.clock() - self.PATIENCE.hush
         standing = Standing(os.environ.get("HOME", ""), workspace)
+        self._greeting = f"sam {version} · F1 shows keys and commands"
         self.chat = ChatScreen(standing, Activity())
         self.conversations = Conversations(self, self.chat)
         self.turns = Turns(self, self.chat, self.conversations.session_for_prompt)
@@ -96,10 +96,11 @@ class SamApp(App[None], inherit_bindings=False):
         try:
             runtime = await self._start(self._progress)
         except SamError as error:
-            await self.push_screen(FailureScreen(error), self._give_up)
+            await self.push_screen(FailureScreen(error))
             return
         self.runtime = runtime
         self._connect(runtime)
+        self.chat.transcript.add_notice("info", self._greeting)
         conversation, resume = self._first
         if conversation is not None:
             self.conversations.open(ConversationId(conversation))
@@ -112,9 +113,6 @@ class SamApp(App[None], inherit_bindings=False):
         self.turns.pump()
         gc.collect()
         gc.freeze()
-
-    def _give_up(self, code: int | None) -> None:
-        self.exit(return_code=1 if code is None else code)
 
     def _connect(self, runtime: "Runtime") -> None:
         # Imported here: they bring the events and with them pydantic, which no first frame needs.

@@ -132,7 +132,7 @@ def broken_contracts(tree: Path) -> set[str]:
     """Ids of the contracts that lint-imports finds broken in a tree."""
     path = os.pathsep.join(str((tree / package).parent) for package in PACKAGES)
     done = subprocess.run(
-        [Path(sys.executable).with_name("lint-imports"), "--no-logo"],
+        [Path(sys.executable).with_name("lint-imports"), "--no-logo", "--no-cache"],
         cwd=tree,
         env={**os.environ, "PYTHONPATH": path, "NO_COLOR": "1", "COLUMNS": "200"},
         capture_output=True,

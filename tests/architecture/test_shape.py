@@ -12,6 +12,9 @@ PACKAGES = ("sam_tui", "tools/sam_tools", "reminders/sam_reminders")
 LIMIT = 400
 """Lines of a module, tests included."""
 
+TABLES = {"tests/requirements.py"}
+"""Data of one line a row, with nothing to read from top to bottom."""
+
 STATEMENTS = 40
 SAMPLE = ROOT / "sam_tui" / "demo" / "sample"
 """The project that the demo works on; not code of this one."""
@@ -51,7 +54,8 @@ def test_no_module_is_longer_than_the_limit() -> None:
         for file in modules(*folders)
     }
     assert len(lengths) > 100
-    assert {name: length for name, length in lengths.items() if length > LIMIT} == {}
+    long = {name: length for name, length in lengths.items() if length > LIMIT}
+    assert {name: length for name, length in long.items() if name not in TABLES} == {}
 
 
 @pytest.mark.requirement("house:module-sentence")

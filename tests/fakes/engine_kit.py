@@ -10,6 +10,7 @@ from pydantic import Field
 
 from sam_tui.adapters.storage import Storage, open_storage
 from sam_tui.core.accesses import Write
+from sam_tui.core.agent.budget import Budgets
 from sam_tui.core.agent.history import History
 from sam_tui.core.agent.retry import RetryPolicy
 from sam_tui.core.agent.session import Session
@@ -222,7 +223,7 @@ def open_talk(kit: Kit, model: RawModel, *, max_steps: int = 50) -> Talk:
     """A session in the kit's conversation."""
     clock, reminder = Hand(), Echo()
     requests = RequestBuilder("system", kit.registry.schemas_json, [reminder], kit.board)
-    engine = Engine(kit.executor, requests, kit.bus, clock, RetryPolicy(attempts=3))
+    engine = Engine(kit.executor, requests, kit.bus, clock, RetryPolicy(attempts=3), Budgets())
     history = History(kit.storage.conversations, kit.conversation)
     history.restore()
     return Talk(kit, model, clock, reminder, Session(engine, history, model, max_steps=max_steps))

@@ -1,5 +1,6 @@
 """The direct adapter against a server that misbehaves."""
 
+import asyncio
 import socket
 from collections.abc import AsyncGenerator, AsyncIterator
 from datetime import UTC, datetime, timedelta
@@ -186,6 +187,19 @@ async def test_a_refused_connection_and_an_unknown_name_are_told_apart() -> None
     assert "cannot be resolved" in str(error)
 
 
+@pytest.mark.requirement("model:error-table")
+async def test_https_to_a_server_without_it_says_so() -> None:
+    def serve(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        writer.close()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as plain:
+        base = f"https://127.0.0.1:{plain.sockets[0].getsockname()[1]}/v1"
+        error = await refused(DirectModel(Endpoint(model="m", base=base, name="m")))
+    assert isinstance(error, ModelRejected)
+    assert "http://" in error.hint
+
+
 @pytest.mark.requirement("model:request-timeout")
 async def test_silence_in_the_middle_is_a_cut(server: FakeServer) -> None:
     reply = Reply(text="half", hang="middle", cut=2)
@@ -239,7 +253,6 @@ async def test_a_consumer_that_walks_away_closes_the_connection(server: FakeServ
 @pytest.mark.requirement("model:connection-reuse")
 def test_each_event_loop_gets_a_client_of_its_own() -> None:
     """Two runs of asyncio.run with one server: each opens its own client."""
-    import asyncio
 
     async def once(base: str) -> str:
         model = DirectModel(Endpoint(model="m", base=base, name="m"))

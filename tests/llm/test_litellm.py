@@ -1,6 +1,7 @@
 """What only the litellm adapter does: loading, quiet, thinking blocks, caching, prices."""
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -55,7 +56,11 @@ def test_a_run_looks_up_no_name_prints_nothing_and_reads_no_dotenv(tmp_path: Pat
     (tmp_path / ".env").write_text("FROM_DOTENV=1\n", "utf-8")
     with background([Reply(text="quiet", usage={"prompt_tokens": 1})]) as server:
         command = [sys.executable, "-c", _PROBE, server.base]
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        # The adapter sets litellm's variables for its process; here it has to do so again.
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("LITELLM")}
+        done = subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
@@ -170,6 +175,6 @@ def test_prices_are_known_or_unknown_and_never_guessed() -> None:
 
 @pytest.mark.requirement("model:stream-text")
 async def test_a_long_run_of_one_piece_is_no_failure() -> None:
-    async with FakeServer([Reply(text="-" * 400, chunk=1)]) as server:
+    async with FakeServer([Reply(text="-" * 800, chunk=4)]) as server:
         options = LiteLLMOptions(api_base=server.base, api_key="k")
-        assert (await answer(LiteLLMModel("openai/x", options))).text == "-" * 400
+        assert (await answer(LiteLLMModel("openai/x", options))).text == "-" * 800

@@ -193,7 +193,7 @@ def test_blank_lines_in_nested_lists_and_quotes_end_nothing() -> None:
     rows = rows_of(streamed(source, [8, 18, 21, 40, 50]))
     assert rows == [
         "", "  1. one", "", "     • inner", "", "       still inner", "  2. two", "",
-        "  ▌ quote", "  ▌", "  ▌ more",
+        "  │ quote", "  │", "  │ more",
     ]  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from sam_tui.ui.app import SamApp
 from sam_tui.ui.screens.dialogs import HelpScreen, Picker
 from sam_tui.ui.screens.failure import FailureScreen
 from tests.fakes.engine_kit import RawModel, calls
-from tests.ui.conftest import Stage, app_over, build_stage, driven
+from tests.ui.driver import Stage, app_over, build_stage, driven
 
 SIZES = [(80, 24), (120, 40), (200, 50)]
 

@@ -13,7 +13,7 @@ from sam_tui.ui.guard import Patience
 from sam_tui.ui.widgets.inquiry_panels import ApprovalPanel, InquiryPanel, QuestionPanel
 from sam_tui.ui.widgets.terminal_view import TerminalView
 from tests.fakes.engine_kit import RawModel, calls
-from tests.ui.conftest import (
+from tests.ui.driver import (
     DEADLINE,
     Driver,
     Stage,

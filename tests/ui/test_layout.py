@@ -5,7 +5,7 @@ from textual.widget import Widget
 
 from sam_tui.ui.screens.dialogs import HelpScreen
 from tests.fakes.engine_kit import RawModel
-from tests.ui.conftest import Driver, Stage, app_over, driven
+from tests.ui.driver import Driver, Stage, app_over, driven
 
 
 def inside(me: Driver, widget: Widget) -> bool:

@@ -6,7 +6,7 @@ from sam_tui.core.events import TerminalOpened
 from sam_tui.core.ports import CellRun, SessionSpec, TextDelta
 from sam_tui.ui.widgets.terminal_view import TerminalView, cell_style, row_strip
 from tests.fakes.engine_kit import RawModel
-from tests.ui.conftest import Driver, Stage, app_over, driven
+from tests.ui.driver import Driver, Stage, app_over, driven
 
 
 def drawn(view: TerminalView) -> str:

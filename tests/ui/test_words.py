@@ -29,6 +29,7 @@ def test_a_title_is_one_short_line_without_escapes() -> None:
     assert one_line("y" * 10, 10) == "y" * 10
 
 
+@pytest.mark.requirement("ui:status")
 def test_a_path_is_shortened_from_its_front() -> None:
     assert short_path("/home/ann/work", "/home/ann") == "~/work"
     assert short_path("/home/annette", "/home/ann") == "/home/annette"
@@ -55,6 +56,7 @@ def test_commands_are_read_with_their_argument_and_completed() -> None:
     assert [a.slash for a in slash.matching("/mo")] == ["model", "mode"]
 
 
+@pytest.mark.requirement("ui:help")
 def test_no_two_actions_share_a_key_or_a_command() -> None:
     keys = [key for action in ACTIONS if not action.local for key in action.keys]
     commands = [action.slash for action in ACTIONS if action.slash]

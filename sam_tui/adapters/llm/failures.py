@@ -4,6 +4,7 @@ import json
 import math
 import re
 import socket
+import ssl
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -133,6 +134,9 @@ def unreachable(error: BaseException, source: Source) -> ModelError:
     if any("CERTIFICATE_VERIFY_FAILED" in str(c) for c in causes):
         hint = "Point SSL_CERT_FILE at the certificates of your network, if it has its own."
         return ModelRejected(f"The certificate of {where} is not trusted.", hint=hint)
+    if any(isinstance(c, ssl.SSLError) for c in causes):
+        hint = "If the server has no https, give its address with http://."
+        return ModelRejected(f"No secure connection to {where} came about.", hint=hint)
     hint = "Start the server, or check --api-base." if source.local else check
     return ModelUnavailable(f"Nothing answers at {where}.", hint=hint)
 

@@ -214,8 +214,6 @@ class LiteLLMModel:
             ) from error
 
     def _arguments(self, litellm: Any, request: ModelRequest) -> dict[str, Any]:
-        import httpx
-
         options = self._options
         provider = self._provider(litellm)
         dialect = Dialect(
@@ -230,7 +228,7 @@ class LiteLLMModel:
             "messages": json.loads(dump(chat_messages(request.system, request.messages, dialect))),
             "stream": True,
             "stream_options": {"include_usage": True},
-            "timeout": httpx.Timeout(options.timeout, connect=options.connect_timeout),
+            "timeout": transport.timeout(options.timeout, options.connect_timeout),
             "num_retries": 0,
             "max_retries": 0,
             # Fields a provider does not know are left out instead of refused.

@@ -52,6 +52,14 @@ def warm() -> None:
             gc.enable()
 
 
+def timeout(between_bytes: float, connect: float) -> "httpx.Timeout":
+    """Time-outs in seconds; waiting for a free connection has none."""
+    load()
+    import httpx
+
+    return httpx.Timeout(between_bytes, connect=connect, pool=None)
+
+
 def client_for(endpoint: Endpoint) -> "httpx.AsyncClient":
     """A client for one endpoint: no redirects, no proxy to this machine, idle connections kept.
 
@@ -70,6 +78,6 @@ def client_for(endpoint: Endpoint) -> "httpx.AsyncClient":
         verify=True if needs_tls else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
         trust_env=not endpoint.loopback,
         follow_redirects=False,
-        timeout=httpx.Timeout(endpoint.timeout, connect=endpoint.connect_timeout, pool=None),
+        timeout=timeout(endpoint.timeout, endpoint.connect_timeout),
         limits=httpx.Limits(keepalive_expiry=_KEPT_ALIVE),
     )

@@ -36,14 +36,23 @@ class SqliteConversations:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def create(self, conversation: ConversationId, workspace: str) -> None:
-        """Begin a conversation; one that is there already stays as it is."""
+    def create(
+        self,
+        conversation: ConversationId,
+        workspace: str,
+        *,
+        parent: ConversationId | None = None,
+    ) -> None:
+        """Begin a conversation; one that is there already stays as it is.
+
+        One with a ``parent`` is a subagent's: it is found by its id but not listed.
+        """
         now = time.time()
         with self._database.transaction() as connection:
             connection.execute(
-                "INSERT INTO conversations (id, workspace, created_at, updated_at)"
-                " VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
-                (storable(conversation), storable(workspace), now, now),
+                "INSERT INTO conversations (id, workspace, created_at, updated_at, parent)"
+                " VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+                (storable(conversation), storable(workspace), now, now, parent),
             )
 
     def find(self, conversation: ConversationId) -> ConversationRecord | None:
@@ -59,10 +68,12 @@ class SqliteConversations:
     def recent(self, workspace: str | None, limit: int) -> Sequence[ConversationRecord]:
         """Conversations that have a message, last used first; of every workspace for None."""
         if workspace is None:
-            rows = self._database.query(f"{_RECORD} WHERE messages > 0 {_ORDER}", limit)
+            rows = self._database.query(
+                f"{_RECORD} WHERE messages > 0 AND parent IS NULL {_ORDER}", limit
+            )
         else:
             rows = self._database.query(
-                f"{_RECORD} WHERE messages > 0 AND workspace = ? {_ORDER}",
+                f"{_RECORD} WHERE messages > 0 AND parent IS NULL AND workspace = ? {_ORDER}",
                 storable(workspace),
                 limit,
             )

@@ -78,6 +78,7 @@ STEPS: tuple[Step, ...] = (
                 BEGIN SELECT RAISE(ABORT, 'decisions are only ever added'); END""",
         ),
     ),
+    Step("004-parents", ("ALTER TABLE conversations ADD COLUMN parent TEXT",)),
 )
 """Append only. Readers of an older program see a name they do not know and stop."""
 

@@ -1,8 +1,12 @@
 """What a piece of work may spend: one object, shared by reference; every model call counts."""
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from sam_tui.core.errors import BudgetExhausted
+from sam_tui.core.ids import ConversationId
+from sam_tui.core.ports import Model
 from sam_tui.core.usage import Usage
 
 DEFAULT_STEPS = 300
@@ -11,11 +15,15 @@ DEFAULT_STEPS = 300
 
 @dataclass(slots=True)
 class Budget:
-    """Limits and what was used of them. ``max_steps`` may be raised while work is going on."""
+    """Limits and what was used of them. ``max_steps`` may be raised while work is going on.
+
+    What is spent here is spent by ``parent`` too; its steps are its own.
+    """
 
     max_steps: int = DEFAULT_STEPS
     steps: int = 0
     usage: Usage = field(default_factory=Usage)
+    parent: "Budget | None" = None
 
     def take_step(self) -> int:
         """Count one model call, before it is made. Raises ``BudgetExhausted``."""
@@ -34,5 +42,35 @@ class Budget:
         return self.steps >= self.max_steps
 
     def spend(self, usage: Usage) -> None:
-        """Add what a call used."""
+        """Add what a call used, here and for whoever this is done for."""
         self.usage = self.usage.plus(usage)
+        if self.parent is not None:
+            self.parent.spend(usage)
+
+
+class Budgets:
+    """The budgets and models of the turns that run now."""
+
+    def __init__(self) -> None:
+        self._running: dict[ConversationId, tuple[Budget, Model]] = {}
+
+    @contextmanager
+    def running(
+        self, conversation: ConversationId, budget: Budget, model: Model
+    ) -> Generator[None, None, None]:
+        """Make a turn's budget known for as long as it runs."""
+        self._running[conversation] = (budget, model)
+        try:
+            yield
+        finally:
+            del self._running[conversation]
+
+    def get(self, conversation: ConversationId) -> Budget | None:
+        """The budget of the turn that runs in a conversation, or None."""
+        entry = self._running.get(conversation)
+        return entry[0] if entry else None
+
+    def model(self, conversation: ConversationId) -> Model | None:
+        """The model of the turn that runs in a conversation, or None."""
+        entry = self._running.get(conversation)
+        return entry[1] if entry else None

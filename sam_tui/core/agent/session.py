@@ -49,6 +49,7 @@ class Session:
         self.busy = True
         try:
             budget = Budget(self._max_steps)
-            return await Turn(self._engine, self.model, self._history, budget).run(text)
+            with self._engine.budgets.running(self.conversation, budget, self.model):
+                return await Turn(self._engine, self.model, self._history, budget).run(text)
         finally:
             self.busy = False

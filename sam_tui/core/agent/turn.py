@@ -1,10 +1,10 @@
 """One user turn: ask the model, run what it calls, until it answers without calling."""
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 
-from sam_tui.core.agent.budget import Budget
+from sam_tui.core.agent.budget import Budget, Budgets
 from sam_tui.core.agent.fold import Fold
 from sam_tui.core.agent.history import History
 from sam_tui.core.agent.retry import RetryPolicy
@@ -39,6 +39,13 @@ class Engine:
     bus: Bus
     clock: Clock
     retry: RetryPolicy
+    budgets: Budgets
+
+    def narrowed(self, withheld: Collection[str], *, asker: str) -> "Engine":
+        """The same engine without some tools, whose questions say who asks."""
+        executor = self.executor.narrowed(withheld, asker=asker)
+        requests = self.requests.narrowed(executor.registry.schemas_json)
+        return replace(self, executor=executor, requests=requests)
 
 
 class Turn:

@@ -29,6 +29,8 @@ class Request:
     summary: str
     accesses: tuple[LocatedAccess, ...]
     preview: Callable[[], Sequence[Diff]]
+    asker: str = ""
+    """Who asks, where it is not the agent itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +139,7 @@ class Guard:
             preview=tuple(request.preview()),
             timed_scope=self._scope_in_words(request, targets),
             seconds=TIMED_SECONDS,
+            asker=request.asker,
         )
         outcome = await self._inquiries.ask(request.conversation, request.call, question)
         verdict = Decision(

@@ -27,7 +27,16 @@ class ConversationRecord:
 class ConversationStore(Protocol):
     """Conversations on disk. Whatever returned is committed; raises ``errors.StorageError``."""
 
-    def create(self, conversation: ConversationId, workspace: str) -> None: ...
+    def create(
+        self,
+        conversation: ConversationId,
+        workspace: str,
+        *,
+        parent: ConversationId | None = None,
+    ) -> None:
+        """Make a conversation; one with a parent is a subagent's and is not offered to continue."""
+        ...
+
     def find(self, conversation: ConversationId) -> ConversationRecord | None: ...
     def latest(self, workspace: str) -> ConversationRecord | None: ...
     def recent(self, workspace: str | None, limit: int) -> Sequence[ConversationRecord]: ...

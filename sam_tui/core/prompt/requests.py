@@ -31,6 +31,10 @@ class RequestBuilder:
         self._reminders = tuple(reminders)
         self._board = board
 
+    def narrowed(self, tools_json: str) -> "RequestBuilder":
+        """The same prompt and reminders over other tools."""
+        return RequestBuilder(self._system, tools_json, self._reminders, self._board)
+
     def build(self, messages: Sequence[Message]) -> ModelRequest:
         """The request for a history as it stands."""
         return ModelRequest(self._system, self._tools_json, messages)

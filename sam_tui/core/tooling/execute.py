@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -74,17 +74,36 @@ class Executor:
         bus: Bus,
         clock: Clock,
     ) -> None:
-        self._registry = registry
+        self.registry = registry
+        self.asker = ""
         self._guard = guard
         self._results = results
         self._log = log
         self._bus = bus
         self._clock = clock
 
+    @property
+    def workspace(self) -> str:
+        """The real path of the workspace that calls work in."""
+        return self._guard.workspace.root
+
+    def narrowed(self, withheld: Collection[str], *, asker: str) -> "Executor":
+        """The same path for fewer tools; approvals say that ``asker`` asks."""
+        executor = Executor(
+            self.registry.without(withheld),
+            self._guard,
+            self._results,
+            self._log,
+            self._bus,
+            self._clock,
+        )
+        executor.asker = asker
+        return executor
+
     def plan(self, call: ToolCall, gate: Gate | None = None) -> Plan:
         """Resolve and parse a call. Never raises: a fault is part of the plan."""
         try:
-            resolved = self._registry.resolve(call.name)
+            resolved = self.registry.resolve(call.name)
             given = parse_arguments(call.arguments)
             operation = resolved.operation
             if operation is None:
@@ -137,7 +156,7 @@ class Executor:
                 f"{tool.name} needs an `operation`.",
                 hint=f"One of: {names}. Example: {example_call(tool, tool.operations[0])}",
             )
-        return self._registry.operation(tool, name)
+        return self.registry.operation(tool, name)
 
     async def _decide(
         self, plan: Plan, conversation: ConversationId, accesses: tuple[LocatedAccess, ...]
@@ -150,6 +169,7 @@ class Executor:
                 plan.summary,
                 accesses,
                 lambda: self._preview(plan, accesses),
+                self.asker,
             )
         )
         self._log.record(conversation, plan.call.id, decision)

@@ -33,6 +33,10 @@ class Registry:
         self.schemas = [tool_schema(tool) for tool in visible]
         self.schemas_json = canonical(self.schemas)
 
+    def without(self, names: Collection[str]) -> "Registry":
+        """The same tools but for these; a name that is not here is not missed."""
+        return Registry([tool for tool in self.tools if tool.name not in names])
+
     def resolve(self, name: str) -> Resolved:
         """What ``tool``, ``tool.operation`` or a bare operation name stands for.
 

@@ -180,10 +180,10 @@ class Desk:
             self._screen.status.show()
 
     def _copy(self) -> None:
-        text = self._conversations.last_answer() or self._screen.transcript.source_text()
+        text = self._conversations.last_answer()
         if text:
             self._app.copy_to_clipboard(text)
-        self._notice("Copied." if text else "There is nothing to copy yet.", "info")
+        self._notice("Copied." if text else "There is no answer to copy yet.", "info")
 
     def _todos(self) -> None:
         screen = self._screen

@@ -11,7 +11,7 @@ from sam_tui.core.errors import SamError
 from sam_tui.ui.plain import visible
 
 
-class FailureScreen(Screen[int]):
+class FailureScreen(Screen[None]):
     """Says what happened and what to do; any key ends the program with the error's exit code."""
 
     def __init__(self, error: SamError) -> None:
@@ -32,4 +32,4 @@ class FailureScreen(Screen[int]):
     def on_key(self, event: events.Key) -> None:
         """Leave."""
         event.stop()
-        self.dismiss(self._error.exit_code)
+        self.app.exit(return_code=self._error.exit_code)  # pyright: ignore[reportUnknownMemberType]

@@ -1,5 +1,6 @@
 """The conversation pane."""
 
+from sam_tui.ui.transcript.render.content import warm_up
 from sam_tui.ui.transcript.view import Transcript
 
-__all__ = ["Transcript"]
+__all__ = ["Transcript", "warm_up"]

@@ -216,3 +216,17 @@ def estimate(content: Content, width: int) -> int:
         case _:
             text = plain(content).strip("\n")
             return max(1, text.count("\n") + 1 + len(text) // max(20, width))
+
+
+def gap_between(above: Content | None, content: Content) -> int:
+    """Blank rows (0 or 1) between two neighbours: what belongs together stands together."""
+    match content:
+        case Card() | Decided():
+            together = isinstance(above, Card | Decided)
+        case Reminder():
+            together = isinstance(above, Reminder | User)
+        case Notice():
+            together = isinstance(above, Notice)
+        case _:
+            together = False
+    return 0 if together else 1

@@ -13,7 +13,15 @@ from sam_tui.core.messages import (
     ToolMessage,
     UserMessage,
 )
-from sam_tui.ui.transcript.blocks import Answer, Card, Content, Reasoning, Reminder, User
+from sam_tui.ui.transcript.blocks import (
+    Answer,
+    Card,
+    Content,
+    Reasoning,
+    Reminder,
+    User,
+    gap_between,
+)
 from sam_tui.ui.transcript.render.cleaning import clean, one_line
 from sam_tui.ui.transcript.splitter import LONGEST
 
@@ -24,13 +32,11 @@ Stored = tuple[Content, int, int]
 def stored_blocks(messages: Sequence[Message]) -> Iterator[Stored]:
     """The blocks of a conversation, calls joined with their results."""
     results = {m.call_id: m for m in messages if isinstance(m, ToolMessage)}
-    card_above = False
+    above: Content | None = None
     for message in messages:
-        blocks = list(_blocks(message, results))
-        for content in blocks:
-            is_card = isinstance(content, Card)
-            yield content, 0 if is_card and card_above else 1, _span(content)
-            card_above = is_card
+        for content in _blocks(message, results):
+            yield content, gap_between(above, content), _span(content)
+            above = content
 
 
 def _blocks(message: Message, results: dict[CallId, ToolMessage]) -> Iterator[Content]:

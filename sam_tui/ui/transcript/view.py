@@ -20,6 +20,7 @@ from sam_tui.ui.transcript.blocks import (
     Reasoning,
     Reminder,
     User,
+    gap_between,
     plain,
 )
 from sam_tui.ui.transcript.cursor import CursorPane
@@ -65,7 +66,7 @@ class Transcript(CursorPane):
         """Show what the person typed; the view goes to the end."""
         self.end_answer()
         self.following = True
-        self._append(User(text), 1)
+        self._append(User(text))
 
     def begin_step(self) -> None:
         """A model request left: what streams from now on may turn out void."""
@@ -101,7 +102,7 @@ class Transcript(CursorPane):
             return
         if self._thought is None:
             self._end_text()
-            block = self._append(Reasoning("", finished=False), 1)
+            block = self._append(Reasoning("", finished=False))
             self._step.add(block.group)
             self._thought = (block.order, [])
         self._thought[1].append(text)
@@ -117,7 +118,7 @@ class Transcript(CursorPane):
         """A call runs."""
         self.end_answer()
         card = Card(call, operation, summary, arguments)
-        self._calls[call] = self._append(card, self._card_gap()).order
+        self._calls[call] = self._append(card).order
 
     def tool_output(self, call: CallId, text: str) -> None:
         """A running call said something; drawn with the next frame."""
@@ -145,21 +146,21 @@ class Transcript(CursorPane):
             seconds=event.seconds,
         )
         if index is None:
-            self._append(card, self._card_gap())
+            self._append(card)
             return
         self._update(index, replace(self.ledger[index], content=card))
 
     def add_notice(self, level: str, text: str) -> None:
         """Something the program says: ``info``, ``warning`` or ``error``."""
-        self._append(Notice(level, text), 0 if self._last_is(Notice) else 1)
+        self._append(Notice(level, text))
 
     def add_reminder(self, name: str, text: str) -> None:
         """What a reminder told the model, folded to a line."""
-        self._append(Reminder(name, text), 0 if self._last_is(Reminder, User) else 1)
+        self._append(Reminder(name, text))
 
     def add_decision(self, text: str, allowed: bool) -> None:
         """A decision of the guard, such as ``allowed once by you: /etc/x``."""
-        self._append(Decided(text, allowed), self._card_gap())
+        self._append(Decided(text, allowed))
 
     def load(self, messages: Sequence[Message]) -> None:
         """Show a stored conversation from its end; only what is seen is drawn."""
@@ -210,19 +211,13 @@ class Transcript(CursorPane):
         self._order += 1
         return self._order
 
-    def _append(self, content: Content, gap: int) -> Block:
-        block = Block(self._new_order(), self._new_group(), content, gap)
-        self.insert_block(len(self.ledger), block)
+    def _append(self, content: Content) -> Block:
+        count = len(self.ledger)
+        above = self.ledger[count - 1].content if count else None
+        block = Block(self._new_order(), self._new_group(), content, gap_between(above, content))
+        self.insert_block(count, block)
         self.settle()
         return block
-
-    def _last_is(self, *kinds: type[Content]) -> bool:
-        return bool(len(self.ledger)) and isinstance(
-            self.ledger[len(self.ledger) - 1].content, kinds
-        )
-
-    def _card_gap(self) -> int:
-        return 0 if self._last_is(Card, Decided) else 1
 
     def _update(self, index: int, block: Block) -> None:
         top, total = self.ledger.top(index), self.ledger.total

@@ -16,7 +16,7 @@ from textual.widget import Widget
 from sam_tui.ui.transcript.blocks import Answer, Block, Plain, estimate
 from sam_tui.ui.transcript.ledger import Ledger
 from sam_tui.ui.transcript.render.content import draw
-from sam_tui.ui.transcript.render.palette import Palette, make_palette
+from sam_tui.ui.transcript.render.palette import Palette, make_palette, terminal_palette
 from sam_tui.ui.transcript.render.rows import Row
 from sam_tui.ui.transcript.splitter import split
 
@@ -73,9 +73,12 @@ class Viewport(ScrollView, can_focus=True):
             self._ground = self._present_ground()
             style, background = self._ground
             colour = style.color
-            foreground = Color.from_rich_color(colour) if colour else Color.parse("white")
+            if colour is None or colour.is_default or background.ansi is not None:
+                self._palette = terminal_palette()
+                return self._palette
             app = cast("App[Any]", self.app)  # pyright: ignore[reportUnknownMemberType]
             theme, dark = app.theme_variables, app.current_theme.dark
+            foreground = Color.from_rich_color(colour)
             self._palette = make_palette(foreground, background, theme, dark=dark)
         return self._palette
 

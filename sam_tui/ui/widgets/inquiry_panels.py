@@ -88,7 +88,7 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
         super().__init__(inquiry, patience)
         self._request = request
         self._details = VerticalScroll(id="details", can_focus=False)
-        self._comment = Input(placeholder="What should be done instead?", id="comment")
+        self._comment = Input(placeholder="What should be done instead?", id="reason")
         self._commenting = False
         timed = request.timed_scope
         minutes = max(1, round(request.seconds / 60))

@@ -140,7 +140,7 @@ class _Blocks:
                 rule = "─" * min(self._canvas.room, 40)
                 self._canvas.line([(rule, self._palette.faint)])
             case "blockquote_open":
-                bar = ("▌ ", self._palette.gutter)
+                bar = ("│ ", self._palette.gutter)
                 self._push(Lead(bar, bar, "> ", "> "))
                 self._style.append(self._palette.quote)
             case _:

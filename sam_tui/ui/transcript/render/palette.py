@@ -38,6 +38,11 @@ class Palette:
     gutter: Style
 
 
+READABLE = 4.5
+"""The least contrast of text to its ground (WCAG 2.2, 1.4.3); what is faint has ``FAINT``."""
+FAINT = 3.0
+
+
 def make_palette(
     foreground: Color, background: Color, theme: Mapping[str, str], *, dark: bool
 ) -> Palette:
@@ -51,26 +56,25 @@ def make_palette(
         except ColorParseError:
             return Color.parse(fallback)
 
-    def on(color: Color, under: Color | None = None) -> Style:
-        return Style.from_color(color.rich_color, under.rich_color if under else ground)
+    def on(color: Color, under: Color = background, least: float = READABLE) -> Style:
+        shade = _readable(color, under, foreground, least)
+        return Style.from_color(shade.rich_color, under.rich_color)
 
     primary = colour("primary", "#0178d4")
     accent = colour("accent", "#ffa62b")
     good = colour("success", "#4ebf71")
     bad = colour("error", "#ba3c5b")
     warning = colour("warning", "#ffa62b")
-    towards = 0.35 if dark else 0.3
-    if not dark:
-        good, bad, warning, accent = (c.darken(0.15) for c in (good, bad, warning, accent))
-    else:
+    if dark:
         primary, bad = primary.lighten(0.12), bad.lighten(0.12)
     bold = Style(bold=True)
-    dim = foreground.blend(background, towards)
+    dim = foreground.blend(background, 0.35 if dark else 0.3)
     faint = foreground.blend(background, 0.6)
+    marker = _readable(accent, background, foreground, READABLE)
     return Palette(
-        text=on(foreground),
+        text=Style.from_color(foreground.rich_color, ground),
         dim=on(dim),
-        faint=on(faint),
+        faint=on(faint, least=FAINT),
         accent=on(accent),
         heading=on(primary) + bold,
         code=on(accent, raised),
@@ -82,7 +86,7 @@ def make_palette(
         user=on(foreground) + bold,
         user_bar=on(primary),
         cursor=on(accent) + bold,
-        hint=on(background, accent) + bold,
+        hint=Style.from_color(ground, marker.rich_color) + bold,
         block=on(foreground, raised),
         keyword=on(primary, raised) + bold,
         string=on(good, raised),
@@ -91,5 +95,65 @@ def make_palette(
         name=on(primary, raised),
         added=on(good, background.blend(good, 0.12)),
         removed=on(bad, background.blend(bad, 0.12)),
-        gutter=on(faint),
+        gutter=on(faint, least=FAINT),
     )
+
+
+def terminal_palette() -> Palette:
+    """The palette in the terminal's own sixteen colours, on its own ground."""
+
+    def style(definition: str = "default") -> Style:
+        return Style.parse(f"{definition} on default")
+
+    return Palette(
+        text=style(),
+        dim=style("dim default"),
+        faint=style("dim default"),
+        accent=style("magenta"),
+        heading=style("bold blue"),
+        code=style("magenta"),
+        link=style("underline blue"),
+        quote=style("italic default"),
+        good=style("green"),
+        bad=style("red"),
+        warning=style("yellow"),
+        user=style("bold default"),
+        user_bar=style("blue"),
+        cursor=style("bold magenta"),
+        hint=style("bold reverse default"),
+        block=style(),
+        keyword=style("bold blue"),
+        string=style("green"),
+        comment=style("dim italic default"),
+        number=style("magenta"),
+        name=style("cyan"),
+        added=style("green"),
+        removed=style("red"),
+        gutter=style("dim default"),
+    )
+
+
+def contrast(one: Color, other: Color) -> float:
+    """The contrast ratio of two colours, 1 to 21 (WCAG 2.2)."""
+    dark, light = sorted((_luminance(one), _luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+def _luminance(color: Color) -> float:
+    def linear(part: int) -> float:
+        share = part / 255
+        return share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4
+
+    red, green, blue = color.rgb
+    return 0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue)
+
+
+def _readable(color: Color, under: Color, foreground: Color, least: float) -> Color:
+    """The colour, moved towards the foreground, then to black or white, until it can be read."""
+    extreme = max(Color(0, 0, 0), Color(255, 255, 255), key=lambda c: contrast(c, under))
+    for target in (foreground, extreme):
+        for step in range(11):
+            shade = color.blend(target, step / 10)
+            if contrast(shade, under) >= least:
+                return shade
+    return extreme

@@ -1,0 +1,159 @@
+"""Subagents: a task of its own history, budget and fewer tools; only its summary comes back.
+
+Seed 004, run_subagent; corrections of spec/sam.md C26: the budget is its own and holds, depth and
+number are limited, tools are limited where they run, and what it costs is its parent's cost too.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sam_tui.core.agent.budget import Budget, Budgets
+from sam_tui.core.agent.history import History
+from sam_tui.core.agent.turn import Engine, Turn
+from sam_tui.core.bus import Subscription
+from sam_tui.core.errors import ToolError
+from sam_tui.core.events import StopReason, ToolStarted
+from sam_tui.core.ids import ConversationId, mint
+from sam_tui.core.messages import AssistantMessage, calls_of
+from sam_tui.core.ports import ConversationStore, Model
+from sam_tui.core.usage import Usage
+
+DEFAULT_STEPS = 15
+"""Model calls of a subagent unless told otherwise: seed 004."""
+AT_ONCE = 4
+"""Subagents that work side by side; the others wait."""
+
+_NEVER = frozenset({"run_subagent"})
+_TERMINAL = frozenset({"terminal_operations", "build_and_version_control"})
+_DYNAMIC = frozenset({"increase_max_iterations"})
+
+
+@dataclass(frozen=True, slots=True)
+class Errand:
+    """What a subagent is to do. Empty ``model`` and None mean the parent's own."""
+
+    task: str
+    instructions: str = ""
+    model: str = ""
+    max_steps: int = DEFAULT_STEPS
+    terminal: bool = False
+    dynamic: bool = False
+    options: Mapping[str, Any] | None = None
+    """Further fields of its model requests, such as ``temperature``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """How an errand ended. ``answer`` is the last thing it said."""
+
+    conversation: ConversationId
+    reason: StopReason
+    answer: str
+    error: str
+    steps: int
+    usage: Usage
+    tools: tuple[str, ...]
+    seconds: float
+
+
+OpenModel = Callable[[str, Mapping[str, Any]], Model]
+
+
+class Subagents:
+    """Runs errands. ``connect`` comes after the tools exist, because errands use them."""
+
+    def __init__(self, store: ConversationStore, budgets: Budgets, open_model: OpenModel) -> None:
+        self._store = store
+        self._budgets = budgets
+        self._open_model = open_model
+        self._engine: Engine | None = None
+        self._room = asyncio.Semaphore(AT_ONCE)
+
+    def connect(self, engine: Engine) -> None:
+        """The engine whose tools, prompts and bus the errands share."""
+        self._engine = engine
+
+    async def run(
+        self, parent: ConversationId, errand: Errand, told: Callable[[str], None]
+    ) -> Report:
+        """Carry out an errand. ``told`` hears what it does, a line a step. Cancelling ends it.
+
+        Raises ``ToolError`` when there is no model to give it.
+        """
+        if self._engine is None:
+            raise ToolError("Subagents are not available here.")
+        async with self._room:
+            return await self._run(self._engine, parent, errand, told)
+
+    async def _run(
+        self, engine: Engine, parent: ConversationId, errand: Errand, told: Callable[[str], None]
+    ) -> Report:
+        child = ConversationId(mint("sub"))
+        started = engine.clock.monotonic()
+        self._store.create(child, engine.executor.workspace, parent=parent)
+        label = " ".join(errand.task.split())[:60]
+        narrowed = engine.narrowed(_withheld(errand), asker=f"subagent: {label}")
+        model = self._model(engine, parent, errand)
+        history = History(self._store, child)
+        budget = Budget(errand.max_steps, parent=self._budgets.get(parent))
+        heard = engine.bus.subscribe()
+        prompt = f"{errand.task}\n\n{errand.instructions}".strip()
+        try:
+            with self._budgets.running(child, budget, model):
+                async with asyncio.TaskGroup() as group:
+                    listener = group.create_task(_tell(heard, child, told))
+                    try:
+                        turn = await Turn(narrowed, model, history, budget).run(prompt)
+                    finally:
+                        listener.cancel()
+        finally:
+            heard.close()
+            if errand.model or errand.options:
+                await model.close()
+        answer = turn.answer or _last_words(history)
+        tools = tuple(sorted({call.name for call in calls_of(history.messages)}))
+        return Report(
+            child,
+            turn.reason,
+            answer,
+            turn.error,
+            turn.steps,
+            turn.usage,
+            tools,
+            engine.clock.monotonic() - started,
+        )
+
+    def _model(self, engine: Engine, parent: ConversationId, errand: Errand) -> Model:
+        own = self._budgets.model(parent)
+        if errand.model or errand.options:
+            name = errand.model or (own.name if own else "")
+            return self._open_model(name, errand.options or {})
+        if own is None:
+            raise ToolError("There is no model to give the subagent.", hint="Name one in `model`.")
+        return own
+
+
+async def _tell(heard: Subscription, child: ConversationId, told: Callable[[str], None]) -> None:
+    while True:
+        for event in await heard.batch():
+            if isinstance(event, ToolStarted) and event.conversation == child:
+                told(f"{event.summary}\n")
+
+
+def _withheld(errand: Errand) -> frozenset[str]:
+    """The tools an errand does not get."""
+    withheld = _NEVER
+    if not errand.terminal:
+        withheld |= _TERMINAL
+    if not errand.dynamic:
+        withheld |= _DYNAMIC
+    return withheld
+
+
+def _last_words(history: History) -> str:
+    for message in reversed(history.messages):
+        if isinstance(message, AssistantMessage) and message.text.strip():
+            return message.text
+    return ""

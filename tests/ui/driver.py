@@ -1,0 +1,124 @@
+"""An app over a real runtime with every real tool, a model that plays answers, and hands to drive it."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from textual.pilot import Pilot
+
+from sam_tui.assembly import Options, build
+from sam_tui.core.runtime import Runtime
+from sam_tui.ui.app import SamApp
+from sam_tui.ui.guard import Patience
+from tests.fakes.engine_kit import RawModel
+
+DEADLINE = 15.0
+
+
+class Watch:
+    """A clock that stands still until it is moved."""
+
+    def __init__(self) -> None:
+        self.time = 1000.0
+
+    def __call__(self) -> float:
+        """The time, in seconds."""
+        return self.time
+
+
+class Workbench(SamApp):
+    """The app with a person who waits for nothing: questions show at once and hear at once."""
+
+    PATIENCE = Patience(hush=0.0, grace=0.0)
+
+
+class StillWorkbench(SamApp):
+    """The app under a clock of ours."""
+
+    WATCH = Watch()
+    PATIENCE = Patience(hush=0.0, grace=0.4, clock=WATCH)
+
+
+@dataclass
+class Stage:
+    """A runtime with every real tool, its model, and its workspace folder."""
+
+    runtime: Runtime
+    model: RawModel
+    workspace: Path
+
+    async def start(self, progress: Callable[[str], None]) -> Runtime:
+        """What the app is given to start."""
+        progress("loading")
+        return self.runtime
+
+
+def build_stage(folder: Path, model: RawModel | None) -> Stage:
+    """A runtime over a fresh workspace; somebody is there to answer."""
+    workspace = folder / "ws"
+    workspace.mkdir(parents=True, exist_ok=True)
+    options = Options(str(workspace), str(folder / "data"), attended=True)
+    runtime = build(options, {"HOME": str(folder)})
+    if model is not None:
+        runtime.use_model(model)
+    return Stage(runtime, model or RawModel(), workspace)
+
+
+class Driver:
+    """Presses keys, and waits for what should come of them."""
+
+    def __init__(self, app: SamApp, pilot: Pilot[None]) -> None:
+        self.app = app
+        self.pilot = pilot
+
+    async def until(self, holds: Callable[[], object]) -> None:
+        """Wait until it holds; the test fails when it does not within the deadline."""
+        async with asyncio.timeout(DEADLINE):
+            while not holds():
+                await self.pilot.pause()
+
+    async def ready(self) -> None:
+        """Wait for the runtime."""
+        await self.until(
+            lambda: self.app.runtime and self.app.chat.status.activity.phase == "ready"
+        )
+
+    async def type(self, text: str) -> None:
+        """Put text into the prompt, as a paste would."""
+        self.app.chat.prompt.area.insert(text)
+        await self.pilot.pause()
+
+    async def send(self, text: str) -> None:
+        """Type and press Enter."""
+        await self.type(text)
+        await self.pilot.press("enter")
+
+    def transcript(self) -> str:
+        """All that was said, as text."""
+        return self.app.chat.transcript.source_text()
+
+
+@asynccontextmanager
+async def driven(app: SamApp, size: tuple[int, int] = (120, 40)) -> AsyncGenerator[Driver]:
+    """Run the app without a terminal until the block ends."""
+    async with app.run_test(size=size) as pilot:
+        yield Driver(app, pilot)
+
+
+def app_over(
+    stage: Stage,
+    kind: type[SamApp] = Workbench,
+    *,
+    prompt: str = "",
+    conversation: str | None = None,
+) -> SamApp:
+    """An app over the stage's runtime."""
+    return kind(
+        stage.start,
+        workspace=str(stage.workspace),
+        version="0.1.0",
+        prompt=prompt,
+        conversation=conversation,
+    )

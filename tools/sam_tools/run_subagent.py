@@ -1,0 +1,99 @@
+"""run_subagent: give a task to an agent of its own and get its summary (seed 004)."""
+
+from typing import Any
+
+from pydantic import Field
+
+from sam_tui.core.agent.subagents import DEFAULT_STEPS, Errand, Report, Subagents
+from sam_tui.core.display import Text
+from sam_tui.core.errors import ToolError
+from sam_tui.core.tooling.contract import Arguments, Operation, Tool, ToolContext, ToolResult
+
+SUMMARY_LIMIT = 2000
+"""Characters of a summary the parent gets; the whole is in the subagent's conversation."""
+
+_ABOUT = (
+    "Give a self-contained task to a subagent: it has its own history and budget, sees nothing of"
+    " this conversation, and returns a summary only. Several may run at once. It cannot start others."
+)
+
+
+class RunSubagent(Arguments):
+    """The arguments of run_subagent."""
+
+    task: str = Field(min_length=1, description="what to do")
+    instructions: str = Field(default="", description="how, and what to return")
+    maxIterations: int = Field(default=DEFAULT_STEPS, ge=1, le=300, description="model calls")
+    model: str = Field(default="", description="another model than yours")
+    temperature: float | None = Field(default=None, ge=0, le=2)
+    topP: float | None = Field(default=None, ge=0, le=1)
+    enableTerminalAccess: bool = Field(default=False, description="let it run commands")
+    enableDynamicIterations: bool = Field(default=False, description="let it raise its budget")
+
+
+class SubagentTool:
+    """The tool over the core's ``Subagents``."""
+
+    def __init__(self, subagents: Subagents) -> None:
+        self._subagents = subagents
+
+    def tool(self) -> Tool:
+        """The tool, ready to register."""
+        operation = Operation(
+            "run_subagent",
+            "run a task in a subagent",
+            RunSubagent,
+            self._run,
+            lambda a: f"Spawning subagent: {' '.join(a.task.split())[:70]}",
+        )
+        return Tool("run_subagent", _ABOUT, (operation,), consolidated=False)
+
+    async def _run(self, arguments: RunSubagent, context: ToolContext) -> ToolResult:
+        if not arguments.task.strip():
+            raise ToolError("The task is empty.", hint="Say what the subagent should do.")
+        options: dict[str, Any] = {}
+        if arguments.temperature is not None:
+            options["temperature"] = arguments.temperature
+        if arguments.topP is not None:
+            options["top_p"] = arguments.topP
+        errand = Errand(
+            arguments.task,
+            arguments.instructions,
+            arguments.model,
+            arguments.maxIterations,
+            arguments.enableTerminalAccess,
+            arguments.enableDynamicIterations,
+            options or None,
+        )
+        report = await self._subagents.run(context.conversation, errand, context.emit)
+        return _result(arguments.task, report)
+
+
+def _result(task: str, report: Report) -> ToolResult:
+    answer = report.answer.strip() or "(it said nothing)"
+    clipped = len(answer) > SUMMARY_LIMIT
+    shown = answer[:SUMMARY_LIMIT] + (
+        "\n[cut: the whole is in its conversation]" if clipped else ""
+    )
+    lines = [f"SUBAGENT TASK: {task}", "", shown, ""]
+    if report.reason != "finished":
+        lines.append(f"It did not finish ({report.reason}): {report.error}")
+    lines.append(
+        f"Status: {report.reason}. Model calls: {report.steps}. Duration: {report.seconds:.2f}s."
+        f" Tools: {', '.join(report.tools) or 'none'}. Conversation: {report.conversation}"
+    )
+    return ToolResult(
+        "\n".join(lines),
+        ok=report.reason == "finished",
+        display=(Text(answer),),
+        data={
+            "conversationId": report.conversation,
+            "status": report.reason,
+            "iterations": report.steps,
+            "durationSeconds": round(report.seconds, 2),
+            "tools": list(report.tools),
+            "inputTokens": report.usage.input_tokens,
+            "outputTokens": report.usage.output_tokens,
+            "cost": report.usage.cost,
+        },
+    )
