@@ -1,7 +1,7 @@
 """Options -> Runtime: the one place that knows every leaf."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sam_reminders import build_reminders
 from sam_tools import build_tools
@@ -15,6 +15,7 @@ from sam_tui.adapters.terminal.confinement import Sandbox
 from sam_tui.adapters.terminal.sessions import PtyTerminals
 from sam_tui.core.agent.budget import DEFAULT_STEPS, Budgets
 from sam_tui.core.agent.retry import RetryPolicy
+from sam_tui.core.agent.subagents import Subagents
 from sam_tui.core.agent.turn import Engine
 from sam_tui.core.authorization.containment import Workspace
 from sam_tui.core.authorization.grants import Grants
@@ -73,6 +74,11 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
     commands, terminals = ShellCommands(sandbox), PtyTerminals(sandbox)
     budgets = Budgets()
     board = TodoBoard(storage.todos, bus, clock)
+    subagents = Subagents(
+        storage.conversations,
+        budgets,
+        lambda name, extra: choose(replace(wish, model=name, options=extra), environ),
+    )
     services = Services(
         LocalFiles(),
         RipgrepSearch(),
@@ -81,6 +87,7 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
         board,
         inquiries,
         storage.results,
+        subagents,
         bus.publish,
     )
     registry = Registry(build_tools(services))
@@ -94,6 +101,8 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
     requests = RequestBuilder(
         system_prompt(workspace), registry.schemas_json, build_reminders(), board
     )
+    engine = Engine(executor, requests, bus, clock, RetryPolicy(), budgets)
+    subagents.connect(engine)
     return Runtime(
         bus=bus,
         inquiries=inquiries,
@@ -107,7 +116,7 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
         registry=registry,
         guard=guard,
         executor=executor,
-        engine=Engine(executor, requests, bus, clock, RetryPolicy(), budgets),
+        engine=engine,
         max_steps=options.max_turns or DEFAULT_STEPS,
         closers=(sandbox.close, storage.close),
     )

@@ -1,13 +1,16 @@
 """What is remembered beyond a conversation's window: seed 004, Memory Operations."""
 
 from dataclasses import dataclass
-from typing import Literal, NewType
+from typing import Literal, NewType, get_args
 
 Scope = NewType("Scope", str)
-"""Whose memory: a shared topic's id, or a conversation's where none is shared."""
+"""Whose memory: ``topic:`` and a shared topic's name, or a conversation's id where none is shared."""
 
 MemoryType = Literal["interaction", "fact", "preference", "task", "document"]
 LearntKind = Literal["discovery", "solution", "pattern"]
+
+MEMORY_TYPES: tuple[MemoryType, ...] = get_args(MemoryType)
+LEARNT_KINDS: tuple[LearntKind, ...] = get_args(LearntKind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,14 @@ class Learnt:
     examples: tuple[str, ...]
     confidence: float
     created_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class LearntHit:
+    """Knowledge that matched. ``relevance`` is 0 to 1."""
+
+    learnt: Learnt
+    relevance: float
 
 
 @dataclass(frozen=True, slots=True)

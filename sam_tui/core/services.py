@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from sam_tui.core.agent.subagents import Subagents
 from sam_tui.core.board import TodoBoard
 from sam_tui.core.events import Event
 from sam_tui.core.inquiries import Inquiries
@@ -20,4 +21,5 @@ class Services:
     todos: TodoBoard
     inquiries: Inquiries
     results: ResultStore
+    subagents: Subagents
     publish: Callable[[Event], None]

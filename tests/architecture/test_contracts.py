@@ -89,7 +89,7 @@ VIOLATIONS: dict[str, Violation] = {
     "a second module imports litellm": violation(
         "litellm", sam_tui__adapters__llm__planted="import litellm"
     ),
-    "an adapter other than the model's speaks HTTP": violation(
+    "another adapter speaks HTTP": violation(
         "httpx", sam_tui__adapters__search__planted="import httpx"
     ),
     "the headless front end draws": violation(

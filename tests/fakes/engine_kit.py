@@ -145,13 +145,17 @@ class Kit:
     conversation: ConversationId
 
 
+Piece = Delta | Exception | asyncio.Event
+"""What a ``RawModel`` plays: an exception is raised, an event waited for."""
+
+
 class RawModel:
     """A model that plays answers piece by piece, faults included; it keeps what it was sent."""
 
     name = "raw"
 
-    def __init__(self, *answers: Sequence[Delta | Exception | asyncio.Event]) -> None:
-        self.answers: list[Sequence[Delta | Exception | asyncio.Event]] = list(answers)
+    def __init__(self, *answers: Sequence[Piece]) -> None:
+        self.answers: list[Sequence[Piece]] = list(answers)
         self.seen: list[list[Message]] = []
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
@@ -169,9 +173,7 @@ class RawModel:
         """Nothing to release."""
 
 
-def calls(
-    *pairs: tuple[str, object], ids: Sequence[str] = ()
-) -> list[Delta | Exception | asyncio.Event]:
+def calls(*pairs: tuple[str, object], ids: Sequence[str] = ()) -> list[Piece]:
     """An answer that calls: (name, arguments) each, ids c0, c1, ... unless given."""
     return [
         CallDelta(
@@ -219,11 +221,17 @@ class Talk:
     session: Session
 
 
+def open_engine(kit: Kit, reminders: Sequence[Echo] = (), clock: Hand | None = None) -> Engine:
+    """An engine over a kit's tools; its waits end at once."""
+    requests = RequestBuilder("system", kit.registry.schemas_json, reminders, kit.board)
+    retry = RetryPolicy(attempts=3)
+    return Engine(kit.executor, requests, kit.bus, clock or Hand(), retry, Budgets())
+
+
 def open_talk(kit: Kit, model: RawModel, *, max_steps: int = 50) -> Talk:
     """A session in the kit's conversation."""
     clock, reminder = Hand(), Echo()
-    requests = RequestBuilder("system", kit.registry.schemas_json, [reminder], kit.board)
-    engine = Engine(kit.executor, requests, kit.bus, clock, RetryPolicy(attempts=3), Budgets())
+    engine = open_engine(kit, [reminder], clock)
     history = History(kit.storage.conversations, kit.conversation)
     history.restore()
     return Talk(kit, model, clock, reminder, Session(engine, history, model, max_steps=max_steps))

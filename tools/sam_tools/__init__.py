@@ -2,6 +2,7 @@
 
 from sam_tools.file_operations import FileOperations
 from sam_tools.read_tool_result import ReadToolResult
+from sam_tools.run_subagent import SubagentTool
 from sam_tools.terminal_operations import TerminalOperations
 from sam_tools.think import Think
 from sam_tools.todo_operations import TodoOperations
@@ -15,6 +16,7 @@ def build_tools(services: Services) -> list[Tool]:
     return [
         Think().tool(),
         UserCollaboration(services.inquiries).tool(),
+        SubagentTool(services.subagents).tool(),
         TodoOperations(services.todos).tool(),
         ReadToolResult(services.results).tool(),
         FileOperations(services.files, services.search).tool(),

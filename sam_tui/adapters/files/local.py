@@ -64,8 +64,8 @@ class LocalFiles:
         through: its other names, which may lie outside, keep the old content.
         """
         with explained(where, "written"), entry_of(where, make=True) as entry:
-            old = _replaceable(entry, where, replace=replace)
-            with _filled(entry, (data,), old) as temporary:
+            old = replaceable(entry, where, replace=replace)
+            with filled(entry, (data,), old) as temporary:
                 (rename_over if replace else rename_new)(temporary, entry)
 
     def rename(self, source: Location, target: Location) -> None:
@@ -112,21 +112,13 @@ class LocalFiles:
 
 
 def _described(name: str, found: os.stat_result) -> FileStat:
-    return FileStat(name, _kind(found.st_mode), found.st_size, found.st_mtime, found.st_mode)
-
-
-def _kind(mode: int) -> Literal["file", "directory", "link", "other"]:
-    if stat.S_ISREG(mode):
-        return "file"
-    if stat.S_ISDIR(mode):
-        return "directory"
-    return "link" if stat.S_ISLNK(mode) else "other"
+    return FileStat(name, kind_of(found.st_mode), found.st_size, found.st_mtime, found.st_mode)
 
 
 @contextmanager
 def _regular(entry: Entry, where: Location) -> Generator[int, None, None]:
     """A descriptor of a regular file. Looked at before too: opening some devices does things."""
-    _insist_on_regular(entry.stat().st_mode, where)
+    insist_on_regular(entry.stat().st_mode, where)
     try:
         source = entry.open(os.O_RDONLY)
     except OSError as error:
@@ -134,22 +126,10 @@ def _regular(entry: Entry, where: Location) -> Generator[int, None, None]:
             raise changed(where) from error
         raise
     try:
-        _insist_on_regular(os.fstat(source).st_mode, where)
+        insist_on_regular(os.fstat(source).st_mode, where)
         yield source
     finally:
         os.close(source)
-
-
-def _insist_on_regular(mode: int, where: Location) -> None:
-    match _kind(mode):
-        case "link":
-            raise changed(where)
-        case "directory":
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-        case "other":
-            raise special(where)
-        case "file":
-            return
 
 
 def _pieces(source: int, limit: int, step: int) -> Iterator[bytes]:
@@ -158,64 +138,6 @@ def _pieces(source: int, limit: int, step: int) -> Iterator[bytes]:
     while limit > 0 and (piece := os.read(source, min(step, limit))):
         limit -= len(piece)
         yield piece
-
-
-def _replaceable(entry: Entry, where: Location, *, replace: bool) -> os.stat_result | None:
-    """What the new content takes the place of; None when nothing is there."""
-    try:
-        old = entry.stat()
-    except FileNotFoundError:
-        return None
-    _insist_on_regular(old.st_mode, where)
-    if not replace:
-        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
-    # Renaming over a write-protected file would work; its owner meant otherwise.
-    if not os.access(entry.name, os.W_OK, dir_fd=entry.folder, effective_ids=_EFFECTIVE):
-        readonly = os.fstatvfs(entry.folder).f_flag & os.ST_RDONLY
-        code = errno.EROFS if readonly else errno.EACCES
-        raise OSError(code, os.strerror(code))
-    return old
-
-
-_EFFECTIVE = os.access in os.supports_effective_ids
-
-
-@contextmanager
-def _filled(
-    beside: Entry, content: Iterable[bytes], old: os.stat_result | None
-) -> Generator[Entry, None, None]:
-    """A temporary file with the content, in the same folder; gone afterwards unless renamed.
-
-    With ``old`` it gets that one's owner and mode bits, and nobody else can read it before.
-    """
-    temporary = Entry(beside.folder, f".{secrets.token_hex(12)}.tmp")
-    target = temporary.open(os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if old else 0o666)
-    try:
-        try:
-            for piece in content:
-                rest = memoryview(piece)
-                while rest:
-                    rest = rest[os.write(target, rest) :]
-            if old is not None:
-                _liken(target, old)
-        finally:
-            os.close(target)
-        yield temporary
-    finally:
-        with suppress(FileNotFoundError):
-            os.unlink(temporary.name, dir_fd=temporary.folder)
-
-
-def _liken(target: int, old: os.stat_result) -> None:
-    """Owner where allowed, then mode bits; set-id bits only stay with the owner they were made for."""
-    mode = stat.S_IMODE(old.st_mode)
-    new = os.fstat(target)
-    if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
-        try:
-            os.fchown(target, old.st_uid, old.st_gid)
-        except PermissionError:
-            mode &= ~(stat.S_ISUID | stat.S_ISGID)
-    os.fchmod(target, mode)
 
 
 def _move_across(old: Entry, new: Entry, source: Location) -> None:
@@ -229,7 +151,7 @@ def _move_across(old: Entry, new: Entry, source: Location) -> None:
         raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
     with _regular(old, source) as content:
         pieces = _pieces(content, sys.maxsize, _CHUNK)
-        with _filled(new, pieces, found) as temporary:
+        with filled(new, pieces, found) as temporary:
             times = (found.st_atime_ns, found.st_mtime_ns)
             os.utime(temporary.name, ns=times, dir_fd=temporary.folder, follow_symlinks=False)
             rename_new(temporary, new)

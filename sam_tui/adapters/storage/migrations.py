@@ -79,6 +79,119 @@ STEPS: tuple[Step, ...] = (
         ),
     ),
     Step("004-parents", ("ALTER TABLE conversations ADD COLUMN parent TEXT",)),
+    Step(
+        "004-memory",
+        (
+            """CREATE TABLE topics (
+                conversation TEXT PRIMARY KEY,
+                topic TEXT NOT NULL,
+                updated_at REAL NOT NULL
+            )""",
+            "CREATE INDEX topics_by_name ON topics (topic)",
+            """CREATE TABLE memories (
+                number INTEGER PRIMARY KEY,
+                id TEXT NOT NULL UNIQUE,
+                scope TEXT NOT NULL,
+                digest TEXT NOT NULL,
+                type TEXT NOT NULL,
+                content TEXT NOT NULL,
+                tags TEXT NOT NULL,
+                context TEXT NOT NULL,
+                source TEXT NOT NULL,
+                created_at REAL NOT NULL,
+                UNIQUE (scope, digest)
+            )""",
+            "CREATE INDEX memories_by_time ON memories (scope, created_at)",
+            "CREATE INDEX memories_by_source ON memories (scope, source)",
+            """CREATE VIRTUAL TABLE memory_words USING fts5 (
+                scope, words, tokenize = "ascii tokenchars '_'"
+            )""",
+            """CREATE TABLE memory_vectors (
+                memory INTEGER NOT NULL,
+                model TEXT NOT NULL,
+                vector BLOB NOT NULL,
+                PRIMARY KEY (memory, model)
+            )""",
+            """CREATE TABLE word_totals (
+                name TEXT NOT NULL,
+                scope TEXT NOT NULL,
+                texts INTEGER NOT NULL,
+                words INTEGER NOT NULL,
+                PRIMARY KEY (name, scope)
+            )""",
+        ),
+    ),
+    Step(
+        "005-notes-and-knowledge",
+        (
+            """CREATE TABLE notes (
+                scope TEXT NOT NULL,
+                key TEXT NOT NULL,
+                content TEXT NOT NULL,
+                updated_at REAL NOT NULL,
+                PRIMARY KEY (scope, key)
+            )""",
+            """CREATE TABLE knowledge (
+                number INTEGER PRIMARY KEY,
+                id TEXT NOT NULL UNIQUE,
+                scope TEXT NOT NULL,
+                kind TEXT NOT NULL,
+                digest TEXT NOT NULL,
+                subject TEXT NOT NULL,
+                detail TEXT NOT NULL,
+                examples TEXT NOT NULL,
+                confidence REAL NOT NULL,
+                created_at REAL NOT NULL,
+                UNIQUE (scope, kind, digest)
+            )""",
+            """CREATE VIRTUAL TABLE knowledge_words USING fts5 (
+                scope, words, tokenize = "ascii tokenchars '_'"
+            )""",
+        ),
+    ),
+    Step(
+        "006-documents-and-archive",
+        (
+            """CREATE TABLE documents (
+                conversation TEXT NOT NULL,
+                source TEXT NOT NULL,
+                id TEXT NOT NULL,
+                name TEXT NOT NULL,
+                digest TEXT NOT NULL,
+                characters INTEGER NOT NULL,
+                imported_at REAL NOT NULL,
+                PRIMARY KEY (conversation, source)
+            )""",
+            """CREATE TABLE archive (
+                row INTEGER PRIMARY KEY,
+                conversation TEXT NOT NULL,
+                number INTEGER NOT NULL,
+                first_at REAL NOT NULL,
+                last_at REAL NOT NULL,
+                summary TEXT NOT NULL,
+                topics TEXT NOT NULL,
+                messages TEXT NOT NULL,
+                UNIQUE (conversation, number)
+            )""",
+            """CREATE VIRTUAL TABLE archive_words USING fts5 (
+                scope, summary, topics, content, tokenize = "ascii tokenchars '_'"
+            )""",
+            """CREATE TABLE compactions (
+                conversation TEXT NOT NULL,
+                number INTEGER NOT NULL,
+                made_at REAL NOT NULL,
+                through INTEGER NOT NULL,
+                opening TEXT NOT NULL,
+                PRIMARY KEY (conversation, number)
+            )""",
+            """CREATE TABLE prompt_choices (
+                conversation TEXT NOT NULL,
+                prompt TEXT NOT NULL,
+                enabled INTEGER NOT NULL,
+                PRIMARY KEY (conversation, prompt)
+            )""",
+        ),
+    ),
 )
 """Append only. Readers of an older program see a name they do not know and stop."""
 

@@ -5,7 +5,7 @@ number are limited, tools are limited where they run, and what it costs is its p
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from sam_tui.core.agent.history import History
 from sam_tui.core.agent.turn import Engine, Turn
 from sam_tui.core.bus import Subscription
 from sam_tui.core.errors import ToolError
-from sam_tui.core.events import StopReason, ToolStarted
+from sam_tui.core.events import Event, StopReason, ToolStarted
 from sam_tui.core.ids import ConversationId, mint
 from sam_tui.core.messages import AssistantMessage, calls_of
 from sam_tui.core.ports import ConversationStore, Model
@@ -108,6 +108,7 @@ class Subagents:
                         turn = await Turn(narrowed, model, history, budget).run(prompt)
                     finally:
                         listener.cancel()
+                        _say(heard.drain(), child, told)
         finally:
             heard.close()
             if errand.model or errand.options:
@@ -137,9 +138,13 @@ class Subagents:
 
 async def _tell(heard: Subscription, child: ConversationId, told: Callable[[str], None]) -> None:
     while True:
-        for event in await heard.batch():
-            if isinstance(event, ToolStarted) and event.conversation == child:
-                told(f"{event.summary}\n")
+        _say(await heard.batch(), child, told)
+
+
+def _say(events: Sequence[Event], child: ConversationId, told: Callable[[str], None]) -> None:
+    for event in events:
+        if isinstance(event, ToolStarted) and event.conversation == child:
+            told(f"{event.summary}\n")
 
 
 def _withheld(errand: Errand) -> frozenset[str]:

@@ -9,6 +9,7 @@ from sam_tui.core.memories import (
     ArchivedChunk,
     ImportedDocument,
     Learnt,
+    LearntHit,
     LearntKind,
     Memory,
     MemoryDraft,
@@ -26,11 +27,32 @@ class PruneRule:
     most: Mapping[LearntKind, int] | None = None
 
 
+class Embedder(Protocol):
+    """Texts -> vectors of one length, where meaning is to count beside words."""
+
+    @property
+    def name(self) -> str:
+        """Which model it is: vectors of another are not compared with its own."""
+        ...
+
+    def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
+        """One vector for each text, of any norm."""
+        ...
+
+
 class MemoryStore(Protocol):
-    """Memories of each scope, found by BM25 over words and parts of identifiers."""
+    """Memories of each scope, found by words and parts of identifiers."""
 
     def scope_of(self, conversation: ConversationId) -> Scope:
         """The shared topic's scope where the conversation has one, else its own."""
+        ...
+
+    def set_topic(self, conversation: ConversationId, topic: str) -> None:
+        """Share memory with all conversations of a topic; empty for its own again."""
+        ...
+
+    def conversations(self, topic: str) -> Sequence[ConversationId]:
+        """The conversations that share a topic."""
         ...
 
     def store(self, scope: Scope, draft: MemoryDraft) -> tuple[Memory, bool]:
@@ -51,15 +73,33 @@ class MemoryStore(Protocol):
         """How many memories there are of each type."""
         ...
 
+    def forget(self, scope: Scope, *, source: str) -> int:
+        """Delete what came from a source, such as a document's old version; returns how many."""
+        ...
+
 
 class KeyValueStore(Protocol):
     """Small named notes of a scope."""
 
-    def put(self, scope: Scope, key: str, content: str) -> None: ...
-    def get(self, scope: Scope, key: str) -> str | None: ...
-    def search(self, scope: Scope, query: str) -> Sequence[tuple[str, str]]: ...
-    def keys(self, scope: Scope) -> Sequence[tuple[str, str]]: ...
-    def delete(self, scope: Scope, key: str) -> bool: ...
+    def put(self, scope: Scope, key: str, content: str) -> None:
+        """Keep a note; one of the same key is replaced."""
+        ...
+
+    def get(self, scope: Scope, key: str) -> str | None:
+        """The note, or None."""
+        ...
+
+    def search(self, scope: Scope, query: str) -> Sequence[tuple[str, str]]:
+        """Key and content of the notes that hold the text, whatever its case, newest first."""
+        ...
+
+    def keys(self, scope: Scope) -> Sequence[tuple[str, str]]:
+        """Key and content of every note, by key."""
+        ...
+
+    def delete(self, scope: Scope, key: str) -> bool:
+        """Delete a note; False when there was none."""
+        ...
 
 
 class KnowledgeStore(Protocol):
@@ -74,8 +114,20 @@ class KnowledgeStore(Protocol):
         detail: str = "",
         examples: Sequence[str] = (),
         confidence: float,
-    ) -> Learnt: ...
-    def list(self, scope: Scope, kind: LearntKind | None = None) -> Sequence[Learnt]: ...
+    ) -> Learnt:
+        """Learn it; the same subject of the same kind is learnt anew in its place."""
+        ...
+
+    def list(self, scope: Scope, kind: LearntKind | None = None) -> Sequence[Learnt]:
+        """What is known, surest first, then newest."""
+        ...
+
+    def search(
+        self, scope: Scope, query: str, *, limit: int, threshold: float
+    ) -> Sequence[LearntHit]:
+        """The best hits whose relevance (0 to 1) is at least ``threshold``, best first."""
+        ...
+
     def prune(self, scope: Scope, rule: PruneRule) -> int:
         """Forget what the rule does not keep; returns how many."""
         ...
@@ -84,15 +136,26 @@ class KnowledgeStore(Protocol):
 class DocumentStore(Protocol):
     """Which documents a conversation imported."""
 
-    def record(self, conversation: ConversationId, document: ImportedDocument) -> None: ...
-    def imported(self, conversation: ConversationId) -> Sequence[ImportedDocument]: ...
+    def record(self, conversation: ConversationId, document: ImportedDocument) -> None:
+        """Keep it; an earlier import from the same source is replaced."""
+        ...
+
+    def imported(self, conversation: ConversationId) -> Sequence[ImportedDocument]:
+        """The documents, in the order of their last import."""
+        ...
 
 
 class Archive(Protocol):
     """What left a conversation's context, searchable."""
 
-    def add(self, chunk: ArchivedChunk) -> None: ...
-    def last_number(self, conversation: ConversationId) -> int: ...
+    def add(self, chunk: ArchivedChunk) -> None:
+        """Keep a chunk; one of the same number is replaced."""
+        ...
+
+    def last_number(self, conversation: ConversationId) -> int:
+        """The number of the newest chunk; 0 when there is none."""
+        ...
+
     def search(
         self,
         conversations: Sequence[ConversationId],
@@ -100,5 +163,10 @@ class Archive(Protocol):
         *,
         hint: Literal["recent", "early", ""],
         limit: int,
-    ) -> Sequence[ArchivedChunk]: ...
-    def topics(self, conversations: Sequence[ConversationId], limit: int) -> Sequence[str]: ...
+    ) -> Sequence[ArchivedChunk]:
+        """Chunks that hold a word of the query: newest, earliest or (no hint) best first."""
+        ...
+
+    def topics(self, conversations: Sequence[ConversationId], limit: int) -> Sequence[str]:
+        """What the chunks are about, the most frequent topics first."""
+        ...

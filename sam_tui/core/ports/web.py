@@ -2,12 +2,24 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Literal, Protocol
+
+from sam_tui.core.errors import ToolError
+
+SearchKind = Literal["general", "news", "technical"]
+SerpEngine = Literal[
+    "google", "google_ai_overview", "bing", "amazon", "ebay", "walmart", "tripadvisor", "yelp"
+]
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What a URL gave. ``url`` is where it ended after redirects; ``truncated`` when it was cut."""
+    """What a URL gave, decompressed. ``url`` is where it ended after redirects.
+
+    Header names are lower case; ``media_type`` is without parameters. ``truncated`` when the body
+    was cut at the limit.
+    """
 
     url: str
     status: int
@@ -16,18 +28,51 @@ class Page:
     body: bytes
     truncated: bool
 
+    def accepted(self) -> "Page":
+        """Itself where the status is a success; else raises ``ToolError`` with the status in words."""
+        if 200 <= self.status < 300:
+            return self
+        try:
+            phrase = f"{self.status} {HTTPStatus(self.status).phrase}"
+        except ValueError:
+            phrase = str(self.status)
+        hint = _STATUS_HINTS.get(self.status, "")
+        if self.status in (429, 503) and (after := self.headers.get("retry-after", "")).isdigit():
+            hint = f"The server asks to wait {after[:6]} s."
+        raise ToolError(f"{self.url} answered {phrase}.", hint=hint)
+
+
+_STATUS_HINTS: Mapping[int, str] = {
+    401: "It wants a login, which this tool does not have.",
+    403: "The site refuses automatic readers or wants a login; look for another source.",
+    404: "Check the address, or search for the page.",
+    410: "The page was removed; search for another source.",
+    429: "The site wants fewer requests; wait, or use another source.",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class WebHit:
-    """One search result."""
+    """One search result, in plain text. ``published`` is a date as the engine wrote it, or empty."""
 
     title: str
     url: str
     snippet: str
+    published: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SerpQuestion:
+    """A question to one engine of SerpApi. ``location`` is a place in words, or empty."""
+
+    query: str
+    engine: SerpEngine = "google"
+    location: str = ""
+    limit: int = 10
 
 
 class Web(Protocol):
-    """Fetches public pages. Raises ``errors.ToolError``: refused address, time-out, status, size.
+    """Fetches public pages. Raises ``errors.ToolError``: refused address, time-out, no connection.
 
     Addresses are checked after resolution, connected to as checked, and checked again on redirects.
     """
@@ -42,13 +87,37 @@ class Web(Protocol):
         most_bytes: int = 5_000_000,
         seconds: float = 20.0,
     ) -> Page:
-        """One page; a redirect is followed at most five times."""
+        """One page with any status; a redirect is followed at most five times.
+
+        ``headers`` and ``data`` go to the first site only, never to one it redirects to. ``seconds``
+        bounds the whole exchange, the wait for the site's request allowance apart.
+        """
         ...
 
 
 class WebSearch(Protocol):
     """A search engine."""
 
-    async def search(self, query: str, *, limit: int) -> Sequence[WebHit]:
-        """The best results. Raises ``errors.ToolError`` when the engine refuses."""
+    @property
+    def address(self) -> str:
+        """The URL that queries are sent to."""
+        ...
+
+    async def search(
+        self, query: str, *, limit: int, kind: SearchKind = "general"
+    ) -> Sequence[WebHit]:
+        """The best results. Raises ``errors.ToolError`` when the engine refuses or has changed."""
+        ...
+
+
+class SerpApi(Protocol):
+    """SerpApi's engines; there is one only where a key is configured."""
+
+    @property
+    def address(self) -> str:
+        """The URL that queries are sent to."""
+        ...
+
+    async def ask(self, question: SerpQuestion) -> Sequence[WebHit]:
+        """The best results. Raises ``errors.ToolError`` when SerpApi refuses."""
         ...

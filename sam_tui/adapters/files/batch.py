@@ -1,0 +1,163 @@
+"""Several changes as one: made in order, and taken back in reverse when one of them fails.
+
+What a step replaces or deletes is set aside under another name in its own folder until all is done,
+so taking back needs no space and cannot lose a byte.
+"""
+
+import os
+import secrets
+import stat
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
+
+from sam_tui.adapters.files.descent import Entry, entry_of
+from sam_tui.adapters.files.exclusive import rename_new, rename_over
+from sam_tui.adapters.files.refusals import explained, printable
+from sam_tui.adapters.files.replacement import filled, replaceable
+from sam_tui.core.accesses import Location
+from sam_tui.core.errors import ToolError
+from sam_tui.core.ports.code import Drop, EditStep, Move, Put, Snapshot, Stamp
+
+_Rename = Callable[[Location, Location], None]
+
+
+class Batch:
+    """The steps of one edit on their way. ``rename`` moves a file or folder."""
+
+    def __init__(self, rename: _Rename, *, alone: bool) -> None:
+        self._rename = rename
+        self._alone = alone
+        """Whether there is but one step, which needs nothing to be set aside."""
+        self._held = ExitStack()
+        self._back: list[Callable[[], None]] = []
+        self._aside: list[Entry] = []
+
+    def run(self, steps: Sequence[EditStep]) -> None:
+        """All steps, or none. Raises ``ToolError``."""
+        with self._held:
+            try:
+                for step in steps:
+                    self._step(step)
+            except BaseException as error:
+                stuck = self._take_back()
+                if stuck and isinstance(error, ToolError):
+                    raise ToolError(
+                        f"{error} Not everything could be put back: {'; '.join(stuck)}.",
+                        hint=error.hint,
+                    ) from error
+                raise
+            for entry in self._aside:
+                with suppress(OSError):
+                    os.unlink(entry.name, dir_fd=entry.folder)
+
+    def _step(self, step: EditStep) -> None:
+        match step:
+            case Put():
+                self._put(step)
+            case Drop():
+                self._drop(step)
+            case Move(source=source, target=target):
+                self._rename(source, target)
+                self._back.append(lambda: self._rename(target, source))
+
+    def _put(self, step: Put) -> None:
+        with explained(step.where, "written"):
+            entry = self._held.enter_context(entry_of(step.where, make=True))
+            old = replaceable(entry, step.where, replace=step.before is not None)
+            mode = _mode_after(step, old)
+            with filled(entry, (step.data,), old, mode=mode) as temporary:
+                if step.before is None:
+                    rename_new(temporary, entry)
+                    self._back.append(lambda: os.unlink(entry.name, dir_fd=entry.folder))
+                    return
+                insist_unchanged(entry, step.where, step.before)
+                self._keep(entry)
+                rename_over(temporary, entry)
+
+    def _drop(self, step: Drop) -> None:
+        with explained(step.where, "deleted"):
+            entry = self._held.enter_context(entry_of(step.where))
+            if stat.S_ISDIR(entry.stat().st_mode):
+                raise ToolError(
+                    f"{printable(step.where.shown)} cannot be deleted: is a folder.",
+                    hint="Delete the files in it one by one.",
+                )
+            if step.before is not None:
+                insist_unchanged(entry, step.where, step.before)
+            if self._alone:
+                os.unlink(entry.name, dir_fd=entry.folder)
+                return
+            aside = _beside(entry)
+            os.rename(
+                entry.name, aside.name, src_dir_fd=entry.folder, dst_dir_fd=aside.folder
+            )
+            self._aside.append(aside)
+            self._back.append(lambda: self._restore(aside, entry))
+
+    def _keep(self, entry: Entry) -> None:
+        """Give what is about to be replaced a second name. A hard link leaves no gap in between."""
+        if self._alone:
+            return
+        aside = _beside(entry)
+        os.link(
+            entry.name,
+            aside.name,
+            src_dir_fd=entry.folder,
+            dst_dir_fd=aside.folder,
+            follow_symlinks=False,
+        )
+        self._aside.append(aside)
+        self._back.append(lambda: self._restore(aside, entry))
+
+    def _restore(self, aside: Entry, entry: Entry) -> None:
+        rename_over(aside, entry)
+        self._aside.remove(aside)
+
+    def _take_back(self) -> list[str]:
+        """Undo what was done, last first; what could not be undone, in words."""
+        stuck: list[str] = []
+        for back in reversed(self._back):
+            try:
+                back()
+            except (OSError, ToolError) as error:
+                stuck.append(str(error))
+        return stuck
+
+
+def stamp_of(found: os.stat_result) -> Stamp:
+    """Which content a file has, by what the system says of it."""
+    return Stamp(found.st_ino, found.st_size, found.st_mtime_ns)
+
+
+def insist_unchanged(entry: Entry, where: Location, before: Snapshot) -> None:
+    """Raise ``ToolError`` unless the file is still the one that was read."""
+    try:
+        same = stamp_of(entry.stat()) == before.stamp
+    except FileNotFoundError:
+        same = False
+    if not same:
+        raise ToolError(
+            f"{printable(where.shown)} was changed meanwhile by something else; nothing was written.",
+            hint="Read it again and repeat the edit.",
+        )
+
+
+def _mode_after(step: Put, old: os.stat_result | None) -> int | None:
+    """The mode bits to set; None for the usual ones."""
+    if step.mode is not None:
+        return stat.S_IMODE(step.mode)
+    if step.executable is None or old is None:
+        return 0o777 & ~_umask() if step.executable else None
+    bits = stat.S_IMODE(old.st_mode)
+    # Whoever may read it may run it.
+    return bits | (bits & 0o444) >> 2 if step.executable else bits & ~0o111
+
+
+def _umask() -> int:
+    current = os.umask(0o077)
+    os.umask(current)
+    return current
+
+
+def _beside(entry: Entry) -> Entry:
+    return Entry(entry.folder, f".{secrets.token_hex(12)}.tmp")

@@ -1,0 +1,93 @@
+"""What a new content takes the place of, and the temporary file it waits in."""
+
+import errno
+import os
+import secrets
+import stat
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager, suppress
+from typing import Literal
+
+from sam_tui.adapters.files.descent import Entry
+from sam_tui.adapters.files.refusals import changed, special
+from sam_tui.core.accesses import Location
+
+
+def kind_of(mode: int) -> Literal["file", "directory", "link", "other"]:
+    if stat.S_ISREG(mode):
+        return "file"
+    if stat.S_ISDIR(mode):
+        return "directory"
+    return "link" if stat.S_ISLNK(mode) else "other"
+
+
+def insist_on_regular(mode: int, where: Location) -> None:
+    match kind_of(mode):
+        case "link":
+            raise changed(where)
+        case "directory":
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        case "other":
+            raise special(where)
+        case "file":
+            return
+
+
+def replaceable(entry: Entry, where: Location, *, replace: bool) -> os.stat_result | None:
+    """What the new content takes the place of; None when nothing is there."""
+    try:
+        old = entry.stat()
+    except FileNotFoundError:
+        return None
+    insist_on_regular(old.st_mode, where)
+    if not replace:
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
+    # Renaming over a write-protected file would work; its owner meant otherwise.
+    if not os.access(entry.name, os.W_OK, dir_fd=entry.folder, effective_ids=_EFFECTIVE):
+        readonly = os.fstatvfs(entry.folder).f_flag & os.ST_RDONLY
+        code = errno.EROFS if readonly else errno.EACCES
+        raise OSError(code, os.strerror(code))
+    return old
+
+
+_EFFECTIVE = os.access in os.supports_effective_ids
+
+
+@contextmanager
+def filled(
+    beside: Entry, content: Iterable[bytes], old: os.stat_result | None
+) -> Generator[Entry, None, None]:
+    """A temporary file with the content, in the same folder; gone afterwards unless renamed.
+
+    With ``old`` it gets that one's owner and mode bits, and nobody else can read it before.
+    """
+    temporary = Entry(beside.folder, f".{secrets.token_hex(12)}.tmp")
+    target = temporary.open(os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if old else 0o666)
+    try:
+        try:
+            for piece in content:
+                rest = memoryview(piece)
+                while rest:
+                    rest = rest[os.write(target, rest) :]
+            if old is not None:
+                _liken(target, old)
+        finally:
+            os.close(target)
+        yield temporary
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(temporary.name, dir_fd=temporary.folder)
+
+
+def _liken(target: int, old: os.stat_result) -> None:
+    """Owner where allowed, then mode bits; set-id bits only stay with the owner they were made for."""
+    mode = stat.S_IMODE(old.st_mode)
+    new = os.fstat(target)
+    if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
+        try:
+            os.fchown(target, old.st_uid, old.st_gid)
+        except PermissionError:
+            mode &= ~(stat.S_ISUID | stat.S_ISGID)
+    os.fchmod(target, mode)
+
+

@@ -1,0 +1,133 @@
+"""Full-text search within a scope, with a relevance between 0 and 1 that thresholds can rely on.
+
+SQLite's FTS5 finds the candidates by its BM25. Each is then weighed by BM25 within its own scope and
+divided by what the query itself would score as a text of that scope, at most 1. For one query this
+rises with the score and with nothing else. It is 1 for a text that says all the query says at least
+as densely (the same text above all), about 0.6 for a text of ordinary length with every telling word
+of the query once, proportionally less where words are missing, and a text with none is not found.
+"""
+
+import hashlib
+import math
+import sqlite3
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from sam_tui.adapters.storage.database import Database
+from sam_tui.adapters.storage.words import telling, terms
+
+CANDIDATES = 200
+MOST_TERMS = 48
+"""Distinct terms of a query that count; the rest of a longer one is not looked for."""
+
+_K, _B = 1.2, 0.75
+"""BM25: how soon repeats stop counting, and how much length matters."""
+_PRIOR_TEXTS, _PRIOR_LENGTH = 20, 30
+"""Texts of so many terms that every scope is taken to hold besides its own. Without them a scope of
+one memory would take each of its words for common."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The row of a text that matched, and its relevance."""
+
+    row: int
+    relevance: float
+
+
+class WordIndex:
+    """One FTS5 table with the columns ``scope`` and ``words``; rows are those of what is indexed."""
+
+    def __init__(self, database: Database, table: str) -> None:
+        self._database = database
+        self._table = table
+
+    def add(self, connection: sqlite3.Connection, row: int, scope: str, text: str) -> None:
+        """Index a text, inside the caller's transaction."""
+        words = terms(text)
+        connection.execute(
+            f"INSERT INTO {self._table} (rowid, scope, words) VALUES (?, ?, ?)",
+            (row, scope_term(scope), " ".join(words)),
+        )
+        self._count(connection, scope, 1, len(words))
+
+    def remove(self, connection: sqlite3.Connection, rows: Collection[int], scope: str) -> None:
+        """Drop texts of one scope, inside the caller's transaction."""
+        for row in rows:
+            found = connection.execute(
+                f"SELECT words FROM {self._table} WHERE rowid = ?", (row,)
+            ).fetchone()
+            if found is not None:
+                connection.execute(f"DELETE FROM {self._table} WHERE rowid = ?", (row,))
+                self._count(connection, scope, -1, -len(found[0].split()))
+
+    def search(self, scope: str, query: str) -> list[Found]:
+        """What matches any telling word of the query, best first."""
+        said = terms(query)
+        wanted = telling(said)[:MOST_TERMS]
+        if not wanted:
+            return []
+        candidates = self._database.query(
+            f"SELECT rowid, words FROM {self._table} WHERE {self._table} MATCH ?"
+            f" ORDER BY bm25({self._table}, 0.0, 1.0), rowid LIMIT ?",
+            f"scope : {scope_term(scope)} AND words : ({any_of(wanted)})",
+            CANDIDATES,
+        )
+        if not candidates:
+            return []
+        weigh = self._weigher(scope, wanted)
+        best = weigh.score(said)
+        found = [
+            Found(row, min(1.0, weigh.score(words.split()) / best)) for row, words in candidates
+        ]
+        return sorted(found, key=lambda item: (-item.relevance, item.row))
+
+    def _weigher(self, scope: str, wanted: Sequence[str]) -> "_Weigher":
+        totals = self._database.query(
+            "SELECT texts, words FROM word_totals WHERE name = ? AND scope = ?", self._table, scope
+        )
+        own, length = totals[0] if totals else (0, 0)
+        texts = own + _PRIOR_TEXTS
+        weights: dict[str, float] = {}
+        for term in wanted:
+            holding = self._database.query(
+                f"SELECT count(*) FROM {self._table} WHERE {self._table} MATCH ?",
+                f'scope : {scope_term(scope)} AND words : "{term}"',
+            )[0][0]
+            weights[term] = math.log(1 + (texts - holding + 0.5) / (holding + 0.5))
+        return _Weigher(weights, (length + _PRIOR_TEXTS * _PRIOR_LENGTH) / texts)
+
+    def _count(self, connection: sqlite3.Connection, scope: str, texts: int, words: int) -> None:
+        connection.execute(
+            "INSERT INTO word_totals VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET"
+            " texts = texts + excluded.texts, words = words + excluded.words",
+            (self._table, scope, texts, words),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Weigher:
+    """BM25 of texts for one query: ``weights`` by term, ``usual`` the usual number of terms."""
+
+    weights: dict[str, float]
+    usual: float
+
+    def score(self, words: Sequence[str]) -> float:
+        """What a text says of the query; 0 for nothing."""
+        counts = Counter(words)
+        norm = _K * (1 - _B + _B * len(words) / self.usual)
+        return sum(
+            weight * counts[term] * (_K + 1) / (counts[term] + norm)
+            for term, weight in self.weights.items()
+        )
+
+
+def scope_term(scope: str) -> str:
+    """A scope as one search term."""
+    return "s" + hashlib.sha256(scope.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def any_of(wanted: Sequence[str]) -> str:
+    """An FTS5 expression for any of these terms."""
+    return " OR ".join(f'"{term}"' for term in wanted)

@@ -1,0 +1,264 @@
+"""The ``Web`` port: one door, through which only requests to checked public addresses go."""
+
+import asyncio
+import ipaddress
+import socket
+import ssl
+import sys
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from sam_tui import __version__
+from sam_tui.adapters.web import transport
+from sam_tui.adapters.web.addresses import IPAddress, refusal
+from sam_tui.adapters.web.allowance import Allowance, Allowances
+from sam_tui.adapters.web.decoding import OFFERED, Decoder
+from sam_tui.adapters.web.urls import Target, canonical, local_name
+from sam_tui.core.clock import Clock, SystemClock
+from sam_tui.core.errors import ToolError
+from sam_tui.core.ports.web import Page
+
+if TYPE_CHECKING:
+    import httpx
+
+Resolver = Callable[[str, int], Awaitable[Sequence[str]]]
+"""All addresses of a name, as text. Raises ``OSError`` where there are none."""
+
+MOST_REDIRECTS = 5
+_REDIRECTS = (301, 302, 303, 307, 308)
+_MOST_ADDRESSES = 4
+_FORBIDDEN_HEADERS = frozenset({"host", "connection", "content-length", "transfer-encoding"})
+_ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,text/*;q=0.9,*/*;q=0.5"
+
+
+async def resolve(host: str, port: int) -> Sequence[str]:
+    """The system's resolver; all addresses in its order."""
+    loop = asyncio.get_running_loop()
+    found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(address[0]) for *_, address in found))
+
+
+@dataclass(frozen=True, slots=True)
+class _Ask:
+    """One request of a chain. ``headers`` are the caller's own."""
+
+    target: Target
+    method: str
+    headers: Mapping[str, str]
+    data: bytes | None
+
+
+class GuardedWeb:
+    """Fetches from public addresses, on ports 80, 443 and 8000 to 8999.
+
+    ``allowed`` names ``host:port`` pairs, as they stand in URLs, that may be reached although they
+    are private or on another port: development servers, a search engine of one's own. Only the
+    person's configuration may fill it. Proxies in the environment are not used: a proxy would
+    resolve the name again, and reach whatever it then finds.
+    """
+
+    def __init__(
+        self,
+        *,
+        allowed: frozenset[str] = frozenset(),
+        resolver: Resolver = resolve,
+        clock: Clock | None = None,
+        allowance: Allowance | None = None,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        self._allowed = frozenset(canonical(f"http://{entry}").origin for entry in allowed)
+        self._resolver = resolver
+        self._allowances = Allowances(allowance or Allowance(), clock or SystemClock())
+        self._tls = tls
+
+    async def fetch(
+        self,
+        url: str,
+        *,
+        method: Literal["GET", "POST"] = "GET",
+        headers: Mapping[str, str] | None = None,
+        data: bytes | None = None,
+        most_bytes: int = 5_000_000,
+        seconds: float = 20.0,
+    ) -> Page:
+        """One page with any status; see ``ports.Web``."""
+        own = {k.lower(): v for k, v in (headers or {}).items()}
+        if bad := _FORBIDDEN_HEADERS & own.keys():
+            raise ToolError(f"The header {min(bad)} cannot be set.")
+        if not all(name.isascii() and value.isascii() for name, value in own.items()):
+            raise ToolError("A header (a key, perhaps) holds characters that no header can.")
+        ask, left, time = (
+            _Ask(canonical(url), method, own, data),
+            seconds,
+            asyncio.get_running_loop().time,
+        )
+        for _ in range(MOST_REDIRECTS + 1):
+            await self._allowances.take(ask.target.host)
+            begun = time()
+            try:
+                async with asyncio.timeout(left):
+                    page = await self._once(ask, most_bytes)
+            except TimeoutError:
+                raise ToolError(
+                    f"{ask.target.url} did not answer in full within {seconds:g} s.",
+                    hint="Try again later, or use another source.",
+                ) from None
+            left -= time() - begun
+            location = page.headers.get("location", "")
+            if page.status not in _REDIRECTS or not location:
+                return page
+            ask = _redirected(ask, page.status, location)
+        raise ToolError(f"{url[:200]!a} redirects more than {MOST_REDIRECTS} times.")
+
+    async def addresses(self, target: Target) -> tuple[IPAddress, ...]:
+        """The addresses a target may be reached at; raises ``ToolError`` where even one is refused."""
+        allowed = target.origin in self._allowed
+        if not allowed:
+            _refuse_port(target)
+        if target.address is not None:
+            found: tuple[IPAddress, ...] = (target.address,)
+        else:
+            why = "" if allowed else local_name(target.host)
+            if why:
+                raise _refused(target, why)
+            found = await self._resolved(target)
+        if not allowed:
+            for address in found:
+                if why := refusal(address):
+                    raise _refused(target, f"{address} is {why}")
+        return found
+
+    async def _resolved(self, target: Target) -> tuple[IPAddress, ...]:
+        try:
+            texts = await self._resolver(target.host, target.port)
+            found = tuple(ipaddress.ip_address(text) for text in texts)
+        except (OSError, UnicodeError, ValueError):
+            found = ()
+        if not found:
+            hint = "Check the spelling and the network."
+            raise ToolError(f"The name {target.host} was not found.", hint=hint)
+        return found
+
+    async def _once(self, ask: _Ask, most_bytes: int) -> Page:
+        known = "httpx" in sys.modules
+        httpx = transport.load() if known else await asyncio.to_thread(transport.load)
+        addresses = await self.addresses(ask.target)
+        for number, address in enumerate(addresses[:_MOST_ADDRESSES], start=1):
+            try:
+                return await self._exchange(ask, address, most_bytes)
+            except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+                if number < min(len(addresses), _MOST_ADDRESSES) and not _is_certificate(error):
+                    continue
+                raise _unreachable(ask.target, error) from None
+            except httpx.TimeoutException:
+                raise TimeoutError from None
+            except (httpx.HTTPError, httpx.InvalidURL) as error:
+                what = type(error).__name__
+                raise ToolError(f"{ask.target.url} broke off the answer ({what}).") from None
+        raise ToolError(f"{ask.target.host} has no address.")
+
+    async def _exchange(self, ask: _Ask, address: IPAddress, most_bytes: int) -> Page:
+        """Connect to exactly this address, under the name that was asked for."""
+        import httpx
+
+        target = ask.target
+        bracketed = f"[{address}]" if address.version == 6 else str(address)
+        headers = {
+            "user-agent": f"sam-tui/{__version__} (+https://pypi.org/project/sam-tui/)",
+            "accept": _ACCEPT,
+            "accept-language": "en,*;q=0.5",
+            **ask.headers,
+            "host": target.authority,
+            "accept-encoding": OFFERED,
+        }
+        # TLS is brought up for, and the certificate checked against, the name and not the address.
+        extensions = {"sni_hostname": target.host}
+        verify = await self._context() if target.scheme == "https" else _NO_TLS
+        async with (
+            httpx.AsyncClient(
+                verify=verify,
+                trust_env=False,
+                follow_redirects=False,
+                timeout=httpx.Timeout(None, connect=8.0),
+            ) as client,
+            client.stream(
+                ask.method,
+                f"{target.scheme}://{bracketed}:{target.port}{target.path}",
+                content=ask.data,
+                headers=headers,
+                extensions=extensions,
+            ) as response,
+        ):
+            return await _read(target, response, most_bytes)
+
+    async def _context(self) -> ssl.SSLContext:
+        """The usual certificates, loaded once and off the loop: it takes 16 ms."""
+        if self._tls is None:
+            self._tls = await asyncio.to_thread(transport.load().create_ssl_context)
+        return self._tls
+
+
+_NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+"""Stands in where no TLS can come up; it trusts nobody."""
+
+
+async def _read(target: Target, response: "httpx.Response", most_bytes: int) -> Page:
+    decoder = Decoder(response.headers.get("content-encoding", ""), most_bytes)
+    redirect = response.status_code in _REDIRECTS and "location" in response.headers
+    if not redirect:
+        async for piece in response.aiter_raw():
+            decoder.feed(piece)
+            if decoder.full:
+                break
+    return Page(
+        target.url,
+        response.status_code,
+        response.headers.get("content-type", "").partition(";")[0].strip().lower(),
+        {name.lower(): value for name, value in response.headers.items()},
+        bytes(decoder.body),
+        decoder.full,
+    )
+
+
+def _redirected(ask: _Ask, status: int, location: str) -> _Ask:
+    old, new = ask.target, ask.target.follow(location)
+    if old.scheme == "https" and new.scheme == "http":
+        raise ToolError(f"{old.url} redirects to {new.url}, which is not encrypted: not followed.")
+    same = (old.scheme, old.origin) == (new.scheme, new.origin)
+    headers = ask.headers if same else {}
+    if ask.method == "GET" or status in (301, 302, 303):
+        return _Ask(new, "GET", headers, None)
+    if not same:
+        raise ToolError(f"{old.url} wants what was sent to go to {new.host}: not followed.")
+    return _Ask(new, ask.method, headers, ask.data)
+
+
+def _refuse_port(target: Target) -> None:
+    if target.port not in (80, 443) and not 8000 <= target.port <= 8999:
+        raise ToolError(
+            f"Port {target.port} of {target.host} is not fetched from.",
+            hint="Only ports 80, 443 and 8000 to 8999 are.",
+        )
+
+
+def _refused(target: Target, why: str) -> ToolError:
+    return ToolError(f"{target.host} is not on the public internet ({why}), so it is not fetched.")
+
+
+def _is_certificate(error: Exception) -> bool:
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return True
+        cause = cause.__cause__ or cause.__context__
+    return False
+
+
+def _unreachable(target: Target, error: Exception) -> ToolError:
+    if _is_certificate(error):
+        return ToolError(f"The certificate of {target.host} is not valid for it.")
+    return ToolError(
+        f"{target.host} cannot be reached on port {target.port}.",
+        hint="Check the address and the network.",
+    )

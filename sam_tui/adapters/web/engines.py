@@ -1,0 +1,94 @@
+"""Search engines with an interface for programs: SearXNG, Brave, Tavily."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import urlencode
+
+from sam_tui.adapters.web.hits import decoded, first, hit, rows
+from sam_tui.core.ports.web import SearchKind, Web, WebHit
+
+
+class SearxNG:
+    """A SearXNG instance, one's own as a rule; its settings must allow the JSON format."""
+
+    def __init__(self, web: Web, base: str) -> None:
+        self._web = web
+        self.address = base.rstrip("/") + "/search"
+
+    async def search(
+        self, query: str, *, limit: int, kind: SearchKind = "general"
+    ) -> Sequence[WebHit]:
+        """Results of the category that fits the kind."""
+        category = {"general": "general", "news": "news", "technical": "it,general"}[kind]
+        asked = urlencode({"q": query, "format": "json", "categories": category})
+        page = await self._web.fetch(f"{self.address}?{asked}")
+        found = rows(decoded(page, "SearXNG").get("results"))
+        return first(
+            [
+                hit(r.get("title"), r.get("url"), r.get("content"), r.get("publishedDate"))
+                for r in found
+            ],
+            limit,
+        )
+
+
+class Brave:
+    """Brave Search by key."""
+
+    def __init__(
+        self, web: Web, key: str, base: str = "https://api.search.brave.com/res/v1"
+    ) -> None:
+        self._web = web
+        self._key = key
+        self.address = base.rstrip("/")
+
+    async def search(
+        self, query: str, *, limit: int, kind: SearchKind = "general"
+    ) -> Sequence[WebHit]:
+        """Web or news results."""
+        place = "news" if kind == "news" else "web"
+        asked = urlencode({"q": query[:400], "count": min(max(limit, 1), 20)})
+        page = await self._web.fetch(
+            f"{self.address}/{place}/search?{asked}",
+            headers={"x-subscription-token": self._key, "accept": "application/json"},
+        )
+        answer = decoded(page, "Brave Search")
+        web: Any = answer.get("web")
+        found = rows(
+            answer.get("results") or (web.get("results") if isinstance(web, dict) else None)
+        )  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]  # JSON
+        return first(
+            [hit(r.get("title"), r.get("url"), r.get("description"), r.get("age")) for r in found],
+            limit,
+        )
+
+
+class Tavily:
+    """Tavily by key."""
+
+    def __init__(self, web: Web, key: str, base: str = "https://api.tavily.com") -> None:
+        self._web = web
+        self._key = key
+        self.address = base.rstrip("/") + "/search"
+
+    async def search(
+        self, query: str, *, limit: int, kind: SearchKind = "general"
+    ) -> Sequence[WebHit]:
+        """Results of the topic that fits the kind."""
+        topic = "news" if kind == "news" else "general"
+        asked = {"query": query, "max_results": min(max(limit, 1), 20), "topic": topic}
+        page = await self._web.fetch(
+            self.address,
+            method="POST",
+            headers={"authorization": f"Bearer {self._key}", "content-type": "application/json"},
+            data=json.dumps(asked).encode(),
+        )
+        found = rows(decoded(page, "Tavily").get("results"))
+        return first(
+            [
+                hit(r.get("title"), r.get("url"), r.get("content"), r.get("published_date"))
+                for r in found
+            ],
+            limit,
+        )

@@ -1,0 +1,163 @@
+"""A URL as text from outside -> the one form that is checked, resolved and asked for."""
+
+import ipaddress
+import re
+import unicodedata
+from dataclasses import dataclass
+from urllib.parse import quote, unquote, urljoin
+
+from sam_tui.adapters.web.addresses import IPAddress, parse_ipv4
+from sam_tui.core.errors import ToolError
+
+DEFAULT_PORTS = {"http": 80, "https": 443}
+_LONGEST = 8192
+_FORM = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]*):(?P<slashes>[/\\]*)(?P<rest>.*)", re.I | re.S)
+_LABEL = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?")
+_KEPT = "/?:@!$&'()*+,;=~-._%[]|^{}"
+"""What stays as it is in a path or query; everything else is percent-encoded."""
+
+_LOCAL_SUFFIXES = (
+    "localhost",
+    "localdomain",
+    "local",
+    "internal",
+    "intranet",
+    "lan",
+    "home.arpa",
+    "onion",
+)
+_METADATA = ("metadata.goog", "instance-data", "metadata")
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A canonical http or https URL. ``host`` is lower-case ASCII without a trailing dot.
+
+    ``address`` is set where the host is an address in any spelling. ``path`` begins with ``/`` and
+    holds the query.
+    """
+
+    scheme: str
+    host: str
+    port: int
+    path: str
+    address: IPAddress | None
+
+    @property
+    def shown_host(self) -> str:
+        """The host as it stands in a URL or a Host header."""
+        return f"[{self.host}]" if ":" in self.host else self.host
+
+    @property
+    def authority(self) -> str:
+        """Host, and port where it is not the scheme's own."""
+        usual = self.port == DEFAULT_PORTS[self.scheme]
+        return self.shown_host if usual else f"{self.shown_host}:{self.port}"
+
+    @property
+    def origin(self) -> str:
+        """``host:port``, always with the port: what an allow list names."""
+        return f"{self.shown_host}:{self.port}"
+
+    @property
+    def url(self) -> str:
+        """The whole URL."""
+        return f"{self.scheme}://{self.authority}{self.path}"
+
+    def follow(self, location: str) -> "Target":
+        """Where a redirect from here leads; raises ``ToolError`` like ``canonical``."""
+        try:
+            return canonical(urljoin(self.url, location.strip()))
+        except ValueError:
+            raise ToolError(f"{self.url} redirects to something that is no URL.") from None
+
+
+def canonical(url: str) -> Target:
+    """Take a URL apart and put its one form together; raises ``ToolError`` for one not to be used."""
+    text = url.strip()
+    if len(text) > _LONGEST:
+        raise ToolError(f"The URL is {len(text)} characters long; the longest is {_LONGEST}.")
+    if any(unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp") or c == " " for c in text):
+        raise ToolError(f"{_brief(text)} holds spaces or control characters.", hint="Encode them.")
+    form = _FORM.fullmatch(text)
+    if form is None:
+        raise ToolError(f"{_brief(text)} is not a URL.", hint="Write https://host/path.")
+    scheme = form["scheme"].lower()
+    if scheme not in DEFAULT_PORTS:
+        raise ToolError(f"{scheme}: addresses are not fetched, only http and https.")
+    if form["slashes"] != "//":
+        raise ToolError(f"{_brief(text)} is not a URL.", hint=f"Write {scheme}://host/path.")
+    authority, path = _parted(form["rest"])
+    if "@" in authority:
+        raise ToolError("A URL with a user name or password in it is not fetched.")
+    if "\\" in authority:
+        raise ToolError(f"{_brief(text)} has a backslash in its host.")
+    host, port = _host_and_port(authority, scheme)
+    name, address = _host(host)
+    return Target(scheme, name, port, path, address)
+
+
+def local_name(host: str) -> str:
+    """Why a name is not one of the public internet, or empty. Addresses are judged elsewhere."""
+    if host in _METADATA or host.endswith(".metadata.goog"):
+        return "a cloud's metadata service"
+    if any(host == suffix or host.endswith("." + suffix) for suffix in _LOCAL_SUFFIXES):
+        return "a name of this machine or its network"
+    return "" if "." in host else "a name without a domain"
+
+
+def _brief(text: str) -> str:
+    safe = "".join(c if c.isprintable() else "?" for c in text[:120])
+    return repr(safe + ("…" if len(text) > 120 else ""))
+
+
+def _parted(rest: str) -> tuple[str, str]:
+    """The authority, and path with query; the fragment is the reader's own affair."""
+    found = re.search(r"[/?#]", rest)
+    authority, tail = (
+        (rest, "") if found is None else (rest[: found.start()], rest[found.start() :])
+    )
+    path = tail.partition("#")[0]
+    if not path.startswith("/"):
+        path = "/" + path
+    return authority, quote(path, safe=_KEPT)
+
+
+def _host_and_port(authority: str, scheme: str) -> tuple[str, int]:
+    found = re.fullmatch(r"(?P<host>\[[^\]]*\]|[^:]*)(:(?P<port>[0-9]{0,5}))?", authority)
+    if found is None or not found["host"]:
+        raise ToolError(f"{_brief(authority)} is not a host.", hint=f"Write {scheme}://host/path.")
+    port = int(found["port"]) if found["port"] else DEFAULT_PORTS[scheme]
+    if not 0 < port < 65536:
+        raise ToolError(f"There is no port {port}.")
+    return found["host"], port
+
+
+def _host(host: str) -> tuple[str, IPAddress | None]:
+    if host.startswith("["):
+        try:
+            six = ipaddress.IPv6Address(host[1:-1])
+        except ValueError:
+            raise ToolError(f"{_brief(host)} is not an IPv6 address.") from None
+        return str(six), six
+    # Encoded and full-width spellings of a host mean the host: decode before anything is judged.
+    plain = unicodedata.normalize("NFKC", unquote(host)).lower().replace("。", ".")
+    name = (plain if plain.isascii() else _international(plain)).removesuffix(".")
+    try:
+        four = parse_ipv4(name)
+    except ValueError:
+        raise ToolError(f"{_brief(host)} is neither an address nor a name.") from None
+    if four is not None:
+        return str(four), four
+    if len(name) > 253 or not all(_LABEL.fullmatch(label) for label in name.split(".")):
+        raise ToolError(f"{_brief(host)} is not a host name.")
+    return name, None
+
+
+def _international(host: str) -> str:
+    import idna
+
+    try:
+        return idna.encode(host, uts46=True).decode("ascii")
+    except idna.IDNAError:
+        raise ToolError(f"{_brief(host)} is not a host name.") from None

@@ -1,0 +1,297 @@
+"""Code: edits that can be taken back, the workspace's index, symbols and checkers."""
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from sam_tui.core.accesses import Location
+from sam_tui.core.ids import CallId, ConversationId
+from sam_tui.core.ports.files import Files
+
+# ---- edits
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """Which content a file had: it changes with every write (``mtime`` in nanoseconds)."""
+
+    inode: int
+    size: int
+    mtime: int
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A regular file at one moment. ``data`` is its begin, up to the limit asked for."""
+
+    data: bytes
+    stamp: Stamp
+    mode: int
+
+    @property
+    def whole(self) -> bool:
+        """Whether ``data`` is all of it."""
+        return len(self.data) >= self.stamp.size
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """Write a whole file. ``before`` is what its content was computed from; None: nothing is there.
+
+    Mode bits of a replaced file stay; ``mode`` sets them, ``executable`` only those for running.
+    """
+
+    where: Location
+    data: bytes
+    before: Snapshot | None
+    mode: int | None = None
+    executable: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """Give a file or folder another name, which must be free."""
+
+    source: Location
+    target: Location
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """Delete a file, or a link itself. With ``before`` only while it is still that."""
+
+    where: Location
+    before: Snapshot | None
+
+
+EditStep = Put | Move | Drop
+
+
+class EditableFiles(Files, Protocol):
+    """Files whose changes are checked against what was read, and made together or not at all."""
+
+    def snapshot(self, where: Location, *, limit: int) -> Snapshot:
+        """A regular file as it is now, with at most ``limit`` bytes of it. Raises ``ToolError``."""
+        ...
+
+    def apply(self, steps: Sequence[EditStep]) -> None:
+        """Make all changes in order; when one fails, those before it are taken back.
+
+        Raises ``ToolError``, also for a file that is no longer as its ``before`` says.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class JournalEntry:
+    """One edit that can be undone. ``at`` in seconds since the epoch; ``paths`` as shown."""
+
+    id: int
+    call: CallId
+    operation: str
+    at: float
+    paths: tuple[str, ...]
+
+
+class EditJournal(Protocol):
+    """What every edit of a conversation replaced, within a bounded store: the oldest go first."""
+
+    def record(
+        self,
+        conversation: ConversationId,
+        call: CallId,
+        operation: str,
+        steps: Sequence[EditStep],
+    ) -> int | None:
+        """Keep what an edit is about to replace; None when it could not be undone.
+
+        Raises ``StorageError``.
+        """
+        ...
+
+    def discard(self, entry: int) -> None:
+        """The edit was not made after all."""
+        ...
+
+    def entries(self, conversation: ConversationId) -> Sequence[JournalEntry]:
+        """What can be undone, newest first. Raises ``StorageError``."""
+        ...
+
+    def undo(self, conversation: ConversationId, entry: int) -> JournalEntry:
+        """Restore what the edit replaced, all of it or nothing, and forget the entry.
+
+        Raises ``ToolError`` when there is no such entry or a file is not as the edit left it.
+        """
+        ...
+
+
+# ---- the index
+
+
+@dataclass(frozen=True, slots=True)
+class IndexState:
+    """An index after an update. ``waiting`` counts files whose text is not in it yet."""
+
+    files: int
+    passages: int
+    read: int
+    removed: int
+    waiting: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """Some lines of a file that fit a query. Lines count from 1, ``last`` included."""
+
+    path: str
+    first: int
+    last: int
+    text: str
+    symbols: tuple[str, ...]
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class FileFilter:
+    """Which files of the index; zero and empty mean any. Times in seconds since the epoch."""
+
+    name: str = ""
+    extension: str = ""
+    smallest: int = 0
+    largest: int = 0
+    after: float = 0.0
+    before: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedFile:
+    """A file of the index: path below the indexed folder, bytes, seconds since the epoch."""
+
+    path: str
+    size: int
+    mtime: float
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors; ``name`` tells one model's vectors from another's."""
+
+    @property
+    def name(self) -> str: ...
+
+    async def embed(self, texts: list[str]) -> list[list[float]]:
+        """One vector for each text. Raises ``SamError``."""
+        ...
+
+
+class CodeIndex(Protocol):
+    """One index for each folder, kept on disk, brought up to date by what changed.
+
+    All raise ``ToolError``: the folder cannot be listed, the index cannot be used.
+    """
+
+    async def scan(self, where: Location, *, fresh: bool = False) -> IndexState:
+        """Bring names, sizes and dates up to date; ``fresh`` forgets everything first."""
+        ...
+
+    async def update(self, where: Location, progress: Callable[[str], None]) -> IndexState:
+        """Scan, then read what changed. Bounded: what is left over waits for the next time."""
+        ...
+
+    async def passages(
+        self, where: Location, query: str, *, paths: Collection[str] | None, limit: int
+    ) -> Sequence[Passage]:
+        """The best passages, best first; only of ``paths`` where they are given."""
+        ...
+
+    async def files(
+        self, where: Location, wanted: FileFilter, *, limit: int
+    ) -> tuple[Sequence[IndexedFile], int]:
+        """Files by path, and how many fit in all."""
+        ...
+
+
+# ---- symbols
+
+
+UsageKind = Literal["definition", "declaration", "call", "reference", "text"]
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """One place where a name stands. Line and column count from 1; ``within`` is what encloses it."""
+
+    kind: UsageKind
+    line: int
+    column: int
+    within: str
+
+
+class Symbols(Protocol):
+    """Finds names by the grammar of a language."""
+
+    def understands(self, path: str) -> bool:
+        """Whether there is a grammar for files of this name."""
+        ...
+
+    def usages(self, path: str, data: bytes, name: str) -> Sequence[Usage]:
+        """Where a name stands outside strings and comments, in order; all ``text`` without grammar."""
+        ...
+
+
+# ---- checkers
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One finding. ``file`` is an absolute path; line and column count from 1, 0 for unknown."""
+
+    file: str
+    line: int
+    column: int
+    severity: Literal["error", "warning", "information"]
+    code: str
+    message: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A checker that can be run now: a shell command and the real folder it runs in."""
+
+    name: str
+    command: str
+    cwd: str
+
+
+@dataclass(frozen=True, slots=True)
+class CheckPlan:
+    """What can be run. ``missing`` says in words what a project asks for and is not installed."""
+
+    checks: tuple[Check, ...]
+    missing: tuple[str, ...]
+    looked_for: tuple[str, ...]
+
+
+class Checkers(Protocol):
+    """The linters, type checkers and compilers of a workspace."""
+
+    def plan(self, paths: Sequence[str]) -> CheckPlan:
+        """What fits these paths (as arguments give them), or the whole workspace without any."""
+        ...
+
+    def read(self, check: Check, output: str) -> Sequence[Diagnostic]:
+        """What a checker found. Raises ``ToolError`` for output that is no report."""
+        ...
+
+    def inspect(self, path: str, data: bytes) -> Sequence[Diagnostic] | None:
+        """A syntax check without any program; None where there is none for such files."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Insight:
+    """What is known about the code of one workspace."""
+
+    index: CodeIndex
+    symbols: Symbols
+    checkers: Checkers

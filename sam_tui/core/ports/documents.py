@@ -1,0 +1,85 @@
+"""Documents: many formats to text, and Markdown to many formats."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol, get_args
+
+DocumentFormat = Literal["pdf", "docx", "pptx", "xlsx", "markdown", "rtf", "txt"]
+"""What can be written."""
+
+DOCUMENT_FORMATS: tuple[DocumentFormat, ...] = get_args(DocumentFormat)
+EXTENSIONS: Mapping[DocumentFormat, str] = {
+    "pdf": ".pdf",
+    "docx": ".docx",
+    "pptx": ".pptx",
+    "xlsx": ".xlsx",
+    "markdown": ".md",
+    "rtf": ".rtf",
+    "txt": ".txt",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentText:
+    """What a document says: plain text or Markdown, without control characters.
+
+    ``format`` is what it was found to be (``pdf``, ``html``, ``feed``, ``json`` ...). ``properties``
+    are in the order to show: pages, author, published and the like. ``notes`` say what was left out.
+    """
+
+    text: str
+    format: str
+    title: str = ""
+    properties: Mapping[str, str] = field(default_factory=dict[str, str])
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Styling:
+    """How a document looks: sizes, margin and page in points (1/72 inch), spacing in lines."""
+
+    font_size: float = 12.0
+    heading_sizes: tuple[float, float, float] = (24.0, 20.0, 16.0)
+    margin: float = 72.0
+    page_width: float = 612.0
+    page_height: float = 792.0
+    line_spacing: float = 1.15
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentFile:
+    """A written document. ``notes`` say what could not be shown in it."""
+
+    data: bytes
+    notes: tuple[str, ...] = ()
+
+
+class Documents(Protocol):
+    """Reads and writes documents off the loop's thread. Raises ``errors.ToolError``.
+
+    Broken, encrypted, over-large and unknown files are errors that say so.
+    """
+
+    async def read(
+        self, data: bytes, *, name: str = "", media_type: str = "", url: str = ""
+    ) -> DocumentText:
+        """The text of a document. Its format comes from its bytes, then ``media_type``, then ``name``.
+
+        ``url`` is where it came from: links in a page are made whole with it.
+        """
+        ...
+
+    async def select(
+        self, data: bytes, selectors: Mapping[str, str], *, media_type: str = "", url: str = ""
+    ) -> Mapping[str, Sequence[str]]:
+        """What each named CSS selector finds in an HTML page; ``selector@attribute`` for an attribute.
+
+        An invalid selector raises ``errors.ToolError``.
+        """
+        ...
+
+    async def write(
+        self, content: str, format_: DocumentFormat, *, title: str = "", styling: Styling
+    ) -> DocumentFile:
+        """A document made from Markdown."""
+        ...

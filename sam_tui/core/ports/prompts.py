@@ -1,0 +1,111 @@
+"""Prompts and reminders that people write as files: what they are, and who hands them out."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from sam_tui.core.ids import ConversationId
+
+PromptKind = Literal["system", "mini"]
+PromptSource = Literal["built-in", "user", "workspace"]
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A system prompt, or a mini prompt that is kept before the model's eyes.
+
+    ``id`` is stable: it comes from the source and the file's name, such as ``user:tests-first``.
+    ``active`` is false for a workspace's prompt until the person trusts the folder. ``enabled`` is
+    what the file says of itself; ``PromptLibrary.enabled_mini`` knows what the person chose.
+    """
+
+    id: str
+    kind: PromptKind
+    name: str
+    description: str
+    content: str
+    order: int
+    source: PromptSource
+    active: bool = True
+    enabled: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FileProblem:
+    """A file that could not be used, and why, in words for people."""
+
+    file: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class PromptListing:
+    """The prompts of one kind by order, then name, and the files that could not be used."""
+
+    prompts: tuple[Prompt, ...]
+    problems: tuple[FileProblem, ...] = ()
+
+
+class PromptLibrary(Protocol):
+    """Every prompt there is. A broken file is a problem in the listing, never an error."""
+
+    def list_system(self) -> PromptListing:
+        """The system prompts."""
+        ...
+
+    def list_mini(self) -> PromptListing:
+        """The mini prompts."""
+        ...
+
+    def enabled_mini(self, conversation: ConversationId) -> Sequence[Prompt]:
+        """The active mini prompts that are on in a conversation, by order."""
+        ...
+
+    def set_enabled(self, conversation: ConversationId, prompt_id: str, enabled: bool) -> None:
+        """Turn a mini prompt on or off. Raises ``UsageError`` for an unknown or inactive one."""
+        ...
+
+    def get(self, prompt_id: str) -> Prompt | None:
+        """The prompt of that id, or of that bare name where only one has it."""
+        ...
+
+
+class PromptChoices(Protocol):
+    """Which mini prompts the person turned on or off, by conversation. Whatever returned is kept."""
+
+    def chosen(self, conversation: ConversationId) -> Mapping[str, bool]:
+        """Prompt id -> on or off, for those that were chosen."""
+        ...
+
+    def choose(self, conversation: ConversationId, prompt_id: str, enabled: bool) -> None:
+        """Remember a choice."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class UserReminder:
+    """A reminder that the person wrote.
+
+    ``every`` is how often it stands before a user message: 1 for always, N for every Nth, 0 for the
+    first only.
+    """
+
+    name: str
+    text: str
+    every: int
+
+
+@dataclass(frozen=True, slots=True)
+class UserReminderListing:
+    """The person's reminders by file name, and the files that could not be used."""
+
+    reminders: tuple[UserReminder, ...]
+    problems: tuple[FileProblem, ...] = ()
+
+
+class UserReminders(Protocol):
+    """The person's own reminders, as they stand now."""
+
+    def read(self) -> UserReminderListing:
+        """All of them; a broken file is a problem, never an error."""
+        ...

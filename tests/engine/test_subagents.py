@@ -1,0 +1,110 @@
+"""Subagents: own history and budget, fewer tools, cost rolled up, questions that say who asks."""
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+
+from sam_tui.core.agent.budget import Budget
+from sam_tui.core.agent.subagents import Errand, Report, Subagents
+from sam_tui.core.agent.turn import Engine
+from sam_tui.core.events import InquiryOpened
+from sam_tui.core.ids import ConversationId
+from sam_tui.core.inquiry import ApprovalRequest
+from sam_tui.core.ports import TextDelta, UsageDelta
+from sam_tui.core.usage import Usage
+from tests.fakes.engine_kit import Kit, Piece, RawModel, calls, open_engine
+
+
+class Crew:
+    """Subagents over a kit, whose parent turn runs."""
+
+    def __init__(self, kit: Kit, *answers: Sequence[Piece]) -> None:
+        self.kit = kit
+        self.model = RawModel(*answers)
+        self.engine: Engine = open_engine(kit)
+        self.opened: list[str] = []
+        self.told: list[str] = []
+        self.subagents = Subagents(kit.storage.conversations, self.engine.budgets, self._open)
+        self.subagents.connect(self.engine)
+
+    def _open(self, name: str, options: object) -> RawModel:
+        self.opened.append(f"{name} {options}")
+        return self.model
+
+    async def run(self, errand: Errand) -> Report:
+        """One errand for the kit's conversation, which is running with the same model."""
+        self.budget = Budget(5)
+        with self.engine.budgets.running(self.kit.conversation, self.budget, self.model):
+            return await self.subagents.run(self.kit.conversation, errand, self.told.append)
+
+
+@pytest.mark.requirement("subagent:isolated")
+async def test_a_subagent_has_its_own_history_and_returns_its_last_words(kit: Kit) -> None:
+    crew = Crew(kit, calls(("ping", {})), [TextDelta("found it"), UsageDelta(Usage(7, cost=0.5))])
+    report = await crew.run(Errand("look", "carefully"))
+    assert (report.reason, report.answer, report.steps) == ("finished", "found it", 2)
+    assert report.tools == ("ping",)
+    assert kit.storage.conversations.messages(kit.conversation) == []
+    own = kit.storage.conversations.messages(report.conversation)
+    assert own[0].text == "look\n\ncarefully"
+    assert crew.told == ["Pinging\n"]
+
+
+@pytest.mark.requirement("subagent:budget")
+async def test_its_budget_holds_and_its_cost_is_its_parents(kit: Kit) -> None:
+    usage = UsageDelta(Usage(10, cost=0.25))
+    crew = Crew(kit, *[[*calls(("ping", {})), usage]] * 2)
+    report = await crew.run(Errand("loop", max_steps=2))
+    assert (report.reason, report.steps) == ("limit", 2)
+    assert crew.budget.usage.cost == 0.5
+    assert crew.budget.steps == 0
+
+
+@pytest.mark.requirement("subagent:fewer-tools")
+async def test_withheld_tools_are_refused_where_they_run(kit: Kit) -> None:
+    crew = Crew(kit, calls(("terminal_operations", {}), ("ping", {})), [TextDelta("ok")])
+    names = {
+        tool.name for tool in crew.engine.narrowed({"ping"}, asker="x").executor.registry.tools
+    }
+    assert names == {"voice"}
+    report = await crew.run(Errand("try"))
+    results = [m.text for m in kit.storage.conversations.messages(report.conversation)]
+    assert any("no tool called 'terminal_operations'" in text for text in results)
+
+
+@pytest.mark.requirement("subagent:asks-by-name")
+async def test_its_approvals_say_who_asks(kit: Kit) -> None:
+    crew = Crew(kit, calls(("voice.note", {"filePath": "../x"})), [TextDelta("ok")])
+    await crew.run(Errand("write  the\nreport"))
+    asked = [e.inquiry.request for e in kit.events.drain() if isinstance(e, InquiryOpened)]
+    assert isinstance(asked[0], ApprovalRequest)
+    assert asked[0].asker == "subagent: write the report"
+
+
+@pytest.mark.requirement("subagent:not-listed")
+async def test_its_conversation_opens_by_id_but_is_not_offered(kit: Kit) -> None:
+    crew = Crew(kit, [TextDelta("ok")])
+    report = await crew.run(Errand("look"))
+    store = kit.storage.conversations
+    assert store.find(report.conversation) is not None
+    assert store.latest(kit.guard.workspace.root) is None
+
+
+@pytest.mark.requirement("subagent:cancel")
+async def test_cancelling_the_parent_ends_it(kit: Kit) -> None:
+    gate = asyncio.Event()
+    crew = Crew(kit, [TextDelta("so"), gate])
+    task = asyncio.ensure_future(crew.run(Errand("wait")))
+    await kit.events.batch()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert crew.engine.budgets.get(ConversationId("c")) is None
+
+
+@pytest.mark.requirement("subagent:isolated")
+async def test_another_model_or_temperature_is_opened_for_it(kit: Kit) -> None:
+    crew = Crew(kit, [TextDelta("ok")])
+    await crew.run(Errand("look", model="other", options={"temperature": 0.2}))
+    assert crew.opened == ["other {'temperature': 0.2}"]
