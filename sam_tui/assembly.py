@@ -1,5 +1,6 @@
 """Options -> Runtime: the one place that knows every leaf."""
 
+import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -7,7 +8,7 @@ from sam_reminders import build_reminders
 from sam_tools import build_tools
 from sam_tui.adapters.files import LocalFiles
 from sam_tui.adapters.llm.catalog import Catalog
-from sam_tui.adapters.llm.choice import Route, Wish, choose
+from sam_tui.adapters.llm.choice import Route, Wish, choose, warm
 from sam_tui.adapters.search import RipgrepSearch
 from sam_tui.adapters.storage import open_storage
 from sam_tui.adapters.terminal.commands import ShellCommands
@@ -56,6 +57,17 @@ class Options:
     attended: bool = False
     responder: Responder | None = None
     request_timeout: float | None = None
+
+
+def load_workbench() -> None:
+    """Import what the workbench draws terminals with. Takes 0.1 s: call it on a thread."""
+    importlib.import_module("sam_tui.adapters.terminal.screen")
+
+
+def warm_model(runtime: Runtime) -> None:
+    """Load on a thread of its own what the first request of the runtime's model needs."""
+    if runtime.model is not None:
+        warm(runtime.model)
 
 
 def build(options: Options, environ: Mapping[str, str]) -> Runtime:

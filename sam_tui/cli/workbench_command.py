@@ -83,8 +83,11 @@ def _open(values: Values) -> int:
         if runtime is not None:
             return runtime
         progress("starting")
-        await asyncio.to_thread(importlib.import_module, "sam_tui.assembly")
-        return open_runtime(values, attended=True)
+        assembly = await asyncio.to_thread(importlib.import_module, "sam_tui.assembly")
+        await asyncio.to_thread(assembly.load_workbench)
+        built = open_runtime(values, attended=True)
+        assembly.warm_model(built)
+        return built
 
     from sam_tui.ui.app import SamApp
 

@@ -65,7 +65,7 @@ VIOLATIONS: dict[str, Violation] = {
     ),
     "a core module stands in no layer": violation("core-layers", sam_tui__core__planted=""),
     "a lower core layer imports a higher one": violation(
-        "core-layers", sam_tui__core__prompt__planted="import sam_tui.core.services"
+        "core-layers cycles", sam_tui__core__ids="import sam_tui.core.events"
     ),
     "a tool imports another tool": violation(
         "tools",

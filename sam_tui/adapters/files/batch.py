@@ -65,7 +65,8 @@ class Batch:
             entry = self._held.enter_context(entry_of(step.where, make=True))
             old = replaceable(entry, step.where, replace=step.before is not None)
             mode = _mode_after(step, old)
-            with filled(entry, (step.data,), old, mode=mode) as temporary:
+            usual = 0o777 if step.executable else 0o666
+            with filled(entry, (step.data,), old, mode=mode, usual=usual) as temporary:
                 if step.before is None:
                     rename_new(temporary, entry)
                     self._back.append(lambda: os.unlink(entry.name, dir_fd=entry.folder))
@@ -88,9 +89,7 @@ class Batch:
                 os.unlink(entry.name, dir_fd=entry.folder)
                 return
             aside = _beside(entry)
-            os.rename(
-                entry.name, aside.name, src_dir_fd=entry.folder, dst_dir_fd=aside.folder
-            )
+            rename_over(entry, aside)
             self._aside.append(aside)
             self._back.append(lambda: self._restore(aside, entry))
 
@@ -99,13 +98,16 @@ class Batch:
         if self._alone:
             return
         aside = _beside(entry)
-        os.link(
-            entry.name,
-            aside.name,
-            src_dir_fd=entry.folder,
-            dst_dir_fd=aside.folder,
-            follow_symlinks=False,
-        )
+        try:
+            os.link(
+                entry.name,
+                aside.name,
+                src_dir_fd=entry.folder,
+                dst_dir_fd=aside.folder,
+                follow_symlinks=False,
+            )
+        except OSError:  # a file system without hard links
+            rename_over(entry, aside)
         self._aside.append(aside)
         self._back.append(lambda: self._restore(aside, entry))
 
@@ -143,20 +145,14 @@ def insist_unchanged(entry: Entry, where: Location, before: Snapshot) -> None:
 
 
 def _mode_after(step: Put, old: os.stat_result | None) -> int | None:
-    """The mode bits to set; None for the usual ones."""
+    """The mode bits to set; None for those of the old file, or the usual ones."""
     if step.mode is not None:
         return stat.S_IMODE(step.mode)
     if step.executable is None or old is None:
-        return 0o777 & ~_umask() if step.executable else None
+        return None
     bits = stat.S_IMODE(old.st_mode)
     # Whoever may read it may run it.
     return bits | (bits & 0o444) >> 2 if step.executable else bits & ~0o111
-
-
-def _umask() -> int:
-    current = os.umask(0o077)
-    os.umask(current)
-    return current
 
 
 def _beside(entry: Entry) -> Entry:

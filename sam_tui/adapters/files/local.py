@@ -2,19 +2,20 @@
 
 import errno
 import os
-import secrets
 import stat
 import sys
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Literal
 
+from sam_tui.adapters.files.batch import Batch, stamp_of
 from sam_tui.adapters.files.descent import Entry, entry_of
 from sam_tui.adapters.files.exclusive import rename_new, rename_over
-from sam_tui.adapters.files.refusals import changed, explained, printable, special
+from sam_tui.adapters.files.refusals import changed, explained, printable
+from sam_tui.adapters.files.replacement import filled, insist_on_regular, kind_of, replaceable
 from sam_tui.core.accesses import Location
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ports import FileStat
+from sam_tui.core.ports.code import EditStep, Snapshot
 
 _CHUNK = 1 << 20
 
@@ -39,6 +40,14 @@ class LocalFiles:
         with explained(where, "read"), entry_of(where) as entry, _regular(entry, where) as source:
             size = os.fstat(source).st_size
             return b"".join(_pieces(source, limit, min(_CHUNK, size + 1)))
+
+    def snapshot(self, where: Location, *, limit: int) -> Snapshot:
+        """A regular file as it is now, with at most ``limit`` bytes of it."""
+        with explained(where, "read"), entry_of(where) as entry, _regular(entry, where) as source:
+            # Looked at before reading: what is written meanwhile shows as a difference later.
+            found = os.fstat(source)
+            data = b"".join(_pieces(source, limit, min(_CHUNK, found.st_size + 1)))
+            return Snapshot(data, stamp_of(found), found.st_mode)
 
     def list(self, where: Location) -> Sequence[FileStat]:
         """The entries of a folder, sorted by name; those that vanish meanwhile are left out."""
@@ -95,6 +104,10 @@ class LocalFiles:
                     hint="Delete the files in it one by one.",
                 )
             os.unlink(entry.name, dir_fd=entry.folder)
+
+    def apply(self, steps: Sequence[EditStep]) -> None:
+        """Make all changes in order; when one fails, those before it are taken back."""
+        Batch(self.rename, alone=len(steps) == 1).run(steps)
 
     def make_directory(self, where: Location) -> bool:
         """Make a folder and those above it; False when it was there."""

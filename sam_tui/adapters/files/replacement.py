@@ -14,6 +14,7 @@ from sam_tui.core.accesses import Location
 
 
 def kind_of(mode: int) -> Literal["file", "directory", "link", "other"]:
+    """What a mode says it is."""
     if stat.S_ISREG(mode):
         return "file"
     if stat.S_ISDIR(mode):
@@ -22,6 +23,7 @@ def kind_of(mode: int) -> Literal["file", "directory", "link", "other"]:
 
 
 def insist_on_regular(mode: int, where: Location) -> None:
+    """Raise ``ToolError`` or ``OSError`` for anything but a regular file."""
     match kind_of(mode):
         case "link":
             raise changed(where)
@@ -55,14 +57,21 @@ _EFFECTIVE = os.access in os.supports_effective_ids
 
 @contextmanager
 def filled(
-    beside: Entry, content: Iterable[bytes], old: os.stat_result | None
+    beside: Entry,
+    content: Iterable[bytes],
+    old: os.stat_result | None,
+    *,
+    mode: int | None = None,
+    usual: int = 0o666,
 ) -> Generator[Entry, None, None]:
     """A temporary file with the content, in the same folder; gone afterwards unless renamed.
 
-    With ``old`` it gets that one's owner and mode bits, and nobody else can read it before.
+    With ``old`` it gets that one's owner and mode bits, and nobody else can read it before. ``mode``
+    sets the bits instead; ``usual`` are those of a new file before the umask.
     """
     temporary = Entry(beside.folder, f".{secrets.token_hex(12)}.tmp")
-    target = temporary.open(os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if old else 0o666)
+    secret = old is not None or mode is not None
+    target = temporary.open(os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if secret else usual)
     try:
         try:
             for piece in content:
@@ -71,6 +80,8 @@ def filled(
                     rest = rest[os.write(target, rest) :]
             if old is not None:
                 _liken(target, old)
+            if mode is not None:
+                os.fchmod(target, mode)
         finally:
             os.close(target)
         yield temporary
@@ -89,5 +100,3 @@ def _liken(target: int, old: os.stat_result) -> None:
         except PermissionError:
             mode &= ~(stat.S_ISUID | stat.S_ISGID)
     os.fchmod(target, mode)
-
-

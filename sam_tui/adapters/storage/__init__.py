@@ -1,16 +1,25 @@
-"""Conversations, todos, large results and decisions in one SQLite file.
+"""Conversations, what they leave behind, and what is remembered, in one SQLite file.
 
-``open_storage(data_dir)`` gives all four stores over one connection. Use it from one thread.
+``open_storage(data_dir)`` gives every store over one connection. Use it from one thread.
 """
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from sam_tui.adapters.storage.archive import SqliteArchive
+from sam_tui.adapters.storage.choices import SqlitePromptChoices
 from sam_tui.adapters.storage.conversations import SqliteConversations
 from sam_tui.adapters.storage.database import BUSY_SECONDS, Database
 from sam_tui.adapters.storage.decisions import SqliteDecisions
+from sam_tui.adapters.storage.documents import SqliteDocuments
+from sam_tui.adapters.storage.knowledge import SqliteKnowledge
+from sam_tui.adapters.storage.memories import SqliteMemories
+from sam_tui.adapters.storage.notes import SqliteNotes
 from sam_tui.adapters.storage.results import SqliteResults
 from sam_tui.adapters.storage.todos import SqliteTodos
+from sam_tui.core.ports.memory import Embedder
 
 __all__ = ["Storage", "open_storage"]
 
@@ -24,16 +33,29 @@ class Storage:
     todos: SqliteTodos
     results: SqliteResults
     decisions: SqliteDecisions
+    memories: SqliteMemories
+    notes: SqliteNotes
+    knowledge: SqliteKnowledge
+    documents: SqliteDocuments
+    archive: SqliteArchive
+    choices: SqlitePromptChoices
 
     def close(self) -> None:
         """Close the connection; the stores cannot be used after that."""
         self.database.close()
 
 
-def open_storage(data_dir: str | Path, *, busy_seconds: float = BUSY_SECONDS) -> Storage:
+def open_storage(
+    data_dir: str | Path,
+    *,
+    busy_seconds: float = BUSY_SECONDS,
+    now: Callable[[], float] = time.time,
+    embedder: Embedder | None = None,
+) -> Storage:
     """Open ``sam.db`` in ``data_dir``, making both where they are missing.
 
-    ``busy_seconds`` is how long a write waits for another process. Raises ``StorageError``.
+    ``busy_seconds`` is how long a write waits for another process; ``now`` stamps what is
+    remembered, in seconds since the epoch. Raises ``StorageError``.
     """
     database = Database(Path(data_dir), busy_seconds=busy_seconds)
     return Storage(
@@ -42,4 +64,10 @@ def open_storage(data_dir: str | Path, *, busy_seconds: float = BUSY_SECONDS) ->
         SqliteTodos(database),
         SqliteResults(database),
         SqliteDecisions(database),
+        SqliteMemories(database, now, embedder),
+        SqliteNotes(database, now),
+        SqliteKnowledge(database, now),
+        SqliteDocuments(database),
+        SqliteArchive(database),
+        SqlitePromptChoices(database),
     )

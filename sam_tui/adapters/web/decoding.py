@@ -1,6 +1,7 @@
 """A compressed body, decoded piece by piece into a bounded space."""
 
 import zlib
+from typing import Any
 
 from sam_tui.core.errors import ToolError
 
@@ -19,7 +20,7 @@ class Decoder:
         """Whether the limit was reached with more to come."""
         match encoding.strip().lower():
             case "" | "identity":
-                self._inflate = None
+                self._inflate: Any = None
             case "gzip" | "x-gzip" | "deflate":
                 self._inflate = zlib.decompressobj(zlib.MAX_WBITS | 32)
             case other:
@@ -46,7 +47,7 @@ class Decoder:
         if not self.body:
             self._raw_start += data
 
-    def _expanded(self, inflate: "zlib._Decompress", data: bytes) -> bytes:
+    def _expanded(self, inflate: Any, data: bytes) -> bytes:
         # One byte more than there is room for tells whether something is left over.
         return inflate.decompress(data, self._most - len(self.body) + 1)
 

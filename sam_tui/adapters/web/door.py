@@ -226,7 +226,7 @@ def _redirected(ask: _Ask, status: int, location: str) -> _Ask:
     if old.scheme == "https" and new.scheme == "http":
         raise ToolError(f"{old.url} redirects to {new.url}, which is not encrypted: not followed.")
     same = (old.scheme, old.origin) == (new.scheme, new.origin)
-    headers = ask.headers if same else {}
+    headers: Mapping[str, str] = ask.headers if same else {}
     if ask.method == "GET" or status in (301, 302, 303):
         return _Ask(new, "GET", headers, None)
     if not same:

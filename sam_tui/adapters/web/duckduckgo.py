@@ -33,12 +33,7 @@ class DuckDuckGo:
 
 def parse(body: bytes) -> list[WebHit | None]:
     """The hits of a result page, advertisements left out. Raises ``ToolError`` for any other page."""
-    from lxml import html
-
-    try:
-        tree: Any = html.document_fromstring(body.decode("utf-8", "replace"))
-    except (ValueError, html.etree.ParserError):  # pyright: ignore  # lxml has no types
-        raise _changed() from None
+    tree = _tree(body)
     if tree.xpath('//*[contains(@class, "anomaly")] | //form[@id="challenge-form"]'):
         raise _refused()
     found = [
@@ -47,6 +42,16 @@ def parse(body: bytes) -> list[WebHit | None]:
     if not any(found) and not tree.xpath(f"//*[{_has('no-results')}]"):
         raise _changed()
     return found
+
+
+def _tree(body: bytes) -> Any:
+    from lxml import html  # pyright: ignore[reportMissingTypeStubs]  # lxml has no types
+
+    parse_html: Any = html.document_fromstring  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
+    try:
+        return parse_html(body.decode("utf-8", "replace"))
+    except (ValueError, SyntaxError):
+        raise _changed() from None
 
 
 def _hit(result: Any) -> WebHit | None:

@@ -54,10 +54,9 @@ class Brave:
             headers={"x-subscription-token": self._key, "accept": "application/json"},
         )
         answer = decoded(page, "Brave Search")
-        web: Any = answer.get("web")
-        found = rows(
-            answer.get("results") or (web.get("results") if isinstance(web, dict) else None)
-        )  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]  # JSON
+        # News stand at the top, web results one level below.
+        nested = rows([answer.get("web")])
+        found = rows(nested[0].get("results") if nested else answer.get("results"))
         return first(
             [hit(r.get("title"), r.get("url"), r.get("description"), r.get("age")) for r in found],
             limit,

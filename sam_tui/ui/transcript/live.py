@@ -2,7 +2,7 @@
 
 from sam_tui.ui.transcript.blocks import Block, Code, Piece
 from sam_tui.ui.transcript.render.cleaning import clean, expand
-from sam_tui.ui.transcript.render.code import Highlighter
+from sam_tui.ui.transcript.render.colours import highlighter
 from sam_tui.ui.transcript.render.markdown import code_label, code_lines
 from sam_tui.ui.transcript.render.palette import Palette
 from sam_tui.ui.transcript.render.rows import Canvas, Row, margin
@@ -60,7 +60,7 @@ class LiveCode:
         self._first = content
         self._width = width
         self._canvas = Canvas(width, palette, leads=[margin(palette)])
-        self._highlighter = Highlighter(content.language, palette)
+        self._highlighter = highlighter(content.language, palette)
         self._done = ""
         if content.label:
             code_label(self._canvas, content.language)

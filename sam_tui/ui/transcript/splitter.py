@@ -8,9 +8,11 @@ alone, never on how it was delivered.
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from markdown_it.token import Token
+if TYPE_CHECKING:
+    from markdown_it.token import Token
+
 
 from sam_tui.ui.transcript.blocks import Code, Content, Markdown, Piece, Plain, TableRows
 from sam_tui.ui.transcript.render.markdown import block_parser, language_of
@@ -148,7 +150,7 @@ class Splitter:
         return False
 
     def _block(
-        self, tokens: Sequence[Token], lines: list[str], starts: list[int], *, last: bool
+        self, tokens: Sequence["Token"], lines: list[str], starts: list[int], *, last: bool
     ) -> bool:
         """One top-level block; True when a mode was entered and the buffer moved to its text."""
         token = tokens[0]
@@ -185,7 +187,7 @@ class Splitter:
         return self._enter("table", offset)
 
     def _items(
-        self, tokens: Sequence[Token], lines: list[str], starts: list[int], *, last: bool
+        self, tokens: Sequence["Token"], lines: list[str], starts: list[int], *, last: bool
     ) -> bool:
         """A list: each item but an open last one is finished."""
         head = tokens[0]

@@ -42,6 +42,11 @@ def difference(path: str, old: str, new: str) -> Diff:
     return Diff(path, "\n".join(shown), added, removed)
 
 
+def lf(text: str) -> str:
+    """Text for comparing: line ends are kept as they were, so they are no part of a difference."""
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
 def _changed_span(old: str, new: str) -> tuple[int, int]:
     """How much both begin and end with alike, in whole lines, less three lines of context each."""
     shortest = min(len(old), len(new))

@@ -6,7 +6,7 @@ from sam_tools.file_operations.document import Document, decoded, kind_of
 from sam_tools.file_operations.names import printable, sized
 from sam_tui.core.accesses import Location
 from sam_tui.core.errors import ToolError
-from sam_tui.core.ports import Files
+from sam_tui.core.ports.code import EditableFiles, Snapshot
 
 MOST_READ = 10_000_000
 """Bytes of one file that are held in memory."""
@@ -14,47 +14,63 @@ MOST_READ = 10_000_000
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What was read: the text, its size on disk, and whether that is all of it."""
+    """What was read: the text, and the file it was read from."""
 
     document: Document
-    size: int
-    whole: bool
+    snapshot: Snapshot
+
+    @property
+    def size(self) -> int:
+        """Bytes on disk."""
+        return max(self.snapshot.stamp.size, len(self.snapshot.data))
+
+    @property
+    def whole(self) -> bool:
+        """Whether the text is all of it."""
+        return len(self.snapshot.data) <= MOST_READ
 
 
-def text_of(files: Files, where: Location, name: str, *, whole: bool) -> Content:
+def text_of(files: EditableFiles, where: Location, name: str, *, whole: bool) -> Content:
     """A file decoded. Raises ``ToolError`` for a binary one, and with ``whole`` for a longer one.
 
     Without ``whole`` only the first 10 MB of a longer file are there.
     """
-    data = files.read(where, limit=MOST_READ + 1)
-    size, complete = len(data), len(data) <= MOST_READ
+    snapshot = files.snapshot(where, limit=MOST_READ + 1)
+    data, complete = snapshot.data, len(snapshot.data) <= MOST_READ
     if not complete:
-        found = files.stat(where)
-        size = found.size if found else size
         if whole:
             raise ToolError(
-                f"{name} is {sized(size)} long; files over {sized(MOST_READ)} are not edited.",
+                f"{name} is {sized(snapshot.stamp.size)} long; files over {sized(MOST_READ)} are "
+                "not edited.",
                 hint="Change it with a command in the terminal.",
             )
         data = data[:MOST_READ]
     document = decoded(data, whole=complete)
     if document is None:
         kind = kind_of(data) or "unknown kind"
+        size = max(snapshot.stamp.size, len(data))
         raise ToolError(
             f"{name} is a binary file ({kind}, {sized(size)}), not text.",
             hint="Look at it with a command in the terminal, such as `file` or `xxd`.",
         )
-    return Content(document, size, complete)
+    return Content(document, snapshot)
 
 
-def old_text(files: Files, where: Location) -> str | None:
-    """The text that a write would replace; None when nothing is there, empty when it is no text."""
+@dataclass(frozen=True, slots=True)
+class Replaced:
+    """What a write would replace. ``text`` is empty when it is no text, or too much of it."""
+
+    text: str
+    snapshot: Snapshot
+
+
+def standing(files: EditableFiles, where: Location) -> Replaced | None:
+    """What is there now; None when nothing is. Raises ``ToolError`` for all but regular files."""
     found = files.stat(where)
     if found is None:
         return None
     if found.kind == "directory":
         raise ToolError(f"{printable(where.shown)} is a folder.", hint="Name a file.")
-    try:
-        return text_of(files, where, printable(where.shown), whole=True).document.text
-    except ToolError:
-        return ""
+    snapshot = files.snapshot(where, limit=MOST_READ + 1)
+    document = decoded(snapshot.data) if len(snapshot.data) <= MOST_READ else None
+    return Replaced(document.text if document else "", snapshot)

@@ -1,4 +1,4 @@
-"""create_file, replace_string and insert_edit."""
+"""create_file, replace_string and insert_edit: one file each."""
 
 import asyncio
 import re
@@ -7,18 +7,17 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from sam_tools.file_operations.arguments import CreateFile, InsertEdit, ReplaceString
-from sam_tools.file_operations.candidates import nearest
-from sam_tools.file_operations.changes import difference
-from sam_tools.file_operations.content import old_text, text_of
+from sam_tools.file_operations.changes import difference, lf
+from sam_tools.file_operations.commits import Commits
+from sam_tools.file_operations.content import standing, text_of
 from sam_tools.file_operations.document import Document, line_count
 from sam_tools.file_operations.names import basename, counted, named, printable, sized
+from sam_tools.file_operations.replacing import replaced, with_ends
 from sam_tui.core.accesses import Location, Write
 from sam_tui.core.display import Diff
 from sam_tui.core.errors import ToolError
-from sam_tui.core.ports import Files
+from sam_tui.core.ports.code import EditableFiles, Put
 from sam_tui.core.tooling.contract import Operation, Schedule, ToolContext, ToolResult
-
-_MOST_NAMED = 20
 
 A = TypeVar("A", CreateFile, ReplaceString, InsertEdit)
 
@@ -27,8 +26,7 @@ A = TypeVar("A", CreateFile, ReplaceString, InsertEdit)
 class Change:
     """A file as it would be written: computed first, shown for approval, then done."""
 
-    data: bytes
-    replace: bool
+    put: Put
     diff: Diff
     told: str
     facts: Mapping[str, Any]
@@ -40,8 +38,9 @@ _Plan = Callable[[A, Location, str], Change]
 class Editing:
     """What makes files and changes their content."""
 
-    def __init__(self, files: Files) -> None:
+    def __init__(self, files: EditableFiles, commits: Commits) -> None:
         self._files = files
+        self._commits = commits
 
     def create_file(self) -> Operation[CreateFile]:
         """The operation ``create_file``."""
@@ -65,11 +64,10 @@ class Editing:
             where = context.location("filePath")
             shown = named(where, context.workspace)
             change = await asyncio.to_thread(plan, given, where, shown)
-            # On the loop's own thread: once a call is cancelled, nothing of it is written later.
-            self._files.write(where, change.data, replace=change.replace)
+            remark = self._commits.make(name, [change.put], context)
             counts = {"added": change.diff.added, "removed": change.diff.removed}
             data = {"filePath": shown, **counts, **change.facts}
-            return ToolResult(change.told, display=(change.diff,), data=data)
+            return ToolResult(change.told + remark, display=(change.diff,), data=data)
 
         def preview(given: A, locations: Mapping[str, Location]) -> Sequence[Diff]:
             where = locations.get("filePath")
@@ -92,120 +90,45 @@ class Editing:
         )
 
     def _created(self, arguments: CreateFile, where: Location, name: str) -> Change:
-        old = old_text(self._files, where)
+        old = standing(self._files, where)
         if old is not None and not arguments.overwrite:
             raise ToolError(
                 f"{name} already exists.",
                 hint="Change it with replace_string, or pass overwrite: true to replace it whole.",
             )
         data = Document("", "utf-8", b"").encode(arguments.content)
-        diff = difference(printable(where.shown), _lf(old or ""), _lf(arguments.content))
+        before = old.text if old else ""
+        diff = difference(printable(where.shown), lf(before), lf(arguments.content))
         lines = line_count(arguments.content)
         verb = "CREATED" if old is None else "OVERWRITTEN"
         told = f"{verb} {name} ({counted(lines, 'line')}, {sized(len(data))})"
         facts = {"created": old is None, "lines": lines, "bytes": len(data)}
-        return Change(data, arguments.overwrite, diff, told, facts)
+        put = Put(where, data, old.snapshot if old else None)
+        return Change(put, diff, told, facts)
 
     def _replaced(self, arguments: ReplaceString, where: Location, name: str) -> Change:
-        _refuse_pointless(arguments)
-        document = text_of(self._files, where, name, whole=True).document
-        text = document.text
-        spots, replacement = _spots(document, arguments)
-        if not spots:
-            hint = nearest(text, arguments.oldString)
-            raise ToolError(
-                f"oldString does not occur in {name}; nothing was changed.",
-                hint=hint or "Read the file and copy the text exactly, white space included.",
-            )
-        if len(spots) != arguments.expectedReplacements:
-            raise _miscounted(text, spots, name, arguments.expectedReplacements)
-        pieces: list[str] = []
-        at = 0
-        for begin, end in spots:
-            pieces += (text[at:begin], replacement(text[begin:end]))
-            at = end
-        new = "".join([*pieces, text[at:]])
-        diff = difference(printable(where.shown), _lf(text), _lf(new))
-        times = counted(len(spots), "place")
-        told = f"Replaced {times} in {name} (+{diff.added} -{diff.removed})"
-        return Change(document.encode(new), True, diff, told, {"replacements": len(spots)})
+            content = text_of(self._files, where, name, whole=True)
+        old, times = content.document.text, arguments.expectedReplacements
+        new = replaced(
+            content.document, arguments.oldString, arguments.newString, expected=times, name=name
+        )
+        diff = difference(printable(where.shown), lf(old), lf(new))
+        told = f"Replaced {counted(times, 'place')} in {name} (+{diff.added} -{diff.removed})"
+        put = Put(where, content.document.encode(new), content.snapshot)
+        return Change(put, diff, told, {"replacements": times})
 
     def _inserted(self, arguments: InsertEdit, where: Location, name: str) -> Change:
-        document = text_of(self._files, where, name, whole=True).document
+        content = text_of(self._files, where, name, whole=True)
+        document = content.document
         new = _with_lines(document, arguments, name)
-        diff = difference(printable(where.shown), _lf(document.text), _lf(new))
+        diff = difference(printable(where.shown), lf(document.text), lf(new))
         verb = "Inserted at" if arguments.insertOperation == "insert" else "Replaced"
         told = f"{verb} line {arguments.lineNumber} of {name} (+{diff.added} -{diff.removed})"
         facts = {
             "lineNumber": arguments.lineNumber,
             "totalLines": line_count(new, document.separator),
         }
-        return Change(document.encode(new), True, diff, told, facts)
-
-
-def _lf(text: str) -> str:
-    """Text for comparing: line ends are kept as they were, so they are no part of a difference."""
-    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
-
-
-def _refuse_pointless(arguments: ReplaceString) -> None:
-    if not arguments.oldString:
-        raise ToolError(
-            "oldString is empty.", hint="Use insert_edit to add lines, or create_file for a file."
-        )
-    if arguments.oldString == arguments.newString:
-        raise ToolError("oldString and newString are the same; nothing would change.")
-
-
-def _spots(
-    document: Document, arguments: ReplaceString
-) -> tuple[list[tuple[int, int]], Callable[[str], str]]:
-    """Where the old text stands, and what takes the place of each find.
-
-    Newlines in it match whatever line ends the file has. Text that the host made harmless before
-    showing it (``<\\system-reminder``) is looked for as the file has it, too.
-    """
-    for old, new in (
-        (arguments.oldString, arguments.newString),
-        (_as_stored(arguments.oldString), _as_stored(arguments.newString)),
-    ):
-        lines = re.split(r"\r\n|\n|\r", old)
-        ends = re.escape(document.separator) if document.separator == "\r" else r"\r?\n"
-        pattern = re.compile(ends.join(re.escape(line) for line in lines))
-        spots = [match.span() for match in pattern.finditer(document.text)]
-        if spots:
-            return spots, lambda found, new=new: _with_ends(new, _end_in(found, document))
-    return [], str
-
-
-def _as_stored(text: str) -> str:
-    return re.sub(r"<\\(\s*/?\s*system-reminder)", r"<\1", text, flags=re.IGNORECASE)
-
-
-def _end_in(found: str, document: Document) -> str:
-    """The line end to write: the one that is replaced, else the file's usual one."""
-    match = re.search(r"\r\n|\n|\r", found)
-    return match[0] if match else document.newline
-
-
-def _with_ends(text: str, end: str) -> str:
-    return re.sub(r"\r\n|\n|\r", lambda _: end, text)
-
-
-def _miscounted(text: str, spots: Sequence[tuple[int, int]], name: str, expected: int) -> ToolError:
-    separator = "\r" if "\n" not in text else "\n"
-    lines: list[str] = []
-    line, at = 1, 0
-    for begin, _ in spots[:_MOST_NAMED]:
-        line, at = line + text.count(separator, at, begin), begin
-        lines.append(str(line))
-    more = ", …" if len(spots) > _MOST_NAMED else ""
-    return ToolError(
-        f"oldString occurs {counted(len(spots), 'time')} in {name}, not {expected}: "
-        f"{'line' if len(spots) == 1 else 'lines'} {', '.join(lines)}{more}. Nothing was changed.",
-        hint="Add lines around it to name one place, or pass "
-        f"expectedReplacements: {len(spots)} to replace all.",
-    )
+        return Change(Put(where, document.encode(new), content.snapshot), diff, told, facts)
 
 
 def _with_lines(document: Document, arguments: InsertEdit, name: str) -> str:
@@ -220,7 +143,7 @@ def _with_lines(document: Document, arguments: InsertEdit, name: str) -> str:
             + (f", so 1-{last} can be used." if last else ", so there is none to replace.")
         )
     end = document.newline
-    body = _with_ends(arguments.newText, end)
+    body = with_ends(arguments.newText, end)
     if inserting and not body:
         raise ToolError("newText is empty.", hint='Pass "\\n" for an empty line.')
     begin, stop = _line_span(text, separator, number)

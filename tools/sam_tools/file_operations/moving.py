@@ -4,20 +4,22 @@ from collections.abc import Mapping, Sequence
 
 from sam_tools.file_operations.arguments import DeleteFile, RenameFile
 from sam_tools.file_operations.changes import difference
-from sam_tools.file_operations.content import old_text
+from sam_tools.file_operations.commits import Commits
+from sam_tools.file_operations.content import Replaced, standing
 from sam_tools.file_operations.names import basename, named, printable
 from sam_tui.core.accesses import Location, Write
 from sam_tui.core.display import Diff
 from sam_tui.core.errors import ToolError
-from sam_tui.core.ports import Files
+from sam_tui.core.ports.code import Drop, EditableFiles, Move
 from sam_tui.core.tooling.contract import Operation, Schedule, ToolContext, ToolResult
 
 
 class Moving:
     """What gives files other names, or takes them away."""
 
-    def __init__(self, files: Files) -> None:
+    def __init__(self, files: EditableFiles, commits: Commits) -> None:
         self._files = files
+        self._commits = commits
 
     def rename_file(self) -> Operation[RenameFile]:
         """The operation ``rename_file``."""
@@ -51,9 +53,9 @@ class Moving:
     async def _rename(self, arguments: RenameFile, context: ToolContext) -> ToolResult:
         old, new = context.location("oldPath"), context.location("newPath")
         names = named(old, context.workspace), named(new, context.workspace)
-        self._files.rename(old, new)
+        remark = self._commits.make("rename_file", [Move(old, new)], context)
         return ToolResult(
-            f"Renamed {names[0]} to {names[1]}",
+            f"Renamed {names[0]} to {names[1]}{remark}",
             display=(_moved(old, new),),
             data={"oldPath": names[0], "newPath": names[1], "added": 0, "removed": 0},
         )
@@ -61,10 +63,14 @@ class Moving:
     async def _delete(self, arguments: DeleteFile, context: ToolContext) -> ToolResult:
         where = context.location("filePath")
         name = named(where, context.workspace)
-        diff = self._without(where)
-        self._files.delete(where)
+        old = self._standing(where)
+        diff = _without(where, old)
+        drop = Drop(where, old.snapshot if old else None)
+        remark = self._commits.make("delete_file", [drop], context)
         counts = {"added": diff.added, "removed": diff.removed}
-        return ToolResult(f"Deleted {name}", display=(diff,), data={"filePath": name, **counts})
+        return ToolResult(
+            f"Deleted {name}{remark}", display=(diff,), data={"filePath": name, **counts}
+        )
 
     def _renaming(self, arguments: RenameFile, locations: Mapping[str, Location]) -> Sequence[Diff]:
         old, new = locations.get("oldPath"), locations.get("newPath")
@@ -72,15 +78,19 @@ class Moving:
 
     def _deleting(self, arguments: DeleteFile, locations: Mapping[str, Location]) -> Sequence[Diff]:
         where = locations.get("filePath")
-        return () if where is None else (self._without(where),)
+        return () if where is None else (_without(where, self._standing(where)),)
 
-    def _without(self, where: Location) -> Diff:
-        """All lines of a text file as removed; no lines for anything else."""
+    def _standing(self, where: Location) -> Replaced | None:
+        """The regular file that is there; None for anything else."""
         try:
-            text = old_text(self._files, where) or ""
+            return standing(self._files, where)
         except ToolError:
-            text = ""
-        return difference(printable(where.shown), text, "")
+            return None
+
+
+def _without(where: Location, old: Replaced | None) -> Diff:
+    """All lines of a text file as removed; no lines for anything else."""
+    return difference(printable(where.shown), old.text if old else "", "")
 
 
 def _moved(old: Location, new: Location) -> Diff:

@@ -1,21 +1,26 @@
 """The tool: its operations in the seed's order."""
 
+from sam_tools.file_operations.commits import Commits
 from sam_tools.file_operations.editing import Editing
 from sam_tools.file_operations.moving import Moving
 from sam_tools.file_operations.reading import Reading
 from sam_tools.file_operations.searching import Searching
-from sam_tui.core.ports import Files, Search
+from sam_tui.core.ports import Search
+from sam_tui.core.ports.code import EditableFiles, EditJournal
 from sam_tui.core.tooling.contract import Tool
 
 
 class FileOperations:
     """file_operations: read, find and change files, by the two ports that can (seed 004)."""
 
-    def __init__(self, files: Files, search: Search) -> None:
+    def __init__(
+        self, files: EditableFiles, search: Search, *, journal: EditJournal | None = None
+    ) -> None:
+        commits = Commits(files, journal)
         self._reading = Reading(files)
         self._searching = Searching(search)
-        self._editing = Editing(files)
-        self._moving = Moving(files)
+        self._editing = Editing(files, commits)
+        self._moving = Moving(files, commits)
 
     def tool(self) -> Tool:
         """The tool, ready to register."""

@@ -25,7 +25,7 @@ from sam_tui.ui.transcript.render.cards import (
     draw_reminder,
 )
 from sam_tui.ui.transcript.render.cleaning import clean, expand
-from sam_tui.ui.transcript.render.code import Highlighter
+from sam_tui.ui.transcript.render.colours import highlighter
 from sam_tui.ui.transcript.render.markdown import (
     code_label,
     code_lines,
@@ -99,10 +99,10 @@ def _user(canvas: Canvas, text: str) -> None:
 def _code(canvas: Canvas, content: Code) -> None:
     if content.label:
         code_label(canvas, content.language)
-    highlighter = Highlighter(content.language, canvas.palette)
+    colours = highlighter(content.language, canvas.palette)
     if content.before:
-        highlighter.feed(expand(content.before) + "\n")
-    code_lines(canvas, highlighter.feed(expand(content.text)))
+        colours.feed(expand(content.before) + "\n")
+    code_lines(canvas, colours.feed(expand(content.text)))
 
 
 @lru_cache(maxsize=16)

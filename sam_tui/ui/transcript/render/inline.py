@@ -1,19 +1,22 @@
 """The inside of a Markdown paragraph as styled spans, one list per hard line."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from markdown_it.token import Token
 from rich.style import Style
 
 from sam_tui.ui.transcript.render.cleaning import expand, safe_link
 from sam_tui.ui.transcript.render.palette import Palette
 from sam_tui.ui.transcript.render.rows import Span
 
+if TYPE_CHECKING:
+    from markdown_it.token import Token
+
 _BOLD, _ITALIC, _STRIKE = Style(bold=True), Style(italic=True), Style(strike=True)
 _SHOWN_LINK = 100
 
 
-def spans_of(tokens: Sequence[Token], palette: Palette, style: Style) -> list[list[Span]]:
+def spans_of(tokens: Sequence["Token"], palette: Palette, style: Style) -> list[list[Span]]:
     """The lines of one inline token's children; ``style`` is the paragraph's."""
     walk = _Inline(palette, style)
     for token in tokens:
@@ -28,7 +31,7 @@ class _Inline:
         self._styles = [style]
         self._links: list[tuple[str, int, int]] = []
 
-    def take(self, token: Token) -> None:
+    def take(self, token: "Token") -> None:
         """One token; unknown ones are shown by their content, never dropped."""
         match token.type:
             case "text" | "html_inline":

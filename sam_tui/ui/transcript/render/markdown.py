@@ -6,15 +6,17 @@ property of the whole list, so that a list drawn item by item looks like one dra
 
 from collections.abc import Sequence
 from functools import cache
+from typing import TYPE_CHECKING
 
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
-
-from sam_tui.ui.transcript.render.code import Highlighter
+from sam_tui.ui.transcript.render.colours import highlighter
 from sam_tui.ui.transcript.render.inline import spans_of
 from sam_tui.ui.transcript.render.palette import Palette
 from sam_tui.ui.transcript.render.rows import Canvas, Lead, Span
 from sam_tui.ui.transcript.render.table import Cell, Shape, draw_rows, measure
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
 
 DEEPEST = 40
 """Nesting levels that the parser follows; what is deeper is shown as it was written."""
@@ -24,15 +26,19 @@ _HIDDEN_RULES = ["html_block", "html_inline", "reference"]
 
 
 @cache
-def parser() -> MarkdownIt:
+def parser() -> "MarkdownIt":
     """The Markdown parser: CommonMark, tables and strike-through."""
+    from markdown_it import MarkdownIt
+
     made = MarkdownIt("commonmark", {"maxNesting": DEEPEST})
     return made.enable(["strikethrough", "table"]).disable(_HIDDEN_RULES)
 
 
 @cache
-def block_parser() -> MarkdownIt:
+def block_parser() -> "MarkdownIt":
     """The same, without the inside of paragraphs: for finding where blocks begin."""
+    from markdown_it import MarkdownIt
+
     made = MarkdownIt("commonmark", {"maxNesting": DEEPEST})
     made.enable(["strikethrough", "table"]).disable(_HIDDEN_RULES)
     made.core.ruler.enableOnly(["normalize", "block"])
@@ -54,7 +60,7 @@ def draw_plain(canvas: Canvas, source: str) -> None:
         canvas.line([(line, canvas.palette.text)])
 
 
-def table_cells(tokens: Sequence[Token], palette: Palette) -> tuple[list[list[Cell]], list[str]]:
+def table_cells(tokens: Sequence["Token"], palette: Palette) -> tuple[list[list[Cell]], list[str]]:
     """The rows (header first) and the sides of the columns, of the tokens of one table."""
     rows: list[list[Cell]] = []
     sides: list[str] = []
@@ -103,7 +109,7 @@ class _Blocks:
         self._style = [canvas.palette.text]
         self._pushed: list[bool] = []
 
-    def draw(self, tokens: Sequence[Token], number: int | None) -> None:
+    def draw(self, tokens: Sequence["Token"], number: int | None) -> None:
         """Draw all blocks; ``number`` is the first ordered list's."""
         index = 0
         while index < len(tokens):
@@ -119,7 +125,7 @@ class _Blocks:
                 self._take(token, tokens[index + 1] if index + 1 < len(tokens) else token)
             index = end + 1
 
-    def _take(self, token: Token, following: Token) -> None:
+    def _take(self, token: "Token", following: "Token") -> None:
         if token.nesting == -1:
             self._leave(token)
             return
@@ -146,7 +152,7 @@ class _Blocks:
             case _:
                 self._canvas.line([(token.content, self._palette.text)])
 
-    def _take_list(self, token: Token) -> None:
+    def _take_list(self, token: "Token") -> None:
         match token.type:
             case "list_item_open":
                 self._item(token)
@@ -159,7 +165,7 @@ class _Blocks:
             case _:
                 return
 
-    def _leave(self, token: Token) -> None:
+    def _leave(self, token: "Token") -> None:
         match token.type:
             case "blockquote_close":
                 if not self._canvas.leads[-1].used:
@@ -182,7 +188,7 @@ class _Blocks:
         if self._pushed.pop():
             self._canvas.pop()
 
-    def _gap(self, token: Token) -> None:
+    def _gap(self, token: "Token") -> None:
         """A blank row where the source has a blank line, and between blocks that are no list."""
         begun, self._begun = self._begun, True
         if not begun or token.map is None:
@@ -193,7 +199,7 @@ class _Blocks:
         if token.level == 0 or not above.strip(" \t>"):
             self._canvas.blank()
 
-    def _item(self, token: Token) -> None:
+    def _item(self, token: "Token") -> None:
         self._gap(token)
         number = self._numbers[-1]
         style = self._palette.accent
@@ -205,24 +211,24 @@ class _Blocks:
         blank = " " * len(label)
         self._push(Lead((label, style), (blank, style), label, blank))
 
-    def _inline(self, token: Token) -> None:
+    def _inline(self, token: "Token") -> None:
         for line in spans_of(token.children or (), self._palette, self._style[-1]):
             self._canvas.line(line)
 
-    def _code(self, token: Token) -> None:
+    def _code(self, token: "Token") -> None:
         language = language_of(token.info)
         code_label(self._canvas, language)
         text = token.content.removesuffix("\n").expandtabs(4)
-        code_lines(self._canvas, Highlighter(language, self._palette).feed(text))
+        code_lines(self._canvas, highlighter(language, self._palette).feed(text))
 
-    def _table(self, tokens: Sequence[Token]) -> None:
+    def _table(self, tokens: Sequence["Token"]) -> None:
         rows, sides = table_cells(tokens, self._palette)
         shape: Shape = measure(rows, sides)
         draw_rows(self._canvas, shape, rows[:1], header=True)
         draw_rows(self._canvas, shape, rows[1:])
 
 
-def _closing(tokens: Sequence[Token], index: int) -> int:
+def _closing(tokens: Sequence["Token"], index: int) -> int:
     level = tokens[index].level
     for end in range(index + 1, len(tokens)):
         if tokens[end].level == level and tokens[end].nesting == -1:

@@ -1,0 +1,115 @@
+"""The archive: stretches of conversations that left the model's context, found by their words."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Literal
+
+from pydantic_core import from_json, to_json
+
+from sam_tui.adapters.storage.database import Database, Row
+from sam_tui.adapters.storage.plain_text import storable, storable_json
+from sam_tui.adapters.storage.word_index import MOST_TERMS, any_of, scope_term
+from sam_tui.adapters.storage.words import telling, terms
+from sam_tui.core.ids import ConversationId
+from sam_tui.core.memories import ArchivedChunk
+
+_COLUMNS = "a.conversation, a.number, a.first_at, a.last_at, a.summary, a.topics, a.messages"
+_BEST = "bm25(archive_words, 0.0, 3.0, 2.0, 1.0), a.row DESC"
+"""A term in the summary counts three times, in the topics twice (spec/sam.md 1.10)."""
+_ORDER = {"recent": "a.last_at DESC, a.row DESC", "early": "a.first_at, a.row", "": _BEST}
+
+
+class SqliteArchive:
+    """The ``Archive``."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def add(self, chunk: ArchivedChunk) -> None:
+        """Keep and index a chunk, committed before this returns."""
+        key = storable(chunk.conversation)
+        messages = to_json(storable_json([list(pair) for pair in chunk.messages])).decode()
+        with self._database.transaction() as connection:
+            known = connection.execute(
+                "SELECT row FROM archive WHERE conversation = ? AND number = ?", (key, chunk.number)
+            ).fetchone()
+            if known is not None:
+                connection.execute("DELETE FROM archive_words WHERE rowid = ?", known)
+                connection.execute("DELETE FROM archive WHERE row = ?", known)
+            written = connection.execute(
+                "INSERT INTO archive (conversation, number, first_at, last_at, summary, topics,"
+                " messages) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (
+                    key,
+                    chunk.number,
+                    chunk.first_at,
+                    chunk.last_at,
+                    storable(chunk.summary),
+                    to_json([storable(topic) for topic in chunk.topics]).decode(),
+                    messages,
+                ),
+            )
+            content = "\n".join(text for _, text in chunk.messages)
+            connection.execute(
+                "INSERT INTO archive_words (rowid, scope, summary, topics, content)"
+                " VALUES (?, ?, ?, ?, ?)",
+                (
+                    written.lastrowid,
+                    scope_term(key),
+                    " ".join(terms(chunk.summary)),
+                    " ".join(terms(" ".join(chunk.topics))),
+                    " ".join(terms(content)),
+                ),
+            )
+
+    def last_number(self, conversation: ConversationId) -> int:
+        """The number of the newest chunk; 0 when there is none."""
+        rows = self._database.query(
+            "SELECT max(number) FROM archive WHERE conversation = ?", storable(conversation)
+        )
+        return int(rows[0][0] or 0)
+
+    def search(
+        self,
+        conversations: Sequence[ConversationId],
+        query: str,
+        *,
+        hint: Literal["recent", "early", ""],
+        limit: int,
+    ) -> Sequence[ArchivedChunk]:
+        """Chunks with any telling word of the query, in the order that the hint asks for."""
+        wanted = telling(terms(query))[:MOST_TERMS]
+        if not wanted or not conversations:
+            return []
+        where = any_of([scope_term(storable(key)) for key in conversations])
+        rows = self._database.query(
+            f"SELECT {_COLUMNS} FROM archive_words JOIN archive a ON a.row = archive_words.rowid"
+            f" WHERE archive_words MATCH ? ORDER BY {_ORDER[hint]} LIMIT ?",
+            f"scope : ({where}) AND {{summary topics content}} : ({any_of(wanted)})",
+            limit,
+        )
+        return [_chunk(row) for row in rows]
+
+    def topics(self, conversations: Sequence[ConversationId], limit: int) -> Sequence[str]:
+        """The topics of all chunks, the most frequent first, then by name."""
+        counted: Counter[str] = Counter()
+        for key in conversations:
+            for (topics,) in self._database.query(
+                "SELECT topics FROM archive WHERE conversation = ?", storable(key)
+            ):
+                counted.update(from_json(topics))
+        ranked = sorted(counted.items(), key=lambda item: (-item[1], item[0]))
+        return [topic for topic, _ in ranked[:limit]]
+
+
+def _chunk(row: Row) -> ArchivedChunk:
+    conversation, number, first_at, last_at, summary, topics, messages = row
+    return ArchivedChunk(
+        conversation,
+        number,
+        first_at,
+        last_at,
+        summary,
+        tuple(from_json(topics)),
+        tuple((role, text) for role, text in from_json(messages)),
+    )

@@ -1,0 +1,117 @@
+"""Long-term knowledge: discoveries, solutions and patterns, each with how sure it is."""
+
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+
+from pydantic_core import from_json, to_json
+
+from sam_tui.adapters.storage.database import Database, Row
+from sam_tui.adapters.storage.memories import content_digest
+from sam_tui.adapters.storage.plain_text import storable
+from sam_tui.adapters.storage.word_index import WordIndex
+from sam_tui.core.memories import LEARNT_KINDS, Learnt, LearntHit, LearntKind, Scope
+from sam_tui.core.ports.memory import PruneRule
+
+MOST: Mapping[LearntKind, int] = {"discovery": 50, "solution": 50, "pattern": 30}
+"""How many of a kind a prune keeps unless its rule says otherwise (spec/sam.md 1.8)."""
+
+_DAY = 86_400.0
+_COLUMNS = "number, id, scope, kind, subject, detail, examples, confidence, created_at"
+_ORDER = "ORDER BY confidence DESC, created_at DESC, number DESC"
+
+
+class SqliteKnowledge:
+    """The ``KnowledgeStore``."""
+
+    def __init__(self, database: Database, now: Callable[[], float]) -> None:
+        self._database = database
+        self._now = now
+        self._index = WordIndex(database, "knowledge_words")
+
+    def add(
+        self,
+        scope: Scope,
+        kind: LearntKind,
+        subject: str,
+        *,
+        detail: str = "",
+        examples: Sequence[str] = (),
+        confidence: float,
+    ) -> Learnt:
+        """Learn it; the same subject of the same kind keeps its id and takes the new values."""
+        key, digest = storable(scope), content_digest(subject)
+        values = (
+            storable(subject),
+            storable(detail),
+            to_json([storable(example) for example in examples]).decode(),
+            confidence,
+            self._now(),
+        )
+        with self._database.transaction() as connection:
+            connection.execute(
+                "INSERT INTO knowledge (id, scope, kind, digest, subject, detail, examples,"
+                " confidence, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+                " ON CONFLICT (scope, kind, digest) DO UPDATE SET subject = excluded.subject,"
+                " detail = excluded.detail, examples = excluded.examples,"
+                " confidence = excluded.confidence, created_at = excluded.created_at",
+                (secrets.token_hex(12), key, kind, digest, *values),
+            )
+            row = connection.execute(
+                f"SELECT {_COLUMNS} FROM knowledge WHERE scope = ? AND kind = ? AND digest = ?",
+                (key, kind, digest),
+            ).fetchone()
+            self._index.remove(connection, [row[0]], key)
+            text = "\n".join([subject, detail, *examples])
+            self._index.add(connection, row[0], key, text)
+        return _learnt(row)
+
+    def list(self, scope: Scope, kind: LearntKind | None = None) -> Sequence[Learnt]:
+        """What is known, surest first, then newest."""
+        rows = self._database.query(
+            f"SELECT {_COLUMNS} FROM knowledge WHERE scope = ?1 AND kind = coalesce(?2, kind)"
+            f" {_ORDER}",
+            storable(scope),
+            kind,
+        )
+        return [_learnt(row) for row in rows]
+
+    def search(
+        self, scope: Scope, query: str, *, limit: int, threshold: float
+    ) -> Sequence[LearntHit]:
+        """Best first."""
+        key = storable(scope)
+        found = [hit for hit in self._index.search(key, query) if hit.relevance >= threshold]
+        found = found[:limit]
+        rows = self._database.query(
+            f"SELECT {_COLUMNS} FROM knowledge WHERE number IN ({', '.join('?' * len(found))})",
+            *(hit.row for hit in found),
+        )
+        known = {row[0]: _learnt(row) for row in rows}
+        return [LearntHit(known[hit.row], hit.relevance) for hit in found if hit.row in known]
+
+    def prune(self, scope: Scope, rule: PruneRule) -> int:
+        """Forget what is too old or too unsure, then the least of a kind that has too many."""
+        key, oldest = storable(scope), self._now() - rule.max_age_days * _DAY
+        most = {**MOST, **(rule.most or {})}
+        with self._database.transaction() as connection:
+            rows = connection.execute(
+                f"SELECT number, kind, confidence, created_at FROM knowledge WHERE scope = ? {_ORDER}",
+                (key,),
+            ).fetchall()
+            good = [row for row in rows if row[2] >= rule.min_confidence and row[3] >= oldest]
+            kept = {
+                row[0]
+                for kind in LEARNT_KINDS
+                for row in [one for one in good if one[1] == kind][: most[kind]]
+            }
+            gone = [row[0] for row in rows if row[0] not in kept]
+            self._index.remove(connection, gone, key)
+            connection.executemany("DELETE FROM knowledge WHERE number = ?", [(n,) for n in gone])
+        return len(gone)
+
+
+def _learnt(row: Row) -> Learnt:
+    _, id_, scope, kind, subject, detail, examples, confidence, created_at = row
+    return Learnt(
+        id_, Scope(scope), kind, subject, detail, tuple(from_json(examples)), confidence, created_at
+    )

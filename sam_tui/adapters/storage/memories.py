@@ -1,0 +1,169 @@
+"""Memories by scope: stored once, found by words, and shared where conversations share a topic."""
+
+import hashlib
+import secrets
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+
+from pydantic_core import from_json, to_json
+
+from sam_tui.adapters.storage.database import Database, Row
+from sam_tui.adapters.storage.plain_text import storable
+from sam_tui.adapters.storage.vectors import MemoryVectors, fused
+from sam_tui.adapters.storage.word_index import WordIndex
+from sam_tui.core.ids import ConversationId
+from sam_tui.core.memories import MEMORY_TYPES, Memory, MemoryDraft, MemoryHit, Scope
+from sam_tui.core.ports.memory import Embedder
+
+_COLUMNS = "number, id, scope, type, content, tags, context, source, created_at"
+
+
+class SqliteMemories:
+    """The ``MemoryStore``. ``embedder`` is optional; without one, words alone decide."""
+
+    def __init__(
+        self, database: Database, now: Callable[[], float], embedder: Embedder | None = None
+    ) -> None:
+        self._database = database
+        self._now = now
+        self._index = WordIndex(database, "memory_words")
+        self._vectors = MemoryVectors(database, embedder) if embedder else None
+
+    def scope_of(self, conversation: ConversationId) -> Scope:
+        """``topic:`` and the topic's name, or the conversation's own id, which has no colon."""
+        rows = self._database.query(
+            "SELECT topic FROM topics WHERE conversation = ?", storable(conversation)
+        )
+        return Scope(f"topic:{rows[0][0]}" if rows else storable(conversation))
+
+    def set_topic(self, conversation: ConversationId, topic: str) -> None:
+        """Join a topic, or leave it with the empty text."""
+        key, name = storable(conversation), storable(topic.strip())
+        with self._database.transaction() as connection:
+            if not name:
+                connection.execute("DELETE FROM topics WHERE conversation = ?", (key,))
+                return
+            connection.execute(
+                "INSERT INTO topics VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET"
+                " topic = excluded.topic, updated_at = excluded.updated_at",
+                (key, name, self._now()),
+            )
+
+    def conversations(self, topic: str) -> Sequence[ConversationId]:
+        """Who shares the topic, by id."""
+        rows = self._database.query(
+            "SELECT conversation FROM topics WHERE topic = ? ORDER BY conversation",
+            storable(topic.strip()),
+        )
+        return [ConversationId(row[0]) for row in rows]
+
+    def store(self, scope: Scope, draft: MemoryDraft) -> tuple[Memory, bool]:
+        """Keep a memory unless its scope has one that says the same."""
+        key, digest = storable(scope), content_digest(draft.content)
+        known = self._known(key, digest)
+        if known is not None:
+            return known, False
+        vector = self._vectors.of(draft.content) if self._vectors else b""
+        with self._database.transaction() as connection:
+            written = connection.execute(
+                "INSERT INTO memories (id, scope, digest, type, content, tags, context, source,"
+                " created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+                (
+                    secrets.token_hex(12),
+                    key,
+                    digest,
+                    draft.type,
+                    storable(draft.content),
+                    to_json([storable(tag) for tag in draft.tags]).decode(),
+                    storable(draft.context),
+                    storable(draft.source),
+                    self._now(),
+                ),
+            )
+            # Another process may have stored the same since we looked.
+            new = written.rowcount == 1
+            if new and written.lastrowid is not None:
+                self._index.add(connection, written.lastrowid, key, _searched(draft))
+                if self._vectors:
+                    self._vectors.add(connection, written.lastrowid, vector)
+            row = connection.execute(
+                f"SELECT {_COLUMNS} FROM memories WHERE scope = ? AND digest = ?", (key, digest)
+            ).fetchone()
+        return _memory(row), new
+
+    def search(
+        self, scope: Scope, query: str, *, limit: int, threshold: float
+    ) -> Sequence[MemoryHit]:
+        """Best first; the newer of two that are equally relevant."""
+        key = storable(scope)
+        relevance = {found.row: found.relevance for found in self._index.search(key, query)}
+        if self._vectors:
+            for row, meaning in self._vectors.similar(key, query).items():
+                relevance[row] = fused(relevance.get(row, 0.0), meaning)
+        ranked = sorted(relevance.items(), key=lambda item: (-item[1], -item[0]))
+        kept = [(row, score) for row, score in ranked if score >= threshold][:limit]
+        rows = self._database.query(
+            f"SELECT {_COLUMNS} FROM memories WHERE number IN ({', '.join('?' * len(kept))})",
+            *(row for row, _ in kept),
+        )
+        memories = {row[0]: _memory(row) for row in rows}
+        return [MemoryHit(memories[row], score) for row, score in kept if row in memories]
+
+    def recent(self, scope: Scope, since: float) -> Sequence[Memory]:
+        """What was stored at or after that time, oldest first."""
+        rows = self._database.query(
+            f"SELECT {_COLUMNS} FROM memories WHERE scope = ? AND created_at >= ?"
+            " ORDER BY created_at, number",
+            storable(scope),
+            since,
+        )
+        return [_memory(row) for row in rows]
+
+    def counts(self, scope: Scope) -> Mapping[str, int]:
+        """By type, in the order of ``MEMORY_TYPES``; a type without memories is left out."""
+        rows = self._database.query(
+            "SELECT type, count(*) FROM memories WHERE scope = ? GROUP BY type", storable(scope)
+        )
+        counted = {str(kind): int(number) for kind, number in rows}
+        ordered = [kind for kind in MEMORY_TYPES if kind in counted]
+        return {kind: counted[kind] for kind in ordered}
+
+    def forget(self, scope: Scope, *, source: str) -> int:
+        """Delete the memories of a source, index and vectors with them."""
+        key = storable(scope)
+        with self._database.transaction() as connection:
+            rows = [
+                row[0]
+                for row in connection.execute(
+                    "SELECT number FROM memories WHERE scope = ? AND source = ?",
+                    (key, storable(source)),
+                )
+            ]
+            self._index.remove(connection, rows, key)
+            for row in rows:
+                connection.execute("DELETE FROM memory_vectors WHERE memory = ?", (row,))
+                connection.execute("DELETE FROM memories WHERE number = ?", (row,))
+        return len(rows)
+
+    def _known(self, scope: str, digest: str) -> Memory | None:
+        rows = self._database.query(
+            f"SELECT {_COLUMNS} FROM memories WHERE scope = ? AND digest = ?", scope, digest
+        )
+        return _memory(rows[0]) if rows else None
+
+
+def content_digest(text: str) -> str:
+    """SHA-256 of what a text says: compatibility forms and white space do not make a difference."""
+    plain = " ".join(unicodedata.normalize("NFKC", storable(text)).split())
+    return hashlib.sha256(plain.encode()).hexdigest()
+
+
+def _searched(draft: MemoryDraft) -> str:
+    """A memory is found by its content, its tags and its context."""
+    return "\n".join([draft.content, " ".join(draft.tags), draft.context])
+
+
+def _memory(row: Row) -> Memory:
+    _, id_, scope, type_, content, tags, context, source, created_at = row
+    draft = MemoryDraft(content, type_, tuple(from_json(tags)), context, source)
+    return Memory(id_, Scope(scope), draft, created_at)

@@ -1,0 +1,59 @@
+"""Small named notes by scope."""
+
+from collections.abc import Callable, Sequence
+
+from sam_tui.adapters.storage.database import Database
+from sam_tui.adapters.storage.plain_text import storable
+from sam_tui.core.memories import Scope
+
+
+class SqliteNotes:
+    """The ``KeyValueStore``."""
+
+    def __init__(self, database: Database, now: Callable[[], float]) -> None:
+        self._database = database
+        self._now = now
+
+    def put(self, scope: Scope, key: str, content: str) -> None:
+        """Keep a note; one of the same key is replaced."""
+        with self._database.transaction() as connection:
+            connection.execute(
+                "INSERT INTO notes VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET"
+                " content = excluded.content, updated_at = excluded.updated_at",
+                (storable(scope), storable(key), storable(content), self._now()),
+            )
+
+    def get(self, scope: Scope, key: str) -> str | None:
+        """The note, or None."""
+        rows = self._database.query(
+            "SELECT content FROM notes WHERE scope = ? AND key = ?", storable(scope), storable(key)
+        )
+        return str(rows[0][0]) if rows else None
+
+    def search(self, scope: Scope, query: str) -> Sequence[tuple[str, str]]:
+        """Notes whose key or content holds the text, whatever its case, newest first."""
+        wanted = query.casefold()
+        rows = self._database.query(
+            "SELECT key, content FROM notes WHERE scope = ? ORDER BY updated_at DESC, key",
+            storable(scope),
+        )
+        return [
+            (key, content)
+            for key, content in rows
+            if wanted in key.casefold() or wanted in content.casefold()
+        ]
+
+    def keys(self, scope: Scope) -> Sequence[tuple[str, str]]:
+        """Every note, by key."""
+        rows = self._database.query(
+            "SELECT key, content FROM notes WHERE scope = ? ORDER BY key", storable(scope)
+        )
+        return [(key, content) for key, content in rows]
+
+    def delete(self, scope: Scope, key: str) -> bool:
+        """Delete a note; False when there was none."""
+        with self._database.transaction() as connection:
+            gone = connection.execute(
+                "DELETE FROM notes WHERE scope = ? AND key = ?", (storable(scope), storable(key))
+            )
+            return gone.rowcount == 1
