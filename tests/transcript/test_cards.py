@@ -114,7 +114,7 @@ async def test_a_refused_call_that_never_started_has_a_finished_card() -> None:
 
 
 @pytest.mark.requirement("transcript:card-todos")
-async def test_todos_and_tables_are_open_and_readable_without_colour() -> None:
+async def test_todos_show_what_is_being_done_and_tables_are_open() -> None:
     host = Host()
     async with host.run_test(size=(80, 24)):
         items = (
@@ -126,8 +126,11 @@ async def test_todos_and_tables_are_open_and_readable_without_colour() -> None:
         host.pane.finish_tool(finished(Todos(items), table))
         rows = [row.strip() for row in host.seen() if row.strip()]
         assert rows[1:] == [
-            "✓ first", "◐ second", "✗ third  waits", "name │ size", "─────┼─────", "a    │ 1", "[b]  │ 22",
+            "1 of 3 done", "◐ second", "✗ third  waits", "name │ size", "─────┼─────", "a    │ 1", "[b]  │ 22",
         ]  # fmt: skip
+        host.pane.toggle_block(0)
+        host.pane.flush()
+        assert "✓ first" in host.text()
 
 
 @pytest.mark.requirement("transcript:parallel")

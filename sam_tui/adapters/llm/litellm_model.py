@@ -261,7 +261,7 @@ class LiteLLMModel:
         )
 
     def _failure(self, litellm: Any, error: Exception, *, begun: bool) -> ModelError:
-        """One of our errors for whatever litellm raised (fieldnotes: the class is not reliable)."""
+        """One of our errors for whatever litellm raised; its own class is not reliable."""
         if isinstance(error, ModelError):
             return error
         names = litellm.exceptions
@@ -270,8 +270,7 @@ class LiteLLMModel:
             return ModelCut(f"{source.where} broke off the answer: {source.clean(message)}")
         if isinstance(error, names.ContextWindowExceededError):
             return failure(Refusal(400, message, "context_length_exceeded"), source)
-        response = getattr(error, "response", None)
-        headers: Mapping[str, str] = getattr(response, "headers", None) or {}
+        headers = _headers(error)
         if isinstance(error, names.Timeout) and not headers:
             kind = ModelCut if begun else ModelUnavailable
             text = f"{source.where} was silent for {self._options.timeout:g} s."
@@ -375,6 +374,14 @@ def _said(error: Exception) -> str:
     except (ValueError, RecursionError):
         return text
     return read_error(inner).message or text
+
+
+def _headers(error: Exception) -> Mapping[str, str]:
+    """The provider's headers: which of the two places holds them differs between releases."""
+    response = getattr(error, "response", None)
+    return (
+        getattr(error, "litellm_response_headers", None) or getattr(response, "headers", None) or {}
+    )
 
 
 def _code(error: Exception) -> str:

@@ -2,10 +2,10 @@
 
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, replace
 
 from pydantic import ValidationError
-from pydantic_core import PydanticSerializationError, to_json
+from pydantic_core import PydanticSerializationError, from_json, to_json
 
 from sam_tui.adapters.storage.database import Database, Row
 from sam_tui.adapters.storage.plain_text import storable, storable_json, title_of
@@ -105,16 +105,67 @@ class SqliteConversations:
             )
 
     def messages(self, conversation: ConversationId) -> list[Message]:
-        """The history, in order.
+        """The history as the model sees it, in order: what was compacted is replaced.
 
         A row that cannot be read becomes a marker in its place, such that every call keeps exactly
         one result and every result its call.
         """
+        return [entry.message for entry in self._view(conversation)]
+
+    def moments(self, conversation: ConversationId) -> list[float]:
+        """When each of ``messages`` was stored, in seconds since the epoch."""
+        return [entry.at for entry in self._view(conversation)]
+
+    def everything(self, conversation: ConversationId) -> list[Message]:
+        """The whole history, as if nothing had ever been compacted."""
+        return [entry.message for entry in self._entries(conversation, 0)]
+
+    def shorten(
+        self, conversation: ConversationId, *, dropped: int, opening: Sequence[Message]
+    ) -> None:
+        """Let ``opening`` stand for the first ``dropped`` of ``messages``; nothing is deleted."""
+        key, view = storable(conversation), self._view(conversation)
+        through = max((entry.position for entry in view[:dropped]), default=0)
+        # An opening that an earlier compaction made and this one keeps has no row of its own.
+        kept = [entry.message for entry in view[dropped:] if not entry.own]
+        body = "[" + ",".join(_body(message) for message in (*opening, *kept)) + "]"
+        with self._database.transaction() as connection:
+            connection.execute(
+                "INSERT INTO compactions SELECT ?1, coalesce(max(number), 0) + 1, ?2, ?3, ?4"
+                " FROM compactions WHERE conversation = ?1",
+                (key, time.time(), through, body),
+            )
+
+    def lengthen(self, conversation: ConversationId) -> bool:
+        """Take the last ``shorten`` back; False when there is none."""
+        with self._database.transaction() as connection:
+            gone = connection.execute(
+                "DELETE FROM compactions WHERE conversation = ?1 AND number ="
+                " (SELECT max(number) FROM compactions WHERE conversation = ?1)",
+                (storable(conversation),),
+            )
+            return gone.rowcount == 1
+
+    def _view(self, conversation: ConversationId) -> list["_Entry"]:
         rows = self._database.query(
-            "SELECT kind, call, name, body FROM messages WHERE conversation = ? ORDER BY position",
+            "SELECT made_at, through, opening FROM compactions WHERE conversation = ?"
+            " ORDER BY number DESC LIMIT 1",
             storable(conversation),
         )
-        return _coherent(_message(row) for row in rows)
+        if not rows:
+            return self._entries(conversation, 0)
+        made_at, through, body = rows[0]
+        opening = [_Entry(through, made_at, message, own=False) for message in _opening(body)]
+        return opening + self._entries(conversation, through)
+
+    def _entries(self, conversation: ConversationId, after: int) -> list["_Entry"]:
+        rows = self._database.query(
+            "SELECT position, created_at, kind, call, name, body FROM messages"
+            " WHERE conversation = ? AND position > ? ORDER BY position",
+            storable(conversation),
+            after,
+        )
+        return _coherent(_Entry(row[0], row[1], _message(row[2:]), own=True) for row in rows)
 
     def add_usage(self, conversation: ConversationId, usage: Usage) -> None:
         """Add to the totals; an unknown cost leaves the cost as it is."""
@@ -145,15 +196,36 @@ def _record(row: Row) -> ConversationRecord:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A message of a history; ``own`` is false where a compaction put it there."""
+
+    position: int
+    at: float
+    message: Message
+    own: bool
+
+
+def _opening(body: str) -> list[Message]:
+    """What a compaction put in place of what it dropped; nothing where that cannot be read."""
+    try:
+        return [load_message(to_json(item).decode()) for item in from_json(body)]
+    except ValueError:
+        return [ReminderMessage("storage", UNREADABLE)]
+
+
 def _columns(message: Message) -> tuple[str, str, str, str]:
     """Kind, call and name stand beside the body so that a damaged body can still be placed."""
     call, name = (message.call_id, message.name) if isinstance(message, ToolMessage) else ("", "")
+    return message.kind, storable(call), storable(name), _body(message)
+
+
+def _body(message: Message) -> str:
     try:
-        body = dump_message(message)
+        return dump_message(message)
     except PydanticSerializationError:
         # A lone surrogate somewhere: the model wrote half of an emoji, say.
-        body = to_json(storable_json(asdict(message))).decode()
-    return message.kind, storable(call), storable(name), body
+        return to_json(storable_json(asdict(message))).decode()
 
 
 def _message(row: Row) -> Message:
@@ -167,25 +239,28 @@ def _message(row: Row) -> Message:
         return ReminderMessage("storage", UNREADABLE)
 
 
-def _coherent(messages: Iterable[Message]) -> list[Message]:
+def _coherent(entries: Iterable[_Entry]) -> list[_Entry]:
     """The same history with one result for every call and one call for every result.
 
     Calls at the very end may still wait for theirs: the program ended before it had them.
     """
     waiting: dict[CallId, str] = {}
-    kept: list[Message] = []
-    for message in messages:
-        match message:
+    kept: list[_Entry] = []
+    for entry in entries:
+        match entry.message:
             case ToolMessage(call_id=call):
                 if waiting.pop(call, None) is None:
                     continue
-            case AssistantMessage() | UserMessage():
-                kept.extend(ToolMessage(c, n, UNREADABLE, ok=False) for c, n in waiting.items())
+            case AssistantMessage() | UserMessage() as message:
+                kept.extend(
+                    replace(kept[-1], message=ToolMessage(c, n, UNREADABLE, ok=False))
+                    for c, n in waiting.items()
+                )
                 calls = message.calls if isinstance(message, AssistantMessage) else ()
                 waiting = {call.id: call.name for call in calls}
             case ReminderMessage():
                 pass
-        kept.append(message)
+        kept.append(entry)
     return kept
 
 

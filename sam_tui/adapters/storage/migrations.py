@@ -80,7 +80,7 @@ STEPS: tuple[Step, ...] = (
     ),
     Step("004-parents", ("ALTER TABLE conversations ADD COLUMN parent TEXT",)),
     Step(
-        "004-memory",
+        "005-memory",
         (
             """CREATE TABLE topics (
                 conversation TEXT PRIMARY KEY,
@@ -122,7 +122,7 @@ STEPS: tuple[Step, ...] = (
         ),
     ),
     Step(
-        "005-notes-and-knowledge",
+        "006-notes-and-knowledge",
         (
             """CREATE TABLE notes (
                 scope TEXT NOT NULL,
@@ -150,7 +150,7 @@ STEPS: tuple[Step, ...] = (
         ),
     ),
     Step(
-        "006-documents-and-archive",
+        "007-documents-and-archive",
         (
             """CREATE TABLE documents (
                 conversation TEXT NOT NULL,

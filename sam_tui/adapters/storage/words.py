@@ -18,10 +18,13 @@ _WIDE = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ff
 _VOWEL = re.compile(r"[aeiouy]")
 
 COMMON = frozenset(
-    "a about all also am an and any are as at be because been but by can could did do does for from"
-    " get had has have he her his how i if in into is it its just me more my no not of on or our"
-    " out she should so some than that the their them then there these they this to up us was we"
-    " were what when where which who why will with would you your".split()
+    re.findall(
+        r"\w+",
+        "a about all also am an and any are as at be because been but by can could did do does for"
+        " from get had has have he her his how i if in into is it its just me more my no not of on"
+        " or our out she should so some than that the their them then there these they this to up"
+        " us was we were what when where which who why will with would you your",
+    )
 )
 """English words that say nothing about a text."""
 

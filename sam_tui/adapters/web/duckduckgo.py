@@ -45,12 +45,13 @@ def parse(body: bytes) -> list[WebHit | None]:
 
 
 def _tree(body: bytes) -> Any:
-    from lxml import html  # pyright: ignore[reportMissingTypeStubs]  # lxml has no types
+    from lxml import etree, html  # pyright: ignore[reportMissingTypeStubs]  # lxml has no types
 
     parse_html: Any = html.document_fromstring  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
+    parser: Any = html.HTMLParser
     try:
-        return parse_html(body.decode("utf-8", "replace"))
-    except (ValueError, SyntaxError):
+        return parse_html(body, parser=parser(encoding="utf-8"))
+    except (etree.LxmlError, ValueError):
         raise _changed() from None
 
 

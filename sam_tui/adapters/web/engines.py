@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from typing import Any
 from urllib.parse import urlencode
 
 from sam_tui.adapters.web.hits import decoded, first, hit, rows

@@ -107,7 +107,7 @@ class Editing:
         return Change(put, diff, told, facts)
 
     def _replaced(self, arguments: ReplaceString, where: Location, name: str) -> Change:
-            content = text_of(self._files, where, name, whole=True)
+        content = text_of(self._files, where, name, whole=True)
         old, times = content.document.text, arguments.expectedReplacements
         new = replaced(
             content.document, arguments.oldString, arguments.newString, expected=times, name=name

@@ -96,7 +96,9 @@ def _folded(canvas: Canvas, card: Card, *, chosen: bool) -> None:
         match display:
             case Diff():
                 _left_out(canvas, draw_diff(canvas, display, FOLDED_DIFF), "more lines")
-            case Todos() | Table():
+            case Todos(items=items):
+                _todo_extract(canvas, items)
+            case Table():
                 _left_out(canvas, draw_display(canvas, display, FOLDED_DIFF), "more rows")
             case Terminal():
                 lines = _output_lines(display.output)
@@ -139,6 +141,15 @@ def draw_display(canvas: Canvas, display: Display, limit: int) -> int:
             for item in items[:limit]:
                 _todo(canvas, item)
             return max(0, len(items) - limit)
+
+
+def _todo_extract(canvas: Canvas, items: Sequence[Todo]) -> None:
+    """How far the list is, and what is being done: the whole list stands in its panel."""
+    done = sum(item.status == "completed" for item in items)
+    canvas.line([(f"{done} of {len(items)} done", canvas.palette.dim)])
+    for item in items:
+        if item.status in ("in-progress", "blocked"):
+            _todo(canvas, item)
 
 
 def _todo(canvas: Canvas, item: Todo) -> None:

@@ -1,0 +1,95 @@
+"""How large a document may be, and how a broken one is told: both hold for every format."""
+
+import csv
+import struct
+import time
+import warnings
+import zipfile
+import zlib
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from sam_tui.core.errors import ToolError
+
+MOST_BYTES = 50_000_000
+MOST_CHARACTERS = 2_000_000
+MOST_PAGES = 2_000
+MOST_CELLS = 500_000
+SECONDS = 45.0
+"""After which reading stops with what it has, at the next page, sheet or chapter."""
+
+_FAULTS = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    EOFError,
+    LookupError,
+    MemoryError,
+    OSError,
+    RuntimeError,
+    SyntaxError,
+    TypeError,
+    ValueError,
+    csv.Error,
+    struct.error,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+"""What parsers raise on a broken file, by accident or on purpose."""
+
+
+@contextmanager
+def understood(what: str, *own: type[Exception]) -> Generator[None, None, None]:
+    """Turn what a parser raises on a broken file into a ``ToolError``; ``own`` are its own errors."""
+    try:
+        with warnings.catch_warnings():
+            # Parsers warn about features they do not know; nobody could act on that.
+            warnings.simplefilter("ignore")
+            yield
+    except ToolError:
+        raise
+    except (*_FAULTS, *own) as error:
+        raise ToolError(
+            f"The {what} is broken and cannot be read ({type(error).__name__}).",
+            hint="Check that it was saved or downloaded in full.",
+        ) from error
+
+
+class Gathering:
+    """Pieces of text up to the limits of size and time."""
+
+    def __init__(self, unit: str, most: int = MOST_PAGES) -> None:
+        self._unit = unit
+        self._most = most
+        self._ends_at = time.monotonic() + SECONDS
+        self.pieces: list[str] = []
+        self.characters = 0
+        self.taken = 0
+        self.cut = ""
+        """Why it stopped early, or empty."""
+
+    def goes_on(self) -> bool:
+        """Whether one more page (sheet, chapter) may be taken."""
+        if self.taken >= self._most:
+            self.cut = f"only the first {self._most} {self._unit} were read"
+        elif self.characters >= MOST_CHARACTERS:
+            self.cut = f"cut after {MOST_CHARACTERS} characters"
+        elif time.monotonic() > self._ends_at:
+            self.cut = f"only {self.taken} {self._unit} could be read in {SECONDS:g} s"
+        return not self.cut
+
+    def add(self, text: str) -> None:
+        """One more page."""
+        self.taken += 1
+        self.pieces.append(text[: MOST_CHARACTERS - self.characters])
+        self.characters += len(text)
+
+    @property
+    def text(self) -> str:
+        """All pieces, an empty line between them."""
+        return "\n\n".join(piece.strip("\n") for piece in self.pieces if piece.strip())
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was left out."""
+        return (self.cut,) if self.cut else ()

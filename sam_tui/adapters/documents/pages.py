@@ -1,0 +1,137 @@
+"""Web pages -> the text a reader came for, with what the page says about itself."""
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urljoin
+
+from sam_tui.adapters.documents.cleaning import charset_of, clean, decode
+from sam_tui.adapters.documents.limits import MOST_CHARACTERS, understood
+from sam_tui.adapters.documents.selectors import Selector
+from sam_tui.core.errors import ToolError
+from sam_tui.core.ports.documents import DocumentText
+
+_MOST_BYTES = 10_000_000
+_LITTLE = 200
+"""Characters of text below which a page counts as empty (spec/sam.md 1.11)."""
+_MOST_FOUND = 200
+_LONGEST_FOUND = 2_000
+_SHOWN = ("author", "date", "sitename", "description")
+
+
+def read_html(data: bytes, media_type: str = "", url: str = "") -> DocumentText:
+    """The main text as Markdown; all text of the page where no main part can be told."""
+    tree = parse_html(data, media_type)
+    whole = clean(_all_text(tree))
+    with understood("page"):
+        import trafilatura
+
+        logging.getLogger("trafilatura").setLevel(logging.CRITICAL)
+        found: Any = trafilatura.bare_extraction(
+            tree,
+            url=url or None,
+            output_format="markdown",
+            with_metadata=True,
+            include_comments=False,
+            include_links=False,
+            include_tables=True,
+        )
+    main = clean(getattr(found, "text", "") or "")
+    facts = {name: clean(str(getattr(found, name, "") or "")) for name in _SHOWN} if found else {}
+    title = clean(getattr(found, "title", "") or "") or _title(tree)
+    notes: list[str] = []
+    text = main
+    if len(main) < _LITTLE and len(whole) > 2 * len(main):
+        text = whole
+    if len(text) < _LITTLE and _needs_scripts(data):
+        notes.append("little text: the page is probably drawn by scripts, which are not run")
+    if len(text) > MOST_CHARACTERS:
+        text = text[:MOST_CHARACTERS]
+        notes.append(f"cut after {MOST_CHARACTERS} characters")
+    names = {"date": "published", "sitename": "site"}
+    properties = {names.get(name, name): fact for name, fact in facts.items() if fact}
+    return DocumentText(text, "html", " ".join(title.split()), properties, tuple(notes))
+
+
+def select(
+    data: bytes, selectors: Mapping[str, str], media_type: str = "", url: str = ""
+) -> Mapping[str, list[str]]:
+    """What each named selector finds, as single lines or, with ``@attribute``, attribute values."""
+    asked = {name: Selector.parse(text) for name, text in selectors.items()}
+    tree = parse_html(data, media_type)
+    return {name: _found(tree, selector, url) for name, selector in asked.items()}
+
+
+def parse_html(data: bytes, media_type: str = "") -> Any:
+    """A tree of any bytes; raises ``ToolError`` where there is nothing to parse."""
+    from lxml import etree, html  # pyright: ignore[reportMissingTypeStubs]  # lxml has no types
+
+    body, make_parser = data[:_MOST_BYTES], html.HTMLParser
+    read: Any = html.document_fromstring  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
+    known = charset_of(media_type) or ("utf-8" if _is_utf8(body) else "")
+    encoding = known if known in ("utf-8", "iso8859-1", "ascii") else ""
+    if not encoding:
+        body, encoding = decode(body, media_type).encode("utf-8", "replace"), "utf-8"
+    with understood("page", etree.LxmlError):
+        if not body.strip():
+            raise ToolError("The page is empty.")
+        return read(body, parser=make_parser(encoding=encoding, remove_comments=True, no_network=True))
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return error.start > len(data) - 4  # cut inside its last character
+    return True
+
+
+def _found(tree: Any, selector: Selector, url: str) -> list[str]:
+    values: list[str] = []
+    for element in tree.xpath(selector.xpath):
+        if selector.attribute:
+            value = element.get(selector.attribute)
+            if value is not None and selector.attribute in ("href", "src", "action"):
+                value = _joined(url, value)
+        else:
+            value = element.text_content()
+        if value is not None:
+            values.append(" ".join(clean(value).split())[:_LONGEST_FOUND])
+        if len(values) == _MOST_FOUND:
+            break
+    return values
+
+
+def _joined(url: str, link: str) -> str:
+    try:
+        return urljoin(url, link)
+    except ValueError:
+        return link
+
+
+def _all_text(tree: Any) -> str:
+    """Every visible text, block by block."""
+    skipped = "self::script or self::style or self::noscript or self::template or self::title"
+    texts = tree.xpath(f"//text()[normalize-space() and not(ancestor::*[{skipped}])]")
+    blocks: list[str] = []
+    last = None
+    for text in texts:
+        owner = text.getparent()
+        inline = text.is_tail or owner.tag in ("a", "b", "i", "em", "strong", "span", "code", "small")
+        place = owner.getparent() if inline else owner
+        words = " ".join(text.split())
+        if blocks and place is last:
+            blocks[-1] += " " + words
+        else:
+            blocks.append(words)
+        last = place
+    return "\n".join(blocks)
+
+
+def _title(tree: Any) -> str:
+    found = tree.xpath("//title//text()")
+    return clean(" ".join(found))[:300]
+
+
+def _needs_scripts(data: bytes) -> bool:
+    return b"<script" in data.lower()

@@ -1,0 +1,43 @@
+"""PDF -> text, page by page."""
+
+from io import BytesIO
+
+from sam_tui.adapters.documents.cleaning import clean
+from sam_tui.adapters.documents.limits import Gathering, understood
+from sam_tui.core.errors import ToolError
+from sam_tui.core.ports.documents import DocumentText
+
+
+def read_pdf(data: bytes) -> DocumentText:
+    """The text of all pages; raises ``ToolError`` for a broken or encrypted file."""
+    from pypdf import PdfReader
+    from pypdf.errors import DependencyError, PyPdfError
+
+    with understood("PDF", PyPdfError, DependencyError):
+        reader = PdfReader(BytesIO(data))
+        if reader.is_encrypted and not reader.decrypt(""):
+            raise ToolError("The PDF is encrypted.", hint="Save it without a password.")
+        count = len(reader.pages)
+        gathered, failed = Gathering("pages"), 0
+        for page in reader.pages:
+            if not gathered.goes_on():
+                break
+            try:
+                with understood("page", PyPdfError):
+                    gathered.add(page.extract_text())
+            except ToolError:
+                failed += 1
+                gathered.add("")
+        if failed and failed == gathered.taken:
+            raise ToolError("No page of the PDF could be read.")
+        found = reader.metadata
+        title = clean(str(found.title or "")) if found else ""
+        author = clean(str(found.author or "")) if found else ""
+    notes = list(gathered.notes)
+    if failed:
+        notes.append(f"{failed} pages could not be read")
+    text = clean(gathered.text)
+    if not text:
+        notes.append("no text in it: its pages are probably pictures")
+    properties = {"pages": str(count), **({"author": author} if author else {})}
+    return DocumentText(text, "pdf", title, properties, tuple(notes))

@@ -1,0 +1,176 @@
+"""CSS selectors -> XPath: tags, ids, classes, attributes, combinators, and the usual positions.
+
+Enough for scraping, and nothing a model writes reaches XPath unquoted.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sam_tui.core.errors import ToolError
+
+_NAME = r"[A-Za-z_][\w-]*"
+_ATTRIBUTE = re.compile(rf"(?P<path>.*\S)\s*@\s*(?P<attribute>{_NAME})", re.S)
+_PIECE = re.compile(
+    rf"""(?P<tag>{_NAME}|\*)
+    | \#(?P<id>[\w-]+)
+    | \.(?P<class>[\w-]+)
+    | \[\s*(?P<attr>[A-Za-z_:][\w:.-]*)\s*(?:(?P<op>[~|^$*]?=)\s*
+        (?P<value>"[^"]*"|'[^']*'|[^\]\s"']+)\s*)?\]
+    | :(?P<pseudo>first-child|last-child|only-child|first-of-type|last-of-type|empty
+        |nth-child|nth-of-type|not)(?:\((?P<argument>[^()]*)\))?""",
+    re.VERBOSE,
+)
+_COMBINATOR = re.compile(r"\s*([>+~])\s*|\s+")
+_AXES = {
+    " ": "descendant::",
+    ">": "child::",
+    "~": "following-sibling::",
+    "+": "following-sibling::*[1]/self::",
+}
+_LONGEST = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Selector:
+    """A selector made ready. ``attribute`` is what to take of each element; empty for its text."""
+
+    xpath: str
+    attribute: str
+
+    @classmethod
+    def parse(cls, text: str) -> "Selector":
+        """Raises ``ToolError`` pointing at what is not understood."""
+        if len(text) > _LONGEST:
+            raise ToolError(f"A selector has {len(text)} characters, at most {_LONGEST}.")
+        split = _ATTRIBUTE.fullmatch(text.strip())
+        path = split["path"] if split else text.strip()
+        paths = [_path(part.strip()) for part in _alternatives(path)]
+        return cls(" | ".join(paths), split["attribute"].lower() if split else "")
+
+
+def _alternatives(path: str) -> list[str]:
+    """Split at commas that stand outside brackets, parentheses and quotes."""
+    return re.findall(r"""(?:\[[^\]]*\]|\([^)]*\)|"[^"]*"|'[^']*'|[^,])+""", path) or [""]
+
+
+def _path(text: str) -> str:
+    at, axis, steps = 0, "/" + _AXES[" "], ""
+    while at < len(text) or not steps:
+        step, at = _compound(text, at)
+        steps += axis + step
+        gap = _COMBINATOR.match(text, at)
+        if gap is None:
+            break
+        axis, at = "/" + _AXES[gap[1] or " "], gap.end()
+    if at < len(text):
+        raise _unknown(text, at)
+    return steps
+
+
+def _compound(text: str, at: int) -> tuple[str, int]:
+    """One element's conditions: ``tag#id.class[attribute]:position``."""
+    tag, conditions, start = "*", "", at
+    while (piece := _PIECE.match(text, at)) is not None:
+        if piece["tag"]:
+            if at != start:
+                raise _unknown(text, at)
+            tag = piece["tag"].lower()
+        else:
+            conditions += f"[{_condition(piece, tag, text)}]"
+        at = piece.end()
+    if at == start:
+        raise _unknown(text, at)
+    # A position counts among all children, so the tag is a condition like the others.
+    return ("*" if tag == "*" else f"*[self::{tag}]") + conditions, at
+
+
+def _condition(piece: re.Match[str], tag: str, text: str) -> str:
+    if piece["id"]:
+        return f"@id={_quoted(piece['id'])}"
+    if piece["class"]:
+        return _word("class", piece["class"])
+    if piece["attr"]:
+        return _attribute(piece)
+    name, argument = piece["pseudo"], (piece["argument"] or "").strip()
+    same = "*" if tag == "*" else f"*[self::{tag}]"
+    match name:
+        case "first-child":
+            return "not(preceding-sibling::*)"
+        case "last-child":
+            return "not(following-sibling::*)"
+        case "only-child":
+            return "not(preceding-sibling::*) and not(following-sibling::*)"
+        case "first-of-type":
+            return f"not(preceding-sibling::{same})"
+        case "last-of-type":
+            return f"not(following-sibling::{same})"
+        case "empty":
+            return "not(node())"
+        case "not":
+            inner, end = _compound(argument, 0)
+            if end != len(argument):
+                raise _unknown(text, piece.start())
+            return f"not(self::{inner})"
+        case _:
+            among = "*" if name == "nth-child" else same
+            return _nth(argument, f"(count(preceding-sibling::{among}) + 1)", text, piece.start())
+
+
+def _attribute(piece: re.Match[str]) -> str:
+    name, raw = piece["attr"].lower(), piece["value"]
+    if raw is None:
+        return f"@{name}"
+    value = raw[1:-1] if raw[:1] in "\"'" else raw
+    quoted, length = _quoted(value), len(value)
+    match piece["op"]:
+        case "=":
+            return f"@{name}={quoted}"
+        case "~=":
+            return _word(name, value)
+        case "|=":
+            return f"@{name}={quoted} or starts-with(@{name}, {_quoted(value + '-')})"
+        case _ if not value:
+            return "false()"
+        case "^=":
+            return f"starts-with(@{name}, {quoted})"
+        case "$=":
+            return f"substring(@{name}, string-length(@{name}) - {length - 1}) = {quoted}"
+        case _:
+            return f"contains(@{name}, {quoted})"
+
+
+def _nth(argument: str, place: str, text: str, at: int) -> str:
+    usual = {"odd": "2n+1", "even": "2n"}.get(argument, argument).replace(" ", "")
+    if usual.isdigit():
+        return f"{place} = {int(usual[:9])}"
+    form = re.fullmatch(r"(?P<step>[0-9]{0,6})n(?:\+(?P<first>[0-9]{1,6}))?", usual)
+    if form is None:
+        raise _unknown(text, at)
+    step, first = int(form["step"] or 1), int(form["first"] or 0)
+    if step == 0:
+        return f"{place} = {first}"
+    return f"{place} >= {first} and ({place} - {first}) mod {step} = 0"
+
+
+def _word(name: str, value: str) -> str:
+    return f"contains(concat(' ', normalize-space(@{name}), ' '), {_quoted(f' {value} ')})"
+
+
+def _quoted(value: str) -> str:
+    """An XPath string: XPath 1.0 has no escapes, so text with both quotes is put together."""
+    if "'" not in value:
+        return f"'{value}'"
+    return "concat(" + ', "\'", '.join(f"'{part}'" for part in value.split("'")) + ", '')"
+
+
+def _unknown(text: str, at: int) -> ToolError:
+    rest = "".join(_printable(text[at : at + 40])) or "its end"
+    return ToolError(
+        f"The selector {text[:80]!a} is not understood at {rest!a}.",
+        hint='Write CSS such as "h2.title", "a[href^=http]@href", "table tr:nth-child(2) > td".',
+    )
+
+
+def _printable(text: str) -> Iterator[str]:
+    return (c if c.isprintable() else "?" for c in text)

@@ -1,0 +1,237 @@
+"""The thread summary: what stands for the part of a conversation that left the context.
+
+It accumulates: each compaction reads the summary before it and adds what left since. Every line is
+made of one line of somebody's text, clipped, so that what is summarised can neither end the summary
+nor add a section to it.
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from sam_tui.core.messages import AssistantMessage, Message, ReminderMessage, ToolCall, ToolMessage
+from sam_tui.core.messages import UserMessage
+from sam_tui.core.tooling.neutral import neutralise
+
+NAME = "thread_summary"
+"""The reminder's name, and the tag around its text."""
+
+MOST_REQUESTS, MOST_ANSWERS, MOST_COMMITS, MOST_FILES, MOST_DECISIONS = 8, 5, 15, 30, 3
+ORIGINAL = "[original] "
+TASK_LENGTH = 50
+"""Characters from which a request says by itself what the task is; "yes, do it" does not."""
+
+_LEAD = "What left the context, in short. recall_history finds the words themselves."
+_TASK = "Current task: "
+_COMMIT = re.compile(r"^\[(?:[^\]\s]+ (?:\([^)\n]*\) )?)?([0-9a-f]{7,40})\] (\S.*)$", re.MULTILINE)
+_COMMITTERS = ("terminal_operations", "build_and_version_control")
+"""Tools whose results may report a commit. A web page that looks like one is not believed."""
+_FILE_KEYS = frozenset({
+    "filepath", "path", "newpath", "oldpath", "filename", "outputpath", "documentpath",
+})  # fmt: skip
+_DECIDED = re.compile(
+    r"\b(decided|decision|instead of|rather than|we will use|I will use|chose)\b", re.IGNORECASE
+)
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+_TAG = re.compile(rf"<(?=\s*/?\s*{NAME})", re.IGNORECASE)
+_COUNT = re.compile(r"(\S+): (\d+) calls?")
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadSummary:
+    """What is kept of what left. The first of ``requests`` is the conversation's first, always."""
+
+    task: str = ""
+    requests: tuple[str, ...] = ()
+    answers: tuple[str, ...] = ()
+    commits: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    decisions: tuple[str, ...] = ()
+    tools: Mapping[str, int] = field(default_factory=dict[str, int])
+
+
+def summarise(messages: Sequence[Message]) -> ThreadSummary:
+    """What a stretch of conversation came to, by rules alone: no model is asked."""
+    requests = [_line(m.text) for m in messages if isinstance(m, UserMessage)]
+    calls = {call.id: call for m in messages if isinstance(m, AssistantMessage) for call in m.calls}
+    results = [m for m in messages if isinstance(m, ToolMessage)]
+    said = [m.text for m in messages if isinstance(m, AssistantMessage)]
+    counts = Counter(_tool(call.name) for call in calls.values())
+    return ThreadSummary(
+        find_task(requests),
+        _requests(requests),
+        _last(_answers(calls.values(), results), MOST_ANSWERS),
+        _last(_commits(results), MOST_COMMITS),
+        _last(_files(calls.values()), MOST_FILES),
+        _last(_decisions(said), MOST_DECISIONS),
+        dict(sorted(counts.items())),
+    )
+
+
+def merge(old: ThreadSummary, new: ThreadSummary) -> ThreadSummary:
+    """Both as one: ``new`` is what left after ``old``."""
+    counts = Counter(old.tools)
+    counts.update(new.tools)
+    return ThreadSummary(
+        find_task([old.task, *new.requests]),
+        _requests([*old.requests, *new.requests]),
+        _last([*old.answers, *new.answers], MOST_ANSWERS),
+        _last([*old.commits, *new.commits], MOST_COMMITS),
+        _last([*old.files, *new.files], MOST_FILES),
+        _last([*old.decisions, *new.decisions], MOST_DECISIONS),
+        dict(sorted(counts.items())),
+    )
+
+
+def find_task(requests: Sequence[str]) -> str:
+    """What the person wants now: their last request, or the last long one where that is short."""
+    told = [request for request in requests if request]
+    if not told or len(told[-1]) >= TASK_LENGTH:
+        return told[-1] if told else ""
+    return next((one for one in reversed(told) if len(one) >= TASK_LENGTH), told[-1])
+
+
+def render(summary: ThreadSummary, most: int) -> str:
+    """The summary as text of at most ``most`` UTF-8 bytes (100 at least), what is oldest going first."""
+    text = ""
+    for length, share in ((400, 1.0), (200, 1.0), (200, 0.5), (120, 0.3), (80, 0.15)):
+        text = _text(summary, length, share)
+        if len(text.encode("utf-8", "replace")) <= most:
+            return text
+    end = f"\n</{NAME}>"
+    kept = text.encode("utf-8", "replace")[: most - len(end)].decode("utf-8", "ignore")
+    return kept.rpartition("\n")[0] + end
+
+
+def parse(text: str) -> ThreadSummary:
+    """The inverse of ``render``, as far as that kept it; lines it does not know say nothing."""
+    task, section = "", ""
+    found: dict[str, list[str]] = {}
+    for line in text.splitlines():
+        if line.startswith(_TASK):
+            task = line.removeprefix(_TASK)
+        elif line.startswith("- "):
+            found.setdefault(section, []).append(line[2:])
+        else:
+            section = line.rstrip(":")
+    counts = [_COUNT.fullmatch(line) for line in found.get("Tool usage", ())]
+    requests = found.get("User requests", ())
+    return ThreadSummary(
+        task,
+        tuple(one if place else one.removeprefix(ORIGINAL) for place, one in enumerate(requests)),
+        tuple(found.get("Answers of the user", ())),
+        tuple(found.get("Git commits", ())),
+        tuple(found.get("Files", ())),
+        tuple(found.get("Decisions", ())),
+        {match[1]: int(match[2]) for match in counts if match},
+    )
+
+
+def summary_of(messages: Iterable[Message]) -> ThreadSummary | None:
+    """The last thread summary among the messages, or None."""
+    found = [m for m in messages if isinstance(m, ReminderMessage) and m.name == NAME]
+    return parse(found[-1].text) if found else None
+
+
+def _text(summary: ThreadSummary, length: int, share: float) -> str:
+    def few(items: Sequence[str], most: int) -> list[str]:
+        return [_clip(item, length) for item in items[-max(1, round(most * share)) :]]
+
+    requests: list[str] = []
+    if summary.requests:
+        rest = few(summary.requests[1:], MOST_REQUESTS - 1) if len(summary.requests) > 1 else []
+        requests = [ORIGINAL + _clip(summary.requests[0], length), *rest]
+    counts = sorted(summary.tools.items(), key=lambda item: (-item[1], item[0]))
+    usage = [
+        f"{name}: {count} {'call' if count == 1 else 'calls'}"
+        for name, count in counts[: max(3, round(20 * share))]
+    ]
+    lines = [f"<{NAME}>", _LEAD]
+    if summary.task:
+        lines.append(_TASK + _clip(summary.task, length))
+    for heading, items in (
+        ("User requests", requests),
+        ("Answers of the user", few(summary.answers, MOST_ANSWERS)),
+        ("Git commits", few(summary.commits, MOST_COMMITS)),
+        ("Files", few(summary.files, MOST_FILES)),
+        ("Decisions", few(summary.decisions, MOST_DECISIONS)),
+        ("Tool usage", usage),
+    ):
+        if items:
+            lines += [f"{heading}:", *(f"- {item}" for item in items)]
+    return "\n".join([*lines, f"</{NAME}>"])
+
+
+def _requests(told: Sequence[str]) -> tuple[str, ...]:
+    """The first one, and the last that there is room for."""
+    kept = [request for request in told if request]
+    return (*kept[:1], *kept[1:][-(MOST_REQUESTS - 1) :])
+
+
+def _answers(calls: Iterable[ToolCall], results: Iterable[ToolMessage]) -> list[str]:
+    texts = {result.call_id: result.text for result in results}
+    asked = [call for call in calls if _tool(call.name) == "user_collaboration"]
+    found: list[str] = []
+    for call in asked:
+        prompt = _arguments(call).get("prompt")
+        if isinstance(prompt, str) and call.id in texts:
+            found.append(f"{_clip(_line(prompt), 150)} -> {_clip(_line(texts[call.id]), 240)}")
+    return found
+
+
+def _commits(results: Iterable[ToolMessage]) -> list[str]:
+    return [
+        f"{found[1]}: {_line(found[2])}"
+        for result in results
+        if _tool(result.name) in _COMMITTERS
+        for found in _COMMIT.finditer(result.text)
+    ]
+
+
+def _files(calls: Iterable[ToolCall]) -> list[str]:
+    return [
+        _line(value)
+        for call in calls
+        for key, value in _arguments(call).items()
+        if key.replace("_", "").lower() in _FILE_KEYS and isinstance(value, str) and value.strip()
+    ]
+
+
+def _decisions(said: Iterable[str]) -> list[str]:
+    return [
+        _line(sentence)
+        for text in said
+        for sentence in _SENTENCE.split(text)
+        if len(sentence) > 20 and _DECIDED.search(sentence)
+    ]
+
+
+def _arguments(call: ToolCall) -> Mapping[str, Any]:
+    try:
+        value = json.loads(call.arguments)
+    except (ValueError, RecursionError):
+        return {}
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def _tool(name: str) -> str:
+    """A tool's name as one word, without its operation."""
+    return _clip(_line(name.partition(".")[0]).replace(" ", "_"), 64)
+
+
+def _last(items: Sequence[str], most: int) -> tuple[str, ...]:
+    """The last ones, each once, where it was named last."""
+    distinct = list(dict.fromkeys(reversed([item for item in items if item])))
+    return tuple(reversed(distinct[:most]))
+
+
+def _line(text: str) -> str:
+    """One line that can be no tag of ours."""
+    return _clip(_TAG.sub("‹", neutralise(" ".join(text.split()))), 400)
+
+
+def _clip(text: str, length: int) -> str:
+    return text if len(text) <= length else text[: length - 1] + "…"
