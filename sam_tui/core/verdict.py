@@ -13,6 +13,8 @@ class Decision:
 
     ``rule`` names what decided (``inside-workspace``, ``grant:…``, ``mode:plan``, ``unattended``);
     ``comment`` is the person's, told to the model; ``elapsed`` is seconds waited for the answer.
+    ``targets`` are the resolved paths, commands, keys or addresses that were judged; ``asker`` names
+    the subagent that asked, or is empty. Lists, as JSON brings them back, become tuples.
     """
 
     operation: str
@@ -23,6 +25,13 @@ class Decision:
     scope: str = ""
     comment: str = ""
     elapsed: float = 0.0
+    targets: tuple[str, ...] = ()
+    asker: str = ""
+
+    def __post_init__(self) -> None:
+        """Targets as a tuple, so that a stored decision equals the one that was stored."""
+        if not isinstance(self.targets, tuple):  # pyright: ignore[reportUnnecessaryIsInstance] # JSON
+            object.__setattr__(self, "targets", tuple(self.targets))
 
     @property
     def allowed(self) -> bool:

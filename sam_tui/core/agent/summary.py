@@ -12,8 +12,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from sam_tui.core.messages import AssistantMessage, Message, ReminderMessage, ToolCall, ToolMessage
-from sam_tui.core.messages import UserMessage
+from sam_tui.core.messages import (
+    AssistantMessage,
+    Message,
+    ReminderMessage,
+    ToolCall,
+    ToolMessage,
+    UserMessage,
+)
 from sam_tui.core.tooling.neutral import neutralise
 
 NAME = "thread_summary"
@@ -140,10 +146,8 @@ def _text(summary: ThreadSummary, length: int, share: float) -> str:
     def few(items: Sequence[str], most: int) -> list[str]:
         return [_clip(item, length) for item in items[-max(1, round(most * share)) :]]
 
-    requests: list[str] = []
-    if summary.requests:
-        rest = few(summary.requests[1:], MOST_REQUESTS - 1) if len(summary.requests) > 1 else []
-        requests = [ORIGINAL + _clip(summary.requests[0], length), *rest]
+    original = [ORIGINAL + _clip(request, length) for request in summary.requests[:1]]
+    requests = original + few(summary.requests[1:], MOST_REQUESTS - 1)
     counts = sorted(summary.tools.items(), key=lambda item: (-item[1], item[0]))
     usage = [
         f"{name}: {count} {'call' if count == 1 else 'calls'}"
@@ -168,7 +172,7 @@ def _text(summary: ThreadSummary, length: int, share: float) -> str:
 def _requests(told: Sequence[str]) -> tuple[str, ...]:
     """The first one, and the last that there is room for."""
     kept = [request for request in told if request]
-    return (*kept[:1], *kept[1:][-(MOST_REQUESTS - 1) :])
+    return tuple(kept[:1] + kept[1:][-(MOST_REQUESTS - 1) :])
 
 
 def _answers(calls: Iterable[ToolCall], results: Iterable[ToolMessage]) -> list[str]:

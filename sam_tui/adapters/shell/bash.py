@@ -1,0 +1,234 @@
+"""Every simple command of a bash text, wherever it hides: pipes, lists, bodies, substitutions."""
+
+import functools
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from sam_tui.adapters.shell.words import text_of, word_of
+from sam_tui.core.ports.policy import Redirection, ShellText, SimpleCommand, Word
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser
+
+LONGEST = 65_536
+"""Characters; a longer text is not read and counts as unparsable."""
+_DEEPEST = 200
+_NO_WORDS = {"variable_assignment", "variable_assignments"}
+_DECLARATIONS = {"declaration_command", "unset_command"}
+
+
+@functools.cache
+def _parser() -> "Parser":
+    """The grammar, loaded with the first text."""
+    import tree_sitter_bash
+    from tree_sitter import Language, Parser
+
+    return Parser(Language(tree_sitter_bash.language()))
+
+
+class BashParser:
+    """The ``ShellParser`` port over tree-sitter-bash."""
+
+    def parse(self, text: str) -> ShellText:
+        """The simple commands in ``text``, those of substitutions and function bodies included."""
+        if len(text) > LONGEST or "\0" in text:
+            return ShellText((), unparsable=True)
+        tree = _parser().parse(text.encode("utf-8", "replace"))
+        walk = _Walk()
+        walk.visit(tree.root_node, _Place())
+        unparsable = walk.too_deep or tree.root_node.has_error
+        return ShellText(tuple(walk.commands), unparsable, tuple(walk.functions))
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a node stands: the redirections around it, what feeds it, and how deep it lies."""
+
+    redirections: tuple[Redirection, ...] = ()
+    fed_by: int | None = None
+    depth: int = 0
+
+
+@dataclass(slots=True)
+class _Walk:
+    """Collects commands in source order."""
+
+    commands: list[SimpleCommand] = field(default_factory=list[SimpleCommand])
+    functions: list[str] = field(default_factory=list[str])
+    too_deep: bool = False
+
+    def visit(self, node: "Node", place: _Place) -> None:
+        """Collect what a node holds."""
+        if place.depth > _DEEPEST:
+            self.too_deep = True
+            return
+        place = replace(place, depth=place.depth + 1)
+        match node.type:
+            case "command":
+                self._command(node, place)
+            case "declaration_command" | "unset_command":
+                self._declaration(node, place)
+            case "variable_assignment" | "variable_assignments":
+                self._assignment(node, place)
+            case "redirected_statement":
+                self._redirected(node, place)
+            case "pipeline":
+                self._pipeline(node, place)
+            case "function_definition":
+                name = node.child_by_field_name("name")
+                self.functions.append(text_of(name) if name else "")
+                self._children(node, place)
+            case _:
+                self._children(node, place)
+
+    def _children(self, node: "Node", place: _Place) -> None:
+        for child in node.children:
+            if child.is_named:
+                self.visit(child, place)
+
+    def _command(self, node: "Node", place: _Place) -> None:
+        words: list[Word] = []
+        assignments: list[tuple[str, Word]] = []
+        redirections = list(place.redirections)
+        for child in node.children:
+            match child.type:
+                case "variable_assignment":
+                    assignments.append(_assigned(child))
+                case "file_redirect" | "herestring_redirect" | "heredoc_redirect":
+                    redirections.extend(_redirections(child))
+                case "comment":
+                    pass
+                case _ if child.is_named or child.type not in ("(", ")"):
+                    words.append(word_of(child))
+                case _:
+                    pass
+        self._add(node, words, assignments, redirections, place)
+        self._substitutions(node, place)
+
+    def _declaration(self, node: "Node", place: _Place) -> None:
+        words: list[Word] = []
+        assignments: list[tuple[str, Word]] = []
+        for child in node.children:
+            if child.type == "variable_assignment":
+                assignments.append(_assigned(child))
+                words.append(Word(text_of(child), child.type == "never"))
+            else:
+                words.append(word_of(child))
+        self._add(node, words, assignments, list(place.redirections), place)
+        self._substitutions(node, place)
+
+    def _assignment(self, node: "Node", place: _Place) -> None:
+        nodes = node.children if node.type == "variable_assignments" else [node]
+        assignments = [_assigned(n) for n in nodes if n.type == "variable_assignment"]
+        self._add(node, [], assignments, list(place.redirections), place)
+        self._substitutions(node, place)
+
+    def _add(
+        self,
+        node: "Node",
+        words: list[Word],
+        assignments: list[tuple[str, Word]],
+        redirections: list[Redirection],
+        place: _Place,
+    ) -> None:
+        self.commands.append(
+            SimpleCommand(
+                tuple(words),
+                tuple(assignments),
+                tuple(redirections),
+                place.fed_by,
+                text_of(node),
+            )
+        )
+
+    def _substitutions(self, node: "Node", place: _Place) -> None:
+        """Commands inside the words: ``$(…)``, backquotes, ``<(…)``, at any depth."""
+        inner = replace(place, redirections=(), fed_by=None)
+        for child in node.children:
+            if child.type == "command":
+                self.visit(child, inner)
+            elif child.is_named:
+                self._inside(child, inner)
+
+    def _inside(self, node: "Node", place: _Place) -> None:
+        if node.type in ("command_substitution", "process_substitution", "subshell"):
+            self._children(node, replace(place, depth=place.depth + 1))
+            return
+        for child in node.children:
+            if child.is_named:
+                self._inside(child, place)
+
+    def _redirected(self, node: "Node", place: _Place) -> None:
+        """The redirections of a statement hold for every command of its body."""
+        body = node.child_by_field_name("body")
+        around: list[Redirection] = []
+        later: list[Node] = []
+        for child in node.children:
+            if body is not None and child.id == body.id:
+                continue
+            if child.type in ("file_redirect", "herestring_redirect", "heredoc_redirect"):
+                around.extend(_redirections(child))
+                later.append(child)
+        held = replace(place, redirections=place.redirections + tuple(around))
+        before = len(self.commands)
+        if body is not None:
+            self.visit(body, held)
+        elif around:
+            self.commands.append(SimpleCommand((), (), held.redirections, None, text_of(node)))
+        for redirect in later:
+            feeder = before if len(self.commands) > before else None
+            self._after_heredoc(redirect, replace(place, fed_by=feeder))
+
+    def _after_heredoc(self, node: "Node", place: _Place) -> None:
+        """What stands on the line of ``<<EOF`` after it (a pipe), and substitutions in its text."""
+        for child in node.children:
+            if not child.is_named:
+                continue
+            if child.type in ("pipeline", "command", "redirected_statement", "list"):
+                self.visit(child, place)
+            else:
+                self._inside(child, replace(place, fed_by=None))
+
+    def _pipeline(self, node: "Node", place: _Place) -> None:
+        fed_by = place.fed_by
+        for child in node.children:
+            if not child.is_named:
+                continue
+            before = len(self.commands)
+            self.visit(child, replace(place, fed_by=fed_by))
+            if len(self.commands) > before:
+                fed_by = before
+
+
+def _assigned(node: "Node") -> tuple[str, Word]:
+    name = node.child_by_field_name("name")
+    value = node.child_by_field_name("value")
+    return (
+        text_of(name).partition("[")[0] if name else "",
+        word_of(value) if value else Word(""),
+    )
+
+
+def _redirections(node: "Node") -> list[Redirection]:
+    """The files of a redirection node; ``2>&1`` names none."""
+    if node.type == "herestring_redirect":
+        return []
+    found: list[Redirection] = []
+    if node.type == "heredoc_redirect":
+        for child in node.children:
+            if child.type == "file_redirect":
+                found.extend(_redirections(child))
+        return found
+    operator = next((c.type for c in node.children if not c.is_named), "")
+    target = node.child_by_field_name("destination")
+    if target is None:
+        named = [c for c in node.children if c.is_named and c.type != "file_descriptor"]
+        target = named[-1] if named else None
+    if target is None:
+        return found
+    if operator in (">&", "<&", ">&-", "<&-") and (
+        target.type == "number" or text_of(target).rstrip("-").isdigit()
+    ):
+        return found
+    found.append(Redirection(operator, word_of(target)))
+    return found

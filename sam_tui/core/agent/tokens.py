@@ -1,0 +1,95 @@
+"""How many tokens messages take, estimated without a tokenizer, and how many they may take."""
+
+import json
+from collections.abc import Sequence
+
+from sam_tui.core.errors import ContextExceeded
+from sam_tui.core.messages import (
+    AssistantMessage,
+    Message,
+    ReminderMessage,
+    ToolMessage,
+    UserMessage,
+)
+
+SMALLEST = 256
+"""Tokens for messages below which no conversation can go on."""
+RESERVE = 0.15
+"""The share of a context that is left free, because the estimate is one (spec/sam.md 6.7)."""
+
+_PER_MESSAGE, _PER_CALL, _WRAPPER = 4, 20, 9
+
+
+def estimate(message: Message) -> int:
+    """Tokens of one message: a quarter of its UTF-8 bytes, 4 for its frame and 20 for each call."""
+    match message:
+        case UserMessage(text=text):
+            return _PER_MESSAGE + text_tokens(text)
+        case ReminderMessage(text=text):
+            return _PER_MESSAGE + text_tokens(text) + _WRAPPER
+        case ToolMessage(text=text):
+            return _PER_MESSAGE + text_tokens(text)
+        case AssistantMessage():
+            own = text_tokens(message.text) + _thought(message)
+            calls = sum(
+                _PER_CALL + text_tokens(call.name) + text_tokens(call.arguments)
+                for call in message.calls
+            )
+            return _PER_MESSAGE + own + calls
+
+
+def total(messages: Sequence[Message]) -> int:
+    """Tokens of all messages."""
+    return sum(map(estimate, messages))
+
+
+def room(context: int, *, fixed: int, output: int) -> int:
+    """Tokens that messages may take in a model's context, and never more than are there.
+
+    ``fixed`` is what every request begins with (system prompt and tools, ``text_tokens`` of each),
+    ``output`` the longest answer wanted; of a small context a quarter is kept for it. Raises
+    ``ContextExceeded`` where what is fixed leaves less than ``SMALLEST``.
+    """
+    left = context - fixed - round(context * RESERVE) - min(output, context // 4)
+    if left < SMALLEST:
+        raise ContextExceeded(
+            f"The system prompt and the tools take about {fixed} of the model's {context} tokens:"
+            " too little is left for a conversation.",
+            hint="Choose a model with a longer context, or disable tools that are not needed.",
+        )
+    return left
+
+
+def text_tokens(text: str) -> int:
+    """Tokens of a text: a quarter of its UTF-8 bytes, rounded up."""
+    size = len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
+    return (size + 3) // 4
+
+
+def calibrated(limit: int, *, estimated: int, measured: int) -> int:
+    """The limit in estimated tokens, once a provider said what a request of that estimate took.
+
+    Estimates that were too low shrink it in proportion; those that were too high change nothing.
+    """
+    if estimated <= 0 or measured <= estimated:
+        return limit
+    return max(SMALLEST, limit * estimated // measured)
+
+
+def clip(text: str, most: int) -> str:
+    """The text in at most ``most`` tokens: its beginning and its end around a mark."""
+    if text_tokens(text) <= most:
+        return text
+    data = text.encode("utf-8", "replace")
+    mark = f"\n[… {len(text)} characters in all; recall_history finds the rest …]\n"
+    free = most * 4 - len(mark.encode())
+    if free < 40:
+        return data[: max(0, most * 4 - 3)].decode("utf-8", "ignore") + "…"
+    head = data[: free * 2 // 3].decode("utf-8", "ignore")
+    return head + mark + data[len(data) - free // 3 :].decode("utf-8", "ignore")
+
+
+def _thought(message: AssistantMessage) -> int:
+    """Reasoning goes back as text or inside the provider's own data, not both."""
+    own = len(json.dumps(message.opaque, default=str)) // 4 if message.opaque else 0
+    return max(own, text_tokens(message.reasoning))

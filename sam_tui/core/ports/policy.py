@@ -1,0 +1,141 @@
+"""Policy: what the guard reads from outside: shell text, rule files, trust and its own history."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from sam_tui.core.ids import ConversationId
+from sam_tui.core.verdict import Decision
+
+TrustState = Literal["untrusted", "trusted", "changed"]
+"""``changed``: it was trusted, and its policy or instruction files are no longer those."""
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """One word of a command as the shell will see it, as far as that can be told without running it.
+
+    With ``static`` false ``text`` is the source text, expansions and all. ``pattern`` says that
+    unquoted ``*``, ``?`` or ``[`` will be expanded; ``tilde`` that a leading ``~`` will be.
+    """
+
+    text: str
+    static: bool = True
+    pattern: bool = False
+    tilde: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Redirection:
+    """A file that a command reads (``<``) or writes; descriptors among themselves are left out."""
+
+    operator: str
+    target: Word
+
+    @property
+    def writes(self) -> bool:
+        """Whether the file is made or changed."""
+        return ">" in self.operator
+
+
+@dataclass(frozen=True, slots=True)
+class SimpleCommand:
+    """One simple command: its words, the assignments before it, and the files it is joined to.
+
+    ``words`` is empty for a bare assignment. ``fed_by`` names the command whose output it reads,
+    as an index into ``ShellText.commands``.
+    """
+
+    words: tuple[Word, ...]
+    assignments: tuple[tuple[str, Word], ...] = ()
+    redirections: tuple[Redirection, ...] = ()
+    fed_by: int | None = None
+    text: str = ""
+    """Its source."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShellText:
+    """Every simple command of a shell text, in order, those of substitutions and bodies included."""
+
+    commands: tuple[SimpleCommand, ...]
+    unparsable: bool = False
+    functions: tuple[str, ...] = ()
+    """Names that the text defines as functions."""
+
+
+class ShellParser(Protocol):
+    """Reads shell text without running it."""
+
+    def parse(self, text: str) -> ShellText:
+        """The simple commands in ``text``; never raises, ``unparsable`` says that it gave up."""
+        ...
+
+
+class TrustStore(Protocol):
+    """Which folders the person trusts, and with which content of their policy files."""
+
+    def state(self, folder: str) -> TrustState:
+        """How a folder stands; ``folder`` is a real path."""
+        ...
+
+    def changes(self, folder: str) -> tuple[str, ...]:
+        """What differs from when it was trusted, in words; empty unless its state is ``changed``."""
+        ...
+
+    def trust(self, folder: str) -> None:
+        """Trust a folder as it is now. Raises ``ConfigurationError`` when it cannot be stored."""
+        ...
+
+    def revoke(self, folder: str) -> bool:
+        """Trust it no longer; False when it was not trusted."""
+        ...
+
+    def folders(self) -> tuple[str, ...]:
+        """The real paths of all that were trusted."""
+        ...
+
+
+class RuleStore(Protocol):
+    """Where the person keeps what they allowed for good: their own policy file, nothing else."""
+
+    def add(self, grant: "SavedGrant") -> str:
+        """Write it down; its id. Raises ``ConfigurationError`` when the file cannot be written."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class SavedGrant:
+    """A permission to keep: ``workspace`` is the folder it holds in, empty for everywhere.
+
+    Exactly one of ``path`` (real, with what lies below), ``command`` (words of a prefix) and
+    ``host`` is set.
+    """
+
+    operation: str
+    workspace: str = ""
+    path: str = ""
+    command: tuple[str, ...] = ()
+    host: str = ""
+    comment: str = ""
+
+
+class DecisionRecord(Protocol):
+    """One entry of the decision log. ``made_at`` in seconds since the epoch."""
+
+    @property
+    def number(self) -> int: ...
+    @property
+    def made_at(self) -> float: ...
+    @property
+    def conversation(self) -> ConversationId: ...
+    @property
+    def decision(self) -> Decision: ...
+
+
+class DecisionHistory(Protocol):
+    """What was decided before, oldest first; the decision log can tell it."""
+
+    def entries(self, conversation: ConversationId) -> Sequence[DecisionRecord]:
+        """The decisions of one conversation."""
+        ...

@@ -1,0 +1,158 @@
+"""A patch applied to a text: lines from the file where they stay, from the patch where they are new."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sam_tools.file_operations.candidates import nearest
+from sam_tools.file_operations.document import Document
+from sam_tools.file_operations.patch.pieces import FilePatch, Hunk, Line
+from sam_tools.file_operations.patch.placement import Ground, Misfit, Place
+from sam_tui.core.errors import ToolError
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A line of the result. ``kept`` says that it is one of the file's own."""
+
+    text: str
+    end: str
+    kept: bool
+
+
+def created(patch: FilePatch, name: str) -> str:
+    """The content of a new file. Raises ``ToolError`` where lines would have to be there already."""
+    rows: list[str] = []
+    for hunk in patch.hunks:
+        for line in hunk.lines:
+            if line.mark == "-":
+                raise ToolError(
+                    f"{name}: the patch makes this file new but removes {line.text[:60]!a} from it.",
+                    hint="A new file has + lines only. Update an existing one under its own name.",
+                )
+            rows.append(line.text + ("\n" if line.newline else ""))
+    return "".join(rows)
+
+
+def patched(document: Document, patch: FilePatch, name: str, *, style: str) -> str:
+    """The text after all hunks. Raises ``ToolError`` naming the first that does not fit."""
+    separator = document.separator
+    rows = _rows(document.text, separator)
+    lines = [row.text for row in rows]
+    ground = Ground(lines, style="envelope" if style == "envelope" else "unified")
+    placed: list[tuple[Place, Hunk]] = []
+    for hunk in patch.hunks:
+        try:
+            placed.append((ground.place(hunk), hunk))
+        except Misfit as misfit:
+            raise _refused(document.text, patch, hunk, misfit, name) from None
+    # Equal places are insertions; they stay in the order of the patch.
+    placed.sort(key=lambda item: (item[0].at, item[0].end))
+    result: list[_Row] = []
+    at = 0
+    for place, hunk in placed:
+        result += rows[at : place.at]
+        result += _changed(rows, place, hunk, document)
+        at = place.end
+    return _joined([*result, *rows[at:]], document.newline)
+
+
+def _rows(text: str, separator: str) -> list[_Row]:
+    pieces = text.split(separator)
+    last = pieces.pop()
+    rows = [
+        _Row(piece[:-1], "\r" + separator, kept=True)
+        if piece.endswith("\r") and separator == "\n"
+        else _Row(piece, separator, kept=True)
+        for piece in pieces
+    ]
+    return [*rows, _Row(last, "", kept=True)] if last else rows
+
+
+def _changed(rows: Sequence[_Row], place: Place, hunk: Hunk, document: Document) -> list[_Row]:
+    """The hunk's lines as they will stand: its context as the file has it."""
+    lines = hunk.lines[place.head : len(hunk.lines) - place.tail]
+    there = rows[place.at : place.end]
+    literal = _literal(there, [line for line in lines if line.mark != "+"])
+    open_end = bool(there) and not there[-1].end and not hunk.marked
+    result: list[_Row] = []
+    index = place.at
+    for line in lines:
+        if line.mark == "+":
+            result.append(_new(line, document, literal=literal, open_end=open_end))
+            continue
+        if line.mark == " ":
+            result.append(rows[index])
+        index += 1
+    return result
+
+
+def _literal(there: Sequence[_Row], old: Sequence[Line]) -> bool:
+    """Whether the patch spells carriage returns out, and just as the file has them."""
+    spelt = any(line.text.endswith("\r") for line in old)
+    return spelt and all(
+        line.text.endswith("\r") == (row.end == "\r\n")
+        for line, row in zip(old, there, strict=True)
+        if row.end
+    )
+
+
+def _new(line: Line, document: Document, *, literal: bool, open_end: bool) -> _Row:
+    carriage = line.text.endswith("\r")
+    text = line.text.removesuffix("\r") if document.separator == "\n" else line.text
+    end = ("\r\n" if carriage else "\n") if literal else document.newline
+    # Without any remark on it, a file that ended without a newline goes on doing so.
+    return _Row(text, end if line.newline and not open_end else "", kept=False)
+
+
+def _joined(rows: Sequence[_Row], newline: str) -> str:
+    """One text: only its last line may lack an end."""
+    if not rows:
+        return ""
+    inner = "".join(row.text + (row.end or newline) for row in rows[:-1])
+    return inner + rows[-1].text + rows[-1].end
+
+
+def _refused(text: str, patch: FilePatch, hunk: Hunk, misfit: Misfit, name: str) -> ToolError:
+    total = len(patch.hunks)
+    which = f"hunk {hunk.number} of {total}" if total > 1 else "the hunk"
+    spots = ", ".join(str(spot) for spot in misfit.spots[:10])
+    where = f" at line {hunk.start}" if hunk.start else ""
+    match misfit.reason:
+        case "several":
+            return ToolError(
+                f"{name}: {which} fits in {len(misfit.spots)} places: lines {spots}. Nothing was "
+                "changed.",
+                hint="Add lines of context, or an @@ line that names what it stands in.",
+            )
+        case "overlap":
+            return ToolError(
+                f"{name}: {which} overlaps another hunk (line {spots}). Nothing was changed.",
+                hint="Make one hunk of the two.",
+            )
+        case "anchor":
+            return ToolError(
+                f"{name}: {which} belongs below {misfit.anchor[:100]!a}, which is not in the file. "
+                "Nothing was changed.",
+                hint=nearest(text, misfit.anchor) or "Read the file and copy that line exactly.",
+            )
+        case "bare":
+            return ToolError(
+                f"{name}: {which} has neither context nor a line number. Nothing was changed.",
+                hint="Add the lines above and below the change, each beginning with a space.",
+            )
+        case "nowhere":
+            return ToolError(
+                f"{name}: {which} does not fit{where}; its lines are not in the file. Nothing was "
+                "changed.",
+                hint=_hint(text, hunk),
+            )
+
+
+def _hint(text: str, hunk: Hunk) -> str:
+    old = "\n".join(line.text.removesuffix("\r") for line in hunk.old)
+    new = "\n".join(line.text.removesuffix("\r") for line in hunk.new)
+    plain = text.replace("\r\n", "\n")
+    if new.strip() and new != old and f"\n{new}\n" in f"\n{plain}\n":
+        line = f"\n{plain}\n".index(f"\n{new}\n")
+        return f"The change is there already, at line {plain.count(chr(10), 0, line) + 1}."
+    return nearest(text, old) or "Read the file and copy its lines exactly, white space included."

@@ -1,0 +1,85 @@
+"""What a patch consists of, whichever way it was written."""
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+Mark = Literal[" ", "-", "+"]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a hunk. ``text`` is without its line feed, but with a carriage return it had.
+
+    ``newline`` is false where the patch says that the file ends without one.
+    """
+
+    mark: Mark
+    text: str
+    newline: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Hunk:
+    """Neighbouring changes of a file.
+
+    ``number`` counts from 1 within the file. ``start`` is the line (from 1) that the old lines begin
+    at, or after which new ones go where there are no old ones; None where the patch does not say.
+    ``anchors`` are lines that stand above it, outermost first.
+    """
+
+    number: int
+    lines: tuple[Line, ...]
+    start: int | None = None
+    anchors: tuple[str, ...] = ()
+    at_end: bool = False
+
+    @property
+    def old(self) -> tuple[Line, ...]:
+        """The lines it expects."""
+        return tuple(line for line in self.lines if line.mark != "+")
+
+    @property
+    def new(self) -> tuple[Line, ...]:
+        """The lines it leaves."""
+        return tuple(line for line in self.lines if line.mark != "-")
+
+    @property
+    def marked(self) -> bool:
+        """Whether it says anywhere that a file ends without a newline."""
+        return not all(line.newline for line in self.lines)
+
+
+@dataclass(frozen=True, slots=True)
+class FilePatch:
+    """What happens to one file. ``target`` differs from ``path`` when it gets another name.
+
+    ``executable`` is None where the patch says nothing of it. ``unseen`` deletes whatever is there.
+    """
+
+    kind: Literal["update", "create", "delete", "copy"]
+    path: str
+    target: str
+    hunks: tuple[Hunk, ...] = ()
+    executable: bool | None = None
+    unseen: bool = False
+
+    @property
+    def renamed(self) -> bool:
+        """Whether the file moves."""
+        return self.kind == "update" and self.path != self.target
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """All files of a patch in order. ``style`` decides how exactly context must fit."""
+
+    files: tuple[FilePatch, ...]
+    style: Literal["unified", "envelope"]
+
+    def aimed(self, path: str) -> "Patch":
+        """The same for another file, where it is about one."""
+        if len(self.files) != 1:
+            return self
+        only = self.files[0]
+        target = only.target if only.renamed or only.kind == "copy" else path
+        return replace(self, files=(replace(only, path=path, target=target),))

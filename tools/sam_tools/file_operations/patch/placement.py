@@ -1,0 +1,183 @@
+"""Where the hunks of a file go: by line number and context, as GNU patch does, or by context alone."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from sam_tools.file_operations.patch.pieces import Hunk
+
+_MOST_FUZZ = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a hunk fits: from line ``at`` (from 0) on, its old lines but ``head`` and ``tail``."""
+
+    at: int
+    length: int
+    head: int = 0
+    tail: int = 0
+
+    @property
+    def end(self) -> int:
+        """The first line after it."""
+        return self.at + self.length
+
+
+@dataclass(frozen=True, slots=True)
+class Misfit(Exception):
+    """A hunk fits nowhere, or in several places: ``spots`` are their lines from 1."""
+
+    reason: Literal["nowhere", "several", "overlap", "anchor", "bare"]
+    spots: tuple[int, ...] = ()
+    anchor: str = ""
+
+
+def _exact(text: str) -> str:
+    return text.removesuffix("\r")
+
+
+_Comparison = Callable[[str], str]
+_UNIFIED: tuple[tuple[_Comparison, int], ...] = (
+    (_exact, 0), (str.rstrip, 0), (_exact, 1), (_exact, 2), (str.rstrip, 2),
+)  # fmt: skip
+_ENVELOPE: tuple[tuple[_Comparison, int], ...] = ((_exact, 0), (str.rstrip, 0), (str.strip, 0))
+
+
+class Ground:
+    """The lines of one file, and which of them are taken by hunks already placed."""
+
+    def __init__(self, lines: Sequence[str], *, style: Literal["unified", "envelope"]) -> None:
+        self._lines = lines
+        self._levels = _UNIFIED if style == "unified" else _ENVELOPE
+        self._style = style
+        self._forms: dict[_Comparison, list[str]] = {}
+        self._taken: list[Place] = []
+        self._drift = 0
+        self._cursor = 0
+
+    def place(self, hunk: Hunk) -> Place:
+        """Find the hunk's place and take it. Raises ``Misfit``.
+
+        With a line number the nearest place wins; without one there must be only one, below the
+        lines placed before if possible.
+        """
+        above = self._below_anchors(hunk)
+        place = self._bare(hunk, above) if not hunk.old else self._found(hunk, above)
+        self._taken.append(place)
+        self._cursor = place.end
+        if hunk.start is not None and hunk.old:
+            self._drift = place.at - place.head - (hunk.start - 1)
+        return place
+
+    def _below_anchors(self, hunk: Hunk) -> int | None:
+        """The line of the innermost anchor; None without anchors."""
+        at: int | None = None
+        for anchor in hunk.anchors:
+            begin = self._cursor if at is None else at + 1
+            found = self._anchor(anchor, begin)
+            if found is None and at is None:
+                found = self._anchor(anchor, 0)
+            if found is None:
+                raise Misfit("anchor", anchor=anchor)
+            at = found
+        return at
+
+    def _anchor(self, anchor: str, begin: int) -> int | None:
+        for form in (_exact, str.rstrip, str.strip):
+            wanted = form(anchor)
+            lines = self._formed(form)
+            for index in range(begin, len(lines)):
+                if lines[index] == wanted:
+                    return index
+        return None
+
+    def _bare(self, hunk: Hunk, above: int | None) -> Place:
+        """New lines without any context."""
+        if above is not None:
+            return Place(above + 1, 0)
+        if hunk.start is not None:
+            at = hunk.start + self._drift
+            if not 0 <= at <= len(self._lines):
+                raise Misfit("nowhere")
+            if self._clashes(Place(at, 0)):
+                raise Misfit("overlap", (at + 1,))
+            return Place(at, 0)
+        if self._style == "envelope" or not self._lines:
+            return Place(len(self._lines), 0)
+        raise Misfit("bare")
+
+    def _found(self, hunk: Hunk, above: int | None) -> Place:
+        clash: tuple[int, ...] = ()
+        for form, fuzz in self._levels:
+            trimmed = _trimmed(hunk, fuzz)
+            if trimmed is None:
+                continue
+            head, tail = trimmed
+            old = [form(line.text) for line in hunk.old]
+            wanted = old[head : len(old) - tail]
+            spots = [Place(at, len(wanted), head, tail) for at in self._matches(wanted, form, hunk)]
+            free = [place for place in spots if not self._clashes(place)]
+            if free:
+                return self._chosen(hunk, free, above)
+            clash = clash or tuple(place.at + 1 for place in spots)
+        raise Misfit("overlap", clash) if clash else Misfit("nowhere")
+
+    def _matches(self, wanted: Sequence[str], form: _Comparison, hunk: Hunk) -> Iterator[int]:
+        lines = self._formed(form)
+        last = len(lines) - len(wanted)
+        if hunk.at_end and last >= 0 and lines[last:] == wanted:
+            yield last
+            return
+        if hunk.at_end and self._style == "envelope":
+            return
+        first = wanted[0]
+        for at in range(last + 1):
+            if lines[at] == first and lines[at : at + len(wanted)] == wanted:
+                yield at
+
+    def _chosen(self, hunk: Hunk, free: Sequence[Place], above: int | None) -> Place:
+        if hunk.start is not None:
+            expected = hunk.start - 1 + self._drift
+            # As GNU patch looks: forward first, then back, one line further each time.
+            return min(free, key=lambda p: (abs(p.at - p.head - expected), p.at < expected))
+        if above is not None:
+            below = [place for place in free if place.at >= above]
+            if below:
+                return below[0]
+            raise Misfit("nowhere")
+        onward = [place for place in free if place.at >= self._cursor] or list(free)
+        if len(onward) > 1:
+            raise Misfit("several", tuple(place.at + 1 for place in onward))
+        return onward[0]
+
+    def _clashes(self, place: Place) -> bool:
+        """Whether it shares a line with, or lies within, what was placed before."""
+        return any(
+            place.at < other.end and other.at < place.end
+            if place.length and other.length
+            else other.at < place.at < other.end or place.at < other.at < place.end
+            for other in self._taken
+        )
+
+    def _formed(self, form: _Comparison) -> list[str]:
+        if form not in self._forms:
+            self._forms[form] = [form(line) for line in self._lines]
+        return self._forms[form]
+
+
+def _trimmed(hunk: Hunk, fuzz: int) -> tuple[int, int] | None:
+    """How many context lines to leave out at both ends: first where there are more of them.
+
+    None when that changes nothing, or leaves nothing to go by.
+    """
+    marks = "".join(line.mark for line in hunk.lines)
+    head = len(marks) - len(marks.lstrip(" "))
+    tail = len(marks) - len(marks.rstrip(" "))
+    if not fuzz:
+        return 0, 0
+    context = max(head, tail)
+    if fuzz > min(context, _MOST_FUZZ):
+        return None
+    front, back = max(0, fuzz + head - context), max(0, fuzz + tail - context)
+    return (front, back) if front + back < len(hunk.old) else None

@@ -1,0 +1,148 @@
+"""Unified diffs, as diff and git write them and as models nearly do.
+
+A hunk is read by its counts. Where those are wrong, its body goes on until something begins that can
+only be a header; a line that fits neither is an error, never skipped.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sam_tools.file_operations.patch.headers import Header, follows, git_names, header_name
+from sam_tools.file_operations.patch.pieces import FilePatch, Hunk, Line, Mark
+from sam_tui.core.errors import ToolError
+
+_HUNK = re.compile(r"@@+ *-(\d+)(?:,(\d+))? +\+(\d+)(?:,(\d+))? *@@+")
+_MARKS: dict[str, Mark] = {" ": " ", "+": "+", "-": "-"}
+
+
+def parse_unified(lines: Sequence[str], path: str) -> tuple[FilePatch, ...]:
+    """The files of a diff in order; ``path`` names the one of hunks without any header."""
+    reader = _Reader(lines)
+    reader.read(path)
+    return tuple(header.file() for header in reader.files)
+
+
+def numbered(line: str) -> tuple[int, int, int] | None:
+    """Start, old count and new count of a hunk line; None where it gives no numbers."""
+    found = _HUNK.match(line)
+    if found is None:
+        return None
+    return int(found[1]), int(found[2] or 1), int(found[4] or 1)
+
+
+class _Reader:
+    """Goes through the lines once."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self._lines = lines
+        self._at = 0
+        self.files: list[Header] = []
+
+    def read(self, path: str) -> None:
+        """Collect all files."""
+        current = Header(old=path, new=path) if path else Header()
+        while self._at < len(self._lines):
+            line = self._lines[self._at]
+            if line.startswith("diff --git "):
+                current = self._next(current, Header(git=git_names(line)))
+            elif follows(self._lines, self._at):
+                names = header_name(line[4:]), header_name(self._lines[self._at + 1][4:])
+                if current.named or current.hunks:
+                    current = self._next(current, Header())
+                current.old, current.new = names
+                self._at += 1
+            elif line.startswith("@@"):
+                current.hunks.append(self._hunk(len(current.hunks) + 1))
+                continue
+            elif line.startswith(("Binary files ", "GIT binary patch")):
+                raise self._wrong("binary changes cannot be applied", "Leave binary files out.")
+            elif current.git != ("", "") and not current.hunks:
+                current.extend(line)
+            self._at += 1
+        self._next(current, current)
+
+    def _next(self, current: Header, following: Header) -> Header:
+        if current.says_something:
+            self.files.append(current)
+        return following
+
+    def _hunk(self, number: int) -> Hunk:
+        numbers = numbered(self._lines[self._at])
+        self._at += 1
+        begun = self._at
+        body = self._counted(numbers[1], numbers[2]) if numbers else None
+        if body is None:
+            self._at = begun
+            body = self._until_header()
+        start = numbers[0] if numbers else None
+        ends = any(not line.newline for line in body if line.mark != "+")
+        return Hunk(number, tuple(body), start, at_end=ends)
+
+    def _counted(self, old: int, new: int) -> list[Line] | None:
+        """The body by its counts; None when they cannot be right."""
+        body: list[Line] = []
+        while old > 0 or new > 0:
+            if self._at == len(self._lines):
+                return None
+            text = self._lines[self._at]
+            if text.startswith("\\"):
+                _without_newline(body)
+            elif text and text[0] not in _MARKS:
+                return None
+            else:
+                line = Line(_MARKS[text[0]], text[1:]) if text else Line(" ", "")
+                old -= line.mark != "+"
+                new -= line.mark != "-"
+                body.append(line)
+            self._at += 1
+        if self._at < len(self._lines) and self._lines[self._at].startswith("\\"):
+            _without_newline(body)
+            self._at += 1
+        return body if old == new == 0 and not self._goes_on() else None
+
+    def _goes_on(self) -> bool:
+        """Whether lines of a body follow, so that the counts were too small."""
+        at = self._at
+        while at < len(self._lines) and not self._lines[at]:
+            at += 1
+        if at == len(self._lines) or self._lines[at][0] not in _MARKS:
+            return False
+        return not (follows(self._lines, at) or self._lines[at].rstrip() == "--")
+
+    def _until_header(self) -> list[Line]:
+        body: list[Line] = []
+        blanks = 0
+        while self._at < len(self._lines) and not self._ends():
+            text = self._lines[self._at]
+            if text.startswith("\\"):
+                _without_newline(body)
+            elif not text or text[0] == "\t":
+                # An editor took the space off an empty line, or the model left it out.
+                body.append(Line(" ", text))
+            elif text[0] in _MARKS:
+                body.append(Line(_MARKS[text[0]], text[1:]))
+            else:
+                raise self._wrong(
+                    f"{text[:60]!a} is neither context nor change",
+                    "Lines of a hunk begin with a space, + or -.",
+                )
+            blanks = 0 if text else blanks + 1
+            self._at += 1
+        return body[: len(body) - blanks]
+
+    def _ends(self) -> bool:
+        line = self._lines[self._at]
+        if line.startswith(("@@", "diff --git ", "Index: ", "```", "*** ")):
+            return True
+        if line.rstrip() == "--":  # the signature below a mailed patch
+            return len(self._lines) - self._at <= 4
+        return follows(self._lines, self._at)
+
+    def _wrong(self, what: str, hint: str) -> ToolError:
+        return ToolError(f"patchContent, line {self._at + 1}: {what}.", hint=hint)
+
+
+def _without_newline(body: list[Line]) -> None:
+    if body:
+        body[-1] = replace(body[-1], newline=False)

@@ -1,0 +1,56 @@
+"""From the text of a patch to its pieces: which of the two languages it is, and its wrapping."""
+
+import re
+
+from sam_tools.file_operations.patch.envelope import parse_envelope
+from sam_tools.file_operations.patch.pieces import Patch
+from sam_tools.file_operations.patch.unified import parse_unified
+from sam_tui.core.errors import ToolError
+
+_SECTION = re.compile(r"\*\*\* (?:Update|Add|Delete) File:")
+_FENCE = re.compile(r"\s*(`{3,}|~{3,})[\w+.-]*\s*\Z")
+_HEREDOC = re.compile(r"(?:\$ )?apply_patch\s+<<-?\s*['\"]?(\w+)['\"]?\s*\Z")
+_HEADER = re.compile(r"@@|\*\*\* [A-Z]|diff --git |Index: ")
+
+
+def parse(text: str, path: str = "") -> Patch:
+    """The pieces of a unified diff or of a ``*** Begin Patch`` envelope.
+
+    ``path`` names the file of a diff that names none. Raises ``ToolError`` saying what is wrong.
+    """
+    lines = _unwrapped(text.split("\n"))
+    headers = [line for line in lines if _HEADER.match(line)]
+    if headers and all(line.endswith("\r") for line in headers):
+        lines = [line.removesuffix("\r") for line in lines]
+    if any(_SECTION.match(line) for line in lines):
+        patch = Patch(parse_envelope(lines), "envelope")
+    else:
+        kept = [line for line in lines if not re.match(r"\*\*\* (?:Begin|End) Patch\s*\Z", line)]
+        patch = Patch(parse_unified(kept, path), "unified")
+    if not patch.files:
+        raise ToolError(
+            "patchContent holds no patch: neither a file header with hunks nor a "
+            "*** Begin Patch envelope.",
+            hint="Write a unified diff (--- a/file, +++ b/file, @@ -1,3 +1,4 @@) or "
+            "*** Begin Patch / *** Update File: file / @@ / *** End Patch.",
+        )
+    return patch.aimed(path) if path else patch
+
+
+def _unwrapped(lines: list[str]) -> list[str]:
+    """Without a code fence or here-document around it, and without empty lines at the ends."""
+    lines = list(lines)
+    while lines and not lines[-1].strip():
+        lines.pop()
+    while lines and not lines[0].strip():
+        lines.pop(0)
+    if lines and (fence := _FENCE.match(lines[0])):
+        closing = fence[1]
+        lines = lines[1:]
+        if lines and lines[-1].strip() == closing:
+            lines.pop()
+    if lines and (here := _HEREDOC.match(lines[0].rstrip("\r"))):
+        lines = lines[1:]
+        if lines and lines[-1].strip() == here[1]:
+            lines.pop()
+    return lines
