@@ -18,7 +18,7 @@ from sam_tui.cli.options import (
     run_options,
 )
 from sam_tui.cli.streams import contract_output, input_descriptor
-from sam_tui.core.errors import SamError, UsageError
+from sam_tui.core.errors import ConfigurationError, SamError, UsageError
 from sam_tui.core.runtime import Runtime
 from sam_tui.headless.answers import read_answers
 from sam_tui.headless.interrupts import Interrupted, Interrupts
@@ -93,9 +93,21 @@ async def _run(
     runtime: Runtime, request: HeadlessRequest, interrupts: Interrupts, out: TextIO
 ) -> int:
     try:
+        if runtime.model is None:
+            raise await _nothing_chosen(runtime)
         return await run_headless(runtime, request, out, interrupts=interrupts)
     finally:
         await runtime.close()
+
+
+async def _nothing_chosen(runtime: Runtime) -> ConfigurationError:
+    """What to choose from, found here and now."""
+    offers = await runtime.catalog.offers()
+    lines = [f"  --model {offer.model}   ({offer.source})" for offer in offers]
+    return ConfigurationError(
+        "No model is chosen.",
+        hint="\n".join(["Choose one with --model or SAM_TUI_MODEL. At hand:", *lines]),
+    )
 
 
 class _Told:

@@ -39,6 +39,7 @@ def test_the_first_word_that_is_a_command_is_the_command(
     assert routed(words) == meant
 
 
+@pytest.mark.requirement("headless:routing")
 def test_help_names_every_command_and_its_main_options(sam: Command) -> None:
     ended = sam("--help")
     assert ended.code == 0
@@ -47,12 +48,14 @@ def test_help_names_every_command_and_its_main_options(sam: Command) -> None:
     assert "exec" not in ended.out
 
 
+@pytest.mark.requirement("headless:exit-codes")
 def test_the_workbench_without_a_terminal_says_what_to_use_instead(sam: Command) -> None:
     ended = sam("fix it")
     assert (ended.code, ended.out) == (2, "")
     assert "sam-tui run" in ended.err
 
 
+@pytest.mark.requirement("headless:routing")
 def test_print_is_run_and_its_options_need_it(sam: Command) -> None:
     script = sam.folder / "script.json"
     script.write_text(json.dumps([{"text": "Printed."}]), encoding="utf-8")
@@ -112,6 +115,7 @@ def test_a_call_prints_one_object_and_ends_with_what_became_of_it(sam: Command) 
     assert code == 0 and "outside" in done["output"]["content"]
 
 
+@pytest.mark.requirement("headless:tools-call")
 @pytest.mark.parametrize(
     ("name", "arguments"),
     [("nope", "{}"), ("file_operations.nope", "{}"), ("think", "{bad"), ("think", "[1]")],
@@ -124,6 +128,7 @@ def test_a_name_or_text_that_means_nothing_ends_with_2(
     assert answer["success"] is False and answer["output"]["content"].startswith("ERROR: ")
 
 
+@pytest.mark.requirement("headless:tools-call")
 def test_what_a_call_stored_is_there_for_the_next_in_the_same_conversation(sam: Command) -> None:
     todo = {"id": 1, "title": "Paint", "description": "", "status": "not-started"}
     assert (
@@ -152,6 +157,7 @@ def test_the_guard_explains_a_call_without_making_it(sam: Command) -> None:
     assert not (sam.workspace / "c.txt").exists()
 
 
+@pytest.mark.requirement("headless:guard-explain")
 def test_the_guard_explains_many_lines_and_survives_the_bad_ones(sam: Command) -> None:
     (sam.workspace / "link").symlink_to("/etc")
     requests: list[Any] = [
@@ -177,11 +183,13 @@ def test_the_guard_explains_many_lines_and_survives_the_bad_ones(sam: Command) -
     assert (good.code, len(good.out.splitlines())) == (0, 1)
 
 
+@pytest.mark.requirement("headless:guard-explain")
 def test_explaining_needs_one_name_or_lines_and_not_both(sam: Command) -> None:
     assert sam("guard", "explain").code == 2
     assert sam("guard", "explain", "think", "--jsonl").code == 2
 
 
+@pytest.mark.requirement("headless:continue")
 def test_stored_conversations_are_listed(sam: Command) -> None:
     script = sam.folder / "script.json"
     script.write_text(json.dumps([{"text": "Hi."}]), encoding="utf-8")
@@ -259,8 +267,32 @@ def test_what_libraries_print_and_a_defect_half_way_leave_the_contract_whole(sam
     assert call.json["success"] is True and "noise" in call.err
 
 
+@pytest.mark.requirement("headless:early-failure")
 def test_an_unusable_workspace_is_named(sam: Command) -> None:
     (sam.workspace / "file").write_text("x", encoding="utf-8")
     for place in ("none", "file"):
         ended = sam("tools", "list", "-C", place)
         assert ended.code == 52 and place in ended.err and "Traceback" not in ended.err
+
+
+@pytest.mark.requirement("model:offered")
+def test_without_a_model_a_run_says_what_there_is_to_choose_from(sam: Command) -> None:
+    ended = sam("run", "hi", environ={"OPENAI_API_KEY": "k"})
+    assert (ended.code, ended.out) == (52, "")
+    assert "--model scripted" in ended.err
+    assert "OPENAI_API_KEY is set" in ended.err
+    assert "Traceback" not in ended.err
+
+
+@pytest.mark.requirement("demo:auto")
+def test_the_demo_plays_to_the_end_without_a_terminal(sam: Command) -> None:
+    ended = sam("demo", "--auto")
+    assert ended.code == 0
+    for words in (
+        "text.lower().split()",
+        "asks for",
+        "allowed: this call",
+        "Ran 3 tests",
+        "## Done",
+    ):
+        assert words in ended.out

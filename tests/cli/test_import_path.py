@@ -46,6 +46,7 @@ def test_no_module_of_the_workspace_is_executed(
     assert (ended.code, ended.out) == (0, "Safe.\n"), ended.err
 
 
+@pytest.mark.requirement("headless:hijack")
 def test_a_module_that_only_an_absolute_python_path_has_can_still_be_imported(
     sam: Command, tmp_path: Path
 ) -> None:
@@ -63,6 +64,7 @@ def test_a_module_that_only_an_absolute_python_path_has_can_still_be_imported(
     assert str(extra / "only_there.py") in ended.out
 
 
+@pytest.mark.requirement("headless:hijack")
 def test_working_in_the_folder_of_an_installed_package_loses_no_package(sam: Command) -> None:
     import click
 

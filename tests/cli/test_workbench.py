@@ -46,6 +46,7 @@ def test_a_terminated_workbench_puts_the_terminal_back(tmp_path: Path) -> None:
     assert b"Traceback" not in shown
 
 
+@pytest.mark.requirement("headless:early-failure")
 @pytest.mark.parametrize(
     ("arguments", "code", "text"),
     [

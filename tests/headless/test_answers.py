@@ -46,6 +46,7 @@ def test_a_reply_becomes_the_answer_that_its_inquiry_takes(
     assert answer_of(tmp_path, [{"match": ".", "reply": reply}], request_) == answer
 
 
+@pytest.mark.requirement("headless:answers")
 @pytest.mark.parametrize(
     ("pattern", "found"),
     [
@@ -63,6 +64,7 @@ def test_the_pattern_is_searched_in_operation_summary_and_targets(
     assert given == (Approval("once") if found else None)
 
 
+@pytest.mark.requirement("headless:answers")
 def test_the_first_match_answers_and_no_match_leaves_it_unanswered(tmp_path: Path) -> None:
     entries = [
         {"match": "nothing", "reply": "approve"},
@@ -102,11 +104,13 @@ def test_a_wrong_file_is_refused_with_the_entry_that_is_wrong(
     assert caught.value.exit_code == 52
 
 
+@pytest.mark.requirement("headless:answers-invalid")
 def test_a_missing_file_is_a_configuration_error(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="could not be read"):
         read_answers(str(tmp_path / "none.json"))
 
 
+@pytest.mark.requirement("headless:answers")
 def test_approving_all_approves_once_and_answers_no_question() -> None:
     assert approve_all(inquiry(WRITE)) == Approval("once")
     assert approve_all(inquiry(QUESTION)) is None

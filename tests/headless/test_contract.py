@@ -68,6 +68,7 @@ def test_json_output_is_the_result_alone(program: Program) -> None:
     assert ended.result["subtype"] == "success"
 
 
+@pytest.mark.requirement("headless:partials")
 def test_pieces_of_the_answer_stream_when_asked_for(program: Program) -> None:
     model = program.script({"text": "x" * 300})
     ended = program.stream("go", "--model", model, "--include-partial-messages")
@@ -77,6 +78,7 @@ def test_pieces_of_the_answer_stream_when_asked_for(program: Program) -> None:
     assert ended.result["subtype"] == "success"
 
 
+@pytest.mark.requirement("headless:stdin")
 def test_the_prompt_may_come_from_standard_input_and_the_answer_go_to_a_file(
     program: Program,
 ) -> None:
@@ -87,6 +89,7 @@ def test_the_prompt_may_come_from_standard_input_and_the_answer_go_to_a_file(
     assert target.read_text(encoding="utf-8") == "Heard."
 
 
+@pytest.mark.requirement("headless:exit-codes")
 def test_an_answer_that_cannot_be_saved_is_an_error_of_the_run(program: Program) -> None:
     nowhere = str(program.folder / "none" / "answer.txt")
     ended = program.stream("go", "--model", program.script(ANSWER), "-o", nowhere)
@@ -111,6 +114,7 @@ def test_a_provider_that_fails_for_ever_ends_the_run_with_75(program: Program) -
     assert ended.err.strip()
 
 
+@pytest.mark.requirement("headless:exit-codes")
 @pytest.mark.parametrize(("status", "code"), [(401, 41), (400, 1), (404, 1)])
 def test_a_refusing_provider_ends_the_run_with_its_own_code(
     program: Program, status: int, code: int
@@ -123,6 +127,7 @@ def test_a_refusing_provider_ends_the_run_with_its_own_code(
     assert len(server.requests) == 1
 
 
+@pytest.mark.requirement("headless:stream-json")
 def test_a_real_answer_over_http_is_told(program: Program) -> None:
     usage = {"prompt_tokens": 100, "completion_tokens": 5, "total_tokens": 105}
     with background([Reply(text="Hello there.", usage=usage)]) as server:
@@ -166,6 +171,7 @@ def test_what_nobody_approved_is_not_done_and_the_run_counts_as_blocked(program:
     assert denial["tool_input"]["filePath"] == str(target)
 
 
+@pytest.mark.requirement("headless:blocked")
 def test_a_question_that_nobody_answers_blocks_too(program: Program) -> None:
     ask = {"calls": [{"name": "user_collaboration", "arguments": {"prompt": "Which colour?"}}]}
     model = program.script(ask, ANSWER)
@@ -179,6 +185,7 @@ def test_a_question_that_nobody_answers_blocks_too(program: Program) -> None:
     assert "teal" in ended.of_kind("user")[0]["message"]["content"][0]["content"]
 
 
+@pytest.mark.requirement("headless:answers")
 @pytest.mark.parametrize(
     ("reply", "code", "written"), [("approve", 0, True), ("not there", 0, False)]
 )
@@ -197,6 +204,7 @@ def test_a_file_of_answers_decides_in_a_persons_place(
     assert decision["comment"] == ("" if written else "not there")
 
 
+@pytest.mark.requirement("headless:blocked")
 def test_a_mode_that_never_asks_refuses_without_being_blocked(program: Program) -> None:
     write = call("file_operations", "create_file", filePath=str(outside(program)), content="x")
     model = program.script({"calls": [write]}, ANSWER)
@@ -227,6 +235,7 @@ def test_a_run_that_cannot_begin_still_ends_with_a_result(
     assert "Traceback" not in ended.err
 
 
+@pytest.mark.requirement("headless:exit-codes")
 @pytest.mark.parametrize(
     "arguments",
     [

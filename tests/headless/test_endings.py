@@ -66,6 +66,7 @@ while True:
 """
 
 
+@pytest.mark.requirement("headless:signals")
 def test_a_second_signal_ends_the_process_whatever_it_is_doing() -> None:
     command = [sys.executable, "-P", "-c", INTERRUPTED_TWICE]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
@@ -77,6 +78,7 @@ def test_a_second_signal_ends_the_process_whatever_it_is_doing() -> None:
         assert process.wait(SECONDS) == 130
 
 
+@pytest.mark.requirement("headless:signals")
 def test_a_signal_while_the_prompt_is_awaited_gives_a_result(program: Program) -> None:
     # Without a prompt standard input is read to its end, which never comes here.
     process = program.start("-", "--model", program.script({"text": "x"}))

@@ -95,6 +95,7 @@ def test_an_answer_is_an_assistant_message_of_thinking_text_and_tool_use() -> No
     }
 
 
+@pytest.mark.requirement("headless:claude-messages")
 def test_a_result_is_a_user_message_with_a_tool_result() -> None:
     (line,), _ = told(
         ToolFinished(C, CallId("k1"), "f.read", "Reading", False, "ERROR: no", (), 0.5)
@@ -137,6 +138,7 @@ def test_pieces_are_stream_events_only_when_asked_for() -> None:
     assert loud[-1]["subtype"] == "tool_progress"
 
 
+@pytest.mark.requirement("headless:stream-json")
 def test_what_claude_has_no_word_for_is_a_system_line() -> None:
     question = Inquiry(InquiryId("i"), C, CallId("k1"), 0.0, Question("Which?"))
     lines, _ = told(
@@ -169,6 +171,7 @@ def test_what_claude_has_no_word_for_is_a_system_line() -> None:
     assert asked["outcome"] == "unattended"
 
 
+@pytest.mark.requirement("headless:json")
 def test_the_ledger_adds_up_what_the_result_tells() -> None:
     diff = Diff("src/a.py", "@@", 1, 0)
     _, ledger = told(
@@ -192,6 +195,7 @@ def test_the_ledger_adds_up_what_the_result_tells() -> None:
     assert ledger.unattended == 1
 
 
+@pytest.mark.requirement("headless:stream-json")
 @given(st.text(st.characters(exclude_categories=())), st.text())
 def test_every_line_is_one_line_of_valid_json_whatever_is_in_it(text: str, arguments: str) -> None:
     call = ToolCall(CallId("k"), "t", arguments)
@@ -209,6 +213,7 @@ def test_every_line_is_one_line_of_valid_json_whatever_is_in_it(text: str, argum
         json.loads(line, parse_constant=pytest.fail)
 
 
+@pytest.mark.requirement("headless:claude-messages")
 @pytest.mark.parametrize(
     ("text", "value"),
     [
@@ -231,6 +236,7 @@ def test_the_exit_code_follows_from_the_subtype_alone() -> None:
     assert set(EXIT_CODES.values()) == {0, 1, 2, 3, 41, 52, 53, 70, 75, 130, 143}
 
 
+@pytest.mark.requirement("headless:exit-codes")
 @pytest.mark.parametrize(
     ("error", "subtype"),
     [

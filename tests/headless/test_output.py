@@ -23,6 +23,7 @@ def test_a_reader_that_left_is_noticed_once_and_nothing_more_is_written() -> Non
     assert told == ["stop"]
 
 
+@pytest.mark.requirement("headless:broken-pipe")
 def test_a_pipe_that_its_maker_left_non_blocking_loses_nothing() -> None:
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
@@ -47,6 +48,7 @@ def test_text_for_a_terminal_moves_no_cursor_and_reorders_nothing(text: str, saf
     assert terminal_safe(text) == safe
 
 
+@pytest.mark.requirement("headless:terminal-safe")
 def test_text_goes_to_a_pipe_as_it_is_and_to_a_person_made_safe() -> None:
     raw, safe = io.StringIO(), io.StringIO()
     Output(raw).text("\x1b[31mred")
@@ -54,6 +56,7 @@ def test_text_goes_to_a_pipe_as_it_is_and_to_a_person_made_safe() -> None:
     assert (raw.getvalue(), safe.getvalue()) == ("\x1b[31mred\n", "red\n")
 
 
+@pytest.mark.requirement("headless:text")
 def test_text_that_the_encoding_has_no_bytes_for_is_replaced() -> None:
     buffer = io.BytesIO()
     out = Output(io.TextIOWrapper(buffer, encoding="ascii"))

@@ -41,6 +41,7 @@ def test_a_dash_or_no_prompt_reads_standard_input_to_its_end(pipe: Pipe, tmp_pat
         assert read_prompt("-", file.fileno()).text == "from a file \ufffd"
 
 
+@pytest.mark.requirement("headless:stdin")
 def test_input_that_comes_late_is_waited_for_where_there_is_no_prompt(pipe: Pipe) -> None:
     threading.Timer(0.05, filled, (pipe, b"late")).start()
     assert read_prompt(None, pipe[0], probe=0.0).text == "late"
@@ -53,21 +54,25 @@ def test_a_silent_open_pipe_beside_a_prompt_is_left_alone_with_a_warning(pipe: P
     assert len(prompt.warnings) == 1 and "said nothing" in prompt.warnings[0]
 
 
+@pytest.mark.requirement("headless:stdin")
 def test_a_pipe_that_speaks_is_attached_to_the_prompt(pipe: Pipe) -> None:
     prompt = read_prompt("review", filled(pipe, b"diff --git\n+x\n"))
     assert prompt == Prompt("review\n\n<stdin>\ndiff --git\n+x\n</stdin>")
 
 
+@pytest.mark.requirement("headless:stdin")
 def test_a_pipe_that_ends_without_a_word_adds_nothing(pipe: Pipe) -> None:
     assert read_prompt("do it", filled(pipe, b"")) == Prompt("do it")
 
 
+@pytest.mark.requirement("headless:stdin")
 def test_dev_null_and_a_closed_input_add_nothing() -> None:
     with open(os.devnull, "rb") as null:
         assert read_prompt("do it", null.fileno()) == Prompt("do it")
     assert read_prompt("do it", None) == Prompt("do it")
 
 
+@pytest.mark.requirement("headless:stdin")
 def test_a_regular_file_beside_a_prompt_is_attached(tmp_path: Path) -> None:
     path = tmp_path / "notes"
     path.write_text("remember", encoding="utf-8")
@@ -75,17 +80,20 @@ def test_a_regular_file_beside_a_prompt_is_attached(tmp_path: Path) -> None:
         assert read_prompt("go", file.fileno()).text == "go\n\n<stdin>\nremember\n</stdin>"
 
 
+@pytest.mark.requirement("headless:stdin")
 def test_forcing_waits_for_the_end_of_a_silent_pipe(pipe: Pipe) -> None:
     threading.Timer(0.05, filled, (pipe, b"slow")).start()
     assert "slow" in read_prompt("go", pipe[0], forced=True, probe=0.0).text
 
 
+@pytest.mark.requirement("headless:stdin")
 def test_an_input_left_non_blocking_by_its_owner_is_read_whole(pipe: Pipe) -> None:
     os.set_blocking(pipe[0], False)
     threading.Timer(0.05, filled, (pipe, b"later")).start()
     assert read_prompt("-", pipe[0]).text == "later"
 
 
+@pytest.mark.requirement("headless:stdin")
 def test_a_terminal_is_not_read_beside_a_prompt_nor_waited_for_without_one() -> None:
     controller, terminal = os.openpty()
     try:
@@ -105,6 +113,7 @@ def test_an_empty_prompt_is_a_usage_error(argument: str) -> None:
     assert caught.value.exit_code == 2
 
 
+@pytest.mark.requirement("headless:empty-prompt")
 def test_an_empty_standard_input_without_a_prompt_is_a_usage_error(pipe: Pipe) -> None:
     with pytest.raises(UsageError, match="empty"):
         read_prompt(None, filled(pipe, b"  \n"))
@@ -124,6 +133,7 @@ def test_ten_megabytes_are_read_and_one_byte_more_is_refused(tmp_path: Path) -> 
         read_prompt("-", file.fileno())
 
 
+@pytest.mark.requirement("headless:stdin-cap")
 def test_an_endless_input_is_refused_too() -> None:
     with open("/dev/zero", "rb") as zero, pytest.raises(UsageError, match="larger than 10 MB"):
         read_prompt("go", zero.fileno())

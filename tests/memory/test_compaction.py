@@ -33,11 +33,15 @@ from sam_tui.core.messages import (
 )
 
 C = ConversationId("c")
-TEXT = st.one_of(
+
+
+def repeated(word: str, times: int) -> str:
+    return word * times
+
+
+TEXT: st.SearchStrategy[str] = st.one_of(
     st.text(max_size=40),
-    st.builds(
-        lambda word, times: word * times, st.text(min_size=1, max_size=12), st.integers(1, 400)
-    ),
+    st.builds(repeated, st.text(min_size=1, max_size=12), st.integers(1, 400)),
 )
 
 
@@ -194,7 +198,7 @@ def test_the_newest_results_are_clipped_when_not_even_they_fit() -> None:
     assert [text[:2] for text in texts] == ["0 ", "1 ", "2 "]
     assert all("recall_history" in text for text in texts)
     assert after[-1] is messages[-1]
-    assert [m.text for m in done.dropped if isinstance(m, ToolMessage)][0].count("z") == 20_000
+    assert next(m.text for m in done.dropped if isinstance(m, ToolMessage)).count("z") == 20_000
 
 
 @pytest.mark.requirement("memory:summary")

@@ -58,6 +58,7 @@ def test_what_was_appended_comes_back_equal_in_another_connection(
     assert (record.workspace, record.title, record.messages) == ("/w", "Read it", 5)
 
 
+@pytest.mark.requirement("headless:storage-roundtrip")
 def test_creating_a_conversation_twice_keeps_the_first(storage: Storage) -> None:
     storage.conversations.create(C, "/w")
     storage.conversations.append(C, TALK)
@@ -68,6 +69,7 @@ def test_creating_a_conversation_twice_keeps_the_first(storage: Storage) -> None
     assert (record.workspace, record.messages) == ("/w", 5)
 
 
+@pytest.mark.requirement("headless:continue")
 def test_the_latest_of_a_workspace_is_the_one_used_last_that_has_messages(storage: Storage) -> None:
     for name, workspace in (("a", "/w"), ("b", "/w"), ("c", "/x"), ("empty", "/w")):
         storage.conversations.create(ConversationId(name), workspace)
@@ -81,6 +83,7 @@ def test_the_latest_of_a_workspace_is_the_one_used_last_that_has_messages(storag
     assert [r.id for r in storage.conversations.recent("/w", 1)] == ["a"]
 
 
+@pytest.mark.requirement("headless:storage-roundtrip")
 def test_usage_adds_up_and_an_unknown_cost_changes_no_known_one(storage: Storage) -> None:
     storage.conversations.create(C, "/w")
     storage.conversations.add_usage(C, Usage(10, 4, 3, 2, 1, None))
@@ -93,6 +96,7 @@ def test_usage_adds_up_and_an_unknown_cost_changes_no_known_one(storage: Storage
     assert after is not None and after.usage == Usage(21, 8, 6, 4, 2, 0.25)
 
 
+@pytest.mark.requirement("headless:storage-errors")
 def test_adding_to_an_unknown_conversation_is_an_error_and_adds_nothing(storage: Storage) -> None:
     with pytest.raises(StorageError, match="no conversation c1"):
         storage.conversations.append(C, TALK)
@@ -118,6 +122,7 @@ def test_one_unreadable_message_costs_that_message_only(
     assert unanswered(read) == []
 
 
+@pytest.mark.requirement("headless:storage-corrupt-row")
 def test_a_result_whose_row_is_gone_is_replaced_in_its_place(
     storage: Storage, data_dir: Path
 ) -> None:
@@ -128,12 +133,14 @@ def test_a_result_whose_row_is_gone_is_replaced_in_its_place(
     assert storage.conversations.messages(C)[3] == ToolMessage(CALL, "read", UNREADABLE, ok=False)
 
 
+@pytest.mark.requirement("headless:storage-corrupt-row")
 def test_calls_at_the_very_end_stay_unanswered_for_the_session_to_close(storage: Storage) -> None:
     storage.conversations.create(C, "/w")
     storage.conversations.append(C, TALK[:3])
     assert [call.id for call in unanswered(storage.conversations.messages(C))] == [CALL]
 
 
+@pytest.mark.requirement("headless:storage-roundtrip")
 def test_half_an_emoji_from_a_model_is_stored_with_a_replacement(storage: Storage) -> None:
     storage.conversations.create(C, "/w")
     storage.conversations.append(C, [AssistantMessage("a\ud800b", opaque={"x": ["\udfff"]})])
@@ -142,6 +149,7 @@ def test_half_an_emoji_from_a_model_is_stored_with_a_replacement(storage: Storag
     ]
 
 
+@pytest.mark.requirement("headless:storage-roundtrip")
 @given(st.text())
 def test_storable_text_is_always_utf_8_and_leaves_good_text_alone(text: str) -> None:
     assert storable(text) == text

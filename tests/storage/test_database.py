@@ -54,6 +54,7 @@ def test_folder_and_files_are_the_owners_alone_whatever_the_umask(data_dir: Path
     assert modes and set(modes.values()) == {0o600}
 
 
+@pytest.mark.requirement("headless:storage-private")
 def test_a_folder_that_holds_other_things_keeps_its_mode(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("x", encoding="utf-8")
     tmp_path.chmod(0o755)
@@ -91,6 +92,7 @@ def test_two_processes_write_to_one_new_database_at_once(data_dir: Path) -> None
     assert record is not None and record.messages == 300
 
 
+@pytest.mark.requirement("headless:storage-migrations")
 def test_opening_an_empty_folder_from_many_places_at_once_migrates_once(data_dir: Path) -> None:
     failures: list[BaseException] = []
     start = threading.Barrier(6)
@@ -162,6 +164,7 @@ def test_a_damaged_file_is_explained_with_the_way_to_move_it(data_dir: Path) -> 
     assert (data_dir / "sam.db").read_bytes().startswith(b"this is no database")
 
 
+@pytest.mark.requirement("headless:storage-errors")
 def test_a_damaged_page_is_explained_and_does_not_raise_anything_else(
     data_dir: Path,
 ) -> None:
@@ -179,6 +182,7 @@ def test_a_damaged_page_is_explained_and_does_not_raise_anything_else(
     assert "damaged" in caught.value.hint
 
 
+@pytest.mark.requirement("headless:storage-errors")
 def test_a_lock_held_too_long_is_explained_and_the_store_works_again_after_it(
     data_dir: Path,
 ) -> None:
@@ -196,6 +200,7 @@ def test_a_lock_held_too_long_is_explained_and_the_store_works_again_after_it(
     storage.close()
 
 
+@pytest.mark.requirement("headless:storage-errors")
 def test_a_full_disk_is_explained_and_leaves_what_was_there(storage: Storage) -> None:
     storage.conversations.create(C, "/w")
     storage.conversations.append(C, [UserMessage("kept")])
@@ -208,6 +213,7 @@ def test_a_full_disk_is_explained_and_leaves_what_was_there(storage: Storage) ->
     assert storage.conversations.messages(C) == [UserMessage("kept")]
 
 
+@pytest.mark.requirement("headless:storage-errors")
 def test_a_database_that_cannot_be_written_is_explained(storage: Storage) -> None:
     storage.conversations.create(C, "/w")
     storage.database.query("PRAGMA query_only = 1")
@@ -216,6 +222,7 @@ def test_a_database_that_cannot_be_written_is_explained(storage: Storage) -> Non
     assert "--data-dir" in caught.value.hint
 
 
+@pytest.mark.requirement("headless:storage-errors")
 @pytest.mark.parametrize("name", ["file", "file/below", "/proc/sam-tui-data"])
 def test_a_data_folder_that_cannot_be_one_is_explained(tmp_path: Path, name: str) -> None:
     (tmp_path / "file").write_text("x", encoding="utf-8")

@@ -19,6 +19,7 @@ TODOS = (
 DECISION = Decision("file_operations.create_file", "deny", "user", "write-outside", "outside", "/x")
 
 
+@pytest.mark.requirement("headless:storage-roundtrip")
 def test_a_todo_list_comes_back_equal_and_a_new_one_replaces_it(
     storage: Storage, data_dir: Path
 ) -> None:
@@ -31,6 +32,7 @@ def test_a_todo_list_comes_back_equal_and_a_new_one_replaces_it(
     assert storage.todos.load(C) == TODOS[:1]
 
 
+@pytest.mark.requirement("headless:storage-corrupt-row")
 def test_an_unreadable_todo_costs_that_item_only(storage: Storage) -> None:
     storage.todos.save(C, TODOS)
     with storage.database.transaction() as connection:
@@ -38,6 +40,7 @@ def test_an_unreadable_todo_costs_that_item_only(storage: Storage) -> None:
     assert storage.todos.load(C) == TODOS[1:]
 
 
+@pytest.mark.requirement("headless:storage-roundtrip")
 def test_a_large_result_is_whole_and_belongs_to_its_conversation(storage: Storage) -> None:
     text = "".join(f"line {n} é\x00\n" for n in range(100_000))
     storage.results.save(C, CallId("call_1"), text)
@@ -69,6 +72,7 @@ def test_decisions_are_kept_in_order_and_cannot_be_changed(
     assert storage.decisions.first_broken() is None
 
 
+@pytest.mark.requirement("headless:storage-audit")
 def test_an_altered_or_missing_decision_is_found(storage: Storage, data_dir: Path) -> None:
     for name in "abc":
         storage.decisions.record(C, CallId(name), DECISION)

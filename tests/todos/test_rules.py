@@ -240,6 +240,7 @@ def test_statistics_count_every_status_and_an_empty_list_has_rate_0():
     assert todo_statistics([Todo(1, "a", status="completed")]).complete
 
 
+@pytest.mark.requirement("todos:unmet-warning")
 def test_unmet_dependencies_are_those_not_completed():
     items = [Todo(1, "a", status="completed"), Todo(2, "b"), Todo(3, "c", dependencies=(2, 1))]
     assert unmet_dependencies(items[2], completed_ids(items)) == (2,)
@@ -253,5 +254,6 @@ def test_a_line_keeps_scripts_and_emoji_and_loses_what_hides():
     assert visible_text("one\r\n  two\x07\u2028three") == "one\n  two three"
 
 
+@pytest.mark.requirement("todos:findings")
 def test_a_finding_is_plain_data_that_compares():
     assert Finding("title", 1, "x") == Finding("title", 1, "x", "error")

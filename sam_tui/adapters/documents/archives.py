@@ -21,7 +21,9 @@ def inspect(data: bytes, *, office: bool) -> None:
     with zipfile.ZipFile(BytesIO(data)) as archive:
         members = archive.infolist()
         if len(members) > _MOST_MEMBERS:
-            raise ToolError(f"The archive holds {len(members)} files; at most {_MOST_MEMBERS} are read.")
+            raise ToolError(
+                f"The archive holds {len(members)} files; at most {_MOST_MEMBERS} are read."
+            )
         if any(member.flag_bits & 1 for member in members):
             raise ToolError("The document is encrypted.", hint="Save it without a password.")
         if sum(member.file_size for member in members) > _MOST_UNPACKED or any(map(_bomb, members)):
@@ -45,4 +47,6 @@ def _refuse_dtd(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> None:
         head = source.read(4096)
     # In UTF-16 every second byte of the markup is zero.
     if b"<!DOCTYPE" in head.replace(b"\0", b"").upper():
-        raise ToolError("The document declares XML entities, which documents have no use for: not opened.")
+        raise ToolError(
+            "The document declares XML entities, which documents have no use for: not opened."
+        )

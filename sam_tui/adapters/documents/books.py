@@ -9,6 +9,7 @@ from urllib.parse import unquote
 from sam_tui.adapters.documents.archives import inspect
 from sam_tui.adapters.documents.cleaning import clean
 from sam_tui.adapters.documents.limits import Gathering, understood
+from sam_tui.adapters.documents.markup import MarkupError, xml_tree
 from sam_tui.adapters.documents.pages import parse_html
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ports.documents import DocumentText
@@ -19,9 +20,7 @@ _BLOCKS = (*_HEADINGS, "p", "li", "blockquote", "pre", "dt", "dd", "td", "th", "
 
 def read_epub(data: bytes) -> DocumentText:
     """The chapters that the book's spine names; raises ``ToolError`` for a locked or broken book."""
-    from lxml import etree  # pyright: ignore[reportMissingTypeStubs]  # lxml has no types
-
-    with understood("book", etree.LxmlError):
+    with understood("book", MarkupError):
         inspect(data, office=False)
         with zipfile.ZipFile(BytesIO(data)) as archive:
             names = set(archive.namelist())
@@ -41,13 +40,7 @@ def read_epub(data: bytes) -> DocumentText:
 
 
 def _xml(data: bytes) -> Any:
-    """XML without entities, DTDs or the network."""
-    from lxml import etree  # pyright: ignore[reportMissingTypeStubs]  # lxml has no types
-
-    parser: Any = etree.XMLParser(
-        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, recover=True
-    )
-    tree: Any = etree.fromstring(data, parser)  # pyright: ignore[reportUnknownMemberType]
+    tree = xml_tree(data)
     if tree is None:
         raise ToolError("The book's table of contents is broken.")
     return tree

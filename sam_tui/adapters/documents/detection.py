@@ -96,7 +96,11 @@ def _packed(data: bytes) -> str:
     try:
         with zipfile.ZipFile(BytesIO(data)) as archive:
             names = set(archive.namelist())
-            kind = archive.read("mimetype")[:40] if "mimetype" in names and len(names) < 50_000 else b""
+            kind = (
+                archive.read("mimetype")[:40]
+                if "mimetype" in names and len(names) < 50_000
+                else b""
+            )
     except (zipfile.BadZipFile, OSError, ValueError, RuntimeError, NotImplementedError, EOFError):
         raise ToolError(
             "The file is a broken archive (docx, xlsx, pptx and epub are archives).",

@@ -7,6 +7,7 @@ from urllib.parse import urljoin
 
 from sam_tui.adapters.documents.cleaning import charset_of, clean, decode
 from sam_tui.adapters.documents.limits import MOST_CHARACTERS, understood
+from sam_tui.adapters.documents.markup import MarkupError, html_tree
 from sam_tui.adapters.documents.selectors import Selector
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ports.documents import DocumentText
@@ -64,18 +65,15 @@ def select(
 
 def parse_html(data: bytes, media_type: str = "") -> Any:
     """A tree of any bytes; raises ``ToolError`` where there is nothing to parse."""
-    from lxml import etree, html  # pyright: ignore[reportMissingTypeStubs]  # lxml has no types
-
-    body, make_parser = data[:_MOST_BYTES], html.HTMLParser
-    read: Any = html.document_fromstring  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
+    body = data[:_MOST_BYTES]
     known = charset_of(media_type) or ("utf-8" if _is_utf8(body) else "")
     encoding = known if known in ("utf-8", "iso8859-1", "ascii") else ""
     if not encoding:
         body, encoding = decode(body, media_type).encode("utf-8", "replace"), "utf-8"
-    with understood("page", etree.LxmlError):
+    with understood("page", MarkupError):
         if not body.strip():
             raise ToolError("The page is empty.")
-        return read(body, parser=make_parser(encoding=encoding, remove_comments=True, no_network=True))
+        return html_tree(body, encoding)
 
 
 def _is_utf8(data: bytes) -> bool:
@@ -117,7 +115,16 @@ def _all_text(tree: Any) -> str:
     last = None
     for text in texts:
         owner = text.getparent()
-        inline = text.is_tail or owner.tag in ("a", "b", "i", "em", "strong", "span", "code", "small")
+        inline = text.is_tail or owner.tag in (
+            "a",
+            "b",
+            "i",
+            "em",
+            "strong",
+            "span",
+            "code",
+            "small",
+        )
         place = owner.getparent() if inline else owner
         words = " ".join(text.split())
         if blocks and place is last:

@@ -4,10 +4,11 @@ import csv
 import json
 import re
 from io import BytesIO
-from typing import Any
+from typing import Any, cast
 
 from sam_tui.adapters.documents.cleaning import clean, decode
 from sam_tui.adapters.documents.limits import MOST_CHARACTERS, understood
+from sam_tui.adapters.documents.markup import MarkupError, html_fragment
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ports.documents import DocumentText
 
@@ -18,9 +19,12 @@ _RTF = re.compile(
     r"|(?P<brace>[{}])|[\r\n]+|(?P<text>[^\\{}\r\n]+)"
 )
 _RTF_SILENT = frozenset(
-    "fonttbl colortbl stylesheet info pict object header footer fldinst themedata listtable"
-    " listoverridetable generator".split()
-)
+    {
+        "fonttbl", "colortbl", "stylesheet", "info", "pict", "object", "header", "footer", "fldinst",
+        "themedata", "listtable", "listoverridetable", "generator",
+    }
+)  # fmt: skip
+"""Groups that hold no text of the document."""
 _RTF_WORDS = {"par": "\n", "line": "\n", "tab": "\t", "cell": "\t", "row": "\n", "page": "\n",
               "emdash": "—", "endash": "–", "bullet": "•", "lquote": "‘", "rquote": "’",
               "ldblquote": "“", "rdblquote": "”"}  # fmt: skip
@@ -43,7 +47,11 @@ def read_csv(data: bytes, media_type: str) -> DocumentText:
             dialect = csv.excel
         rows = [row for row in csv.reader(text.splitlines(), dialect) if row]
     width = max(map(len, rows), default=0)
-    properties = {"rows": str(len(rows)), "columns": str(width), "delimiter": repr(dialect.delimiter)}
+    properties = {
+        "rows": str(len(rows)),
+        "columns": str(width),
+        "delimiter": repr(dialect.delimiter),
+    }
     return DocumentText(text, "csv", "", properties, notes)
 
 
@@ -70,23 +78,23 @@ def read_feed(data: bytes) -> DocumentText:
     with understood("feed"):
         import feedparser  # pyright: ignore[reportMissingTypeStubs]  # it has no types
 
+        library = cast("Any", feedparser)
         # A stream, because feedparser takes text for an address or a file name first.
-        found: Any = feedparser.parse(BytesIO(data))  # pyright: ignore[reportUnknownMemberType]
-        if not found.entries and not found.feed.get("title"):
-            raise ToolError("The feed holds nothing that could be read.")
-        entries = [_entry(entry) for entry in found.entries[:_MOST_ENTRIES]]
+        found: Any = library.parse(BytesIO(data))
+        listed: list[Any] = list(found.entries)
         title = _words(found.feed.get("title", ""))
         about = _words(found.feed.get("subtitle", ""))
-    notes = (f"only the first {_MOST_ENTRIES} of {len(found.entries)} entries",)
-    properties = {"entries": str(len(found.entries)), **({"description": about} if about else {})}
-    shown = clean("\n\n".join(entries))
-    cut = notes if len(found.entries) > _MOST_ENTRIES else ()
-    return DocumentText(shown, "feed", title, properties, cut)
+        if not listed and not title:
+            raise ToolError("The feed holds nothing that could be read.")
+        shown = clean("\n\n".join(_entry(entry) for entry in listed[:_MOST_ENTRIES]))
+    notes = (f"only the first {_MOST_ENTRIES} of {len(listed)} entries are shown",)
+    properties = {"entries": str(len(listed)), **({"description": about} if about else {})}
+    return DocumentText(shown, "feed", title, properties, notes * (len(listed) > _MOST_ENTRIES))
 
 
 def _entry(entry: Any) -> str:
-    contents = entry.get("content") or [{}]
-    body = entry.get("summary") or contents[0].get("value", "")
+    contents: list[Any] = list(entry.get("content") or [])
+    body: Any = entry.get("summary") or (contents[0].get("value", "") if contents else "")
     lines = [
         f"## {_words(entry.get('title', '')) or '(no title)'}",
         _words(entry.get("published") or entry.get("updated") or ""),
@@ -98,14 +106,11 @@ def _entry(entry: Any) -> str:
 
 def _words(markup: Any) -> str:
     """Text of a value that may hold markup, on one line."""
-    from lxml import etree, html  # pyright: ignore[reportMissingTypeStubs]  # lxml has no types
-
     text = clean(str(markup))
     if "<" in text:
-        read: Any = html.fromstring  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
         try:
-            text = str(read(f"<div>{text}</div>").text_content())
-        except (etree.LxmlError, ValueError):
+            text = str(html_fragment(text).text_content())
+        except (MarkupError, ValueError):
             text = re.sub(r"<[^<>]*>", " ", text)
     return " ".join(text.split())
 
@@ -135,7 +140,9 @@ def _rtf_text(source: str) -> str:
         elif token["hex"]:
             out.append(bytes.fromhex(token["hex"]).decode("cp1252", "replace"))
         else:
-            out.append(token["text"] or {"~": " ", "_": "-"}.get(token["sign"] or "", token["sign"] or ""))
+            out.append(
+                token["text"] or {"~": " ", "_": "-"}.get(token["sign"] or "", token["sign"] or "")
+            )
     # Characters beyond the first plane came as two halves.
     return "".join(out).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 

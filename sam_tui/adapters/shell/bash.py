@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 LONGEST = 65_536
 """Characters; a longer text is not read and counts as unparsable."""
 _DEEPEST = 200
-_NO_WORDS = {"variable_assignment", "variable_assignments"}
-_DECLARATIONS = {"declaration_command", "unset_command"}
 
 
 @functools.cache
@@ -110,8 +108,11 @@ class _Walk:
         assignments: list[tuple[str, Word]] = []
         for child in node.children:
             if child.type == "variable_assignment":
-                assignments.append(_assigned(child))
-                words.append(Word(text_of(child), child.type == "never"))
+                name, value = _assigned(child)
+                assignments.append((name, value))
+                words.append(Word(f"{name}={value.text}", value.static))
+            elif child.type == "variable_name" or not child.is_named:
+                words.append(Word(text_of(child)))
             else:
                 words.append(word_of(child))
         self._add(node, words, assignments, list(place.redirections), place)

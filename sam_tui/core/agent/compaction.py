@@ -9,7 +9,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from sam_tui.core.agent.summary import NAME, merge, render, summarise, summary_of
+from sam_tui.core.agent.summary import NAME, merge, render, summarise, summary_of, with_task
 from sam_tui.core.agent.tokens import SMALLEST, clip, estimate, text_tokens, total
 from sam_tui.core.errors import ContextExceeded
 from sam_tui.core.ids import CallId
@@ -199,7 +199,8 @@ def _summary(messages: Sequence[Message], dropped: Sequence[Message], most: int)
     new = summarise(dropped)
     old = summary_of(messages)
     free = most - estimate(ReminderMessage(NAME, ""))
-    text = render(merge(old, new) if old else new, free * 4)
+    whole = with_task(merge(old, new) if old else new, messages)
+    text = render(whole, free * 4)
     return ReminderMessage(NAME, text)
 
 

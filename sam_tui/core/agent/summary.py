@@ -9,7 +9,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from sam_tui.core.messages import (
@@ -98,6 +98,12 @@ def find_task(requests: Sequence[str]) -> str:
     if not told or len(told[-1]) >= TASK_LENGTH:
         return told[-1] if told else ""
     return next((one for one in reversed(told) if len(one) >= TASK_LENGTH), told[-1])
+
+
+def with_task(summary: ThreadSummary, messages: Iterable[Message]) -> ThreadSummary:
+    """The summary with the task that all messages tell, those that stay in the context as well."""
+    told = [_line(m.text) for m in messages if isinstance(m, UserMessage)]
+    return replace(summary, task=find_task([summary.task, *told]))
 
 
 def render(summary: ThreadSummary, most: int) -> str:

@@ -64,6 +64,8 @@ def approval_lines(request: ApprovalRequest) -> Content:
     rows = [Content.assemble((visible_line(request.operation), "bold $accent"), "  ")]
     if request.summary:
         rows[0] = rows[0].append(Content(visible_line(request.summary)))
+    if request.asker:
+        rows.append(Content.assemble(("from    ", "$text-muted"), visible_line(request.asker)))
     rows.extend(
         Content.assemble(("target  ", "$text-muted"), _indented(visible(target)))
         for target in request.targets

@@ -1,9 +1,11 @@
 """The arguments of every operation, under the seed's names. Shared names have one meaning."""
 
+from functools import cached_property
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from sam_tools.file_operations.patch import Patch, parse
 from sam_tui.core.tooling.contract import Arguments
 
 FilePath = Annotated[
@@ -69,6 +71,49 @@ class ReplaceString(Arguments):
     expectedReplacements: Annotated[
         int, Field(ge=1, description="How often oldString occurs; default 1, all are replaced")
     ] = 1
+
+
+class Replacement(Arguments):
+    """One item of ``multi_replace_string``."""
+
+    filePath: str = ""
+    oldString: str
+    newString: str
+    expectedReplacements: Annotated[int, Field(ge=1)] = 1
+
+
+class MultiReplaceString(Arguments):
+    """The arguments of ``multi_replace_string``."""
+
+    replacements: Annotated[
+        list[Replacement], Field(min_length=1, description="All are made or none, in this order")
+    ]
+    filePath: FilePath = ""
+
+    @model_validator(mode="after")
+    def _name_files(self) -> "MultiReplaceString":
+        for index, item in enumerate(self.replacements):
+            if not item.filePath and not self.filePath:
+                raise ValueError(f"replacements[{index}] has no filePath, and there is no default")
+        return self
+
+
+class ApplyPatch(Arguments):
+    """The arguments of ``apply_patch``."""
+
+    patchContent: Annotated[
+        str, Field(min_length=1, description="Unified diff, or *** Begin Patch envelope")
+    ]
+    filePath: FilePath = ""
+    target_directory: Annotated[
+        str, Field(description="Where the patch's relative paths start; default the workspace")
+    ] = ""
+    dry_run: Annotated[bool, Field(description="Change nothing, show the diff")] = False
+
+    @cached_property
+    def patch(self) -> Patch:
+        """The parsed patch. Raises ``ToolError``."""
+        return parse(self.patchContent, self.filePath)
 
 
 class InsertEdit(Arguments):

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from sam_tools.file_operations.candidates import nearest
 from sam_tools.file_operations.document import Document
@@ -33,18 +34,24 @@ def created(patch: FilePatch, name: str) -> str:
     return "".join(rows)
 
 
-def patched(document: Document, patch: FilePatch, name: str, *, style: str) -> str:
-    """The text after all hunks. Raises ``ToolError`` naming the first that does not fit."""
+def patched(
+    document: Document, patch: FilePatch, name: str, *, style: Literal["unified", "envelope"]
+) -> tuple[str, list[str]]:
+    """The text after all hunks, and remarks on those that went elsewhere or fit but nearly.
+
+    Raises ``ToolError`` naming the first that does not fit.
+    """
     separator = document.separator
     rows = _rows(document.text, separator)
     lines = [row.text for row in rows]
-    ground = Ground(lines, style="envelope" if style == "envelope" else "unified")
+    ground = Ground(lines, style=style)
     placed: list[tuple[Place, Hunk]] = []
     for hunk in patch.hunks:
         try:
             placed.append((ground.place(hunk), hunk))
         except Misfit as misfit:
             raise _refused(document.text, patch, hunk, misfit, name) from None
+    remarks = [remark for place, hunk in placed if (remark := _remark(place, hunk))]
     # Equal places are insertions; they stay in the order of the patch.
     placed.sort(key=lambda item: (item[0].at, item[0].end))
     result: list[_Row] = []
@@ -53,7 +60,18 @@ def patched(document: Document, patch: FilePatch, name: str, *, style: str) -> s
         result += rows[at : place.at]
         result += _changed(rows, place, hunk, document)
         at = place.end
-    return _joined([*result, *rows[at:]], document.newline)
+    return _joined([*result, *rows[at:]], document.newline), remarks
+
+
+def _remark(place: Place, hunk: Hunk) -> str:
+    """What is worth knowing of where a hunk went; empty for exactly where it was said."""
+    words: list[str] = []
+    at = place.at - place.head + 1
+    if hunk.start is not None and hunk.old and at != hunk.start:
+        words.append(f"offset {at - hunk.start:+d}")
+    if place.head or place.tail:
+        words.append(f"fuzz {max(place.head, place.tail)}")
+    return f"hunk {hunk.number} at line {at} ({', '.join(words)})" if words else ""
 
 
 def _rows(text: str, separator: str) -> list[_Row]:

@@ -24,7 +24,7 @@ class Place:
         return self.at + self.length
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass
 class Misfit(Exception):
     """A hunk fits nowhere, or in several places: ``spots`` are their lines from 1."""
 
@@ -140,7 +140,9 @@ class Ground:
         if hunk.start is not None:
             expected = hunk.start - 1 + self._drift
             # As GNU patch looks: forward first, then back, one line further each time.
-            return min(free, key=lambda p: (abs(p.at - p.head - expected), p.at < expected))
+            return min(
+                free, key=lambda p: (abs(p.at - p.head - expected), p.at - p.head < expected)
+            )
         if above is not None:
             below = [place for place in free if place.at >= above]
             if below:

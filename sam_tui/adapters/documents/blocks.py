@@ -1,0 +1,194 @@
+"""Markdown -> a flat list of blocks, which every writer walks in order."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of text in one look. ``link`` is where it leads, or empty."""
+
+    text: str
+    bold: bool = False
+    italic: bool = False
+    code: bool = False
+    strike: bool = False
+    link: str = ""
+
+
+Spans = tuple[Span, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading of level 1 to 6."""
+
+    level: int
+    spans: Spans
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """Running text; ``quoted`` inside a quotation."""
+
+    spans: Spans
+    quoted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A list item, or with an empty ``marker`` its further text. ``depth`` counts from 0."""
+
+    depth: int
+    marker: str
+    spans: Spans
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """Text to keep as it is, line by line."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of cells, all of one length; the first row is the header."""
+
+    rows: tuple[tuple[Spans, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A line across the page."""
+
+
+Block = Heading | Paragraph | Item | Code | Table | Rule
+
+
+def parse(content: str) -> list[Block]:
+    """The blocks of a Markdown text (CommonMark with tables); HTML in it is text."""
+    from markdown_it import MarkdownIt
+
+    reader = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    return list(_Walk().blocks(reader.parse(content)))
+
+
+def words(spans: Spans) -> str:
+    """Spans without their looks."""
+    return "".join(span.text for span in spans)
+
+
+def with_addresses(spans: Spans) -> Spans:
+    """Spans where a link is followed by its address, for formats that cannot hide it."""
+    return tuple(
+        replace(span, text=f"{span.text} ({span.link})")
+        if span.link and span.link not in (span.text, f"mailto:{span.text}")
+        else span
+        for span in spans
+    )
+
+
+@dataclass(slots=True)
+class _List:
+    ordered: bool
+    next: int
+
+
+@dataclass(slots=True)
+class _Walk:
+    """Where the walk over the tokens is."""
+
+    lists: list[_List] = field(default_factory=list[_List])
+    marker: str = ""
+    quotes: int = 0
+    heading: int = 0
+    rows: list[list[Spans]] = field(default_factory=list[list[Spans]])
+    in_table: bool = False
+
+    def blocks(self, tokens: Sequence["Token"]) -> Iterator[Block]:
+        for token in tokens:
+            match token.type:
+                case "inline":
+                    yield from self._inline(_spans(token.children or []))
+                case "fence" | "code_block":
+                    yield Code(token.content.rstrip("\n"))
+                case "hr":
+                    yield Rule()
+                case "table_close":
+                    self.in_table = False
+                    yield Table(tuple(tuple(row) for row in self.rows))
+                case _:
+                    self._enter(token)
+
+    def _inline(self, spans: Spans) -> Iterator[Block]:
+        if self.in_table:
+            self.rows[-1].append(spans)
+        elif self.heading:
+            yield Heading(self.heading, spans)
+        elif self.lists:
+            marker, self.marker = self.marker, ""
+            yield Item(len(self.lists) - 1, marker, spans)
+        else:
+            yield Paragraph(spans, self.quotes > 0)
+
+    def _enter(self, token: "Token") -> None:
+        match token.type:
+            case "heading_open":
+                self.heading = int(token.tag[1:])
+            case "heading_close":
+                self.heading = 0
+            case "bullet_list_open":
+                self.lists.append(_List(ordered=False, next=1))
+            case "ordered_list_open":
+                self.lists.append(_List(ordered=True, next=int(token.attrs.get("start", 1))))
+            case "bullet_list_close" | "ordered_list_close":
+                self.lists.pop()
+            case "list_item_open":
+                top = self.lists[-1]
+                self.marker = f"{top.next}." if top.ordered else "•"
+                top.next += 1
+            case "blockquote_open":
+                self.quotes += 1
+            case "blockquote_close":
+                self.quotes -= 1
+            case "table_open":
+                self.in_table, self.rows = True, []
+            case "tr_open":
+                self.rows.append([])
+            case _:
+                pass
+
+
+def _spans(tokens: Sequence["Token"]) -> Spans:
+    found: list[Span] = []
+    look = Span("")
+    for token in tokens:
+        match token.type:
+            case "strong_open" | "strong_close":
+                look = replace(look, bold=token.nesting > 0)
+            case "em_open" | "em_close":
+                look = replace(look, italic=token.nesting > 0)
+            case "s_open" | "s_close":
+                look = replace(look, strike=token.nesting > 0)
+            case "link_open":
+                look = replace(look, link=str(token.attrs.get("href", "")))
+            case "link_close":
+                look = replace(look, link="")
+            case "code_inline":
+                found.append(replace(look, text=token.content, code=True))
+            case "softbreak":
+                found.append(replace(look, text=" "))
+            case "hardbreak":
+                found.append(replace(look, text="\n"))
+            case "image":
+                found.append(replace(look, text=f"[image: {token.content}]"))
+            case _ if token.content:
+                found.append(replace(look, text=token.content))
+            case _:
+                pass
+    return tuple(found)

@@ -1,0 +1,109 @@
+"""The ``Documents`` port: one reader and one writer a format, each in a thread and bounded."""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
+
+from sam_tui.adapters.documents.cleaning import clean
+from sam_tui.adapters.documents.detection import detect, sized
+from sam_tui.adapters.documents.limits import MOST_BYTES, MOST_CHARACTERS
+from sam_tui.core.errors import ToolError
+from sam_tui.core.ports.documents import DocumentFile, DocumentFormat, DocumentText, Styling
+
+T = TypeVar("T")
+
+_SECONDS = 90.0
+_AT_ONCE = 2
+
+
+class LocalDocuments:
+    """Documents by libraries of this process. Two at a time: the work is the processor's."""
+
+    def __init__(self) -> None:
+        self._room = asyncio.Semaphore(_AT_ONCE)
+
+    async def read(
+        self, data: bytes, *, name: str = "", media_type: str = "", url: str = ""
+    ) -> DocumentText:
+        """The text of a document; see ``ports.Documents``."""
+        if len(data) > MOST_BYTES:
+            raise ToolError(
+                f"The document has {sized(len(data))}; at most {sized(MOST_BYTES)} are read."
+            )
+        return await self._worked(lambda: read(data, name, media_type, url))
+
+    async def select(
+        self, data: bytes, selectors: Mapping[str, str], *, media_type: str = "", url: str = ""
+    ) -> Mapping[str, Sequence[str]]:
+        """What each named CSS selector finds in an HTML page."""
+        from sam_tui.adapters.documents.pages import select
+
+        return await self._worked(lambda: select(data, selectors, media_type, url))
+
+    async def write(
+        self, content: str, format_: DocumentFormat, *, title: str = "", styling: Styling
+    ) -> DocumentFile:
+        """A document made from Markdown."""
+        if len(content) > MOST_CHARACTERS:
+            raise ToolError(
+                f"The content has {len(content)} characters; at most {MOST_CHARACTERS} are written."
+            )
+        return await self._worked(lambda: write(content, format_, title, styling))
+
+    async def _worked(self, work: Callable[[], T]) -> T:
+        async with self._room:
+            try:
+                async with asyncio.timeout(_SECONDS):
+                    return await asyncio.to_thread(work)
+            except TimeoutError:
+                raise ToolError(f"The document took longer than {_SECONDS:g} s.") from None
+
+
+def read(data: bytes, name: str, media_type: str, url: str) -> DocumentText:
+    """Read by the detected format; blocking."""
+    from sam_tui.adapters.documents import books, office, pages, plain, portable
+
+    format_ = detect(data, name, media_type)
+    match format_:
+        case "pdf":
+            return portable.read_pdf(data)
+        case "docx":
+            return office.read_docx(data)
+        case "pptx":
+            return office.read_pptx(data)
+        case "xlsx":
+            return office.read_xlsx(data)
+        case "epub":
+            return books.read_epub(data)
+        case "html":
+            return pages.read_html(data, media_type, url)
+        case "feed":
+            return plain.read_feed(data)
+        case "json":
+            return plain.read_json(data, media_type)
+        case "csv":
+            return plain.read_csv(data, media_type)
+        case "rtf":
+            return plain.read_rtf(data)
+        case _:
+            return plain.read_text(data, media_type, format_)
+
+
+def write(content: str, format_: DocumentFormat, title: str, styling: Styling) -> DocumentFile:
+    """Write Markdown as the format; blocking."""
+    from sam_tui.adapters.documents import to_office, to_pdf, to_sheets, to_text
+    from sam_tui.adapters.documents.blocks import Block, parse
+
+    text = clean(content)
+    if format_ == "markdown":
+        return DocumentFile((text + "\n").encode())
+    blocks = (to_sheets.separated(text) if format_ == "xlsx" else None) or parse(text)
+    writers: Mapping[str, Callable[[Sequence[Block], str, Styling], DocumentFile]] = {
+        "pdf": to_pdf.write_pdf,
+        "docx": to_office.write_docx,
+        "pptx": to_office.write_pptx,
+        "xlsx": to_sheets.write_xlsx,
+        "rtf": to_text.write_rtf,
+        "txt": to_text.write_txt,
+    }
+    return writers[format_](blocks, clean(title), styling)

@@ -1,0 +1,190 @@
+"""Blocks -> PDF."""
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from html import escape
+from io import BytesIO
+from typing import TYPE_CHECKING, Any
+
+from sam_tui.adapters.documents.blocks import (
+    Block,
+    Code,
+    Heading,
+    Item,
+    Paragraph,
+    Rule,
+    Spans,
+    Table,
+)
+from sam_tui.adapters.documents.fonts import Faces
+from sam_tui.core.errors import ToolError
+from sam_tui.core.ports.documents import DocumentFile, Styling
+
+if TYPE_CHECKING:
+    from reportlab.lib.styles import ParagraphStyle
+
+_INDENT = 18.0
+_LINKS = ("http://", "https://", "mailto:")
+
+
+def write_pdf(blocks: Sequence[Block], title: str, styling: Styling) -> DocumentFile:
+    """A PDF on pages of the given size, numbered at the foot."""
+    from reportlab.platypus import SimpleDocTemplate
+    from reportlab.platypus.doctemplate import LayoutError
+
+    buffer = BytesIO()
+    page = _Page(styling)
+    document = SimpleDocTemplate(
+        buffer,
+        pagesize=(styling.page_width, styling.page_height),
+        leftMargin=styling.margin,
+        rightMargin=styling.margin,
+        topMargin=styling.margin,
+        bottomMargin=styling.margin,
+        title=title,
+        author="",
+        creator="sam-tui",
+    )
+    story = [flowable for block in blocks for flowable in page.flowables(block)]
+    try:
+        document.build(story, onFirstPage=_numbered, onLaterPages=_numbered)
+    except LayoutError:
+        raise ToolError(
+            "The content does not fit on the page.", hint="Use a larger page or smaller text."
+        ) from None
+    missing = "".join(sorted(page.faces.missing))
+    notes = (f"no font here shows {missing[:40]}: written as ?",) if missing else ()
+    return DocumentFile(buffer.getvalue(), notes)
+
+
+def _numbered(canvas: Any, document: Any) -> None:
+    canvas.saveState()
+    canvas.setFont("Helvetica", 9)
+    canvas.drawCentredString(
+        document.pagesize[0] / 2, document.bottomMargin / 2, str(document.page)
+    )
+    canvas.restoreState()
+
+
+class _Page:
+    """The looks of one document."""
+
+    def __init__(self, styling: Styling) -> None:
+        self._styling = styling
+        self.faces = Faces()
+
+    def flowables(self, block: Block) -> Iterator[Any]:
+        from reportlab.lib.colors import grey
+        from reportlab.platypus import HRFlowable
+        from reportlab.platypus import Paragraph as Lines
+
+        size = self._styling.font_size
+        match block:
+            case Heading(level, spans):
+                yield Lines(self._marked(spans, bold=True), self._heading(level))
+            case Paragraph(spans, quoted):
+                style = self._style(left=_INDENT if quoted else 0.0)
+                yield Lines(self._marked(spans), style)
+            case Item(depth, marker, spans):
+                style = self._style(left=_INDENT * (depth + 1), after=size * 0.25)
+                bullet = escape(marker) or None
+                yield Lines(self._marked(spans), style, bulletText=bullet)
+            case Code(text):
+                yield self._code(text)
+            case Table(rows):
+                yield self._table(rows)
+            case Rule():
+                yield HRFlowable(
+                    width="100%", color=grey, spaceBefore=size / 2, spaceAfter=size / 2
+                )
+
+    def _style(
+        self,
+        *,
+        left: float = 0.0,
+        size: float = 0.0,
+        before: float = 0.0,
+        after: float | None = None,
+    ) -> "ParagraphStyle":
+        from reportlab.lib.styles import ParagraphStyle
+
+        points = size or self._styling.font_size
+        return ParagraphStyle(
+            "text",
+            fontName="Helvetica",
+            fontSize=points,
+            leading=points * max(self._styling.line_spacing, 1.0) * 1.05,
+            leftIndent=left,
+            bulletIndent=max(left - _INDENT, 0.0),
+            spaceBefore=before,
+            spaceAfter=points * 0.6 if after is None else after,
+            splitLongWords=1,
+            allowWidows=0,
+            allowOrphans=0,
+        )
+
+    def _heading(self, level: int) -> "ParagraphStyle":
+        sizes = self._styling.heading_sizes
+        size = sizes[level - 1] if level <= len(sizes) else self._styling.font_size
+        style = self._style(size=size, before=size * 0.6, after=size * 0.4)
+        style.keepWithNext = 1
+        return style
+
+    def _marked(self, spans: Spans, *, bold: bool = False) -> str:
+        """Spans in reportlab's markup; all that came from outside is escaped."""
+        out: list[str] = []
+        for span in spans:
+            text = "".join(self._run(font, run) for font, run in self.faces.runs(span.text))
+            if span.code:
+                text = f'<font face="Courier">{text}</font>'
+            if span.bold or bold:
+                text = f"<b>{text}</b>"
+            if span.italic:
+                text = f"<i>{text}</i>"
+            if span.strike:
+                text = f"<strike>{text}</strike>"
+            if span.link.startswith(_LINKS):
+                text = f'<a href="{escape(span.link)}" color="blue">{text}</a>'
+            out.append(text)
+        return "".join(out)
+
+    def _run(self, font: str, text: str) -> str:
+        plain = escape(text).replace("\n", "<br/>")
+        return f'<font face="{font}">{plain}</font>' if font else plain
+
+    def _code(self, text: str) -> Any:
+        from reportlab.lib.colors import whitesmoke
+        from reportlab.platypus import XPreformatted
+
+        style = self._style(size=self._styling.font_size * 0.8)
+        style.fontName, style.backColor, style.borderPadding = "Courier", whitesmoke, 4
+        room = self._styling.page_width - 2 * self._styling.margin
+        across = max(int(room / (style.fontSize * 0.6)) - 1, 10)
+        lines = [
+            piece
+            for line in text.expandtabs(4).split("\n")
+            for piece in (textwrap.wrap(line, across, drop_whitespace=False) or [""])
+        ]
+        marked = ["".join(self._run(f, run) for f, run in self.faces.runs(line)) for line in lines]
+        return XPreformatted("\n".join(marked), style)
+
+    def _table(self, rows: tuple[tuple[Spans, ...], ...]) -> Any:
+        from reportlab.lib.colors import grey, whitesmoke
+        from reportlab.platypus import Paragraph as Lines
+        from reportlab.platypus import Table as Grid
+
+        style = self._style(size=self._styling.font_size * 0.9, after=0.0)
+        cells = [
+            [Lines(self._marked(cell, bold=number == 0), style) for cell in row]
+            for number, row in enumerate(rows)
+        ]
+        room = self._styling.page_width - 2 * self._styling.margin - 12
+        columns = max(len(row) for row in rows)
+        grid = Grid(cells, colWidths=[room / columns] * columns, repeatRows=1, splitInRow=1)
+        grid.setStyle([
+            ("GRID", (0, 0), (-1, -1), 0.5, grey),
+            ("BACKGROUND", (0, 0), (-1, 0), whitesmoke),
+            ("VALIGN", (0, 0), (-1, -1), "TOP"),
+        ])
+        grid.spaceAfter = self._styling.font_size
+        return grid

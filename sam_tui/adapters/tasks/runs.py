@@ -1,0 +1,114 @@
+"""Task runs: each is one command of the ``Commands`` port with an owner, its output kept in bounds."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from sam_tui.adapters.tasks.tail import Tail
+from sam_tui.core.errors import SamError, ToolError
+from sam_tui.core.ids import ConversationId, mint
+from sam_tui.core.ports import CommandRequest, CommandResult, Commands, SessionOutput
+from sam_tui.core.ports.tasks import TaskStart
+
+MOST_RUNNING = 16
+"""Tasks of one conversation that may run at the same time."""
+KEPT_ENDED = 32
+"""Ended tasks of one conversation whose output can still be read."""
+_NO_DEADLINE = 366 * 86400.0
+
+
+class CommandRun:
+    """One run: a task of the event loop around ``Commands.run``, owned here until it is over."""
+
+    def __init__(
+        self, commands: Commands, start: TaskStart, hear: Callable[[str], None]
+    ) -> None:
+        self.id = mint("task")
+        self.start = start
+        self.result: CommandResult | None = None
+        self.fault = ""
+        self._tail = Tail()
+        self._hear = hear
+        loop = asyncio.get_running_loop()
+        self._task = loop.create_task(self._run(commands), name=f"task {start.label}")
+
+    @property
+    def running(self) -> bool:
+        """Whether it is not over yet."""
+        return not self._task.done()
+
+    def output(self, start: int) -> SessionOutput:
+        """What is kept from an absolute index on; a negative one counts from the end."""
+        return self._tail.since(start)
+
+    async def wait(self, seconds: float | None = None) -> bool:
+        """Wait for its end, at most so long; False when it still runs. Cancelling leaves it running."""
+        await asyncio.wait([self._task], timeout=seconds)
+        if self._task.done() and not self._task.cancelled():
+            self._task.result()
+        return self._task.done()
+
+    async def end(self) -> None:
+        """End it and all it started; returns once it is over."""
+        self._task.cancel()
+        await asyncio.wait([self._task])
+
+    async def _run(self, commands: Commands) -> None:
+        start = self.start
+        request = CommandRequest(
+            command=start.command,
+            cwd=start.cwd,
+            confined=start.confined,
+            writable=start.writable,
+            timeout=_NO_DEADLINE if start.timeout is None else start.timeout,
+            on_output=self._printed,
+        )
+        try:
+            self.result = await commands.run(request)
+        except SamError as fault:
+            self.fault = fault.explain()
+
+    def _printed(self, text: str) -> None:
+        self._tail.add(text)
+        self._hear(text)
+
+
+class CommandTasks:
+    """The ``Tasks`` port. Whatever still runs when it is closed is ended."""
+
+    def __init__(self, commands: Commands) -> None:
+        self._commands = commands
+        self._runs: dict[ConversationId, list[CommandRun]] = {}
+
+    def start(self, start: TaskStart, hear: Callable[[str], None]) -> CommandRun:
+        """Start a task. Raises ``ToolError`` when too many of its conversation run already."""
+        runs = self._runs.setdefault(start.conversation, [])
+        running = [run for run in runs if run.running]
+        if len(running) >= MOST_RUNNING:
+            raise ToolError(
+                f"{MOST_RUNNING} tasks of this conversation are running, which is the most.",
+                hint="End one of them first.",
+            )
+        run = CommandRun(self._commands, start, hear)
+        runs.append(run)
+        self._forget(runs)
+        return run
+
+    def find(self, conversation: ConversationId, task: str) -> CommandRun | None:
+        """The conversation's run of that id; another conversation's is not found."""
+        return next((run for run in self.of(conversation) if run.id == task), None)
+
+    def of(self, conversation: ConversationId) -> Sequence[CommandRun]:
+        """The conversation's runs, oldest first."""
+        return tuple(self._runs.get(conversation, ()))
+
+    async def close(self) -> None:
+        """End all that run, at the same time."""
+        runs = [run for runs in self._runs.values() for run in runs if run.running]
+        self._runs.clear()
+        await asyncio.gather(*(run.end() for run in runs))
+
+    @staticmethod
+    def _forget(runs: list[CommandRun]) -> None:
+        ended = [run for run in runs if not run.running]
+        for run in ended[: max(0, len(ended) - KEPT_ENDED)]:
+            runs.remove(run)

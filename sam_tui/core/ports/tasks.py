@@ -1,0 +1,93 @@
+"""Tasks: named commands that are remembered, and those that run beside the conversation."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from sam_tui.core.ids import ConversationId
+from sam_tui.core.ports.terminals import CommandResult, SessionOutput
+
+
+@dataclass(frozen=True, slots=True)
+class TaskStart:
+    """A task to start. ``timeout`` in seconds, None for a task that runs until it ends or is ended.
+
+    ``writable`` are real folders; ``matchers`` name how problems are read from its output.
+    """
+
+    conversation: ConversationId
+    label: str
+    command: str
+    cwd: str
+    confined: bool
+    writable: tuple[str, ...]
+    timeout: float | None
+    matchers: tuple[str, ...] = ()
+
+
+class TaskRun(Protocol):
+    """One run of a task, from its start until it is forgotten."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def start(self) -> TaskStart: ...
+    @property
+    def running(self) -> bool: ...
+
+    @property
+    def result(self) -> CommandResult | None:
+        """How the command ended; None while it runs, and when it was ended or never started."""
+        ...
+
+    @property
+    def fault(self) -> str:
+        """Why it could not be started, or nothing."""
+        ...
+
+    def output(self, start: int) -> SessionOutput:
+        """Everything kept that was printed since ``start`` (characters since it began)."""
+        ...
+
+    async def wait(self, seconds: float | None = None) -> bool:
+        """Wait for its end, at most so long; False when it still runs. Cancelling leaves it running."""
+        ...
+
+    async def end(self) -> None:
+        """End it and all it started; returns once it is over."""
+        ...
+
+
+class Tasks(Protocol):
+    """All task runs of one runtime."""
+
+    def start(self, start: TaskStart, hear: Callable[[str], None]) -> TaskRun:
+        """Start a task; ``hear`` gets its output as it comes.
+
+        Raises ``errors.ToolError`` when too many of the conversation's tasks run already.
+        """
+        ...
+
+    def find(self, conversation: ConversationId, task: str) -> TaskRun | None:
+        """The conversation's run of that id, running or ended, until it is forgotten."""
+        ...
+
+    def of(self, conversation: ConversationId) -> Sequence[TaskRun]:
+        """The conversation's runs, oldest first; of those that ended only the newest are kept."""
+        ...
+
+    async def close(self) -> None:
+        """End all."""
+        ...
+
+
+class TaskBook(Protocol):
+    """The task definitions that were made for one workspace, in the shape of VS Code's tasks.json."""
+
+    def tasks(self) -> Sequence[Mapping[str, Any]]:
+        """Every definition, oldest first. Raises ``errors.StorageError``."""
+        ...
+
+    def save(self, task: Mapping[str, Any]) -> None:
+        """Keep a definition; one of the same label is replaced. Raises ``errors.StorageError``."""
+        ...
