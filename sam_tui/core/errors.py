@@ -137,9 +137,21 @@ class ModelRejected(ModelError):
 
 
 class ContextExceeded(ModelRejected):
-    """The request was longer than the model's context."""
+    """The request was longer than the model's context, of ``limit`` tokens where it said so."""
 
     title = "Too long for the model"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        hint: str = "",
+        status: int | None = None,
+        retry_after: float | None = None,
+        limit: int | None = None,
+    ) -> None:
+        super().__init__(message, hint=hint, status=status, retry_after=retry_after)
+        self.limit = limit
 
 
 class ModelLimited(ModelError):

@@ -153,6 +153,7 @@ class RawModel:
     """A model that plays answers piece by piece, faults included; it keeps what it was sent."""
 
     name = "raw"
+    context_tokens: int | None = None
 
     def __init__(self, *answers: Sequence[Piece]) -> None:
         self.answers: list[Sequence[Piece]] = list(answers)

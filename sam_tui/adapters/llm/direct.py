@@ -40,6 +40,11 @@ class DirectModel:
         """What the status bar shows."""
         return self.endpoint.name
 
+    @property
+    def context_tokens(self) -> int | None:
+        """Not known: such endpoints tell it only when it was exceeded."""
+        return None
+
     async def stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
         """The answer as it comes; raises ``ModelError`` only. Never tries again."""
         httpx = transport.load()

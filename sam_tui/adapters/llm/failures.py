@@ -25,6 +25,10 @@ _LONGEST = 600
 _SHORTEST_KEY = 4
 """Shorter ones are no secrets but fillers such as ``x``, and would garble the text."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_CONTEXT_SIZE = re.compile(
+    r"(?:context (?:length|size|window)|n_ctx|maximum|limit)\D{0,40}?(\d[\d,]{2,})", re.IGNORECASE
+)
+"""Where providers tell how long a context is: "maximum context length is 8192 tokens", "n_ctx: 4096"."""
 _CONTEXT = re.compile(
     r"context[ _-]?length|context[ _-]?window|maximum context|context size|prompt is too long"
     r"|maximum prompt length|input is too long|input token count .*exceeds|too many (input )?tokens"
@@ -120,9 +124,18 @@ def failure(refusal: Refusal, source: Source, *, begun: bool = False) -> ModelEr
     if kind is ModelUnavailable and begun:
         kind = ModelCut
     lead, hint = _words(kind, refusal, source)
+    if kind is ContextExceeded:
+        limit = _told_limit(refusal.message)
+        return ContextExceeded(f"{lead}: {said}", hint=hint, status=refusal.status, limit=limit)
     return kind(
         f"{lead}: {said}", hint=hint, status=refusal.status, retry_after=refusal.retry_after
     )
+
+
+def _told_limit(message: str) -> int | None:
+    """The model's context in tokens, where the refusal names it."""
+    found = _CONTEXT_SIZE.search(message)
+    return int(found[1].replace(",", "")) if found else None
 
 
 def unreachable(error: BaseException, source: Source) -> ModelError:

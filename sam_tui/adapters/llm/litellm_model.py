@@ -24,6 +24,7 @@ from sam_tui.adapters.llm.failures import (
     retry_after,
     unreachable,
 )
+from sam_tui.adapters.llm.model_list import context_of, cost_of
 from sam_tui.adapters.llm.providers import wants_strict
 from sam_tui.adapters.llm.wire import OWNER, Dialect, chat_messages, dump
 from sam_tui.core.errors import ModelCut, ModelError, ModelNotFound, ModelRejected, ModelUnavailable
@@ -129,16 +130,12 @@ def known_cost(model: str, usage: Usage) -> Usage:
         prompt_tokens_details={"cached_tokens": usage.cached_tokens},
         completion_tokens_details={"reasoning_tokens": usage.reasoning_tokens},
     )
-    return replace(usage, cost=_cost(_ready[0], model, native))
+    return replace(usage, cost=cost_of(_ready[0], model, native))
 
 
-def _cost(litellm: Any, model: str, native: Any) -> float | None:
-    unknown = (litellm.exceptions.ModelNotMappedError, litellm.exceptions.BadRequestError)
-    try:
-        parts = litellm.cost_per_token(model=model, usage_object=native)
-    except (*unknown, ValueError, KeyError, TypeError):
-        return None
-    return float(sum(parts))
+def known_context(model: str) -> int | None:
+    """The context of a model in tokens by litellm's list, where that is loaded and knows it."""
+    return context_of(_ready[0], model) if _ready else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +166,11 @@ class LiteLLMModel:
     def name(self) -> str:
         """What the status bar shows."""
         return self._model
+
+    @property
+    def context_tokens(self) -> int | None:
+        """What litellm's table says, once litellm is loaded."""
+        return known_context(self._model)
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
         """The answer as it comes; raises ``ModelError`` only. Never tries again."""
@@ -257,7 +259,7 @@ class LiteLLMModel:
         if costs:
             return _read_usage(native, float(costs[-1]))
         return _read_usage(
-            native, _cost(litellm, self._model, native) if self._options.priced else None
+            native, cost_of(litellm, self._model, native) if self._options.priced else None
         )
 
     def _failure(self, litellm: Any, error: Exception, *, begun: bool) -> ModelError:

@@ -93,6 +93,11 @@ class ScriptedModel:
         """What the status bar shows."""
         return self._name
 
+    @property
+    def context_tokens(self) -> int | None:
+        """A script has no context to exceed."""
+        return None
+
     async def stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
         """The step whose turn it is, at its own pace."""
         played = _played(request.messages)

@@ -25,7 +25,7 @@ _LISTING = {
     "symbolic-ref": "",
     "sparse-checkout": "list",
 }
-_ALONE_LISTS = frozenset(("branch", "tag", "remote", "reflog", "notes", "stash-never"))
+_ALONE_LISTS = frozenset(("branch", "tag", "remote", "reflog", "notes"))
 _THROWS_AWAY: dict[str, tuple[str, ...]] = {
     "reset": ("--hard", "--merge", "--keep"),
     "checkout": ("-f", "--force", "--", "."),
@@ -39,11 +39,19 @@ _THROWS_AWAY: dict[str, tuple[str, ...]] = {
     "rm": ("-f", "--force", "-rf", "-fr"),
     "gc": ("--prune=now", "--aggressive"),
 }
-_ALWAYS_THROWS_AWAY = frozenset("filter-branch filter-repo prune obliterate".split())
+_ALWAYS_THROWS_AWAY = frozenset("filter-branch filter-repo prune".split())
 _FORCE = ("-f", "--force", "--force-with-lease", "--delete", "-d", "--mirror", "--prune")
 _VALUED = ("-C", "--git-dir", "--work-tree", "--namespace", "--super-prefix")
 _CODE = ("-c", "--config-env", "--exec-path")
-_RUNS = ("--ext-diff", "--textconv", "-O", "--open-files-in-pager", "--output", "--upload-pack", "--exec")
+_RUNS = (
+    "--ext-diff",
+    "--textconv",
+    "-O",
+    "--open-files-in-pager",
+    "--output",
+    "--upload-pack",
+    "--exec",
+)
 
 
 def git_subcommand(words: Sequence[str]) -> tuple[int, bool]:
@@ -76,11 +84,15 @@ def git_traits(words: Sequence[str]) -> tuple[set[str], str]:
         return {"network"}, f"{title} reaches a remote"
     if code:
         return {"workspace-write"}, "a git option may run a program"
-    if any(word.partition("=")[0] in _RUNS for word in rest) and name != "ls-files":
+    if any(word.partition("=")[0] in _RUNS for word in rest) or (
+        name == "grep" and any(word.startswith("-O") for word in rest)
+    ):
         return {"workspace-write"}, f"{title} with an option that runs or writes something"
     if name in _LOOKING or (name == "grep") or _lists(name, rest):
         return set(), f"{title} only reads"
-    if name == "clean" or (name == "archive" and not any(w.startswith(("-o", "--o")) for w in rest)):
+    if name == "clean" or (
+        name == "archive" and not any(w.startswith(("-o", "--o")) for w in rest)
+    ):
         return set(), f"{title} only reads"
     return {"workspace-write"}, f"{title} changes the repository"
 

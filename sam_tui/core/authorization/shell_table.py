@@ -13,7 +13,7 @@ READ_ONLY = frozenset(
     read shift getopts local declare typeset readonly export unset set shopt let jobs fg bg umask
     ulimit times caller tput tty nm objdump readelf size lscpu lsblk lsmod lspci lsusb lsof getconf
     getent cal factor numfmt tsort users who w last logname printenv mapfile readarray disown sum
-    vmstat iostat mpstat pstree pidof cloc tokei wcurl-version pygmentize bat batcat eza exa
+    vmstat iostat mpstat pstree pidof cloc tokei pygmentize bat batcat eza exa
     """.split()
 )
 """Only read, whatever their arguments."""
@@ -30,8 +30,6 @@ FLAG_SENSITIVE = {
     "less": (("-o", "-O", "--log-file", "--LOG-FILE", "-k", "--lesskey-file"), "write"),
     "dmesg": (("-c", "-C", "--clear", "--read-clear", "-D", "-E", "-n"), "privileged"),
     "journalctl": (("--rotate", "--vacuum-size", "--vacuum-time", "--flush"), "privileged"),
-    "env": ((), "write"),
-    "pip-version": ((), "write"),
 }
 """Only read without these flags; with one they do what is named."""
 

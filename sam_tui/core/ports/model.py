@@ -70,6 +70,11 @@ class Model(Protocol):
         """What the status bar shows, such as ``openai/gpt-4o``."""
         ...
 
+    @property
+    def context_tokens(self) -> int | None:
+        """How long a request and its answer may be together, or None when that is not known."""
+        ...
+
     def stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
         """The answer as it comes. Ends normally only when the provider said it was complete."""
         ...

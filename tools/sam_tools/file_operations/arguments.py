@@ -11,6 +11,9 @@ from sam_tui.core.tooling.contract import Arguments
 FilePath = Annotated[
     str, Field(min_length=1, description="Path; relative ones start at the workspace")
 ]
+DefaultPath = Annotated[
+    str, Field(description="Path; relative ones start at the workspace")
+]
 Offset = Annotated[
     int, Field(ge=0, description="read_file: first line, from 1. Else: entries to skip")
 ]
@@ -88,7 +91,7 @@ class MultiReplaceString(Arguments):
     replacements: Annotated[
         list[Replacement], Field(min_length=1, description="All are made or none, in this order")
     ]
-    filePath: FilePath = ""
+    filePath: DefaultPath = ""
 
     @model_validator(mode="after")
     def _name_files(self) -> "MultiReplaceString":
@@ -104,7 +107,7 @@ class ApplyPatch(Arguments):
     patchContent: Annotated[
         str, Field(min_length=1, description="Unified diff, or *** Begin Patch envelope")
     ]
-    filePath: FilePath = ""
+    filePath: DefaultPath = ""
     target_directory: Annotated[
         str, Field(description="Where the patch's relative paths start; default the workspace")
     ] = ""

@@ -90,7 +90,7 @@ def _changed(rows: Sequence[_Row], place: Place, hunk: Hunk, document: Document)
     """The hunk's lines as they will stand: its context as the file has it."""
     lines = hunk.lines[place.head : len(hunk.lines) - place.tail]
     there = rows[place.at : place.end]
-    literal = _literal(there, [line for line in lines if line.mark != "+"])
+    literal = _literal(there, lines) if "\n" in document.text else _spelt(lines)
     open_end = bool(there) and not there[-1].end and not hunk.marked
     result: list[_Row] = []
     index = place.at
@@ -104,10 +104,15 @@ def _changed(rows: Sequence[_Row], place: Place, hunk: Hunk, document: Document)
     return result
 
 
-def _literal(there: Sequence[_Row], old: Sequence[Line]) -> bool:
+def _spelt(lines: Sequence[Line]) -> bool:
+    """Whether carriage returns are written out in the patch."""
+    return any(line.text.endswith("\r") for line in lines)
+
+
+def _literal(there: Sequence[_Row], lines: Sequence[Line]) -> bool:
     """Whether the patch spells carriage returns out, and just as the file has them."""
-    spelt = any(line.text.endswith("\r") for line in old)
-    return spelt and all(
+    old = [line for line in lines if line.mark != "+"]
+    return _spelt(old) and all(
         line.text.endswith("\r") == (row.end == "\r\n")
         for line, row in zip(old, there, strict=True)
         if row.end

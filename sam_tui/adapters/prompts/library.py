@@ -1,0 +1,147 @@
+"""The prompt library: files of three sources in a fixed order, broken ones told and left out."""
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from sam_tui.adapters.prompts.markdown_files import (
+    MarkdownFile,
+    Unusable,
+    number,
+    read_folder,
+    truth,
+)
+from sam_tui.core.errors import UsageError
+from sam_tui.core.ids import ConversationId
+from sam_tui.core.ports.prompts import (
+    FileProblem,
+    Prompt,
+    PromptChoices,
+    PromptKind,
+    PromptListing,
+    PromptSource,
+)
+
+BUILT_IN = Path(__file__).parent / "built_in"
+WORKSPACE_FOLDER = Path(".sam") / "prompts"
+DEFAULT_ORDER = 100
+
+_ODD = re.compile(r"[^\w.-]+")
+
+
+class FilePrompts:
+    """The ``PromptLibrary``.
+
+    ``user_folder`` is the person's ``prompts`` folder, with ``system`` and ``mini`` in it; the
+    workspace's stand in ``.sam/prompts``. ``trusted`` says whether the person trusts the workspace:
+    until then its prompts are listed and do nothing. Files are read at each question: they are few,
+    and what is on disk is what holds.
+    """
+
+    def __init__(
+        self,
+        user_folder: str,
+        workspace: str,
+        choices: PromptChoices,
+        trusted: Callable[[], bool],
+    ) -> None:
+        self._user_folder = Path(user_folder)
+        self._workspace = Path(workspace)
+        self._choices = choices
+        self._trusted = trusted
+
+    def list_system(self) -> PromptListing:
+        """The system prompts, by order, then name."""
+        return self._listing("system")
+
+    def list_mini(self) -> PromptListing:
+        """The mini prompts, by order, then name."""
+        return self._listing("mini")
+
+    def enabled_mini(self, conversation: ConversationId) -> Sequence[Prompt]:
+        """Those that are on: what the person chose for this conversation, else what the file says."""
+        chosen = self._choices.chosen(conversation)
+        return [
+            prompt
+            for prompt in self.list_mini().prompts
+            if prompt.active and chosen.get(prompt.id, prompt.enabled)
+        ]
+
+    def set_enabled(self, conversation: ConversationId, prompt_id: str, enabled: bool) -> None:
+        """Turn a mini prompt on or off in a conversation. Raises ``UsageError``."""
+        prompt = self.get(prompt_id)
+        if prompt is None or prompt.kind != "mini":
+            known = ", ".join(one.id for one in self.list_mini().prompts) or "none"
+            raise UsageError(f"There is no mini prompt {prompt_id!r}.", hint=f"There are: {known}.")
+        if enabled and not prompt.active:
+            raise UsageError(
+                f"{prompt.id} belongs to a workspace that is not trusted.",
+                hint="Trust the folder first.",
+            )
+        self._choices.choose(conversation, prompt.id, enabled)
+
+    def get(self, prompt_id: str) -> Prompt | None:
+        """The prompt of that id, or of that bare name where exactly one has it."""
+        prompts = [*self.list_system().prompts, *self.list_mini().prompts]
+        for prompt in prompts:
+            if prompt.id == prompt_id:
+                return prompt
+        bare = [prompt for prompt in prompts if prompt.id.rpartition(":")[2] == prompt_id]
+        return bare[0] if len(bare) == 1 else None
+
+    def _listing(self, kind: PromptKind) -> PromptListing:
+        prompts: dict[str, Prompt] = {}
+        problems: list[FileProblem] = []
+        trusted = self._trusted()
+        for source, folder, follow in self._folders(kind):
+            if not follow and (link := self._link_above(folder)) is not None:
+                problems.append(FileProblem(str(link), "is a link, and links are not read here"))
+                continue
+            files, unreadable = read_folder(folder, follow=follow)
+            problems += unreadable
+            for file in files:
+                try:
+                    prompt = _prompt(file, kind, source, active=trusted or source != "workspace")
+                except Unusable as why:
+                    problems.append(FileProblem(file.file, str(why)))
+                    continue
+                if prompt.id in prompts:
+                    problems.append(FileProblem(file.file, f"has the id of another: {prompt.id}"))
+                    continue
+                prompts[prompt.id] = prompt
+        ordered = sorted(prompts.values(), key=lambda one: (one.order, one.name.casefold(), one.id))
+        return PromptListing(tuple(ordered), tuple(problems))
+
+    def _folders(self, kind: PromptKind) -> list[tuple[PromptSource, Path, bool]]:
+        return [
+            ("built-in", BUILT_IN / kind, True),
+            ("user", self._user_folder / kind, True),
+            ("workspace", self._workspace / WORKSPACE_FOLDER / kind, False),
+        ]
+
+    def _link_above(self, folder: Path) -> Path | None:
+        """The first link between the workspace and one of its prompt folders."""
+        above = [folder.parent.parent, folder.parent]
+        return next((place for place in above if place.is_symlink()), None)
+
+
+def _prompt(file: MarkdownFile, kind: PromptKind, source: PromptSource, *, active: bool) -> Prompt:
+    slug = _ODD.sub("-", file.stem.lower()).strip("-.")
+    if not slug:
+        raise Unusable("has a name without a letter or digit")
+    return Prompt(
+        f"{source}:{slug}",
+        kind,
+        _line(file.values.get("name", "") or file.stem, 80),
+        _line(file.values.get("description", ""), 300),
+        file.text,
+        number(file.values, "order", DEFAULT_ORDER),
+        source,
+        active,
+        truth(file.values, "enabled", default=kind == "mini" and source == "user"),
+    )
+
+
+def _line(text: str, length: int) -> str:
+    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return line if len(line) <= length else line[: length - 1] + "…"

@@ -1,0 +1,147 @@
+"""What the model writes for each build and version-control operation, and what each one touches."""
+
+import posixpath
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, cast
+
+from pydantic import BeforeValidator, Field, PrivateAttr, StringConstraints, model_validator
+
+from sam_tools.build_and_version_control.definitions import TaskEntry
+from sam_tools.build_and_version_control.quoting import word, words
+from sam_tui.core.accesses import Access, Read, Run, Write
+from sam_tui.core.tooling.contract import Arguments
+
+LONGEST_MESSAGE = 16_000
+Worded = Annotated[str, StringConstraints(pattern=r"\S")]
+State = Literal["staged", "unstaged", "untracked", "merge-conflicts"]
+
+
+def _listed(value: Any) -> Any:
+    """One text where a list of them may stand."""
+    return [value] if isinstance(value, str) and not value.lstrip().startswith("[") else value
+
+
+def _kind(value: Any) -> Any:
+    """VS Code also writes a group as an object."""
+    return cast("dict[str, Any]", value).get("kind") if isinstance(value, dict) else value
+
+
+class Task(Arguments):
+    """A task as VS Code's tasks.json describes it."""
+
+    label: Annotated[str, StringConstraints(pattern=r"\S", max_length=200)]
+    type: Literal["shell", "process"] = "shell"
+    command: Worded
+    args: Annotated[list[str], BeforeValidator(_listed)] = []
+    group: Annotated[str | None, BeforeValidator(_kind)] = None
+    isBackground: bool = False
+    problemMatcher: Annotated[list[str] | None, BeforeValidator(_listed)] = Field(
+        default=None, description="such as $gcc, $tsc"
+    )
+
+    def entry(self) -> dict[str, Any]:
+        """The task as it is kept: only what was given."""
+        return self.model_dump(exclude_defaults=True) | {"type": self.type}
+
+
+class CreateAndRunTask(Arguments):
+    """The arguments of ``create_and_run_task``."""
+
+    task: Task
+    workspaceFolder: str | None = Field(default=None, min_length=1)
+
+
+class PlannedTask(Arguments):
+    """A task that was looked up: what the guard judged is what runs."""
+
+    entry: TaskEntry
+    command: str
+    cwd: str
+    """Empty for the workspace."""
+
+
+class RunTask(Arguments):
+    """The arguments of ``run_task``."""
+
+    label: Worded = Field(description="its label; or its group (build, test)")
+    _plan: tuple[PlannedTask, ...] = PrivateAttr(default=())
+
+    @model_validator(mode="before")
+    @classmethod
+    def _accept_names(cls, data: Any) -> Any:
+        """Take the names that the seed's own program used."""
+        if not isinstance(data, Mapping):
+            return data
+        given = dict(cast("Mapping[str, Any]", data))
+        for name in ("task_label", "taskLabel", "taskName", "task_name", "task"):
+            if isinstance(given.get(name), str):
+                given.setdefault("label", given[name])
+        return given
+
+    @property
+    def plan(self) -> tuple[PlannedTask, ...]:
+        """What runs, in order; empty until it was looked up."""
+        return self._plan
+
+    def settle(self, plan: tuple[PlannedTask, ...]) -> None:
+        """Say what runs."""
+        self._plan = plan
+
+
+class GetTaskOutput(Arguments):
+    """The arguments of ``get_task_output``."""
+
+    id: str | None = Field(default=None, description="left out: all tasks are listed")
+    from_index: int | None = Field(
+        default=None, ge=0, description="the end_index of the last read; newest output without"
+    )
+    end: bool = Field(default=False, description="end the task first")
+
+
+class GitCommit(Arguments):
+    """The arguments of ``git_commit``."""
+
+    message: Annotated[str, StringConstraints(pattern=r"\S", max_length=LONGEST_MESSAGE)]
+    files: Annotated[list[str] | None, BeforeValidator(_listed)] = Field(
+        default=None, description="only these, relative to repositoryPath; all changes without"
+    )
+    repositoryPath: str | None = Field(
+        default=None, description="the workspace unless given", min_length=1
+    )
+
+
+class GetChangedFiles(Arguments):
+    """The arguments of ``get_changed_files``."""
+
+    repositoryPath: str | None = Field(default=None, min_length=1)
+    sourceControlState: Annotated[list[State] | None, BeforeValidator(_listed)] = None
+
+
+def commit_accesses(arguments: GitCommit) -> Sequence[Access]:
+    """The commands, the repository's folder, and each file that is named."""
+    folder = arguments.repositoryPath or ""
+    files = arguments.files or []
+    names = f" -- {words(files)}" if files else ""
+    commit = f"git commit{' --only' if files else ''} -m {word(arguments.message)}{names}"
+    return [
+        Run(f"git add -A{names} && {commit}", folder),
+        Write(folder or ".", "repositoryPath"),
+        *(
+            Write(posixpath.join(folder, _homely(file)), f"files.{at}", follow=False)
+            for at, file in enumerate(files)
+        ),
+    ]
+
+
+def changes_accesses(arguments: GetChangedFiles) -> Sequence[Access]:
+    """The command, and the repository's folder."""
+    folder = arguments.repositoryPath or ""
+    return [
+        Run("git status --porcelain=v2 -z --branch --untracked-files=all", folder),
+        Read(folder or ".", "repositoryPath"),
+    ]
+
+
+def _homely(file: str) -> str:
+    """An empty name is the fault of its own access, not the folder's."""
+    return file or "\0"

@@ -1,0 +1,247 @@
+"""Task definitions in the shape of VS Code's tasks.json, and the command lines they stand for."""
+
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, cast
+
+from pydantic import BaseModel, Field, ValidationError
+
+from sam_tools.build_and_version_control.jsonc import read_jsonc
+from sam_tools.build_and_version_control.quoting import needs_quotes, word, words
+from sam_tui.core.errors import ToolError
+
+_PLATFORM = {"darwin": "osx", "win32": "windows"}.get(sys.platform, "linux")
+_VARIABLE = re.compile(r"\$\{([A-Za-z]+)(?::([^}]*))?\}")
+_EDITOR = {
+    "input", "command", "config", "file", "fileBasename", "fileDirname", "relativeFile",
+    "relativeFileDirname", "fileBasenameNoExtension", "fileExtname", "fileWorkspaceFolder",
+    "lineNumber", "selectedText", "execPath", "defaultBuildTask", "extensionInstallFolder",
+}  # fmt: skip
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+class QuotedText(BaseModel):
+    """A word that says how it is to be quoted; every way comes to the same word."""
+
+    value: str | list[str]
+    quoting: Literal["escape", "strong", "weak"] = "strong"
+
+    def text(self) -> str:
+        """The word."""
+        return self.value if isinstance(self.value, str) else " ".join(self.value)
+
+
+class Shell(BaseModel):
+    """Another shell to run the command line."""
+
+    executable: str
+    args: list[str] = ["-c"]
+
+
+class TaskOptions(BaseModel):
+    """Where and with which variables a task runs."""
+
+    cwd: str | None = None
+    env: dict[str, str] = {}
+    shell: Shell | None = None
+
+
+class TaskEntry(BaseModel):
+    """One entry of ``tasks``; what is not known here says how editors show it."""
+
+    label: str = Field(min_length=1)
+    type: str = "process"
+    command: str | QuotedText = ""
+    args: list[str | QuotedText] = []
+    script: str = ""
+    path: str = ""
+    options: TaskOptions = TaskOptions()
+    group: str | dict[str, Any] = ""
+    isBackground: bool = False
+    problemMatcher: Any = None
+    dependsOn: str | list[str] = []
+
+    @property
+    def group_kind(self) -> str:
+        """``build``, ``test`` or whatever else it is grouped as."""
+        return self.group if isinstance(self.group, str) else str(self.group.get("kind", ""))
+
+    @property
+    def is_default(self) -> bool:
+        """Whether it is what its group runs."""
+        return isinstance(self.group, dict) and self.group.get("isDefault") is True
+
+    @property
+    def matchers(self) -> tuple[str, ...]:
+        """The names among its problem matchers; of one defined in place, the one it builds upon."""
+        given = cast("list[Any]", self.problemMatcher)
+        found = given if isinstance(given, list) else [given]
+        based = [
+            cast("dict[str, Any]", m).get("base") if isinstance(m, dict) else m for m in found
+        ]
+        return tuple(name for name in based if isinstance(name, str) and name)
+
+    @property
+    def dependencies(self) -> tuple[str, ...]:
+        """The labels that run before it."""
+        return (self.dependsOn,) if isinstance(self.dependsOn, str) else tuple(self.dependsOn)
+
+    def command_line(self, folder: str) -> str:
+        """What the shell runs, variables filled in; empty for a task that only has dependencies.
+
+        A shell task's command is taken as it stands and its arguments are quoted where a blank
+        stands in them; a process task's words are all quoted. Raises ``ToolError`` for what needs an
+        editor to answer.
+        """
+        line = self._bare_line(folder)
+        if not line:
+            return ""
+        shell = self.options.shell
+        if shell is not None:
+            line = words([shell.executable, *shell.args, line])
+        return "".join(
+            f"export {_variable_name(name)}={_quoted(value, folder)}\n"
+            for name, value in self.options.env.items()
+        ) + line
+
+    def working_directory(self, folder: str) -> str:
+        """Where it runs, as a path; empty for the folder itself."""
+        given = self.path if self.type == "npm" and self.path else self.options.cwd or ""
+        path = fill(given, folder, lambda name: _no_editor(f"env:{name}"))
+        return "" if path in (folder, ".", "./") else path
+
+    def _bare_line(self, folder: str) -> str:
+        if self.type == "npm":
+            return words(["npm", "run", self.script]) if self.script else ""
+        if self.type not in ("shell", "process"):
+            raise ToolError(
+                f"Task {self.label!r} is of type {self.type!r}, which only an editor can run.",
+                hint="Run its command with run_command, or make a shell task of it.",
+            )
+        command = self.command.text() if isinstance(self.command, QuotedText) else self.command
+        if not command.strip():
+            return ""
+        if self.type == "process":
+            texts = [command, *(a if isinstance(a, str) else a.text() for a in self.args)]
+            return " ".join(_quoted(text, folder) for text in texts)
+        first = _quoted(command, folder) if self.command is not command else _raw(command, folder)
+        return " ".join([first, *(_argument(a, folder) for a in self.args)])
+
+
+def read_tasks_file(data: bytes, name: str) -> tuple[TaskEntry, ...]:
+    """The entries of a tasks.json, comments allowed. Raises ``ToolError`` naming what is wrong."""
+    try:
+        value = read_jsonc(data.decode("utf-8-sig"))
+    except ValueError as error:
+        raise ToolError(f"{name} cannot be read: {error}.") from None
+    file = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    tasks = file.get("tasks")
+    if not isinstance(tasks, list):
+        return ()
+    shared = {key: file[key] for key in ("options",) if key in file}
+    return tuple(
+        read_entry({**shared, **cast("dict[str, Any]", task)}, name)
+        for task in cast("list[Any]", tasks)
+        if isinstance(task, dict)
+    )
+
+
+def read_entry(task: Mapping[str, Any], name: str) -> TaskEntry:
+    """One entry, with what this platform changes in it. Raises ``ToolError``."""
+    merged = {**task, **(own if isinstance(own := task.get(_PLATFORM), dict) else {})}
+    merged.setdefault("label", merged.get("taskName") or _given_name(merged))
+    try:
+        return TaskEntry.model_validate(merged)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise ToolError(
+            f"Task {str(merged['label'])[:80]!r} in {name} is wrong: `{where}`: {first['msg']}."
+        ) from None
+
+
+def fill(text: str, folder: str, environment: Any) -> str:
+    """A text with VS Code's variables filled in; ``environment`` makes text of ``${env:NAME}``.
+
+    Other names in braces belong to the shell and stay. Raises ``ToolError`` for those that only an
+    editor can answer.
+    """
+
+    def filled(found: re.Match[str]) -> str:
+        kind, rest = found[1], found[2]
+        if kind == "env" and rest is not None:
+            return str(environment(_variable_name(rest)))
+        if kind in _EDITOR and (rest is not None or kind not in ("input", "command", "config")):
+            return _no_editor(found[0][2:-1])
+        return _folder_variable(kind, folder) or found[0]
+
+    return _VARIABLE.sub(filled, text)
+
+
+def _folder_variable(kind: str, folder: str) -> str:
+    match kind:
+        case "workspaceFolder" | "workspaceRoot" | "cwd":
+            return folder
+        case "workspaceFolderBasename" | "workspaceRootFolderName":
+            return folder.rstrip("/").rpartition("/")[2]
+        case "pathSeparator":
+            return "/"
+        case _:
+            return ""
+
+
+def _raw(text: str, folder: str) -> str:
+    """A piece of a command line."""
+    return fill(text, folder, lambda name: f"${{{name}}}")
+
+
+def _quoted(text: str, folder: str) -> str:
+    """One word: the text quoted, with variables of the environment left to the shell."""
+    names: list[str] = []
+    mark = "\0"
+    if mark in text:
+        return word(text)
+    marked = fill(text, folder, lambda name: names.append(name) or mark)
+    pieces = marked.split(mark)
+    if not names:
+        return word(marked)
+    line = word(pieces[0]) if pieces[0] else ""
+    for name, piece in zip(names, pieces[1:], strict=True):
+        line += f'"${{{name}}}"' + (word(piece) if piece else "")
+    return line
+
+
+def _argument(argument: str | QuotedText, folder: str) -> str:
+    if isinstance(argument, QuotedText):
+        return _quoted(argument.text(), folder)
+    return _quoted(argument, folder) if needs_quotes(argument) else _raw(argument, folder)
+
+
+def _variable_name(name: str) -> str:
+    if not _NAME.fullmatch(name):
+        raise ToolError(f"{name[:80]!r} cannot be the name of a variable.")
+    return name
+
+
+def _no_editor(name: str) -> str:
+    raise ToolError(f"The task uses ${{{name[:80]}}}, which only an editor can fill in.")
+
+
+def _given_name(task: Mapping[str, Any]) -> str:
+    """What VS Code calls an entry without a label."""
+    if task.get("type") == "npm" and isinstance(task.get("script"), str):
+        return f"npm: {task['script']}"
+    return ""
+
+
+def by_label(entries: Sequence[TaskEntry], label: str) -> TaskEntry | None:
+    """The entry of that label; else the one that the group of that name runs."""
+    for entry in entries:
+        if entry.label == label:
+            return entry
+    group = [entry for entry in entries if entry.group_kind == label]
+    default = [entry for entry in group if entry.is_default]
+    if default:
+        return default[0]
+    return group[0] if len(group) == 1 else None

@@ -1,0 +1,141 @@
+"""Long-term knowledge: three ways to learn, one to look, one to forget."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sam_tools.memory_operations.arguments import AddDiscovery, AddPattern, AddSolution, Prune
+from sam_tools.memory_operations.report import knowledge_report, preview
+from sam_tui.core.ids import ConversationId
+from sam_tui.core.memories import LEARNT_KINDS, Learnt, LearntKind, Scope
+from sam_tui.core.ports.memory import KnowledgeStore, MemoryStore, PruneRule
+from sam_tui.core.tooling.contract import (
+    NoArguments,
+    Operation,
+    Schedule,
+    ToolContext,
+    ToolResult,
+)
+
+SOLUTION_CONFIDENCE = 0.8
+
+
+def knowledge_scope(memories: MemoryStore, conversation: ConversationId, workspace: str) -> Scope:
+    """The shared topic's, else the workspace's: what was learnt outlives the conversation."""
+    scope = memories.scope_of(conversation)
+    return Scope(f"workspace:{workspace}") if scope == conversation else scope
+
+
+class Knowledge:
+    """Discoveries, solutions and patterns of a workspace, or of a shared topic."""
+
+    def __init__(self, memories: MemoryStore, knowledge: KnowledgeStore) -> None:
+        self._memories = memories
+        self._knowledge = knowledge
+
+    def operations(self) -> tuple[Operation[Any], ...]:
+        """In the order the model sees them."""
+        serial = Schedule.SERIAL
+        return (
+            Operation(
+                "add_discovery",
+                "learn a fact about this workspace for later conversations",
+                AddDiscovery,
+                self._discovery,
+                lambda a: f"Learning: {preview(a.fact, 60)}",
+                schedule=serial,
+            ),
+            Operation(
+                "add_solution",
+                "learn what solves an error",
+                AddSolution,
+                self._solution,
+                lambda a: f"Learning a solution: {preview(a.error, 60)}",
+                schedule=serial,
+            ),
+            Operation(
+                "add_pattern",
+                "learn how things are done here",
+                AddPattern,
+                self._pattern,
+                lambda a: f"Learning a pattern: {preview(a.pattern, 60)}",
+                schedule=serial,
+            ),
+            Operation(
+                "ltm_stats",
+                "what was learnt, the surest first",
+                NoArguments,
+                self._stats,
+                lambda _: "Reading long-term knowledge",
+                schedule=serial,
+            ),
+            Operation(
+                "prune_ltm",
+                "forget what is old, unsure or too much",
+                Prune,
+                self._prune,
+                lambda _: "Pruning long-term knowledge",
+                schedule=serial,
+            ),
+        )
+
+    async def _discovery(self, arguments: AddDiscovery, context: ToolContext) -> ToolResult:
+        learnt = self._knowledge.add(
+            self._scope(context), "discovery", arguments.fact, confidence=arguments.confidence
+        )
+        return _learnt(learnt)
+
+    async def _solution(self, arguments: AddSolution, context: ToolContext) -> ToolResult:
+        learnt = self._knowledge.add(
+            self._scope(context),
+            "solution",
+            arguments.error,
+            detail=arguments.solution,
+            examples=arguments.examples,
+            confidence=SOLUTION_CONFIDENCE,
+        )
+        return _learnt(learnt)
+
+    async def _pattern(self, arguments: AddPattern, context: ToolContext) -> ToolResult:
+        learnt = self._knowledge.add(
+            self._scope(context),
+            "pattern",
+            arguments.pattern,
+            examples=arguments.examples,
+            confidence=arguments.confidence,
+        )
+        return _learnt(learnt)
+
+    async def _stats(self, arguments: NoArguments, context: ToolContext) -> ToolResult:
+        scope = self._scope(context)
+        known: dict[LearntKind, Sequence[Learnt]] = {
+            kind: self._knowledge.list(scope, kind) for kind in LEARNT_KINDS
+        }
+        counts = {kind: len(items) for kind, items in known.items()}
+        return ToolResult(knowledge_report(known), data=counts)
+
+    async def _prune(self, arguments: Prune, context: ToolContext) -> ToolResult:
+        scope = self._scope(context)
+        rule = PruneRule(
+            arguments.max_age_days,
+            arguments.min_confidence,
+            {
+                "discovery": arguments.max_discoveries,
+                "solution": arguments.max_solutions,
+                "pattern": arguments.max_patterns,
+            },
+        )
+        gone = self._knowledge.prune(scope, rule)
+        left = len(self._knowledge.list(scope))
+        text = f"Forgot {gone}, kept {left}." if gone else f"Nothing to forget; {left} kept."
+        return ToolResult(text, data={"removed": gone, "kept": left})
+
+    def _scope(self, context: ToolContext) -> Scope:
+        return knowledge_scope(self._memories, context.conversation, context.workspace)
+
+
+def _learnt(learnt: Learnt) -> ToolResult:
+    text = (
+        f"Learnt as a {learnt.kind} (confidence {learnt.confidence:.2f}).\nID: {learnt.id}\n"
+        f"Preview: {preview(learnt.subject, 100)}"
+    )
+    return ToolResult(text, data={"id": learnt.id, "kind": learnt.kind})

@@ -1,0 +1,116 @@
+"""Notes by key: five operations on one store."""
+
+import difflib
+from collections.abc import Sequence
+from typing import Any
+
+from sam_tools.memory_operations.arguments import Keyed, SearchNotes, StoreNote
+from sam_tools.memory_operations.report import notes_report
+from sam_tui.core.errors import ToolError
+from sam_tui.core.memories import Scope
+from sam_tui.core.ports.memory import KeyValueStore, MemoryStore
+from sam_tui.core.tooling.contract import (
+    NoArguments,
+    Operation,
+    Schedule,
+    ToolContext,
+    ToolResult,
+)
+
+
+class Notes:
+    """Notes of a conversation, or of all that share its topic."""
+
+    def __init__(self, memories: MemoryStore, notes: KeyValueStore) -> None:
+        self._memories = memories
+        self._notes = notes
+
+    def operations(self) -> tuple[Operation[Any], ...]:
+        """In the order the model sees them."""
+        serial = Schedule.SERIAL
+        return (
+            Operation(
+                "store",
+                "keep a note under a key",
+                StoreNote,
+                self._store,
+                lambda a: f"Keeping note: {a.key[:60]}",
+                schedule=serial,
+            ),
+            Operation(
+                "retrieve",
+                "a note by its key",
+                Keyed,
+                self._retrieve,
+                lambda a: f"Reading note: {a.key[:60]}",
+                schedule=serial,
+            ),
+            Operation(
+                "search_kv",
+                "notes that hold a text",
+                SearchNotes,
+                self._search,
+                lambda a: f"Searching notes: {a.query[:60]}",
+                schedule=serial,
+            ),
+            Operation(
+                "list_keys",
+                "all notes",
+                NoArguments,
+                self._list,
+                lambda _: "Listing notes",
+                schedule=serial,
+            ),
+            Operation(
+                "delete_key",
+                "delete a note",
+                Keyed,
+                self._delete,
+                lambda a: f"Deleting note: {a.key[:60]}",
+                schedule=serial,
+            ),
+        )
+
+    async def _store(self, arguments: StoreNote, context: ToolContext) -> ToolResult:
+        scope = self._scope(context)
+        known = self._notes.get(scope, arguments.key) is not None
+        self._notes.put(scope, arguments.key, arguments.content)
+        done = "Replaced the note" if known else "Stored a note"
+        text = f"{done} under {arguments.key} ({len(arguments.content)} characters)."
+        return ToolResult(text, data={"key": arguments.key, "replaced": known})
+
+    async def _retrieve(self, arguments: Keyed, context: ToolContext) -> ToolResult:
+        scope = self._scope(context)
+        content = self._notes.get(scope, arguments.key)
+        if content is None:
+            raise self._missing(scope, arguments.key)
+        return ToolResult(content, data={"key": arguments.key, "content": content})
+
+    async def _search(self, arguments: SearchNotes, context: ToolContext) -> ToolResult:
+        found = self._notes.search(self._scope(context), arguments.query)
+        text = notes_report(found, empty=f"No note holds “{arguments.query}”.")
+        return ToolResult(text, data=_keys(found))
+
+    async def _list(self, arguments: NoArguments, context: ToolContext) -> ToolResult:
+        notes = self._notes.keys(self._scope(context))
+        text = notes_report(notes, empty="There are no notes yet. Keep one with store.")
+        return ToolResult(text, data=_keys(notes))
+
+    async def _delete(self, arguments: Keyed, context: ToolContext) -> ToolResult:
+        scope = self._scope(context)
+        if not self._notes.delete(scope, arguments.key):
+            raise self._missing(scope, arguments.key)
+        return ToolResult(f"Deleted the note {arguments.key}.", data={"key": arguments.key})
+
+    def _scope(self, context: ToolContext) -> Scope:
+        return self._memories.scope_of(context.conversation)
+
+    def _missing(self, scope: Scope, key: str) -> ToolError:
+        known = [name for name, _ in self._notes.keys(scope)]
+        near = difflib.get_close_matches(key, known, n=3)
+        hint = f"Did you mean {', '.join(near)}?" if near else "list_keys shows all notes."
+        return ToolError(f"There is no note under {key!r}.", hint=hint)
+
+
+def _keys(notes: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    return {"keys": [key for key, _ in notes]}

@@ -1,0 +1,103 @@
+"""The prompts there are: list_system_prompts and list_mini_prompts (seed 004)."""
+
+from collections.abc import Sequence
+
+from sam_tui.core.display import Table
+from sam_tui.core.ports.prompts import FileProblem, Prompt, PromptLibrary
+from sam_tui.core.todos import one_line
+from sam_tui.core.tooling.contract import NoArguments, Operation, Tool, ToolContext, ToolResult
+
+_UNTRUSTED = "not active: this folder is not trusted yet"
+
+
+class ListSystemPrompts:
+    """list_system_prompts: id, name and description of each."""
+
+    def __init__(self, library: PromptLibrary) -> None:
+        self._library = library
+
+    def tool(self) -> Tool:
+        """The tool, ready to register."""
+        return _tool(
+            Operation(
+                "list_system_prompts",
+                "list them",
+                NoArguments,
+                self._list,
+                lambda _: "Listing system prompts",
+            ),
+            "List the system prompts a conversation can be started with.",
+        )
+
+    async def _list(self, arguments: NoArguments, context: ToolContext) -> ToolResult:
+        listing = self._library.list_system()
+        lines = [f"{_number(listing.prompts, 'system prompt')}:"]
+        for prompt in listing.prompts:
+            lines += ["", *_head(prompt)]
+            if prompt.description:
+                lines.append(f"  {one_line(prompt.description)}")
+        return _result(lines, listing.prompts, listing.problems)
+
+
+class ListMiniPrompts:
+    """list_mini_prompts: id, name and content of each, and whether it is on."""
+
+    def __init__(self, library: PromptLibrary) -> None:
+        self._library = library
+
+    def tool(self) -> Tool:
+        """The tool, ready to register."""
+        return _tool(
+            Operation(
+                "list_mini_prompts",
+                "list them",
+                NoArguments,
+                self._list,
+                lambda _: "Listing mini prompts",
+            ),
+            "List the mini prompts: instructions the person can keep before your eyes.",
+        )
+
+    async def _list(self, arguments: NoArguments, context: ToolContext) -> ToolResult:
+        listing = self._library.list_mini()
+        enabled = {prompt.id for prompt in self._library.enabled_mini(context.conversation)}
+        if not listing.prompts:
+            lines = ["There are no mini prompts. The person can add some as Markdown files."]
+            return _result(lines, (), listing.problems)
+        lines = [f"{_number(listing.prompts, 'mini prompt')}:"]
+        for prompt in listing.prompts:
+            lines += ["", *_head(prompt, state="on" if prompt.id in enabled else "off")]
+            # What nobody has trusted is named, not quoted.
+            if prompt.active:
+                lines += [f"  {line}" for line in prompt.content.splitlines()]
+        return _result(lines, listing.prompts, listing.problems)
+
+
+def _tool(operation: Operation[NoArguments], about: str) -> Tool:
+    return Tool(operation.name, about, (operation,), consolidated=False)
+
+
+def _head(prompt: Prompt, *, state: str = "") -> list[str]:
+    notes = [note for note in (prompt.source, state) if note]
+    if not prompt.active:
+        notes = [prompt.source, _UNTRUSTED]
+    return [f"- {prompt.name} ({', '.join(notes)})", f"  ID: {prompt.id}"]
+
+
+def _result(
+    lines: Sequence[str], prompts: Sequence[Prompt], problems: Sequence[FileProblem]
+) -> ToolResult:
+    text = list(lines)
+    if problems:
+        text += ["", "Files that could not be used:"]
+        text += [f"- {problem.file}: {problem.reason}" for problem in problems]
+    rows = tuple((prompt.id, prompt.name, prompt.description) for prompt in prompts)
+    return ToolResult(
+        "\n".join(text),
+        display=(Table(("id", "name", "description"), rows),) if rows else (),
+        data={"ids": [prompt.id for prompt in prompts], "problems": len(problems)},
+    )
+
+
+def _number(prompts: Sequence[Prompt], what: str) -> str:
+    return f"{len(prompts)} {what}{'' if len(prompts) == 1 else 's'}"

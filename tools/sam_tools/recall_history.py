@@ -1,0 +1,149 @@
+"""Finds what left the context: archived stretches of conversations (seed 004, recall_history)."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints
+
+from sam_tui.core.errors import ToolError
+from sam_tui.core.ids import ConversationId
+from sam_tui.core.memories import ArchivedChunk
+from sam_tui.core.ports.memory import Archive, MemoryStore
+from sam_tui.core.todos import one_line
+from sam_tui.core.tooling.contract import Arguments, Operation, Tool, ToolContext, ToolResult
+
+_MESSAGES, _EXCERPT, _TOPICS = 5, 500, 15
+_Query = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=2_000)]
+
+
+class Recall(Arguments):
+    """The arguments of ``recall_history``."""
+
+    query: _Query
+    topic_id: str = Field(default="", description="all conversations of this shared topic")
+    time_hint: str = Field(default="", description="recent or early; else the best match first")
+    limit: int = Field(default=3, ge=1, le=10)
+
+
+class RecallHistory:
+    """recall_history: this conversation's archive, or its topic's."""
+
+    def __init__(self, archive: Archive, memories: MemoryStore) -> None:
+        self._archive = archive
+        self._memories = memories
+
+    def tool(self) -> Tool:
+        """The tool, ready to register."""
+        operation = Operation(
+            "recall_history",
+            "find earlier parts of the conversation",
+            Recall,
+            self._recall,
+            lambda a: f"Recalling: {one_line(a.query)[:60]}",
+        )
+        return Tool(
+            "recall_history",
+            "Find what was said earlier and is no longer in your context, in the words it was said.",
+            (operation,),
+            consolidated=False,
+        )
+
+    async def _recall(self, arguments: Recall, context: ToolContext) -> ToolResult:
+        where = self._conversations(arguments.topic_id.strip(), context.conversation)
+        topics = self._archive.topics(where, _TOPICS)
+        archived = any(self._archive.last_number(one) for one in where)
+        if not archived:
+            return ToolResult(
+                "Nothing is archived yet: everything that was said is still in your context.",
+                data={"chunks": 0, "archived": False},
+            )
+        # One more than asked for shows whether there are others.
+        found = self._archive.search(
+            where, arguments.query, hint=_hint(arguments.time_hint), limit=arguments.limit + 1
+        )
+        if not found:
+            listed = f" The archive is about: {', '.join(topics)}." if topics else ""
+            return ToolResult(
+                f"Nothing in the archive matches “{one_line(arguments.query)[:80]}”.{listed}",
+                data={"chunks": 0, "archived": True},
+            )
+        shown = found[: arguments.limit]
+        text = _report(arguments.query, shown, topics, more=len(found) > len(shown))
+        data = {"chunks": len(shown), "archived": True, "numbers": [c.number for c in shown]}
+        return ToolResult(text, data=data, mime_type="text/markdown")
+
+    def _conversations(self, topic: str, own: ConversationId) -> Sequence[ConversationId]:
+        """Where to look. A topic that this conversation does not share stays closed to it."""
+        if not topic:
+            return [own]
+        name = topic.removeprefix("topic:")
+        if self._memories.scope_of(own) != f"topic:{name}":
+            raise ToolError(
+                f"This conversation does not share the topic {topic!r}.",
+                hint="Leave topic_id out to search this conversation.",
+            )
+        return self._memories.conversations(name)
+
+
+def _hint(text: str) -> Literal["recent", "early", ""]:
+    match text.strip().lower():
+        case "recent":
+            return "recent"
+        case "early":
+            return "early"
+        case _:
+            return ""
+
+
+def _report(
+    query: str, chunks: Sequence[ArchivedChunk], topics: Sequence[str], *, more: bool
+) -> str:
+    lines = [f"# Archived conversation: {len(chunks)} found"]
+    for chunk in chunks:
+        lines += ["", f"## Part {chunk.number}, {_span(chunk)}", f"Summary: {chunk.summary}"]
+        if chunk.topics:
+            lines.append(f"Topics: {', '.join(chunk.topics)}")
+        for role, text in _telling(query, chunk.messages):
+            lines += ["", f"**{role}**: {text}"]
+        if len(chunk.messages) > _MESSAGES:
+            lines += ["", f"({len(chunk.messages)} messages in all)"]
+    if more:
+        lines += ["", "## More parts match", "A larger limit or other words show them."]
+    if topics:
+        lines += ["", f"The archive is about: {', '.join(topics)}."]
+    return "\n".join(lines)
+
+
+def _telling(query: str, messages: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Five messages in their order: those with the words that are asked for, then the first."""
+    words = [word for word in query.casefold().split() if len(word) > 2] or [query.casefold()]
+
+    def matches(index: int) -> int:
+        text = messages[index][1].casefold()
+        return sum(word in text for word in words)
+
+    order = sorted(range(len(messages)), key=lambda index: (-matches(index), index))
+    return [
+        (messages[index][0], _excerpt(messages[index][1], words))
+        for index in sorted(order[:_MESSAGES])
+    ]
+
+
+def _excerpt(text: str, words: Sequence[str]) -> str:
+    """At most 500 characters: the beginning, or from shortly before the first word asked for."""
+    if len(text) <= _EXCERPT:
+        return text
+    folded = text.casefold()
+    places = [place for place in (folded.find(word) for word in words) if place >= 0]
+    first = min(places, default=0)
+    start = 0 if first < _EXCERPT * 3 // 4 else min(first - 100, len(text) - _EXCERPT)
+    part = text[start : start + _EXCERPT]
+    return f"{'…' if start else ''}{part}{'…' if start + _EXCERPT < len(text) else ''}"
+
+
+def _span(chunk: ArchivedChunk) -> str:
+    first, last = (
+        datetime.fromtimestamp(at).astimezone() for at in (chunk.first_at, chunk.last_at)
+    )
+    return f"{first:%Y-%m-%d %H:%M}–{last:%H:%M}"
