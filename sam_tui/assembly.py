@@ -16,6 +16,7 @@ from sam_tui.adapters.terminal.confinement import Sandbox
 from sam_tui.adapters.terminal.sessions import PtyTerminals
 from sam_tui.core.agent.budget import DEFAULT_STEPS, Budgets
 from sam_tui.core.agent.retry import RetryPolicy
+from sam_tui.core.agent.room import Room
 from sam_tui.core.agent.subagents import Subagents
 from sam_tui.core.agent.turn import Engine
 from sam_tui.core.authorization.containment import Workspace
@@ -42,7 +43,8 @@ class Options:
     """What a front end was asked for. Paths as typed; empty ``model`` leaves it to be chosen.
 
     ``attended`` says whether a person can answer questions; ``responder`` answers before they do.
-    ``request_timeout`` is in seconds between bytes.
+    ``request_timeout`` is in seconds between bytes. ``context_tokens`` is how much the model takes,
+    where the person knows it better than the model says.
     """
 
     workspace: str
@@ -57,6 +59,7 @@ class Options:
     attended: bool = False
     responder: Responder | None = None
     request_timeout: float | None = None
+    context_tokens: int | None = None
 
 
 def load_workbench() -> None:
@@ -85,6 +88,7 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
     sandbox = Sandbox()
     commands, terminals = ShellCommands(sandbox), PtyTerminals(sandbox)
     budgets = Budgets()
+    room = Room(storage.archive, bus, context_tokens=options.context_tokens)
     board = TodoBoard(storage.todos, bus, clock)
     subagents = Subagents(
         storage.conversations,
@@ -113,7 +117,7 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
     requests = RequestBuilder(
         system_prompt(workspace), registry.schemas_json, build_reminders(), board
     )
-    engine = Engine(executor, requests, bus, clock, RetryPolicy(), budgets)
+    engine = Engine(executor, requests, bus, clock, RetryPolicy(), budgets, room)
     subagents.connect(engine)
     return Runtime(
         bus=bus,

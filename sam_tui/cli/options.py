@@ -71,6 +71,13 @@ _MODEL = (
         metavar="SECONDS",
         help="The longest silence of a provider.",
     ),
+    click.option(
+        "--context-tokens",
+        type=click.IntRange(min=1024),
+        metavar="N",
+        envvar="SAM_TUI_CONTEXT_TOKENS",
+        help="How much the model takes, where it does not say.",
+    ),
 )
 _PERMISSIONS = (
     click.option(
@@ -172,6 +179,7 @@ def settings(
         attended=attended,
         responder=responder,
         request_timeout=values.get("request_timeout"),
+        context_tokens=values.get("context_tokens"),
     )
 
 

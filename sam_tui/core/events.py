@@ -170,6 +170,17 @@ class Reminded:
 
 
 @dataclass(frozen=True, slots=True)
+class HistoryShortened:
+    """Old messages left the model's context and went to the archive. Sizes in estimated tokens."""
+
+    conversation: ConversationId
+    before: int
+    after: int
+    dropped: int
+    kind: Literal["history_shortened"] = "history_shortened"
+
+
+@dataclass(frozen=True, slots=True)
 class TerminalOpened:
     """An agent's terminal session exists; its screen is had from the Terminals port."""
 
@@ -233,6 +244,7 @@ Event = (
     | InquiryClosed
     | TodosChanged
     | Reminded
+    | HistoryShortened
     | TerminalOpened
     | TerminalClosed
     | Noticed

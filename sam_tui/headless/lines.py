@@ -7,6 +7,7 @@ from sam_tui.core.events import (
     Answered,
     DecisionMade,
     Event,
+    HistoryShortened,
     InquiryClosed,
     InquiryOpened,
     ModelRetried,
@@ -64,6 +65,8 @@ class Lines:
             case Reminded(name=name, text=text, digest=digest):
                 tokens = -(-len(text) // _CHARACTERS_PER_TOKEN)
                 return [self.system("reminder", kind=name, tokens=tokens, hash=digest)]
+            case HistoryShortened(before=before, after=after, dropped=dropped):
+                return [self.system("compaction", before=before, after=after, dropped=dropped)]
             case InquiryOpened() | InquiryClosed():
                 return self._question(event)
             case Noticed(level=level, text=text):

@@ -12,6 +12,7 @@ from sam_tui.core.events import (
     Answered,
     DecisionMade,
     Event,
+    HistoryShortened,
     InquiryClosed,
     InquiryOpened,
     ModelRetried,
@@ -110,6 +111,10 @@ class Bridge:
                 self.screen.status.standing.todos = done_of(event.items)
             case Reminded():
                 self.screen.transcript.add_reminder(event.name, event.text)
+            case HistoryShortened():
+                words = f"{event.dropped} old messages went to the archive"
+                sizes = f"{event.before:,} to {event.after:,} tokens"
+                self.screen.transcript.add_notice("info", f"{words} ({sizes})")
             case TerminalOpened() | TerminalClosed():
                 self._terminal(event)
             case _:

@@ -13,6 +13,7 @@ from sam_tui.core.accesses import Write
 from sam_tui.core.agent.budget import Budgets
 from sam_tui.core.agent.history import History
 from sam_tui.core.agent.retry import RetryPolicy
+from sam_tui.core.agent.room import Room
 from sam_tui.core.agent.session import Session
 from sam_tui.core.agent.turn import Engine
 from sam_tui.core.authorization.containment import Workspace
@@ -226,7 +227,8 @@ def open_engine(kit: Kit, reminders: Sequence[Echo] = (), clock: Hand | None = N
     """An engine over a kit's tools; its waits end at once."""
     requests = RequestBuilder("system", kit.registry.schemas_json, reminders, kit.board)
     retry = RetryPolicy(attempts=3)
-    return Engine(kit.executor, requests, kit.bus, clock or Hand(), retry, Budgets())
+    room = Room(kit.storage.archive, kit.bus)
+    return Engine(kit.executor, requests, kit.bus, clock or Hand(), retry, Budgets(), room)
 
 
 def open_talk(kit: Kit, model: RawModel, *, max_steps: int = 50) -> Talk:

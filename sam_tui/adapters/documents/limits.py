@@ -3,7 +3,6 @@
 import csv
 import struct
 import time
-import warnings
 import zipfile
 import zlib
 from collections.abc import Generator
@@ -42,10 +41,7 @@ _FAULTS = (
 def understood(what: str, *own: type[Exception]) -> Generator[None, None, None]:
     """Turn what a parser raises on a broken file into a ``ToolError``; ``own`` are its own errors."""
     try:
-        with warnings.catch_warnings():
-            # Parsers warn about features they do not know; nobody could act on that.
-            warnings.simplefilter("ignore")
-            yield
+        yield
     except ToolError:
         raise
     except (*_FAULTS, *own) as error:

@@ -1,5 +1,6 @@
 """Word, PowerPoint and Excel files of Office Open XML -> Markdown."""
 
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from io import BytesIO
 from typing import Any
@@ -59,6 +60,8 @@ def read_xlsx(data: bytes) -> DocumentText:
         inspect(data, office=True)
         from openpyxl import load_workbook
 
+        # It warns of every feature it does not know; nobody could act on that.
+        warnings.filterwarnings("ignore", module="openpyxl")
         book = load_workbook(BytesIO(data), read_only=True, data_only=True)
         try:
             gathered, cells = Gathering("sheets", most=200), 0

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urljoin
 
 from sam_tui.adapters.documents.cleaning import charset_of, clean, decode
@@ -28,16 +28,18 @@ def read_html(data: bytes, media_type: str = "", url: str = "") -> DocumentText:
         import trafilatura
 
         logging.getLogger("trafilatura").setLevel(logging.CRITICAL)
-        found: Any = trafilatura.bare_extraction(
+        library = cast("Any", trafilatura)
+        # Dates that the page does not state are not guessed.
+        found = library.extract_metadata(tree, default_url=url or None, extensive=False)
+        main = library.extract(
             tree,
             url=url or None,
             output_format="markdown",
-            with_metadata=True,
             include_comments=False,
             include_links=False,
             include_tables=True,
         )
-    main = clean(getattr(found, "text", "") or "")
+    main = clean(main or "")
     facts = {name: clean(str(getattr(found, name, "") or "")) for name in _SHOWN} if found else {}
     title = clean(getattr(found, "title", "") or "") or _title(tree)
     notes: list[str] = []

@@ -148,8 +148,9 @@ def _slides(blocks: Sequence[Block], title: str) -> Iterator[_Slide]:
                 current.lines.append((0, spans, False))
             case Paragraph(spans, _):
                 current.lines.append((0, spans, False))
-            case Item(depth, _, spans):
-                current.lines.append((min(depth, 4), spans, False))
+            case Item(depth, marker, spans):
+                number = () if marker in ("", "•") else (Span(f"{marker} "),)
+                current.lines.append((min(depth, 4), (*number, *spans), False))
             case Code(text):
                 current.lines.extend(
                     (0, (Span(line, code=True),), True) for line in text.split("\n")

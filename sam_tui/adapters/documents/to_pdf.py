@@ -87,7 +87,8 @@ class _Page:
                 yield Lines(self._marked(spans), style)
             case Item(depth, marker, spans):
                 style = self._style(left=_INDENT * (depth + 1), after=size * 0.25)
-                bullet = escape(marker) or None
+                # The built-in font has a bullet, but one that cannot be copied out again.
+                bullet = escape(marker).replace("•", "–") or None
                 yield Lines(self._marked(spans), style, bulletText=bullet)
             case Code(text):
                 yield self._code(text)

@@ -6,7 +6,18 @@ from collections.abc import Sequence
 from io import BytesIO
 from typing import Any
 
-from sam_tui.adapters.documents.blocks import Block, Code, Heading, Rule, Span, Spans, Table, words
+from sam_tui.adapters.documents.blocks import (
+    Block,
+    Code,
+    Heading,
+    Item,
+    Paragraph,
+    Rule,
+    Span,
+    Spans,
+    Table,
+    words,
+)
 from sam_tui.core.ports.documents import DocumentFile, Styling
 
 _FORBIDDEN = re.compile(r"[\[\]:*?/\\']")
@@ -75,8 +86,10 @@ class _Sheets:
                     self._line(line)
             case Rule():
                 self._row += 1
-            case _:
-                self._line(words(block.spans))
+            case Item(depth, marker, spans):
+                self._line("  " * depth + f"{marker} {words(spans)}".strip())
+            case Paragraph(spans, _):
+                self._line(words(spans))
 
     def finish(self) -> None:
         """Give the last sheet its column widths."""

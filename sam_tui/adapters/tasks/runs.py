@@ -19,9 +19,7 @@ _NO_DEADLINE = 366 * 86400.0
 class CommandRun:
     """One run: a task of the event loop around ``Commands.run``, owned here until it is over."""
 
-    def __init__(
-        self, commands: Commands, start: TaskStart, hear: Callable[[str], None]
-    ) -> None:
+    def __init__(self, commands: Commands, start: TaskStart, hear: Callable[[str], None]) -> None:
         self.id = mint("task")
         self.start = start
         self.result: CommandResult | None = None

@@ -27,8 +27,13 @@ class History:
     def add(self, data: bytes, *, final: bool = False) -> str:
         """Take in bytes; a sequence cut at their end waits for its rest. Returns what was decoded."""
         text = self._decoder.decode(data, final)
+        self.append(text)
+        return text
+
+    def append(self, text: str) -> None:
+        """Take in text that is decoded already."""
         if not text:
-            return text
+            return
         self._kept += len(text)
         self._end += len(text)
         if self._pieces and len(self._pieces[-1]) < _PIECE:
@@ -42,10 +47,16 @@ class History:
                 self._kept -= surplus
             else:
                 self._kept -= len(oldest)
-        return text
 
-    def since(self, start: int) -> SessionOutput:
-        """What is kept from an index on; a negative one counts as 0."""
+    def since(self, start: int, end: int | None = None) -> SessionOutput:
+        """What is kept from an index on, up to another; a negative one counts as 0."""
         first = min(max(start, self._end - self._kept), self._end)
-        skipped = first - (self._end - self._kept)
-        return SessionOutput("".join(self._pieces)[skipped:], first, self._end)
+        last = self._end if end is None else min(max(end, first), self._end)
+        # Reads are mostly of the newest, and must not cost what is kept.
+        begin, taken = self._end, deque[str]()
+        for piece in reversed(self._pieces):
+            if begin <= first:
+                break
+            taken.appendleft(piece)
+            begin -= len(piece)
+        return SessionOutput("".join(taken)[max(0, first - begin) : last - begin], first, last)

@@ -6,13 +6,13 @@ import os
 import signal
 import warnings
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import ptyprocess  # pyright: ignore[reportMissingTypeStubs]
 
+from sam_tui.adapters.terminal.attention import Modes, modes, unread
 from sam_tui.adapters.terminal.confinement import restrict
 from sam_tui.adapters.terminal.endings import ProcessEnd, end_session
 from sam_tui.core.errors import ToolError
@@ -20,6 +20,8 @@ from sam_tui.core.errors import ToolError
 _PtyProcess: Any = ptyprocess.PtyProcess
 
 _READ = 64 * 1024
+_BATCH = 128 * 1024
+"""Bytes taken per turn of the loop: about two milliseconds of work. The kernel hands out 4 KiB."""
 _UNREAD_LIMIT = 1024 * 1024
 _LAST_READS = 64
 _STAGES = ((signal.SIGHUP, 0.5), (signal.SIGTERM, 0.5), (signal.SIGKILL, 1.0))
@@ -72,6 +74,30 @@ class Pty:
         """How it ended: its code, 128 plus the number of the signal, None while it runs."""
         return self._exit_code
 
+    @property
+    def pid(self) -> int:
+        """The process id of the program, which leads the session of its terminal."""
+        return self._pid
+
+    @property
+    def modes(self) -> Modes:
+        """How its terminal treats input now."""
+        return modes(self._fd) if self.running else Modes(echo=True, lines=True)
+
+    @property
+    def unread(self) -> bool:
+        """Whether something that was typed has not been read by any program."""
+        return self.running and (bool(self._unwritten) or unread(self.tty_name))
+
+    def foreground(self) -> int:
+        """The process group that has the terminal; 0 when there is none."""
+        if not self.running:
+            return 0
+        try:
+            return max(0, os.tcgetpgrp(self._fd))
+        except OSError:
+            return 0
+
     def write(self, data: bytes) -> None:
         """Type; what the terminal cannot take yet follows when the program reads.
 
@@ -102,10 +128,7 @@ class Pty:
             return
         # The session's leader must not be reaped before the last signal: see endings.strike.
         self._end.close()
-        foreground = 0
-        with suppress(OSError):
-            foreground = os.tcgetpgrp(self._fd)
-        await end_session(self._pid, _STAGES, foreground)
+        await end_session(self._pid, _STAGES, self.foreground())
         self._exited()
 
     def _exited(self) -> None:
@@ -126,18 +149,24 @@ class Pty:
         self._on_end()
 
     def _read(self) -> bool:
-        """Take one piece of output; False when there is none now."""
-        try:
-            data = os.read(self._fd, _READ)
-        except BlockingIOError:
-            return False
-        except OSError:
-            data = b""  # Linux ends a terminal with EIO
-        if not data:
-            self._stop_reading()
-            return False
-        self._heard(data)
-        return True
+        """Take a batch of output; False when there is none now."""
+        pieces: list[bytes] = []
+        size = 0
+        while size < _BATCH:
+            try:
+                data = os.read(self._fd, _READ)
+            except BlockingIOError:
+                break
+            except OSError:
+                data = b""  # Linux ends a terminal with EIO
+            if not data:
+                self._stop_reading()
+                break
+            pieces.append(data)
+            size += len(data)
+        if pieces:
+            self._heard(pieces[0] if len(pieces) == 1 else b"".join(pieces))
+        return bool(pieces)
 
     def _stop_reading(self) -> None:
         if self._reading:

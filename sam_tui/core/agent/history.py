@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from sam_tui.core.agent.compaction import Compacted
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.messages import AssistantMessage, Message, ToolCall, ToolMessage, unanswered
 from sam_tui.core.ports import ConversationStore
@@ -29,7 +30,7 @@ class History:
 
     @property
     def messages(self) -> Sequence[Message]:
-        """All messages, oldest first. It grows in place and never changes what it holds."""
+        """What the model is sent, oldest first. It grows in place; only ``shorten`` replaces its head."""
         return self._messages
 
     @property
@@ -41,6 +42,17 @@ class History:
         """Store one message, then remember it."""
         self._store.append(self.conversation, (message,))
         self._remember(message)
+
+    def moments(self) -> Sequence[float]:
+        """When each message was stored, in seconds since the epoch."""
+        return self._store.moments(self.conversation)
+
+    def shorten(self, compacted: Compacted) -> None:
+        """Let the opening of a compaction stand for what it dropped, on disk and here."""
+        self._store.shorten(
+            self.conversation, dropped=compacted.kept_from, opening=compacted.opening
+        )
+        self._messages[:] = compacted.apply(self._messages)
 
     def answered_of(self, calls: Sequence[ToolCall]) -> int:
         """The index of the first of these calls that has no result yet."""

@@ -8,10 +8,12 @@ from sam_tui.core.agent.budget import Budget, Budgets
 from sam_tui.core.agent.fold import Fold
 from sam_tui.core.agent.history import History
 from sam_tui.core.agent.retry import RetryPolicy
+from sam_tui.core.agent.room import Room
 from sam_tui.core.agent.schedule import run_in_order
+from sam_tui.core.agent.tokens import text_tokens
 from sam_tui.core.bus import Bus
 from sam_tui.core.clock import Clock
-from sam_tui.core.errors import BudgetExhausted, ModelError, SamError
+from sam_tui.core.errors import BudgetExhausted, ContextExceeded, ModelError, SamError
 from sam_tui.core.events import (
     Answered,
     ModelRetried,
@@ -40,6 +42,7 @@ class Engine:
     clock: Clock
     retry: RetryPolicy
     budgets: Budgets
+    room: Room
 
     def narrowed(self, withheld: Collection[str], *, asker: str) -> "Engine":
         """The same engine without some tools, whose questions say who asks."""
@@ -66,6 +69,7 @@ class Turn:
         self._gate = gate
         self._conversation = history.conversation
         self._fold = Fold()
+        self._fixed = text_tokens(engine.requests.fixed_text)
 
     async def run(self, text: str) -> TurnFinished:
         """Run to the end and say how it ended. Re-raises only cancellation, after saying so."""
@@ -104,12 +108,18 @@ class Turn:
             self._engine.bus.publish(RequestSent(self._conversation, step))
             try:
                 return await self._stream()
+            except ContextExceeded as error:
+                if not self._engine.room.refused(
+                    self._history, self._model, error, fixed=self._fixed
+                ):
+                    raise
             except ModelError as error:
                 await self._wait_to_retry(attempt, error)
                 attempt += 1
 
     async def _stream(self) -> AssistantMessage:
         self._fold = Fold()
+        self._engine.room.fit(self._history, self._model, fixed=self._fixed)
         request = self._engine.requests.build(self._history.messages)
         await self._receive(request)
         message = self._fold.message(self._history.call_ids)

@@ -1,19 +1,38 @@
 """What each access comes to before anyone is asked: allow, ask or deny, and by which rule.
 
-Order: protected locations, mode, containment, grants. The kernel sandbox decides for commands.
+Order: hard protected, secrets, plan mode, deny rules (user, project, session), bypass mode, ask rules,
+allow rules, the class of a command, grants (looked at by the guard), the mode's default.
 """
 
 import os
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-from sam_tui.core.accesses import Fetch, LocatedAccess, Location, Read, Run, Type, Write
-from sam_tui.core.verdict import DecidedBy
+from sam_tui.core.accesses import Fetch, LocatedAccess, Read, Run, Type, Write
+from sam_tui.core.authorization.command_stages import COMMAND_STAGES
+from sam_tui.core.authorization.commands import Reading, host_of
+from sam_tui.core.authorization.grounds import (
+    Case,
+    Grounds,
+    Judgement,
+    PermissionMode,
+    Stage,
+    TraceStep,
+    asked_by_rule,
+    bypassed,
+    denied_by_rule,
+)
+from sam_tui.core.authorization.path_stages import PATH_STAGES
+from sam_tui.core.authorization.rules import Kind, Rule, RuleSet, Subject, ordered
 
-PermissionMode = Literal["ask", "accept-edits", "plan", "auto", "bypass"]
-"""ask: what the rules do not allow is asked. accept-edits: the same; edits inside the workspace never
-ask in either. plan: nothing is changed and no command runs. auto: what would be asked is refused.
-bypass: everything is allowed and commands run without the sandbox."""
+__all__ = [
+    "Judgement",
+    "PermissionMode",
+    "Policy",
+    "TraceStep",
+    "own_folders",
+    "protected_paths",
+]
 
 _SECRET_FOLDERS = (
     ".ssh",
@@ -28,80 +47,92 @@ _SECRET_FOLDERS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
-    """What one access comes to. ``target`` is what a grant for it would name."""
+class Policy(Grounds):
+    """The rules of one runtime, and how they are put to an access."""
 
-    outcome: Literal["allow", "ask", "deny"]
-    by: DecidedBy
-    rule: str
-    reason: str
-    target: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Policy:
-    """The rules of one runtime. ``sandboxed`` says whether the kernel confines commands."""
-
-    mode: PermissionMode
-    sandboxed: bool
-    protected: tuple[str, ...]
-    """Real paths nobody but the person reads or writes: secrets, and the program's own data."""
-
-    def judge(self, located: LocatedAccess) -> Judgement:
+    def judge(self, located: LocatedAccess, operation: str = "") -> Judgement:
         """Decide one access; grants are not known here."""
-        if self.mode == "bypass":
-            return Judgement("allow", "mode", "mode:bypass", "the mode allows everything")
+        case, stages = self._case(located, operation)
+        for _, stage in stages:
+            found = stage(self, case)
+            if found is not None:
+                return found
+        return case.deny("unlocated", "the path could not be resolved")
+
+    def trace(self, located: LocatedAccess, operation: str = "") -> tuple[TraceStep, ...]:
+        """Every stage up to the one that decided, with what it said."""
+        case, stages = self._case(located, operation)
+        steps: list[TraceStep] = []
+        for name, stage in stages:
+            found = stage(self, case)
+            if found is not None:
+                said = f"{found.rule}: {found.reason}"
+                return (*steps, TraceStep(name, found.outcome, said))
+            steps.append(TraceStep(name, "", "nothing to say"))
+        return (*steps, TraceStep("located", "deny", "unlocated: the path could not be resolved"))
+
+    def with_rules(self, rules: Sequence[Rule]) -> "Policy":
+        """The same policy with more rules."""
+        return replace(self, rules=RuleSet(ordered((*self.rules.rules, *rules))))
+
+    def _case(
+        self, located: LocatedAccess, operation: str
+    ) -> tuple[Case, tuple[tuple[str, Stage], ...]]:
+        now = self.clock()
         match located.access:
             case Read() | Write() if located.location is not None:
-                return self._judge_path(located.access, located.location)
-            case Run(command=command):
-                return self._judge_command(command)
+                kind: Kind = "write" if isinstance(located.access, Write) else "read"
+                real = located.location.real
+                return Case(Subject(operation, kind, real), located, now, real), PATH_STAGES
+            case Run(command=command, cwd=cwd):
+                subject = Subject(operation, "run", reading=self._read(command, cwd))
+                return Case(subject, located, now, f"$ {command}"), COMMAND_STAGES
             case Type(keys=keys):
-                return self._judge_keys(keys)
+                subject = Subject(operation, "type", reading=self._typed(keys))
+                return Case(subject, located, now, f"keys {keys!r}"), COMMAND_STAGES
             case Fetch(url=url):
-                # Which addresses may be reached is decided after resolution, where it is used.
-                return Judgement("allow", "rule", "public-web", "only public addresses", url)
+                subject = Subject(operation, "fetch", host=host_of(url if "://" in url else f"https://{url}"))
+                return Case(subject, located, now, url), _FETCH_STAGES
             case _:
-                return Judgement("deny", "rule", "unlocated", "the path could not be resolved")
+                return Case(Subject(operation, "read"), located, now, ""), ()
 
-    def _judge_path(self, access: Read | Write, where: Location) -> Judgement:
-        for secret in self.protected:
-            if where.real == secret or where.real.startswith(secret + "/"):
-                return Judgement("deny", "rule", f"protected:{secret}", f"{secret} is protected")
-        writes = isinstance(access, Write)
-        if writes and self.mode == "plan":
-            return _refused_by_plan("changing files")
-        if where.inside:
-            return Judgement(
-                "allow", "rule", "inside-workspace", "inside the workspace", where.real
-            )
-        rule = "write-outside" if writes else "read-outside"
-        return Judgement("ask", "rule", rule, f"{where.real} is outside the workspace", where.real)
+    def _read(self, command: str, cwd: str) -> Reading | None:
+        return self.reader.read(command, cwd) if self.reader else None
 
-    def _judge_command(self, command: str) -> Judgement:
-        if self.mode == "plan":
-            return _refused_by_plan("running commands")
-        target = f"$ {command}"
-        if self.sandboxed:
-            return Judgement("allow", "rule", "sandboxed", "runs in the kernel sandbox", target)
-        reason = "no kernel sandbox here, so every command is asked"
-        return Judgement("ask", "rule", "unsandboxed", reason, target)
+    def _typed(self, keys: str) -> Reading | None:
+        """Whole lines that were typed are read as commands; the rest may follow later."""
+        lines, ended, _ = keys.replace("\r", "\n").rpartition("\n")
+        return self.reader.read(lines) if self.reader and ended and lines.strip() else None
 
-    def _judge_keys(self, keys: str) -> Judgement:
-        if self.mode == "plan":
-            return _refused_by_plan("typing into a terminal")
-        target = f"keys {keys!r}"
-        if self.sandboxed:
-            return Judgement("allow", "rule", "agent-session", "its terminal is sandboxed", target)
-        reason = "no kernel sandbox here, so what is typed into a terminal is asked"
-        return Judgement("ask", "rule", "unsandboxed", reason, target)
+
+def _public(_: Grounds, case: Case) -> Judgement:
+    """Which addresses may be reached is decided after resolution, where it is used."""
+    return case.allow("public-web", "only public addresses")
+
+
+def _allowed_fetch(grounds: Grounds, case: Case) -> Judgement | None:
+    rule = grounds.rules.permitting(case.subject, case.now)
+    return case.allow(rule.id, f"{rule.layer} policy: {rule.words}") if rule else None
+
+
+_FETCH_STAGES: tuple[tuple[str, Stage], ...] = (
+    ("deny rules", denied_by_rule),
+    ("bypass mode", bypassed),
+    ("ask rules", asked_by_rule),
+    ("allow rules", _allowed_fetch),
+    ("mode default", _public),
+)
+
+
+def own_folders(*folders: str) -> tuple[str, ...]:
+    """Real paths of the program's own folders (data, settings), for ``Policy.protected``."""
+    return tuple(os.path.realpath(folder) for folder in folders if folder)
 
 
 def protected_paths(home: str, data_dir: str) -> tuple[str, ...]:
-    """Real paths of the usual secrets below ``home``, and of the program's own data."""
+    """Real paths of the best known secrets below ``home`` and of the program's own data.
+
+    For a policy without ``secrets``, which knows many more.
+    """
     paths = [os.path.join(home, name) for name in _SECRET_FOLDERS] if home else []
-    return tuple(os.path.realpath(p) for p in [*paths, *([data_dir] if data_dir else [])])
-
-
-def _refused_by_plan(what: str) -> Judgement:
-    return Judgement("deny", "mode", "mode:plan", f"plan mode: {what} is off")
+    return own_folders(*paths, data_dir)

@@ -1,6 +1,7 @@
 """Documents: many formats to text, and Markdown to many formats."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, get_args
 
@@ -32,6 +33,35 @@ class DocumentText:
     title: str = ""
     properties: Mapping[str, str] = field(default_factory=dict[str, str])
     notes: tuple[str, ...] = ()
+
+    def passages(self, size: int = 1500) -> Iterator[str]:
+        """The text in pieces of about ``size`` characters, cut between paragraphs where possible.
+
+        Put together again, the pieces hold every word of the text. A paragraph longer than twice
+        the size is cut between sentences, else between words, else where it must.
+        """
+        gathered = ""
+        for paragraph in re.split(r"\n\s*\n", self.text):
+            for piece in _bounded(paragraph.strip("\n"), size):
+                if gathered and len(gathered) + len(piece) > size:
+                    yield gathered
+                    gathered = piece
+                else:
+                    gathered = f"{gathered}\n\n{piece}" if gathered else piece
+        if gathered.strip():
+            yield gathered
+
+
+def _bounded(paragraph: str, size: int) -> Iterator[str]:
+    rest = paragraph
+    while len(rest) > 2 * size:
+        window = rest[:size]
+        ends = [window.rfind(mark) + len(mark) for mark in ("\n", ". ", "? ", "! ", "。", " ")]
+        cut = next((end for end in ends if end > size // 2), size)
+        yield rest[:cut].rstrip()
+        rest = rest[cut:].lstrip()
+    if rest.strip():
+        yield rest
 
 
 @dataclass(frozen=True, slots=True)

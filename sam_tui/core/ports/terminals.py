@@ -19,7 +19,8 @@ class Confinement:
 class CommandRequest:
     """A shell command to run to its end. ``timeout`` in seconds; ``writable`` are real folders.
 
-    ``on_output`` hears decoded output as it comes, on the loop's thread.
+    ``on_output`` hears decoded output as it comes, ``on_start`` once the process id of the shell,
+    both on the loop's thread.
     """
 
     command: str
@@ -28,6 +29,7 @@ class CommandRequest:
     writable: tuple[str, ...]
     timeout: float
     on_output: Callable[[str], None]
+    on_start: Callable[[int], None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +141,36 @@ class SessionOutput:
     end: int
 
 
+@dataclass(frozen=True, slots=True)
+class CommandRecord:
+    """One command that a session's shell ran, as the shell itself told.
+
+    ``start`` and ``end`` are the session's output indexes around what it printed. ``end``,
+    ``exit_code`` and ``seconds`` are None while it runs; ``cwd`` is where it was started.
+    """
+
+    command: str
+    cwd: str
+    start: int
+    end: int | None = None
+    exit_code: int | None = None
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TerminalState:
+    """What a session is doing now.
+
+    ``finished``: no command runs, or the shell ended. ``waiting``: a program waits for keys.
+    ``quiet``: a command runs and printed nothing for a while. ``seconds`` is the time since the last
+    output; ``secret`` is true while what is typed is hidden, as at a password prompt.
+    """
+
+    name: Literal["running", "quiet", "waiting", "finished"]
+    seconds: float
+    secret: bool = False
+
+
 class TerminalSession(Protocol):
     """One shell on one PTY."""
 
@@ -154,18 +186,56 @@ class TerminalSession(Protocol):
         ...
 
     @property
+    def directory(self) -> str:
+        """Where its shell is now, as far as that is known; else where it was started."""
+        ...
+
+    @property
     def running(self) -> bool: ...
     @property
     def exit_code(self) -> int | None: ...
     @property
     def screen(self) -> Screen: ...
 
+    @property
+    def state(self) -> TerminalState:
+        """What it is doing now. Looks at its processes: for a status line, not for every frame."""
+        ...
+
+    @property
+    def commands(self) -> Sequence[CommandRecord]:
+        """The newest commands of its shell, oldest first; the last one may still run.
+
+        Empty for shells that do not tell.
+        """
+        ...
+
+    @property
+    def end(self) -> int:
+        """The index behind everything printed so far."""
+        ...
+
+    @property
+    def selection(self) -> str:
+        """What the person has selected of it in the workbench; the front end sets it."""
+        ...
+
+    @selection.setter
+    def selection(self, text: str) -> None: ...
+
     def write(self, data: bytes) -> None:
         """Type into it; the rest of a short write follows when the program reads."""
         ...
 
-    def output(self, start: int) -> SessionOutput:
-        """Everything printed since ``start`` (characters since the session began)."""
+    def output(self, start: int, end: int | None = None) -> SessionOutput:
+        """Everything printed from ``start`` on, up to ``end`` (characters since the session began)."""
+        ...
+
+    async def settled(self, *, within: float) -> TerminalState:
+        """Wait until it needs somebody: its command finished, a program waits for keys, it ended.
+
+        Returns the state then, or the state after ``within`` seconds.
+        """
         ...
 
     async def quiet(self, *, silence: float, within: float) -> None:
@@ -178,6 +248,81 @@ class TerminalSession(Protocol):
 
     def watch(self, changed: Callable[[], None]) -> Callable[[], None]:
         """Call ``changed`` after output or the end; returns how to stop."""
+        ...
+
+
+class BackgroundCommand(Protocol):
+    """A command that runs beside the conversation it belongs to."""
+
+    @property
+    def id(self) -> SessionId: ...
+    @property
+    def conversation(self) -> ConversationId: ...
+    @property
+    def command(self) -> str: ...
+    @property
+    def cwd(self) -> str: ...
+
+    @property
+    def pid(self) -> int | None:
+        """The process id of its shell; None before it started."""
+        ...
+
+    @property
+    def running(self) -> bool: ...
+
+    @property
+    def result(self) -> CommandResult | None:
+        """How it ended; None while it runs. ``output`` is empty: read ``output`` instead."""
+        ...
+
+    @property
+    def failure(self) -> str:
+        """Why it could not be started; empty when it could."""
+        ...
+
+    @property
+    def seconds(self) -> float:
+        """How long it has run, or ran."""
+        ...
+
+    @property
+    def end(self) -> int:
+        """The index behind everything printed so far."""
+        ...
+
+    def output(self, start: int) -> SessionOutput:
+        """What it printed since ``start``; only the newest part is kept."""
+        ...
+
+    async def wait(self, *, within: float, heard: Callable[[], None] | None = None) -> bool:
+        """Wait for its end; False when ``within`` seconds were too short. ``heard`` after output."""
+        ...
+
+
+class BackgroundCommands(Protocol):
+    """The background commands of one runtime, run as ``Commands`` runs all others."""
+
+    async def start(
+        self, conversation: ConversationId, request: CommandRequest
+    ) -> BackgroundCommand:
+        """Start one. Returns once it runs, or could not be started (then ``failure`` says why)."""
+        ...
+
+    def find(self, command: SessionId) -> BackgroundCommand | None:
+        """The one of that id, running or ended."""
+        ...
+
+    def of(self, conversation: ConversationId) -> Sequence[BackgroundCommand]:
+        """All that run for a conversation and the newest that ended, in the order started."""
+        ...
+
+    async def stop(self, command: SessionId) -> None:
+        """End it with all that it started."""
+        ...
+
+    async def close_all(self) -> None:
+        """End all."""
         ...
 
 
@@ -194,6 +339,10 @@ class Terminals(Protocol):
 
     def find(self, session: SessionId) -> TerminalSession | None:
         """The session of that id, running or ended, until it is closed."""
+        ...
+
+    def of(self, conversation: ConversationId | None) -> Sequence[TerminalSession]:
+        """The sessions of a conversation (at most one), or the person's own (None)."""
         ...
 
     async def close(self, session: SessionId) -> None:

@@ -35,6 +35,11 @@ class RequestBuilder:
         """The same prompt and reminders over other tools."""
         return RequestBuilder(self._system, tools_json, self._reminders, self._board)
 
+    @property
+    def fixed_text(self) -> str:
+        """What every request begins with, whatever the history."""
+        return self._system + self._tools_json
+
     def build(self, messages: Sequence[Message]) -> ModelRequest:
         """The request for a history as it stands."""
         return ModelRequest(self._system, self._tools_json, messages)

@@ -6,12 +6,13 @@ from typing import Annotated, Any, Literal, cast
 
 from pydantic import BeforeValidator, Field, PrivateAttr, StringConstraints, model_validator
 
-from sam_tools.build_and_version_control.definitions import TaskEntry
+from sam_tools.build_and_version_control.definitions import PlannedTask
 from sam_tools.build_and_version_control.quoting import word, words
 from sam_tui.core.accesses import Access, Read, Run, Write
 from sam_tui.core.tooling.contract import Arguments
 
 LONGEST_MESSAGE = 16_000
+Name = Annotated[str, StringConstraints(min_length=1)]
 Worded = Annotated[str, StringConstraints(pattern=r"\S")]
 State = Literal["staged", "unstaged", "untracked", "merge-conflicts"]
 
@@ -32,7 +33,7 @@ class Task(Arguments):
     label: Annotated[str, StringConstraints(pattern=r"\S", max_length=200)]
     type: Literal["shell", "process"] = "shell"
     command: Worded
-    args: Annotated[list[str], BeforeValidator(_listed)] = []
+    args: Annotated[list[str] | None, BeforeValidator(_listed)] = None
     group: Annotated[str | None, BeforeValidator(_kind)] = None
     isBackground: bool = False
     problemMatcher: Annotated[list[str] | None, BeforeValidator(_listed)] = Field(
@@ -49,15 +50,6 @@ class CreateAndRunTask(Arguments):
 
     task: Task
     workspaceFolder: str | None = Field(default=None, min_length=1)
-
-
-class PlannedTask(Arguments):
-    """A task that was looked up: what the guard judged is what runs."""
-
-    entry: TaskEntry
-    command: str
-    cwd: str
-    """Empty for the workspace."""
 
 
 class RunTask(Arguments):
@@ -102,7 +94,7 @@ class GitCommit(Arguments):
     """The arguments of ``git_commit``."""
 
     message: Annotated[str, StringConstraints(pattern=r"\S", max_length=LONGEST_MESSAGE)]
-    files: Annotated[list[str] | None, BeforeValidator(_listed)] = Field(
+    files: Annotated[list[Name] | None, BeforeValidator(_listed)] = Field(
         default=None, description="only these, relative to repositoryPath; all changes without"
     )
     repositoryPath: str | None = Field(
@@ -127,7 +119,7 @@ def commit_accesses(arguments: GitCommit) -> Sequence[Access]:
         Run(f"git add -A{names} && {commit}", folder),
         Write(folder or ".", "repositoryPath"),
         *(
-            Write(posixpath.join(folder, _homely(file)), f"files.{at}", follow=False)
+            Write(posixpath.join(folder, file), f"files.{at}", follow=False)
             for at, file in enumerate(files)
         ),
     ]
@@ -140,8 +132,3 @@ def changes_accesses(arguments: GetChangedFiles) -> Sequence[Access]:
         Run("git status --porcelain=v2 -z --branch --untracked-files=all", folder),
         Read(folder or ".", "repositoryPath"),
     ]
-
-
-def _homely(file: str) -> str:
-    """An empty name is the fault of its own access, not the folder's."""
-    return file or "\0"

@@ -2,7 +2,8 @@
 
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
 from pydantic import BaseModel, Field, ValidationError
@@ -51,7 +52,7 @@ class TaskEntry(BaseModel):
     """One entry of ``tasks``; what is not known here says how editors show it."""
 
     label: str = Field(min_length=1)
-    type: str = "process"
+    type: str = "shell"
     command: str | QuotedText = ""
     args: list[str | QuotedText] = []
     script: str = ""
@@ -75,11 +76,9 @@ class TaskEntry(BaseModel):
     @property
     def matchers(self) -> tuple[str, ...]:
         """The names among its problem matchers; of one defined in place, the one it builds upon."""
-        given = cast("list[Any]", self.problemMatcher)
-        found = given if isinstance(given, list) else [given]
-        based = [
-            cast("dict[str, Any]", m).get("base") if isinstance(m, dict) else m for m in found
-        ]
+        given = self.problemMatcher
+        found = cast("list[Any]", given) if isinstance(given, list) else [given]
+        based = [cast("dict[str, Any]", m).get("base") if isinstance(m, dict) else m for m in found]
         return tuple(name for name in based if isinstance(name, str) and name)
 
     @property
@@ -100,10 +99,13 @@ class TaskEntry(BaseModel):
         shell = self.options.shell
         if shell is not None:
             line = words([shell.executable, *shell.args, line])
-        return "".join(
-            f"export {_variable_name(name)}={_quoted(value, folder)}\n"
-            for name, value in self.options.env.items()
-        ) + line
+        return (
+            "".join(
+                f"export {_variable_name(name)}={_quoted(value, folder)}\n"
+                for name, value in self.options.env.items()
+            )
+            + line
+        )
 
     def working_directory(self, folder: str) -> str:
         """Where it runs, as a path; empty for the folder itself."""
@@ -129,8 +131,41 @@ class TaskEntry(BaseModel):
         return " ".join([first, *(_argument(a, folder) for a in self.args)])
 
 
-def read_tasks_file(data: bytes, name: str) -> tuple[TaskEntry, ...]:
-    """The entries of a tasks.json, comments allowed. Raises ``ToolError`` naming what is wrong."""
+@dataclass(frozen=True, slots=True)
+class Definitions:
+    """The tasks of a file. ``faults`` says of entries that cannot be read, by label, why."""
+
+    entries: tuple[TaskEntry, ...] = ()
+    faults: Mapping[str, ToolError] = field(default_factory=dict[str, ToolError])
+
+    def find(self, label: str) -> TaskEntry | None:
+        """The entry of that label; else what the group of that name runs.
+
+        Raises ``ToolError`` for an entry that cannot be read.
+        """
+        for entry in self.entries:
+            if entry.label == label:
+                return entry
+        if label in self.faults:
+            raise self.faults[label]
+        group = [entry for entry in self.entries if entry.group_kind == label]
+        default = [entry for entry in group if entry.is_default]
+        if default:
+            return default[0]
+        return group[0] if len(group) == 1 else None
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedTask:
+    """A task with its command line. ``cwd`` is a path, empty for the workspace."""
+
+    entry: TaskEntry
+    command: str
+    cwd: str
+
+
+def read_tasks_file(data: bytes, name: str) -> Definitions:
+    """The tasks of a tasks.json, comments allowed. Raises ``ToolError`` saying where it broke."""
     try:
         value = read_jsonc(data.decode("utf-8-sig"))
     except ValueError as error:
@@ -138,30 +173,32 @@ def read_tasks_file(data: bytes, name: str) -> tuple[TaskEntry, ...]:
     file = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
     tasks = file.get("tasks")
     if not isinstance(tasks, list):
-        return ()
+        return Definitions()
     shared = {key: file[key] for key in ("options",) if key in file}
-    return tuple(
-        read_entry({**shared, **cast("dict[str, Any]", task)}, name)
-        for task in cast("list[Any]", tasks)
-        if isinstance(task, dict)
-    )
+    given = [cast("dict[str, Any]", t) for t in cast("list[Any]", tasks) if isinstance(t, dict)]
+    return read_entries([{**shared, **task} for task in given], name)
 
 
-def read_entry(task: Mapping[str, Any], name: str) -> TaskEntry:
-    """One entry, with what this platform changes in it. Raises ``ToolError``."""
-    merged = {**task, **(own if isinstance(own := task.get(_PLATFORM), dict) else {})}
-    merged.setdefault("label", merged.get("taskName") or _given_name(merged))
-    try:
-        return TaskEntry.model_validate(merged)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        raise ToolError(
-            f"Task {str(merged['label'])[:80]!r} in {name} is wrong: `{where}`: {first['msg']}."
-        ) from None
+def read_entries(tasks: Sequence[Mapping[str, Any]], name: str) -> Definitions:
+    """Entries as they are, what cannot be read kept as faults; ``name`` is where they stand."""
+    entries: list[TaskEntry] = []
+    faults: dict[str, ToolError] = {}
+    for task in tasks:
+        own = task.get(_PLATFORM)
+        merged = {**task, **(cast("dict[str, Any]", own) if isinstance(own, dict) else {})}
+        label = merged.setdefault("label", merged.get("taskName") or _given_name(merged))
+        try:
+            entries.append(TaskEntry.model_validate(merged))
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            where = ".".join(map(str, first["loc"]))
+            faults[str(label)] = ToolError(
+                f"Task {str(label)[:80]!r} in {name} is wrong: `{where}`: {first['msg']}."
+            )
+    return Definitions(tuple(entries), faults)
 
 
-def fill(text: str, folder: str, environment: Any) -> str:
+def fill(text: str, folder: str, environment: Callable[[str], str]) -> str:
     """A text with VS Code's variables filled in; ``environment`` makes text of ``${env:NAME}``.
 
     Other names in braces belong to the shell and stay. Raises ``ToolError`` for those that only an
@@ -171,7 +208,7 @@ def fill(text: str, folder: str, environment: Any) -> str:
     def filled(found: re.Match[str]) -> str:
         kind, rest = found[1], found[2]
         if kind == "env" and rest is not None:
-            return str(environment(_variable_name(rest)))
+            return environment(_variable_name(rest))
         if kind in _EDITOR and (rest is not None or kind not in ("input", "command", "config")):
             return _no_editor(found[0][2:-1])
         return _folder_variable(kind, folder) or found[0]
@@ -202,7 +239,12 @@ def _quoted(text: str, folder: str) -> str:
     mark = "\0"
     if mark in text:
         return word(text)
-    marked = fill(text, folder, lambda name: names.append(name) or mark)
+
+    def noted(name: str) -> str:
+        names.append(name)
+        return mark
+
+    marked = fill(text, folder, noted)
     pieces = marked.split(mark)
     if not names:
         return word(marked)
@@ -233,15 +275,3 @@ def _given_name(task: Mapping[str, Any]) -> str:
     if task.get("type") == "npm" and isinstance(task.get("script"), str):
         return f"npm: {task['script']}"
     return ""
-
-
-def by_label(entries: Sequence[TaskEntry], label: str) -> TaskEntry | None:
-    """The entry of that label; else the one that the group of that name runs."""
-    for entry in entries:
-        if entry.label == label:
-            return entry
-    group = [entry for entry in entries if entry.group_kind == label]
-    default = [entry for entry in group if entry.is_default]
-    if default:
-        return default[0]
-    return group[0] if len(group) == 1 else None

@@ -65,10 +65,10 @@ class Printer:
 
 def _left(row: str) -> str:
     """A line after its carriage returns: later text covers what stood there."""
-    left = ""
+    cells: list[str] = []
     for part in row.split("\r"):
-        left = part + left[len(part) :]
-    return left
+        cells[: len(part)] = part
+    return "".join(cells)
 
 
 def _seen(character: str) -> bool:

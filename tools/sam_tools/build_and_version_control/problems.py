@@ -42,9 +42,7 @@ def _line(pattern: str) -> _Matcher:
 
 
 _TSC = _Matcher(
-    re.compile(
-        rf"(?:{_PAREN}|(?P<file2>[^\s:][^:]*):(?P<line2>\d+):(?P<column2>\d+) - ){_GRADED}"
-    )
+    re.compile(rf"(?:{_PAREN}|(?P<file2>[^\s:][^:]*):(?P<line2>\d+):(?P<column2>\d+) - ){_GRADED}")
 )
 _MATCHERS = {
     "$gcc": _line(_COLON + _GRADED),

@@ -1,0 +1,46 @@
+"""Keeps the person's standing instructions in view: seed 004, MiniPromptReminderInjector."""
+
+from sam_tui.core.messages import ReminderMessage, ToolMessage, UserMessage
+from sam_tui.core.ports.prompts import PromptLibrary
+from sam_tui.core.prompt.view import TurnView
+from sam_tui.core.tooling.neutral import neutralise
+
+
+class MiniPromptsReminder:
+    """The mini prompts that are on, from the second user message on."""
+
+    name = "mini_prompts"
+
+    def __init__(self, library: PromptLibrary) -> None:
+        self._library = library
+
+    def content(self, view: TurnView) -> str | None:
+        """All that are on, by their order, between ``<miniPromptReminder>`` tags, or None."""
+        if _first_turn(view):
+            return None
+        texts = [prompt.content for prompt in self._library.enabled_mini(view.conversation)]
+        if not texts:
+            return None
+        body = neutralise("\n\n".join(texts))
+        body = body.replace("</miniPromptReminder", "<\\/miniPromptReminder")
+        return (
+            "<miniPromptReminder>\nThe person's standing instructions. They hold for this message as"
+            f" for every other:\n\n{body}\n\nFollow them exactly, before any habit of your own.\n"
+            "</miniPromptReminder>"
+        )
+
+
+def _first_turn(view: TurnView) -> bool:
+    """Whether the message being answered is the conversation's first.
+
+    Before a message is answered it is not among the messages yet; in its tool loop it is.
+    """
+    said = sum(isinstance(message, UserMessage) for message in view.messages)
+    compacted = any(
+        isinstance(m, ReminderMessage) and m.name == "thread_summary" for m in view.messages
+    )
+    if said > 1 or compacted:
+        return False
+    own = [message for message in view.messages if not isinstance(message, ReminderMessage)]
+    in_loop = bool(own) and isinstance(own[-1], ToolMessage)
+    return said == 0 or in_loop

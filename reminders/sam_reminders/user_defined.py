@@ -1,0 +1,63 @@
+"""The person's own reminders, from Markdown files that say how often they speak."""
+
+from collections.abc import Sequence
+
+from sam_tui.core.messages import Message, ReminderMessage, ToolMessage, UserMessage
+from sam_tui.core.ports.prompts import UserReminder, UserReminders
+from sam_tui.core.prompt.view import TurnView
+from sam_tui.core.tooling.neutral import neutralise
+
+LONGEST = 16_384
+"""Characters of all that are due together; what does not fit is named instead of sent."""
+
+
+class UserDefinedReminder:
+    """Those that are due before a user message. The files are read once per turn, at its beginning."""
+
+    name = "user_defined"
+
+    def __init__(self, reminders: UserReminders) -> None:
+        self._reminders = reminders
+        self._said: dict[str, str | None] = {}
+
+    def content(self, view: TurnView) -> str | None:
+        """What is due, in the order of the files; in a tool loop what was due at its beginning."""
+        if not _in_loop(view.messages):
+            due = [one for one in self._reminders.read().reminders if _due(one, view.messages)]
+            self._said[view.conversation] = _text(due)
+        return self._said.get(view.conversation)
+
+
+def _due(reminder: UserReminder, messages: Sequence[Message]) -> bool:
+    """Counted in user messages before this one; a compaction begins the count anew."""
+    if reminder.every == 1:
+        return True
+    said = sum(isinstance(message, UserMessage) for message in messages)
+    compacted = any(isinstance(m, ReminderMessage) and m.name == "thread_summary" for m in messages)
+    if reminder.every == 0:
+        return said == 0 and not compacted
+    return said % reminder.every == 0
+
+
+def _in_loop(messages: Sequence[Message]) -> bool:
+    """Whether the last thing that happened is a tool's result, reminders aside."""
+    for message in reversed(messages):
+        if not isinstance(message, ReminderMessage):
+            return isinstance(message, ToolMessage)
+    return False
+
+
+def _text(due: Sequence[UserReminder]) -> str | None:
+    parts: list[str] = []
+    left_out: list[str] = []
+    size = 0
+    for reminder in due:
+        size += len(reminder.text)
+        if size > LONGEST:
+            left_out.append(reminder.name)
+            size -= len(reminder.text)
+        else:
+            parts.append(neutralise(reminder.text))
+    if left_out:
+        parts.append(f"(Too long to be sent here: {', '.join(left_out)}.)")
+    return "\n\n".join(parts) or None

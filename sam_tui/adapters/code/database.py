@@ -1,0 +1,126 @@
+"""One SQLite file of this adapter: made on first use, private, safe beside other processes."""
+
+import fcntl
+import os
+import sqlite3
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from sam_tui.core.errors import StorageError
+
+_BUSY_SECONDS = 10.0
+
+Row = tuple[Any, ...]
+
+
+class SqliteFile:
+    """A database with one schema. For use from any thread, by one at a time.
+
+    ``disposable`` ones hold nothing that cannot be made again: an unusable one is begun anew.
+    """
+
+    def __init__(self, path: Path, schema: str, *, version: int, disposable: bool = False) -> None:
+        self.path = path
+        self._schema = schema
+        self._version = version
+        self._disposable = disposable
+        self._lock = threading.RLock()
+        self._connection: sqlite3.Connection | None = None
+
+    def query(self, sql: str, *values: Any) -> list[Row]:
+        """The rows of a SELECT. Raises ``StorageError``."""
+        with self._explained(), self._lock:
+            return self._live().execute(sql, values).fetchall()
+
+    @contextmanager
+    def transaction(self) -> Generator[sqlite3.Connection, None, None]:
+        """A write transaction: committed when the block ends, undone when it raises."""
+        with self._explained(), self._lock:
+            connection = self._live()
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+
+    def forget(self) -> None:
+        """Begin anew with an empty file; another process keeps the old one until it ends."""
+        with self._explained(), self._lock:
+            self.close()
+            for ending in ("", "-wal", "-shm"):
+                with suppress(FileNotFoundError):
+                    os.unlink(f"{self.path}{ending}")
+
+    def close(self) -> None:
+        """Close the connection; the next use opens it again."""
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
+
+    def _live(self) -> sqlite3.Connection:
+        if self._connection is None:
+            try:
+                self._connection = self._opened()
+            except sqlite3.DatabaseError as error:
+                if not self._disposable or isinstance(error, sqlite3.OperationalError):
+                    raise
+                self.forget()
+                self._connection = self._opened()
+        return self._connection
+
+    def _opened(self) -> sqlite3.Connection:
+        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # SQLite's own waiting does not cover the change to a write-ahead log.
+        lock = os.open(f"{self.path}.lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            os.close(os.open(self.path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
+            return self._prepared()
+        finally:
+            os.close(lock)
+
+    def _prepared(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            self.path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
+        )
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = NORMAL")
+            found = int(connection.execute("PRAGMA user_version").fetchone()[0])
+            if found == 0:
+                connection.executescript(
+                    f"BEGIN IMMEDIATE; {self._schema}; PRAGMA user_version = {self._version}; COMMIT"
+                )
+            elif found != self._version:
+                raise sqlite3.DatabaseError(f"it has version {found}, not {self._version}")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    @contextmanager
+    def _explained(self) -> Generator[None, None, None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            if self._disposable and not isinstance(error, sqlite3.OperationalError):
+                self.forget()
+                raise StorageError(
+                    f"{self.path} was damaged ({error}) and is begun anew.", hint="Try again."
+                ) from error
+            raise StorageError(
+                f"{self.path} cannot be used: {error}.",
+                hint=f"Move it away (mv '{self.path}' '{self.path}.damaged'); a new one is made.",
+            ) from error
+        except OSError as error:
+            raise StorageError(
+                f"{error.filename or self.path} cannot be used: {error.strerror}.",
+                hint="Choose a folder that you can write to with --data-dir.",
+            ) from error

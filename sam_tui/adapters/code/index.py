@@ -1,0 +1,255 @@
+"""The ``CodeIndex`` port: a file listing by ripgrep, a look at what changed, and SQLite's BM25."""
+
+import asyncio
+import hashlib
+import os
+import time
+from array import array
+from collections.abc import Callable, Collection, Generator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from sam_tui.adapters.code.chunks import Chunk, cut
+from sam_tui.adapters.code.fusion import fused, likeness
+from sam_tui.adapters.code.shelf import Found, Seen, Shelf
+from sam_tui.adapters.code.tokens import sought
+from sam_tui.core.accesses import Location
+from sam_tui.core.errors import SamError, StorageError, ToolError
+from sam_tui.core.ports import Files, Search
+from sam_tui.core.ports.code import Embedder, FileFilter, IndexedFile, IndexState, Passage
+
+FOLDER = "index"
+_MOST_FILES = 200_000
+_MOST_FILE_BYTES = 1_000_000
+_BATCH_FILES, _BATCH_BYTES = 100, 2_000_000
+_POOL = 200
+_EMBEDDED_CHARACTERS = 4000
+_EMBEDDED_AT_ONCE = 64
+_TICK = 100_000_000
+"""Nanoseconds within which a file system may give two writes the same time."""
+
+_DERIVED = (".lock", ".min.js", ".min.css", ".map", ".svg", "package-lock.json", "pnpm-lock.yaml")
+_NAME_BOOST = 1.5
+_MOST_OPEN = 4
+
+
+class SqliteCodeIndex:
+    """Indexes below ``data_dir``, one file for each folder. Reads through ``files`` alone.
+
+    ``seconds`` bounds the reading of one update; what is left over waits for the next.
+    """
+
+    def __init__(
+        self,
+        data_dir: str | Path,
+        files: Files,
+        search: Search,
+        *,
+        embedder: Embedder | None = None,
+        seconds: float = 60.0,
+    ) -> None:
+        self._folder = Path(data_dir).expanduser().absolute() / FOLDER
+        self._files = files
+        self._search = search
+        self._embedder = embedder
+        self._seconds = seconds
+        self._shelves: dict[str, Shelf] = {}
+
+    async def scan(self, where: Location, *, fresh: bool = False) -> IndexState:
+        """Bring names, sizes and dates up to date; ``fresh`` forgets everything first."""
+        paths, _ = await self._search.files(where, "**", limit=_MOST_FILES, offset=0)
+        shelf = self._shelf(where)
+        with _usable():
+            if fresh:
+                await asyncio.to_thread(shelf.forget)
+            return await asyncio.to_thread(_scanned, shelf, where, paths)
+
+    async def update(self, where: Location, progress: Callable[[str], None]) -> IndexState:
+        """Scan, then read what changed, a batch at a time."""
+        state = await self.scan(where)
+        shelf = self._shelf(where)
+        with _usable():
+            stale = await asyncio.to_thread(shelf.stale)
+            deadline = time.monotonic() + self._seconds
+            done = 0
+            for batch in _batches(stale):
+                if time.monotonic() > deadline:
+                    break
+                if done or len(stale) > _BATCH_FILES:
+                    progress(f"Indexing: {done} of {len(stale)} files\n")
+                await asyncio.to_thread(self._take, shelf, where, batch)
+                done += len(batch)
+            files, passages = await asyncio.to_thread(shelf.counts)
+        return IndexState(files, passages, done, state.removed, len(stale) - done)
+
+    async def passages(
+        self, where: Location, query: str, *, paths: Collection[str] | None, limit: int
+    ) -> Sequence[Passage]:
+        """The best passages, best first; only of ``paths`` where they are given."""
+        words = sought(query)
+        if not words:
+            raise ToolError("The query holds no word to search for.", hint="Use a few words.")
+        shelf = self._shelf(where)
+        wanted = None if paths is None else set(paths)
+        with _usable():
+            found = await asyncio.to_thread(
+                shelf.search, words, most=max(_POOL, limit), wanted=wanted
+            )
+            ranked = _boosted(found, words)
+            if self._embedder is not None and len(ranked) > 1:
+                ranked = await self._fused(self._embedder, shelf, query, ranked)
+            best = ranked[:limit]
+            texts = await asyncio.to_thread(shelf.texts, [item.chunk for item in best])
+        return [
+            Passage(item.path, *texts[item.chunk], item.symbols, item.score)
+            for item in best
+            if item.chunk in texts
+        ]
+
+    async def files(
+        self, where: Location, wanted: FileFilter, *, limit: int
+    ) -> tuple[Sequence[IndexedFile], int]:
+        """Files by path, and how many fit in all."""
+        with _usable():
+            return await asyncio.to_thread(self._shelf(where).files, wanted, limit=limit)
+
+    def close(self) -> None:
+        """Close all files."""
+        while self._shelves:
+            self._shelves.popitem()[1].close()
+
+    def _shelf(self, where: Location) -> Shelf:
+        known = self._shelves.pop(where.real, None)
+        if known is None:
+            digest = hashlib.sha256(os.fsencode(where.real)).hexdigest()[:32]
+            known = Shelf(self._folder / f"{digest}.db")
+        self._shelves[where.real] = known
+        while len(self._shelves) > _MOST_OPEN:
+            self._shelves.pop(next(iter(self._shelves))).close()
+        return known
+
+    def _take(self, shelf: Shelf, where: Location, batch: Sequence[tuple[int, str, Seen]]) -> None:
+        settled = time.time_ns() - _TICK
+        shelf.replace(
+            [(file, path, found, self._chunks(where, path, found)) for file, path, found in batch],
+            settled=settled,
+        )
+
+    def _chunks(self, where: Location, path: str, found: Seen) -> list[Chunk]:
+        """The passages of a file; none where it is too large, binary, generated or unreadable."""
+        if found.size > _MOST_FILE_BYTES or path.endswith(_DERIVED):
+            return []
+        place = Location(path, f"{where.real.rstrip('/')}/{path}", where.root)
+        try:
+            data = self._files.read(place, limit=_MOST_FILE_BYTES)
+        except ToolError:
+            return []
+        if b"\0" in data[:8192]:
+            return []
+        return list(cut(data.decode("utf-8", "replace")))
+
+    async def _fused(
+        self, embedder: Embedder, shelf: Shelf, query: str, ranked: list[Found]
+    ) -> list[Found]:
+        """Both orders as one; the words' alone when no vectors can be had."""
+        pool, rest = ranked[:_POOL], ranked[_POOL:]
+        digests = list(dict.fromkeys(item.digest for item in pool))
+        known = await asyncio.to_thread(shelf.vectors, embedder.name, digests)
+        try:
+            await self._embed(embedder, shelf, pool, known)
+            (asked,) = await embedder.embed([query])
+        except SamError:
+            return ranked
+        near = {
+            item.chunk: likeness(array("f", asked), known[item.digest])
+            for item in pool
+            if item.digest in known
+        }
+        return [*fused(pool, near), *rest]
+
+    async def _embed(
+        self,
+        embedder: Embedder,
+        shelf: Shelf,
+        pool: Sequence[Found],
+        known: dict[bytes, array[float]],
+    ) -> None:
+        """Add the missing vectors to ``known`` and to the index."""
+        missing = {item.digest: item.chunk for item in pool if item.digest not in known}
+        items = list(missing.items())
+        for begin in range(0, len(items), _EMBEDDED_AT_ONCE):
+            part = items[begin : begin + _EMBEDDED_AT_ONCE]
+            texts = await asyncio.to_thread(shelf.texts, [chunk for _, chunk in part])
+            part = [(digest, chunk) for digest, chunk in part if chunk in texts]
+            vectors = await embedder.embed([
+                texts[chunk][2][:_EMBEDDED_CHARACTERS] for _, chunk in part
+            ])
+            made = {
+                digest: array("f", vector)
+                for (digest, _), vector in zip(part, vectors, strict=True)
+            }
+            await asyncio.to_thread(shelf.keep_vectors, embedder.name, made)
+            known |= made
+
+
+def _scanned(shelf: Shelf, where: Location, paths: Sequence[str]) -> IndexState:
+    removed = shelf.reconcile(_seen(where, paths))
+    files, passages = shelf.counts()
+    return IndexState(files, passages, 0, removed)
+
+
+def _seen(where: Location, paths: Sequence[str]) -> dict[str, Seen]:
+    """Size and date of each listed file, without following links."""
+    seen: dict[str, Seen] = {}
+    try:
+        folder = os.open(where.real, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError as error:
+        raise ToolError(f"{where.shown} cannot be indexed: {error.strerror}.") from error
+    try:
+        for path in paths:
+            with suppress(OSError):
+                found = os.stat(path, dir_fd=folder, follow_symlinks=False)
+                seen[path] = Seen(found.st_size, found.st_mtime_ns)
+    finally:
+        os.close(folder)
+    return seen
+
+
+def _batches(
+    stale: Sequence[tuple[int, str, Seen]],
+) -> Generator[list[tuple[int, str, Seen]], None, None]:
+    batch: list[tuple[int, str, Seen]] = []
+    size = 0
+    for item in stale:
+        batch.append(item)
+        size += min(item[2].size, _MOST_FILE_BYTES)
+        if len(batch) == _BATCH_FILES or size > _BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _boosted(found: Sequence[Found], words: Sequence[str]) -> list[Found]:
+    """The passage that defines exactly what was asked for comes before those that mention it."""
+    asked = set(words)
+    ranked = [
+        Found(
+            item.chunk,
+            item.path,
+            item.symbols,
+            item.digest,
+            item.score * (_NAME_BOOST if asked & {s.lower() for s in item.symbols} else 1.0),
+        )
+        for item in found
+    ]
+    return sorted(ranked, key=lambda item: -item.score)
+
+
+@contextmanager
+def _usable() -> Generator[None, None, None]:
+    """An index that cannot be used is a failure of the call, not of the program."""
+    try:
+        yield
+    except StorageError as error:
+        raise ToolError(f"The index cannot be used: {error}", hint=error.hint) from error

@@ -1,0 +1,211 @@
+"""Which checkers a workspace calls for, by its project files, and where their programs are."""
+
+import os
+import shlex
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatch
+
+from sam_tui.adapters.code import reports
+
+_MOST_FOLDERS = 200
+_MOST_PROJECTS = 8
+_LOCAL = (".venv/bin", "venv/bin", "node_modules/.bin")
+_PYTHON_PROJECT = ("pyproject.toml", "setup.py", "setup.cfg", "requirements.txt")
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One checker. ``markers`` are names (or globs) of the files that call for it.
+
+    ``command`` makes the shell command of a program and files, which are all quoted; without files
+    it checks the whole folder. One that cannot check single files ignores them.
+    """
+
+    name: str
+    markers: tuple[str, ...]
+    extensions: tuple[str, ...]
+    command: Callable[[str, str], str]
+    report: reports.Report
+    program: str = ""
+    instead_of: str = ""
+    """The checker that makes this one needless where it can run."""
+    bare: bool = False
+    """Whether it is of use for single files without any project."""
+
+
+KINDS: tuple[Kind, ...] = (
+    Kind(
+        "ruff",
+        (*_PYTHON_PROJECT, "ruff.toml", ".ruff.toml", "*.py"),
+        (".py", ".pyi"),
+        # A project may ask for fixes; looking must not change anything.
+        lambda program, files: (
+            f"{program} check --no-fix --no-cache --exit-zero --output-format=json-lines"
+            f" -- {files or '.'}"
+        ),
+        reports.ruff,
+        bare=True,
+    ),
+    Kind(
+        "pyright",
+        (*_PYTHON_PROJECT, "pyrightconfig.json"),
+        (".py", ".pyi"),
+        lambda program, files: f"{program} --outputjson {files}".rstrip(),
+        reports.pyright,
+    ),
+    Kind(
+        "ty",
+        (*_PYTHON_PROJECT, "ty.toml"),
+        (".py", ".pyi"),
+        lambda program, files: (
+            f"{program} check --no-progress --exit-zero --output-format gitlab -- {files or '.'}"
+        ),
+        reports.ty,
+        instead_of="pyright",
+    ),
+    Kind(
+        "tsc",
+        ("tsconfig.json",),
+        (".ts", ".tsx", ".mts", ".cts"),
+        lambda program, files: f"{program} --noEmit --pretty false -p .",
+        reports.tsc,
+    ),
+    Kind(
+        "eslint",
+        ("eslint.config.*", ".eslintrc", ".eslintrc.*"),
+        (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".vue"),
+        lambda program, files: f"{program} --format json -- {files or '.'}",
+        reports.eslint,
+    ),
+    Kind(
+        "cargo check",
+        ("Cargo.toml",),
+        (".rs",),
+        lambda program, files: f"{program} check --quiet --message-format=json",
+        reports.cargo,
+        program="cargo",
+    ),
+    Kind(
+        "go vet",
+        ("go.mod",),
+        (".go",),
+        # Its cache lies outside the workspace, where a confined command cannot write.
+        lambda program, files: f'GOCACHE="${{TMPDIR:-/tmp}}/go-build" {program} vet ./...',
+        reports.go,
+        program="go",
+    ),
+    Kind(
+        "swift build",
+        ("Package.swift",),
+        (".swift",),
+        lambda program, files: f"{program} build",
+        reports.swift,
+        program="swift",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A checker called for in a folder. ``files`` are absolute; none for all."""
+
+    kind: Kind
+    folder: str
+    files: tuple[str, ...]
+    marker: str
+
+
+def tasks(root: str, files: Sequence[str]) -> list[Task]:
+    """What the project files of a workspace call for, or those above the given files."""
+    if files:
+        return list(_for_files(root, files))
+    found: list[Task] = []
+    for kind in KINDS:
+        at_root = _marker(root, kind)
+        if at_root:
+            found.append(Task(kind, root, (), at_root))
+            continue
+        below = [(folder, _marker(folder, kind)) for folder in _subfolders(root)]
+        called = [Task(kind, folder, (), marker) for folder, marker in below if marker]
+        found += called[:_MOST_PROJECTS]
+    return found
+
+
+def program_of(kind: Kind, folder: str, root: str) -> str:
+    """The absolute path of a checker's program: the project's own before PATH; empty for none."""
+    name = kind.program or kind.name
+    here = folder
+    while True:
+        for place in _LOCAL:
+            path = os.path.join(here, place, name)
+            if os.path.isfile(path) and os.access(path, os.X_OK):
+                return path
+        if here == root or not _below(here, root):
+            break
+        here = os.path.dirname(here)
+    return shutil.which(name) or ""
+
+
+def command_of(task: Task, program: str) -> str:
+    """The shell command of a task."""
+    return task.kind.command(shlex.quote(program), " ".join(shlex.quote(f) for f in task.files))
+
+
+def _for_files(root: str, files: Sequence[str]) -> Iterator[Task]:
+    for kind in KINDS:
+        fitting = [path for path in files if path.endswith(kind.extensions)]
+        folders: dict[str, tuple[str, list[str]]] = {}
+        for path in fitting:
+            folder, marker = _project(root, path, kind)
+            if marker or kind.bare:
+                folders.setdefault(folder, (marker, []))[1].append(path)
+        for folder, (marker, there) in list(folders.items())[:_MOST_PROJECTS]:
+            yield Task(kind, folder, tuple(there), marker or "the files")
+
+
+def _project(root: str, path: str, kind: Kind) -> tuple[str, str]:
+    """The nearest folder above a file that calls for a checker; the workspace for none."""
+    here = os.path.dirname(path)
+    while _below(here, root):
+        marker = _marker(here, kind, only_project=True)
+        if marker:
+            return here, marker
+        if here == root:
+            break
+        here = os.path.dirname(here)
+    return root, ""
+
+
+def _below(path: str, root: str) -> bool:
+    return path == root or path.startswith(root.rstrip("/") + "/")
+
+
+def _marker(folder: str, kind: Kind, *, only_project: bool = False) -> str:
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return ""
+    for marker in kind.markers:
+        if only_project and marker.startswith("*"):
+            continue
+        for name in names:
+            if name == marker or ("*" in marker and fnmatch(name, marker)):
+                return name
+    return ""
+
+
+def _subfolders(root: str) -> list[str]:
+    try:
+        with os.scandir(root) as entries:
+            names = sorted(
+                entry.name
+                for entry in entries
+                if not entry.name.startswith(".")
+                and entry.name != "node_modules"
+                and entry.is_dir(follow_symlinks=False)
+            )
+    except OSError:
+        return []
+    return [os.path.join(root, name) for name in names[:_MOST_FOLDERS]]

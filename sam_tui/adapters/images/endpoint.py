@@ -1,0 +1,115 @@
+"""The ``ImageMaker`` port on ``POST {base}/images/generations`` (OpenAI images API)."""
+
+import base64
+import binascii
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from sam_tui.adapters.images.settings import ImageSettings
+from sam_tui.adapters.images.sizes import size_for
+from sam_tui.core.errors import ToolError
+from sam_tui.core.ports.images import ImageFile, ImageOrder
+from sam_tui.core.ports.web import Page, Web
+from sam_tui.core.todos import one_line
+
+_SECONDS = 300.0
+_MOST_BYTES = 100_000_000
+_SINGLE = ("dall-e-3",)
+"""Models that make one image a request."""
+_MAGIC = (
+    (re.compile(rb"\x89PNG\r\n\x1a\n"), ".png"),
+    (re.compile(rb"\xff\xd8\xff"), ".jpg"),
+    (re.compile(rb"RIFF....WEBP", re.DOTALL), ".webp"),
+    (re.compile(rb"GIF8[79]a"), ".gif"),
+)
+
+
+class EndpointImages:
+    """Images of one configured endpoint, through a web door that allows its address."""
+
+    def __init__(self, web: Web, settings: ImageSettings) -> None:
+        self._web = web
+        self._settings = settings
+
+    @property
+    def name(self) -> str:
+        """Host and model."""
+        return f"{self._settings.origin} {self._settings.model}".strip()
+
+    async def make(self, order: ImageOrder) -> Sequence[ImageFile]:
+        """The images, as many as were ordered."""
+        model = order.model or self._settings.model
+        single = model.startswith(_SINGLE)
+        images: list[ImageFile] = []
+        for _ in range(order.count if single else 1):
+            images += await self._request(order, model, 1 if single else order.count)
+        return images
+
+    async def _request(self, order: ImageOrder, model: str, count: int) -> list[ImageFile]:
+        asked: dict[str, Any] = {"prompt": order.prompt, "n": count}
+        if model:
+            asked["model"] = model
+        if size := size_for(order, model):
+            asked["size"] = f"{size[0]}x{size[1]}"
+        if not model.startswith(("gpt-image", "chatgpt-image")):
+            # OpenAI's newer models send nothing else, and refuse to be asked for it.
+            asked["response_format"] = "b64_json"
+        headers = {"content-type": "application/json", "accept": "application/json"}
+        if self._settings.key:
+            headers["authorization"] = f"Bearer {self._settings.key}"
+        page = await self._web.fetch(
+            f"{self._settings.base}/images/generations",
+            method="POST",
+            headers=headers,
+            data=json.dumps(asked).encode(),
+            most_bytes=_MOST_BYTES,
+            seconds=_SECONDS,
+        )
+        rows = _rows(page)
+        if not rows:
+            raise ToolError("The image server answered without an image.")
+        return [await self._image(row) for row in rows[:count]]
+
+    async def _image(self, row: Mapping[str, Any]) -> ImageFile:
+        encoded, url = row.get("b64_json"), row.get("url")
+        if isinstance(encoded, str) and encoded:
+            try:
+                data = base64.b64decode(encoded.partition("base64,")[2] or encoded)
+            except (binascii.Error, ValueError):
+                raise ToolError("The image server sent an image that cannot be decoded.") from None
+        elif isinstance(url, str):
+            page = await self._web.fetch(url, most_bytes=_MOST_BYTES, seconds=_SECONDS)
+            data = page.accepted().body
+        else:
+            raise ToolError("The image server answered without an image.")
+        extension = next((e for magic, e in _MAGIC if magic.match(data)), "")
+        if not extension:
+            raise ToolError("What the image server sent is not an image.")
+        revised = row.get("revised_prompt")
+        return ImageFile(data, extension, one_line(revised) if isinstance(revised, str) else "")
+
+
+def _rows(page: Page) -> list[Mapping[str, Any]]:
+    try:
+        value: Any = json.loads(page.body)
+    except (ValueError, RecursionError):
+        value = None
+    answer = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    if page.status in (401, 403):
+        raise ToolError("The image server did not accept the key.", hint="Check SAM_TUI_IMAGE_KEY.")
+    if page.status >= 300 or not answer:
+        raise ToolError(f"The image server answered {page.status}. {_complaint(answer)}".strip())
+    data: Any = answer.get("data")
+    if not isinstance(data, list):
+        return []
+    items = cast("list[Any]", data)
+    return [cast("Mapping[str, Any]", item) for item in items if isinstance(item, dict)]
+
+
+def _complaint(answer: Mapping[str, Any]) -> str:
+    said: Any = answer.get("error") or answer.get("message") or answer.get("detail")
+    if isinstance(said, dict):
+        said = cast("dict[str, Any]", said).get("message")
+    return f"It says: {one_line(said)[:300]}" if isinstance(said, str) and said else ""

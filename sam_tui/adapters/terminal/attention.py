@@ -1,0 +1,115 @@
+"""Whether a terminal waits for somebody: what its processes do, and what of the input is unread."""
+
+import os
+import termios
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fcntl import ioctl
+
+_READS, _POLLS = (
+    {"x86_64": ({0, 19}, {7, 23, 232, 270, 271, 281}), "aarch64": ({63, 65}, {22, 72, 73})}
+).get(os.uname().machine, (set[int](), set[int]()))
+"""Numbers of the system calls that read, and that wait for one of several things."""
+
+_TASKS = 32
+_PROMPT_ENDS = ":?>$#%)]"
+
+
+@dataclass(frozen=True, slots=True)
+class Modes:
+    """How a terminal treats input: ``echo`` shows it, ``lines`` hands it on line by line."""
+
+    echo: bool
+    lines: bool
+
+    @property
+    def secret(self) -> bool:
+        """Whether what is typed is hidden. Line editors echo by themselves, in no lines."""
+        return self.lines and not self.echo
+
+
+def modes(descriptor: int) -> Modes:
+    """The modes of the terminal behind a descriptor, either side of it."""
+    try:
+        flags = termios.tcgetattr(descriptor)[3]
+    except (termios.error, OSError):
+        return Modes(echo=True, lines=True)
+    return Modes(bool(flags & termios.ECHO), bool(flags & termios.ICANON))
+
+
+def unread(terminal: str) -> bool:
+    """Whether input waits in a terminal that its program has not read yet."""
+    try:
+        handle = os.open(terminal, os.O_RDONLY | os.O_NOCTTY | os.O_NONBLOCK)
+    except OSError:
+        return False
+    try:
+        waiting = ioctl(handle, termios.FIONREAD, b"\0\0\0\0")
+    except OSError:
+        return False
+    finally:
+        os.close(handle)
+    return waiting != b"\0\0\0\0"
+
+
+@dataclass(frozen=True, slots=True)
+class Blocked:
+    """How processes wait: ``reading`` the terminal, or ``polling`` several things.
+
+    ``known`` is false where the system does not tell, as without /proc.
+    """
+
+    reading: bool = False
+    polling: bool = False
+    known: bool = True
+
+
+def blocked(pids: Iterable[int], terminal: str) -> Blocked:
+    """How the threads of some processes wait."""
+    polling = known = False
+    for pid in pids:
+        for task in _tasks(pid):
+            found = _call(pid, task)
+            if found is None:
+                continue
+            known = bool(_READS)
+            if found[0] in _READS and _is(pid, found[1], terminal):
+                return Blocked(reading=True)
+            polling = polling or found[0] in _POLLS
+    return Blocked(polling=polling, known=known)
+
+
+def looks_like_prompt(line: str) -> bool:
+    """Whether a last line without an end reads as a question."""
+    text = line.rstrip()
+    return bool(text) and text[-1] in _PROMPT_ENDS
+
+
+def _tasks(pid: int) -> list[str]:
+    try:
+        return os.listdir(f"/proc/{pid}/task")[:_TASKS]
+    except OSError:
+        return []
+
+
+def _call(pid: int, task: str) -> tuple[int, int] | None:
+    """The number and the first argument of the system call a thread is blocked in.
+
+    The number is -1 outside of any call; None where it may not be asked.
+    """
+    try:
+        with open(f"/proc/{pid}/task/{task}/syscall", "rb") as file:
+            words = file.read().split(None, 2)
+    except OSError:
+        return None
+    try:
+        return int(words[0]), int(words[1], 16)
+    except (ValueError, IndexError):
+        return -1, -1
+
+
+def _is(pid: int, descriptor: int, terminal: str) -> bool:
+    try:
+        return os.readlink(f"/proc/{pid}/fd/{descriptor}") in (terminal, "/dev/tty")
+    except OSError:
+        return False

@@ -1,0 +1,305 @@
+"""One terminal session: a shell, what it printed and ran, and its emulator once somebody looks."""
+
+import asyncio
+import os
+import re
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from sam_tui.adapters.terminal.attention import Blocked, blocked, looks_like_prompt
+from sam_tui.adapters.terminal.endings import members
+from sam_tui.adapters.terminal.history import History
+from sam_tui.adapters.terminal.pty import Pty, PtyLaunch
+from sam_tui.adapters.terminal.shell_integration import Integration, Mark, MarkStream
+from sam_tui.adapters.terminal.shell_log import ShellLog
+from sam_tui.core.ids import ConversationId, SessionId, mint
+from sam_tui.core.ports import Screen, SessionOutput, SessionSpec
+from sam_tui.core.ports.terminals import CommandRecord, TerminalState
+
+if TYPE_CHECKING:
+    from sam_tui.adapters.terminal.screen import EmulatedScreen
+
+LARGEST_SIDE = 1000
+# What makes a program wait for an answer (ECMA-48, xterm, kitty): attributes, status and cursor
+# reports, sizes, modes, version, keyboard, colours, settings, capabilities.
+_QUESTION = re.compile(
+    rb"\x1b(?:\[(?:[>=]?0?c|\??[56]n|1[13468]t|2[01]t|\?u|>0?q|\??\d+\$p)"
+    rb"|\](?:1[0-2]|4;\d+);\?|P[$+]q)"
+)
+_PAUSE = 0.05
+"""Seconds without output after which it is worth asking what the processes do."""
+_LONG_PAUSE = 0.3
+"""The same where the system does not tell what they do."""
+_POLL_PAUSE = 1.0
+"""The same for a program that waits for several things, of which keys may be one."""
+_QUIET = 2.0
+_LINE = 400
+
+
+class PtySession:
+    """The ``TerminalSession`` port on a real pseudo-terminal."""
+
+    def __init__(self, spec: SessionSpec, launch: PtyLaunch, integration: Integration) -> None:
+        self._id = SessionId(mint("term"))
+        self._conversation = spec.conversation
+        self._cwd = launch.cwd
+        self._confined = spec.confined
+        self._size = (launch.columns, launch.rows)
+        self._history = History()
+        self._integration = integration
+        self._marks = MarkStream(integration.nonce)
+        self._log = ShellLog(
+            self._history.since,
+            time.monotonic,
+            numbered=os.path.basename(launch.argv[0]) == "bash",
+        )
+        self._screen: EmulatedScreen | None = None
+        self._watchers: list[Callable[[], None]] = []
+        self._activity = asyncio.Event()
+        self._last_output = time.monotonic()
+        self.selection = ""
+        """What the person has selected of it in the workbench."""
+        self._pty = Pty(launch, self._heard, self._ended)
+
+    @property
+    def id(self) -> SessionId:
+        """Opaque and unguessable."""
+        return self._id
+
+    @property
+    def conversation(self) -> ConversationId | None:
+        """Whose session this is; None for the person's own shell."""
+        return self._conversation
+
+    @property
+    def tty_name(self) -> str:
+        """The path of its terminal device."""
+        return self._pty.tty_name
+
+    @property
+    def cwd(self) -> str:
+        """The real path of the folder it was started in."""
+        return self._cwd
+
+    @property
+    def directory(self) -> str:
+        """Where its shell is now: as it told, else as the system knows, else where it started."""
+        if self._log.directory:
+            return self._log.directory
+        if self.running:
+            try:
+                return os.readlink(f"/proc/{self._pty.pid}/cwd")
+            except OSError:
+                pass
+        return self._cwd
+
+    @property
+    def running(self) -> bool:
+        """Whether its shell has not ended."""
+        return self._pty.running
+
+    @property
+    def exit_code(self) -> int | None:
+        """The shell's code, 128 plus the signal that killed it, None while it runs."""
+        return self._pty.exit_code
+
+    @property
+    def commands(self) -> Sequence[CommandRecord]:
+        """The newest commands of its shell, oldest first; the last one may still run."""
+        return self._log.records
+
+    @property
+    def end(self) -> int:
+        """The index behind everything printed so far, in characters since the session began."""
+        return self._history.end
+
+    @property
+    def screen(self) -> Screen:
+        """The emulator, made at the first look from the output that is kept."""
+        return self._emulator()
+
+    @property
+    def state(self) -> TerminalState:
+        """What it is doing now, as far as its shell and the system tell."""
+        seconds = time.monotonic() - self._last_output
+        secret = self._pty.modes.secret
+        if not self.running or (self._log.at_prompt and not self._pty.unread):
+            return TerminalState("finished", seconds)
+        if self._needs_somebody(seconds):
+            own = not self._log.told and self._pty.foreground() == self._pty.pid
+            return TerminalState("finished" if own and not secret else "waiting", seconds, secret)
+        return TerminalState("quiet" if seconds >= _QUIET else "running", seconds, secret)
+
+    def write(self, data: bytes) -> None:
+        """Type into it. Raises ``ToolError`` when it ended or does not read."""
+        self._pty.write(data)
+
+    def output(self, start: int, end: int | None = None) -> SessionOutput:
+        """Everything kept from ``start`` on, in characters since the session began."""
+        return self._history.since(start, end)
+
+    async def quiet(self, *, silence: float, within: float) -> None:
+        """Return once nothing was printed for ``silence`` seconds, it ended, or ``within`` is up."""
+        deadline = time.monotonic() + within
+        while self.running and (left := deadline - time.monotonic()) > 0:
+            if not await self._sounds(min(silence, left)):
+                return
+
+    async def settled(self, *, within: float) -> TerminalState:
+        """Wait until a command finished, a program waits for keys, it ended, or time is up.
+
+        The end of a command is what the shell told, and that all that was typed has been read.
+        """
+        began = time.monotonic()
+        while self.running and (left := began + within - time.monotonic()) > 0:
+            # Neither the kernel nor another process has an event for a program that starts to wait.
+            if await self._sounds(min(_PAUSE, left)):
+                continue
+            now = time.monotonic()
+            if self._needs_somebody(now - max(self._last_output, began)):
+                break
+        return self.state
+
+    def resize(self, columns: int, rows: int) -> None:
+        """Tell the program its new size."""
+        columns, rows = side(columns), side(rows)
+        if (columns, rows) == self._size:
+            return
+        self._size = (columns, rows)
+        self._pty.resize(columns, rows)
+        if self._screen is not None:
+            self._screen.resize(columns, rows)
+
+    def watch(self, changed: Callable[[], None]) -> Callable[[], None]:
+        """Call ``changed`` after output or the end; returns how to stop."""
+        # Wrapped, so that the same callable given twice is two watchers.
+        watcher = _Watcher(changed)
+        self._watchers.append(watcher)
+
+        def stop() -> None:
+            if watcher in self._watchers:
+                self._watchers.remove(watcher)
+
+        return stop
+
+    def serves(self, spec: SessionSpec) -> bool:
+        """Whether it is what a spec asks for: alive, in that folder, and no less confined."""
+        held = self._confined or not spec.confined
+        return self.running and held and self._cwd == place(spec)
+
+    async def close(self) -> None:
+        """End it with all that runs in it."""
+        await self._pty.close()
+
+    # ---- what comes from the program
+
+    def _heard(self, data: bytes) -> None:
+        self._last_output = time.monotonic()
+        for part in self._marks.split(data):
+            if isinstance(part, Mark):
+                self._marked(part)
+            else:
+                self._take(part)
+        self._tell()
+
+    def _take(self, data: bytes) -> None:
+        if self._screen is None and _QUESTION.search(data):
+            # Without an emulator nobody would answer, and the program would wait.
+            self._emulator()
+        self._history.add(data)
+        if self._screen is not None:
+            self._screen.feed(data)
+
+    def _marked(self, mark: Mark) -> None:
+        if not self._log.told:
+            self._integration.discard()
+        self._log.marked(mark, self._history.end)
+
+    def _ended(self) -> None:
+        if rest := self._marks.rest():
+            self._take(rest)
+        self._history.add(b"", final=True)
+        self._log.ended(self._history.end, self.exit_code)
+        self._integration.discard()
+        self._tell()
+
+    def _tell(self) -> None:
+        self._activity.set()
+        for watcher in tuple(self._watchers):
+            watcher()
+
+    async def _sounds(self, within: float) -> bool:
+        """Whether something is printed, or it ends, within some seconds."""
+        self._activity.clear()
+        try:
+            async with asyncio.timeout(within):
+                await self._activity.wait()
+        except TimeoutError:
+            return False
+        return True
+
+    # ---- whom it waits for
+
+    def _needs_somebody(self, silence: float) -> bool:
+        """Whether, silent for so long, it does nothing but wait for keys."""
+        if silence < _PAUSE or self._pty.unread:
+            return False
+        found = self._waits()
+        if not found.known:
+            # All that is left is what it looks like.
+            return silence >= _LONG_PAUSE and (self._log.at_prompt or self._asks())
+        if found.reading or (found.polling and self._log.at_prompt):
+            return True
+        return found.polling and silence >= _POLL_PAUSE and self._asks()
+
+    def _waits(self) -> Blocked:
+        """How the processes that have the terminal wait."""
+        group = self._pty.foreground()
+        pids = [pid for pid, its in members(self._pty.pid).items() if its == group]
+        return blocked(pids, self.tty_name)
+
+    def _asks(self) -> bool:
+        """Whether the terminal is set up for keys, or its last line reads as a question."""
+        now = self._pty.modes
+        if not (now.echo and now.lines):
+            return True
+        line = self._history.since(self._history.end - _LINE).text.rpartition("\n")[2]
+        return looks_like_prompt(line)
+
+    # ---- what it looks like
+
+    def _emulator(self) -> "EmulatedScreen":
+        if self._screen is None:
+            # The library takes a tenth of a second to load, and headless runs never look.
+            from sam_tui.adapters.terminal.screen import EmulatedScreen
+
+            self._screen = EmulatedScreen(*self._size)
+            self._screen.feed(self._history.since(0).text.encode(errors="replace"))
+            # Only from now on: what was asked in the past waits for no answer.
+            self._screen.reply = self._answer
+        return self._screen
+
+    def _answer(self, data: bytes) -> None:
+        if self.running:
+            self._pty.write(data)
+
+
+class _Watcher:
+    """One registration of a callback."""
+
+    def __init__(self, changed: Callable[[], None]) -> None:
+        self._changed = changed
+
+    def __call__(self) -> None:
+        self._changed()
+
+
+def place(spec: SessionSpec) -> str:
+    """Where a session starts: two spellings of one folder are one place."""
+    return os.path.realpath(spec.cwd)
+
+
+def side(cells: int) -> int:
+    """A width or height that terminals can have."""
+    return max(1, min(cells, LARGEST_SIDE))

@@ -1,0 +1,113 @@
+"""What a session's shell told of its commands: records, the prompt, the present folder."""
+
+import re
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from sam_tui.adapters.terminal.shell_integration import Mark
+from sam_tui.core.ports import SessionOutput
+from sam_tui.core.ports.terminals import CommandRecord
+
+_KEPT_RECORDS = 200
+_NUMBERED = re.compile(r"\s*(\d+)\*?\s{1,2}(.*)", re.DOTALL)
+_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]*[0-~])")
+_LONGEST_ECHO = 8192
+
+
+@dataclass(slots=True)
+class _Running:
+    """The command that runs now, and when it began, in seconds of the log's clock."""
+
+    record: CommandRecord
+    began: float
+
+
+class ShellLog:
+    """Turns a shell's marks into command records. ``told`` says whether any came at all.
+
+    ``numbered`` shells (bash) tell a line of their history, which misses commands that are kept out
+    of it; those are read from what the terminal echoed, through ``printed``.
+    """
+
+    def __init__(
+        self,
+        printed: Callable[[int, int], SessionOutput],
+        clock: Callable[[], float],
+        *,
+        numbered: bool,
+    ) -> None:
+        self.told = False
+        self.directory = ""
+        self._printed = printed
+        self._clock = clock
+        self._numbered = numbered
+        self._records: deque[CommandRecord] = deque(maxlen=_KEPT_RECORDS)
+        self._running: _Running | None = None
+        self._prompt_end = 0
+        self._number = -1
+        self._numbered_text = ""
+
+    @property
+    def at_prompt(self) -> bool:
+        """Whether no command runs, as far as the shell tells."""
+        return self.told and self._running is None
+
+    @property
+    def records(self) -> tuple[CommandRecord, ...]:
+        """The newest commands, oldest first; one that runs is the last."""
+        running = () if self._running is None else (self._running.record,)
+        return (*self._records, *running)
+
+    def marked(self, mark: Mark, index: int) -> None:
+        """Take in a mark that stood in the output at ``index``."""
+        self.told = True
+        if mark.kind == "B":
+            self._prompt_end = index
+        elif mark.kind == "C":
+            record = CommandRecord(self._command(mark.text, index), self.directory, index)
+            self._running = _Running(record, self._clock())
+        else:
+            self._finish(index, mark.code)
+            self.directory = mark.text
+
+    def ended(self, index: int, code: int | None) -> None:
+        """The shell itself is over, and with it what it ran."""
+        self._finish(index, code)
+
+    def _finish(self, index: int, code: int | None) -> None:
+        running, self._running = self._running, None
+        if running is not None:
+            seconds = self._clock() - running.began
+            self._records.append(
+                replace(running.record, end=index, exit_code=code, seconds=seconds)
+            )
+
+    def _command(self, text: str, index: int) -> str:
+        if not self._numbered:
+            return text.strip("\n")
+        found = _NUMBERED.fullmatch(text)
+        number = int(found[1]) if found else -1
+        if found and number != self._number:
+            self._number, self._numbered_text = number, found[2].rstrip("\n")
+            return self._numbered_text
+        start = max(self._prompt_end, index - _LONGEST_ECHO)
+        return _typed(self._printed(start, index).text)
+
+
+def _typed(echoed: str) -> str:
+    """The line that a terminal's echo shows, without what the line editor moved and erased."""
+    lines: list[str] = []
+    for line in _SEQUENCE.sub("", echoed).replace("\r\n", "\n").split("\n"):
+        cells: list[str] = []
+        at = 0
+        for character in line:
+            if character == "\r":
+                at = 0
+            elif character == "\b":
+                at = max(0, at - 1)
+            elif character >= " ":
+                cells[at : at + 1] = character
+                at += 1
+        lines.append("".join(cells))
+    return "\n".join(lines).strip()

@@ -1,0 +1,65 @@
+"""Keeps a conversation within what its model takes: measures, archives, shortens (spec/sam.md C18, C20).
+
+The limit is what the person said, what the model tells of itself, or what its refusal taught.
+"""
+
+from sam_tui.core.agent.archiving import chunks
+from sam_tui.core.agent.compaction import Compacted, compact
+from sam_tui.core.agent.history import History
+from sam_tui.core.agent.tokens import room, total
+from sam_tui.core.bus import Bus
+from sam_tui.core.errors import ContextExceeded
+from sam_tui.core.events import HistoryShortened
+from sam_tui.core.ports import Model
+from sam_tui.core.ports.memory import Archive
+
+OUTPUT_TOKENS = 8000
+"""The longest answer that room is kept for; of a small context a quarter."""
+_STEP_BACK = 0.6
+"""The share of what was refused to try next, where the refusal names no limit."""
+
+
+class Room:
+    """What fits. One for a runtime: what one conversation learns of a model, all know."""
+
+    def __init__(self, archive: Archive, bus: Bus, *, context_tokens: int | None = None) -> None:
+        self._archive = archive
+        self._bus = bus
+        self._told = context_tokens
+        self._learnt: dict[str, int] = {}
+
+    def fit(self, history: History, model: Model, *, fixed: int) -> None:
+        """Shorten the history where it would not fit; nothing happens while no limit is known.
+
+        ``fixed`` is the tokens of system prompt and tools. Raises ``ContextExceeded`` for a model
+        that cannot hold even those and a few messages.
+        """
+        context = self._learnt.get(model.name) or self._told or model.context_tokens
+        if context is not None:
+            limit = room(context, fixed=fixed, output=OUTPUT_TOKENS)
+            self._shorten(history, compact(history.messages, limit))
+
+    def refused(
+        self, history: History, model: Model, error: ContextExceeded, *, fixed: int
+    ) -> bool:
+        """Learn from a refusal and shorten. False when the history did not get any shorter."""
+        sent = total(history.messages) + fixed
+        context = error.limit if error.limit and error.limit < sent * 4 else None
+        self._learnt[model.name] = context or max(1024, round(sent * _STEP_BACK))
+        limit = room(self._learnt[model.name], fixed=fixed, output=OUTPUT_TOKENS)
+        target = min(limit, round(total(history.messages) * _STEP_BACK))
+        return self._shorten(history, compact(history.messages, limit, target=target))
+
+    def _shorten(self, history: History, compacted: Compacted) -> bool:
+        if not compacted.changed:
+            return False
+        before, moments = total(history.messages), history.moments()
+        last = self._archive.last_number(history.conversation)
+        left = [moments[place] for place in compacted.places]
+        for chunk in chunks(history.conversation, compacted.dropped, left, last=last):
+            self._archive.add(chunk)
+        history.shorten(compacted)
+        self._bus.publish(
+            HistoryShortened(history.conversation, before, compacted.tokens, len(compacted.dropped))
+        )
+        return compacted.tokens < before

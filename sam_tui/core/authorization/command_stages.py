@@ -1,0 +1,172 @@
+"""The stages of a command, and of keys typed into a terminal, in the order they have a say."""
+
+from collections.abc import Iterator
+
+from sam_tui.core.authorization.commands import NamedPath, Part, Reading
+from sam_tui.core.authorization.grounds import (
+    Case,
+    Grounds,
+    Judgement,
+    Stage,
+    asked_by_rule,
+    bypassed,
+    denied_by_rule,
+    refused_by_plan,
+    rule_reason,
+)
+from sam_tui.core.authorization.rules import Subject
+
+_COPIERS = frozenset("grep egrep fgrep rg tar zip cp rsync scp ag ack ugrep 7z".split())
+"""Read what lies below a folder, contents and all."""
+
+
+def secret_named(grounds: Grounds, case: Case) -> Judgement | None:
+    """Secrets that the command names: those of the home folder are refused, others asked later."""
+    for what, real, inside in _secrets(grounds, case.subject.reading):
+        if not inside and not _unlocked(grounds, case, real):
+            return case.deny(f"secret:{what}", f"the command names {real or what}: it may hold secrets")
+    return None
+
+
+def local_secret_named(grounds: Grounds, case: Case) -> Judgement | None:
+    """An environment file or key of the workspace that the command names."""
+    for what, real, inside in _secrets(grounds, case.subject.reading):
+        if inside and not _unlocked(grounds, case, real):
+            named = f"{real} ({what})" if real else what
+            return case.ask(f"secret:{what}", f"the command names {named}", plain=False)
+    return None
+
+
+def planned(grounds: Grounds, case: Case) -> Judgement | None:
+    """Plan mode runs only what surely reads, and types nothing."""
+    if grounds.mode != "plan":
+        return None
+    if case.subject.kind == "type":
+        return refused_by_plan(case, "typing into a terminal")
+    if case.subject.reading is not None and case.subject.reading.calm:
+        return None
+    return refused_by_plan(case, "running commands")
+
+
+def allowed_by_rule(grounds: Grounds, case: Case) -> Judgement | None:
+    """Allow rules: every simple command must be covered, and nothing may be stored outside."""
+    reading = case.subject.reading
+    if reading is not None and any(
+        path.writes and not _inside(grounds, path) for part in reading.parts for path in part.paths
+    ):
+        return None
+    rule = grounds.rules.permitting(case.subject, case.now)
+    return case.allow(rule.id, rule_reason(rule)) if rule else None
+
+
+def heavy(grounds: Grounds, case: Case) -> Judgement | None:
+    """Privileged and destructive commands are asked, sandbox or not."""
+    reading = case.subject.reading
+    part = reading.heaviest if reading else None
+    if part is None or part.heaviest not in ("privileged", "destructive"):
+        return None
+    contained = part.heaviest == "destructive" and "network" not in part.classes
+    if grounds.mode == "auto" and grounds.sandboxed and contained:
+        return None
+    return case.ask(f"class:{part.heaviest}", part.why, plain=False)
+
+
+def confined(grounds: Grounds, case: Case) -> Judgement | None:
+    """In the kernel sandbox a command cannot reach more than it may."""
+    reading = case.subject.reading
+    if case.subject.kind == "type":
+        if grounds.sandboxed:
+            return case.allow("agent-session", "its terminal is sandboxed")
+        reason = "no kernel sandbox here, so what is typed into a terminal is asked"
+        return case.ask("unsandboxed", reason, plain=False)
+    if not grounds.sandboxed:
+        return None
+    if reading is not None and reading.calm:
+        return case.allow("read-only", "it only reads")
+    return case.allow("sandboxed", "runs in the kernel sandbox")
+
+
+def harmless(grounds: Grounds, case: Case) -> Judgement | None:
+    """Without a sandbox: what surely reads, where it may; in accept-edits plain file commands too."""
+    reading = case.subject.reading
+    if reading is None or not reading.parsed or reading.tainted:
+        return None
+    paths = [path for part in reading.parts for path in part.paths]
+    outside = next((p for p in paths if not _inside(grounds, p) and not _device(p)), None)
+    if reading.calm:
+        if outside is None or grounds.trusted:
+            return case.allow("read-only", "it only reads")
+        return case.ask("read-outside", f"{outside.real or outside.text} is outside the workspace")
+    if grounds.mode == "accept-edits" and outside is None and all(map(_plain_edit, reading.parts)):
+        return case.allow("mode:accept-edits", "it only touches files of the workspace", "mode")
+    return None
+
+
+def unconfined(_: Grounds, case: Case) -> Judgement | None:
+    """Everything else without a sandbox."""
+    reading = case.subject.reading
+    part = reading.heaviest if reading else None
+    why = f" ({part.why})" if part is not None and part.why else ""
+    reason = f"no kernel sandbox here, so every command that does not only read is asked{why}"
+    if reading is None:
+        reason = "no kernel sandbox here, so every command is asked"
+    return case.ask("unsandboxed", reason)
+
+
+COMMAND_STAGES: tuple[tuple[str, Stage], ...] = (
+    ("secrets", secret_named),
+    ("plan mode", planned),
+    ("deny rules", denied_by_rule),
+    ("bypass mode", bypassed),
+    ("ask rules", asked_by_rule),
+    ("secrets of the workspace", local_secret_named),
+    ("allow rules", allowed_by_rule),
+    ("command class", heavy),
+    ("kernel sandbox", confined),
+    ("read-only commands", harmless),
+    ("mode default", unconfined),
+)
+
+
+def _secrets(grounds: Grounds, reading: Reading | None) -> Iterator[tuple[str, str, bool]]:
+    """(what, real path, whether in the workspace) of every secret that a command names."""
+    if grounds.secrets is None or reading is None:
+        return
+    for part in reading.parts:
+        for path in part.paths:
+            yield from _secret_path(grounds, part, path)
+        if any(grounds.secrets.hinted_by(text) for text in part.code):
+            yield "a secret place in its text", "", True
+
+
+def _secret_path(grounds: Grounds, part: Part, path: NamedPath) -> Iterator[tuple[str, str, bool]]:
+    secrets = grounds.secrets
+    if secrets is None or not path.real:
+        return
+    inside = grounds.inside(path.real)
+    what = secrets.touched_by(path.real) if path.pattern else secrets.find(path.real, inside=inside)
+    own = next((p for p in grounds.protected if path.real == p or path.real.startswith(p + "/")), "")
+    if own or what:
+        # A name that only looks secret is asked about; a place that is known to be is refused.
+        yield own or what, path.real, inside or not (own or what).startswith("/")
+    elif part.words and part.words[0] in _COPIERS and not inside and secrets.above(path.real):
+        yield "secrets below it", path.real, True
+
+
+def _unlocked(grounds: Grounds, case: Case, real: str) -> bool:
+    if not real:
+        return False
+    subject = Subject(case.subject.operation, "read", real)
+    return grounds.rules.unlocks(subject, case.now) is not None
+
+
+def _inside(grounds: Grounds, path: NamedPath) -> bool:
+    return bool(path.real) and grounds.inside(path.real)
+
+
+def _device(path: NamedPath) -> bool:
+    return path.text in ("/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty")
+
+
+def _plain_edit(part: Part) -> bool:
+    return part.known and part.exact and part.heaviest in ("read-only", "workspace-write")

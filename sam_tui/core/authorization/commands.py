@@ -1,0 +1,326 @@
+"""Shell text -> what each of its simple commands does and which files it names.
+
+What is found here is a courtesy to the person; what a command can reach is held by the kernel.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+
+from sam_tui.core.authorization import shell_table as table
+from sam_tui.core.authorization.programs import (
+    COMMAND_CLASSES,
+    CommandClass,
+    Traits,
+    classify,
+    traits,
+)
+from sam_tui.core.authorization.wrapping import Inner, function_bomb, taints, unwrap
+from sam_tui.core.ports.policy import ShellParser, ShellText, SimpleCommand, Word
+
+_DEEPEST = 6
+_SYSTEM_FOLDERS = frozenset(
+    ("/bin", "/usr/bin", "/sbin", "/usr/sbin", "/usr/local/bin", "/opt/homebrew/bin")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NamedPath:
+    """A file that a command names. ``real`` is empty where it is only known when it runs."""
+
+    text: str
+    real: str
+    writes: bool = False
+    pattern: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One simple command of a text. ``words`` begin with the program, by its bare name.
+
+    ``exact`` says that all words are known, so that a rule may match them. ``known`` says that it
+    touches nothing but ``paths``. ``code`` are words that are no plain paths.
+    """
+
+    words: tuple[str, ...]
+    classes: frozenset[CommandClass]
+    why: str
+    known: bool = False
+    exact: bool = True
+    paths: tuple[NamedPath, ...] = ()
+    hosts: tuple[str, ...] = ()
+    code: tuple[str, ...] = ()
+
+    @property
+    def heaviest(self) -> CommandClass:
+        """The class that counts most."""
+        return max(self.classes, key=COMMAND_CLASSES.index)
+
+    @property
+    def calm(self) -> bool:
+        """Whether it only reads."""
+        return self.classes == frozenset(("read-only",))
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A shell text, read. ``parsed`` is False where the parser gave up on any of it."""
+
+    text: str
+    parts: tuple[Part, ...]
+    parsed: bool = True
+    tainted: str = ""
+    """The variable whose change lets names mean other programs."""
+
+    @property
+    def heaviest(self) -> Part | None:
+        """The part that counts most."""
+        return max(
+            self.parts, key=lambda part: COMMAND_CLASSES.index(part.heaviest), default=None
+        )
+
+    def holds(self, kind: CommandClass) -> bool:
+        """Whether any part is of that class."""
+        return any(kind in part.classes for part in self.parts)
+
+    @property
+    def calm(self) -> bool:
+        """Whether all of it only reads, for certain."""
+        return self.parsed and not self.tainted and all(part.calm for part in self.parts)
+
+    @property
+    def saveable(self) -> bool:
+        """Whether a rule could be made of it, and whether rules may allow it."""
+        return self.parsed and not self.tainted and all(part.exact for part in self.parts)
+
+
+@dataclass(slots=True)
+class _Scene:
+    """Where the reader stands in a text: the folder, as far as ``cd`` lets it be known."""
+
+    base: str
+    home: str
+    depth: int = 0
+    parts: list[Part] = field(default_factory=list[Part])
+    parsed: bool = True
+    tainted: str = ""
+
+
+class CommandReader:
+    """Reads commands with a parser; texts parsed lately are kept."""
+
+    def __init__(self, parser: ShellParser, *, root: str, home: str) -> None:
+        self._parse = lru_cache(maxsize=256)(parser.parse)
+        self._root = root
+        self._home = home
+
+    def read(self, text: str, cwd: str = "") -> Reading:
+        """What the text does, run in ``cwd`` (as given; the workspace when empty)."""
+        base = os.path.join(self._root, _at_home(cwd, self._home)) if cwd else self._root
+        scene = _Scene(base, self._home)
+        self._read(text, scene)
+        parts = scene.parts
+        if scene.tainted:
+            why = f"{scene.tainted} is changed, so a name may mean another program"
+            parts = [
+                replace(part, classes=frozenset(("workspace-write",)), why=why, known=False)
+                if part.calm
+                else part
+                for part in parts
+            ]
+        return Reading(text, tuple(parts), scene.parsed, scene.tainted)
+
+    def _read(self, text: str, scene: _Scene) -> None:
+        shell = self._parse(text)
+        if shell.unparsable or scene.depth > _DEEPEST:
+            scene.parsed = False
+        if scene.depth > _DEEPEST:
+            return
+        if function_bomb(shell):
+            bomb = traits("destructive", "a function that calls itself without end")
+            scene.parts.append(Part(("fork bomb",), bomb.classes, bomb.why, exact=False))
+        if shell.unparsable:
+            scene.parts.extend(_suspects(text))
+        for command in shell.commands:
+            self._command(command, shell, scene)
+
+    def _command(self, command: SimpleCommand, shell: ShellText, scene: _Scene) -> None:
+        scene.tainted = scene.tainted or taints(command.assignments)
+        files = tuple(
+            _named(redirection.target, scene, writes=redirection.writes)
+            for redirection in command.redirections
+        )
+        values = tuple(word for _, word in command.assignments)
+        if not command.words:
+            self._bare(files, values, scene)
+            return
+        for inner in unwrap(command, shell):
+            scene.tainted = scene.tainted or taints(inner.assignments)
+            if inner.script is not None:
+                self._script(inner.script, scene)
+            else:
+                scene.parts.append(_part(inner, shell, scene, files, values))
+                _follow(inner.words, scene)
+
+    def _bare(
+        self, files: tuple[NamedPath, ...], values: Sequence[Word], scene: _Scene
+    ) -> None:
+        """An assignment or a redirection without a command."""
+        if not files and all(word.static for word in values):
+            named = tuple(_named(word, scene) for word in values if _pathlike(word))
+            scene.parts.append(Part((), frozenset(("read-only",)), "an assignment", True, True, named))
+            return
+        kind: CommandClass = "workspace-write" if _stores(files) else "read-only"
+        code = tuple(word.text for word in values if not word.static)
+        scene.parts.append(
+            Part((), frozenset((kind,)), "a redirection", True, not code, files, (), code)
+        )
+
+    def _script(self, script: Word, scene: _Scene) -> None:
+        if script.static:
+            scene.depth += 1
+            self._read(script.text, scene)
+            scene.depth -= 1
+        else:
+            why = "a script that is only known when it runs"
+            unknown = traits("workspace-write", why, known=False)
+            scene.parts.append(
+                Part((), unknown.classes, why, exact=False, code=(script.text,))
+            )
+
+
+def _part(
+    inner: Inner,
+    shell: ShellText,
+    scene: _Scene,
+    files: tuple[NamedPath, ...],
+    values: Sequence[Word],
+) -> Part:
+    name, found = _judge(inner, shell)
+    classes, why = found.classes, found.why
+    if _stores(files) and classes == frozenset(("read-only",)):
+        classes, why = frozenset[CommandClass](("workspace-write",)), "its output goes to a file"
+    operands = inner.words[1:]
+    writes = name in table.WRITES or name in ("rm", "dd", "tar")
+    paths = [_named(_operand(w), scene, writes=writes) for w in operands if _pathlike(_operand(w))]
+    paths += [_named(word, scene) for word in values if word.static and _pathlike(word)]
+    code = [w.text for w in (*operands, *values) if not w.static or any(c in w.text for c in " ;(\n")]
+    hosts = [host for word in operands if (host := host_of(word.text))]
+    return Part(
+        (name, *(word.text for word in operands)),
+        classes,
+        why,
+        found.known,
+        all(word.static for word in inner.words) and not inner.words[0].pattern,
+        (*paths, *files),
+        tuple(hosts),
+        tuple(code),
+    )
+
+
+def _judge(inner: Inner, shell: ShellText) -> tuple[str, Traits]:
+    """The bare name of the program, and what it does."""
+    first = inner.words[0]
+    if not first.static or first.pattern:
+        why = "which program runs is only known when it runs"
+        return first.text, traits("workspace-write", why, known=False)
+    if inner.verdict is not None:
+        return first.text.rpartition("/")[2], inner.verdict
+    folder, _, name = first.text.rpartition("/")
+    if folder and folder not in _SYSTEM_FOLDERS:
+        return first.text, traits("workspace-write", f"{first.text} may write", known=False)
+    if name in shell.functions:
+        return name, traits("read-only", "a function whose body is judged by itself")
+    return name, classify(name, inner.words)
+
+
+def _follow(words: Sequence[Word], scene: _Scene) -> None:
+    """A ``cd`` moves what later relative paths mean; an unknown one makes them unknown."""
+    if not words or words[0].text not in ("cd", "pushd", "chdir"):
+        return
+    target = next((word for word in words[1:] if not word.text.startswith("-")), None)
+    if target is None:
+        scene.base = scene.home
+    elif target.static and not target.pattern:
+        scene.base = os.path.join(scene.base, _at_home(target.text, scene.home)) if scene.base else ""
+    else:
+        scene.base = _resolved(target.text, scene)
+
+
+def _operand(word: Word) -> Word:
+    """The path in ``--file=x``, ``if=x``, ``@x`` and plain words."""
+    text = word.text
+    if text.startswith("-") or ("=" in text and not text.startswith(("/", "~", "."))):
+        head, _, tail = text.partition("=")
+        return replace(word, text=tail if _ else "", tilde=tail.startswith("~") and bool(head))
+    return replace(word, text=text[1:], tilde=text[1:2] == "~") if text[:1] == "@" else word
+
+
+_PLAIN_SECRETS = ("id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "credentials")
+
+
+def _pathlike(word: Word) -> bool:
+    text = word.text
+    if not text or "://" in text or "\n" in text or len(text) > 4096:
+        return False
+    return (
+        "/" in text or text[0] in ".~" or text.startswith("$") or text.startswith(_PLAIN_SECRETS)
+        or text.endswith((".pem", ".key", ".env"))
+    )
+
+
+def _named(word: Word, scene: _Scene, *, writes: bool = False) -> NamedPath:
+    text = word.text
+    if word.static:
+        tilde = _at_home(text, scene.home) if word.tilde or text.startswith("~") else text
+        full = os.path.join(scene.base, tilde) if scene.base or tilde.startswith("/") else ""
+        if word.pattern:
+            return NamedPath(text, os.path.normpath(full) if full else "", writes, True)
+        return NamedPath(text, os.path.realpath(full) if full and "\0" not in full else "", writes)
+    return NamedPath(text, _resolved(text, scene), writes)
+
+
+def _resolved(text: str, scene: _Scene) -> str:
+    """A path of known variables alone: ``$HOME/x``, ``"$PWD"/x``."""
+    bare = text.replace('"', "").replace("'", "")
+    for variable, value in (("HOME", scene.home), ("PWD", scene.base)):
+        for spelling in (f"${variable}", f"${{{variable}}}"):
+            after = bare[len(spelling) :]
+            if value and bare.startswith(spelling) and (not after or after[0] == "/") and "$" not in after:
+                return os.path.realpath(value + after)
+    return ""
+
+
+def _at_home(text: str, home: str) -> str:
+    if text == "~" or text.startswith("~/"):
+        return (home or "~") + text[1:]
+    return os.path.expanduser(text) if text.startswith("~") else text
+
+
+def _stores(files: Sequence[NamedPath]) -> bool:
+    harmless = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/zero")
+    return any(file.writes and file.text not in harmless for file in files)
+
+
+def host_of(text: str) -> str:
+    """The host of an address with a scheme, in lower case; empty for other text."""
+    scheme, found, rest = text.partition("://")
+    if not found or not scheme.isascii() or not scheme.rpartition("=")[2].isalnum():
+        return ""
+    authority = rest.replace("\\", "/").partition("/")[0].partition("?")[0].partition("#")[0]
+    host = authority.rpartition("@")[2]
+    if host.startswith("["):
+        return host.partition("]")[0][1:].lower()
+    return host.partition(":")[0].rstrip(".").lower()
+
+
+def _suspects(text: str) -> Iterator[Part]:
+    """Heavy programs named anywhere in a text that could not be parsed."""
+    words = [Word(word.strip("\"'`();&|{}")) for word in text.split()]
+    for index, word in enumerate(words):
+        name = word.text.rpartition("/")[2]
+        found = classify(name, words[index : index + 12]) if name.isascii() and name else None
+        if found and found.classes & {"destructive", "privileged"} and (name != "open"):
+            yield Part((name,), found.classes, found.why, exact=False)
+    yield Part((), frozenset(("workspace-write",)), "it could not be parsed", exact=False)

@@ -1,0 +1,135 @@
+"""What a judgement rests on: the mode, the rules, the places, and the case that is judged."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from sam_tui.core.accesses import LocatedAccess, Location
+from sam_tui.core.authorization.commands import CommandReader, Reading
+from sam_tui.core.authorization.rules import Rule, RuleSet, Subject
+from sam_tui.core.authorization.secrets import Secrets
+from sam_tui.core.verdict import DecidedBy
+
+PermissionMode = Literal["ask", "accept-edits", "plan", "auto", "bypass"]
+"""ask: what the rules do not allow is asked. accept-edits: the same, and plain file commands inside
+the workspace do not ask where there is no sandbox. plan: nothing is changed, and only commands that
+surely read run. auto: inside the sandbox nothing asks, and what would be asked is refused. bypass:
+nothing asks and commands run without the sandbox; what is protected or denied stays so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What one access comes to. ``target`` is what a grant for it would name.
+
+    ``reading`` is there for commands. With ``plain`` false only the exact target may be granted.
+    """
+
+    outcome: Literal["allow", "ask", "deny"]
+    by: DecidedBy
+    rule: str
+    reason: str
+    target: str = ""
+    reading: Reading | None = None
+    plain: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class TraceStep:
+    """One stage of a judgement: its name, what it said (empty when it had nothing to say), why."""
+
+    stage: str
+    outcome: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Grounds:
+    """The standing part of every judgement. ``sandboxed``: whether the kernel confines commands."""
+
+    mode: PermissionMode
+    sandboxed: bool
+    protected: tuple[str, ...]
+    """Real paths of the program's own data: no rule opens them for writing."""
+    secrets: Secrets | None = None
+    rules: RuleSet = RuleSet()
+    reader: CommandReader | None = None
+    """Reads commands; without it every command counts as one that writes."""
+    trusted: bool = False
+    """Whether the person trusts the workspace: then reads outside need no question."""
+    roots: tuple[str, ...] = ()
+    """The real paths of the workspace and the added folders."""
+    clock: Callable[[], float] = time.time
+
+    def inside(self, real: str) -> bool:
+        """Whether a real path lies in the workspace or an added folder."""
+        return any(
+            real == root or real.startswith(root if root.endswith("/") else root + "/")
+            for root in self.roots
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One access as the stages look at it."""
+
+    subject: Subject
+    located: LocatedAccess
+    now: float
+    target: str
+
+    @property
+    def where(self) -> Location:
+        """The location of a file access."""
+        assert self.located.location is not None
+        return self.located.location
+
+    @property
+    def writes(self) -> bool:
+        """Whether it is a write."""
+        return self.subject.kind == "write"
+
+    def allow(self, rule: str, reason: str, by: DecidedBy = "rule") -> Judgement:
+        """An allowance of this case."""
+        return Judgement("allow", by, rule, reason, self.target, self.subject.reading)
+
+    def ask(self, rule: str, reason: str, *, plain: bool = True) -> Judgement:
+        """A question about this case."""
+        return Judgement("ask", "rule", rule, reason, self.target, self.subject.reading, plain)
+
+    def deny(self, rule: str, reason: str, by: DecidedBy = "rule") -> Judgement:
+        """A refusal of this case."""
+        return Judgement("deny", by, rule, reason, self.target, self.subject.reading)
+
+
+Stage = Callable[[Grounds, Case], Judgement | None]
+
+
+def rule_reason(rule: Rule) -> str:
+    """Why a rule decided, for people."""
+    said = f" ({rule.comment})" if rule.comment else ""
+    return f"{rule.layer} policy: {rule.words}{said}"
+
+
+def denied_by_rule(grounds: Grounds, case: Case) -> Judgement | None:
+    """Deny rules: user, project, session."""
+    rule = grounds.rules.restricting("deny", case.subject, case.now)
+    return case.deny(rule.id, rule_reason(rule)) if rule else None
+
+
+def asked_by_rule(grounds: Grounds, case: Case) -> Judgement | None:
+    """Ask rules."""
+    rule = grounds.rules.restricting("ask", case.subject, case.now)
+    return case.ask(rule.id, rule_reason(rule)) if rule else None
+
+
+def bypassed(grounds: Grounds, case: Case) -> Judgement | None:
+    """Bypass ends the questions."""
+    if grounds.mode != "bypass":
+        return None
+    return case.allow("mode:bypass", "the mode allows everything", "mode")
+
+
+def refused_by_plan(case: Case, what: str) -> Judgement:
+    """The refusal of plan mode."""
+    return case.deny("mode:plan", f"plan mode: {what} is off", "mode")

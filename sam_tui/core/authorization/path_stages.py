@@ -1,0 +1,112 @@
+"""The stages of a file access, in the order in which they have a say."""
+
+import os
+import stat
+
+from sam_tui.core.authorization.grounds import (
+    Case,
+    Grounds,
+    Judgement,
+    Stage,
+    asked_by_rule,
+    bypassed,
+    denied_by_rule,
+    refused_by_plan,
+    rule_reason,
+)
+
+_KERNEL = ("/proc", "/sys", "/dev")
+_GUARDED = (".git", ".sam", ".mcp.json")
+"""Below the workspace: what decides which programs run, and what this guard itself allows."""
+
+
+def own_data(grounds: Grounds, case: Case) -> Judgement | None:
+    """The program's own data: never written, read only where the person's rule says so."""
+    real = case.where.real
+    for place in grounds.protected:
+        if real == place or real.startswith(place + "/"):
+            if not case.writes and grounds.rules.unlocks(case.subject, case.now):
+                return None
+            return case.deny(f"protected:{place}", f"{place} is protected")
+    return None
+
+
+def secret(grounds: Grounds, case: Case) -> Judgement | None:
+    """Secret locations: denied until the person's own rule names them."""
+    if grounds.secrets is None:
+        return None
+    what = grounds.secrets.find(case.where.real, inside=case.where.inside)
+    if not what or grounds.rules.unlocks(case.subject, case.now):
+        return None
+    named = what if what.startswith("/") else f"{case.where.real} ({what})"
+    return case.deny(f"secret:{what}", f"{named} may hold secrets")
+
+
+def special(_: Grounds, case: Case) -> Judgement | None:
+    """Nothing is written to devices, pipes, sockets and the kernel's own files."""
+    if not case.writes:
+        return None
+    real = case.where.real
+    if any(real == top or real.startswith(top + "/") for top in _KERNEL):
+        return case.deny("special-file", f"{real} belongs to the kernel")
+    try:
+        mode = os.lstat(real).st_mode
+    except OSError:
+        return None
+    if stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISLNK(mode):
+        return None
+    return case.deny("special-file", f"{real} is a device, pipe or socket, not a file")
+
+
+def planned(grounds: Grounds, case: Case) -> Judgement | None:
+    """Plan mode changes nothing."""
+    if case.writes and grounds.mode == "plan":
+        return refused_by_plan(case, "changing files")
+    return None
+
+
+def allowed_by_rule(grounds: Grounds, case: Case) -> Judgement | None:
+    """Allow rules."""
+    rule = grounds.rules.permitting(case.subject, case.now)
+    return case.allow(rule.id, rule_reason(rule)) if rule else None
+
+
+def guarded(grounds: Grounds, case: Case) -> Judgement | None:
+    """What decides which programs run here, and what the guard allows, is asked even inside."""
+    where = case.where
+    if not (case.writes and where.root is not None and grounds.secrets is not None):
+        return None
+    parts = where.real[len(where.root) :].strip("/").lower().split("/")
+    if parts[0] in _GUARDED or ".git" in parts:
+        reason = f"{where.real} decides which programs run or what is allowed here"
+        return case.ask("guarded-file", reason, plain=False)
+    return None
+
+
+def contained(grounds: Grounds, case: Case) -> Judgement | None:
+    """The mode's default: inside is free, outside is asked; reads outside are free where trusted."""
+    where = case.where
+    if where.inside:
+        return case.allow("inside-workspace", "inside the workspace")
+    reason = f"{where.real} is outside the workspace"
+    if case.writes:
+        return case.ask("write-outside", reason)
+    if not grounds.trusted:
+        return case.ask("read-outside", reason)
+    if grounds.secrets is not None and grounds.secrets.above(where.real):
+        return case.ask("read-above-secrets", f"{where.real} has secrets below it", plain=False)
+    return case.allow("trusted-read", "reads outside are free in a trusted folder")
+
+
+PATH_STAGES: tuple[tuple[str, Stage], ...] = (
+    ("hard protected", own_data),
+    ("secrets", secret),
+    ("special files", special),
+    ("plan mode", planned),
+    ("deny rules", denied_by_rule),
+    ("bypass mode", bypassed),
+    ("ask rules", asked_by_rule),
+    ("allow rules", allowed_by_rule),
+    ("guarded files", guarded),
+    ("mode default", contained),
+)

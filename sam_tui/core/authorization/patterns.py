@@ -1,0 +1,164 @@
+"""How rules name paths, commands and hosts, and what a name covers."""
+
+import fnmatch
+import os
+import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+_GLOB = re.compile(r"[*?\[]")
+
+
+@dataclass(frozen=True, slots=True)
+class PathPattern:
+    """Paths: a file or folder with all below it, or a pattern of ``*``, ``?``, ``[…]`` and ``**``.
+
+    ``text`` is as written. ``fixed`` is the absolute part before the first pattern, links resolved;
+    ``rest`` the pattern after it. With ``fixed`` empty the pattern is a name at any depth.
+    """
+
+    text: str
+    fixed: str
+    rest: str = ""
+
+    @classmethod
+    def of(cls, text: str, *, root: str, home: str) -> "PathPattern":
+        """From a rule: ``~/x``, ``/x``, ``sub/x`` (in ``root``), or a name such as ``*.pem``."""
+        if not text.strip() or "\0" in text:
+            raise ValueError("a path cannot be empty or hold NUL")
+        if "/" not in text and text not in ("~", ".", ".."):
+            return cls(text, "", text)
+        bare = home + text[1:] if text == "~" or text.startswith("~/") else text
+        full = os.path.normpath(os.path.join(root, bare))
+        parts = full.split("/")
+        at = next((i for i, part in enumerate(parts) if _GLOB.search(part)), len(parts))
+        fixed = os.path.realpath("/".join(parts[:at]) or "/")
+        return cls(text, fixed, "/".join(parts[at:]))
+
+    def covers(self, real: str) -> bool:
+        """Whether a real path is named, or lies below what is named."""
+        if not self.fixed:
+            return any(fnmatch.fnmatchcase(part, self.rest) for part in real.split("/"))
+        below = self.fixed if self.fixed.endswith("/") else self.fixed + "/"
+        if not self.rest:
+            return real == self.fixed or real.startswith(below)
+        return real.startswith(below) and bool(_glob(self.rest).match(real[len(below) :]))
+
+    def within(self, other: "PathPattern") -> bool:
+        """Whether everything this names is surely named by ``other``."""
+        if self == other:
+            return True
+        if not other.fixed:
+            return not self.fixed and not _GLOB.search(self.rest) and other.covers("/" + self.rest)
+        return bool(self.fixed) and not other.rest and other.covers(self.fixed)
+
+
+@dataclass(frozen=True, slots=True)
+class CommandPattern:
+    """Commands that begin with these words; each word may be a pattern, ``**`` is any words.
+
+    With ``exact`` no words may follow.
+    """
+
+    words: tuple[str, ...]
+    exact: bool = False
+
+    @classmethod
+    def of(cls, text: str, *, exact: bool = False) -> "CommandPattern":
+        """From a rule; raises ``ValueError`` for text that is not words, or several commands."""
+        words = tuple(shlex.split(text))
+        if not words:
+            raise ValueError("a command cannot be empty")
+        if any(word in (";", "&", "&&", "|", "||", ">", "<") for word in words):
+            raise ValueError("a rule names one simple command, without operators")
+        return cls(words, exact)
+
+    @property
+    def text(self) -> str:
+        """The words as one would write them."""
+        if any(map(_GLOB.search, self.words)):
+            return " ".join(self.words)
+        return shlex.join(self.words)
+
+    def covers(self, words: Sequence[str]) -> bool:
+        """Whether a command's words (the program by its bare name first) are named."""
+        return _fits(self.words, words, exact=self.exact)
+
+    def names(self, words: Sequence[str]) -> bool:
+        """As ``covers``, also for a program given by any path: what forbids or asks uses this."""
+        if not words:
+            return False
+        bare = (words[0].rpartition("/")[2], *words[1:])
+        return self.covers(words) or _fits(self.words, bare, exact=self.exact)
+
+    def within(self, other: "CommandPattern") -> bool:
+        """Whether everything this names is surely named by ``other``."""
+        if self == other:
+            return True
+        if any(map(_GLOB.search, self.words)):
+            return False
+        return _fits(other.words, self.words, exact=other.exact) and (
+            not other.exact or self.exact
+        )
+
+
+def host_covered(pattern: str, host: str) -> bool:
+    """Whether a rule's host names a host: itself, or with ``*.`` or ``.`` all below it."""
+    pattern, host = pattern.lower().rstrip("."), host.lower().rstrip(".")
+    if pattern == "*":
+        return True
+    if pattern.startswith(("*.", ".")):
+        return host.endswith(pattern.lstrip("*")) and host != pattern.lstrip("*.")
+    return host == pattern
+
+
+def _fits(pattern: Sequence[str], words: Sequence[str], *, exact: bool) -> bool:
+    if not pattern:
+        return not exact or not words
+    if pattern[0] == "**":
+        return any(
+            _fits(pattern[1:], words[skip:], exact=exact) for skip in range(len(words) + 1)
+        )
+    if not words:
+        return False
+    head, word = pattern[0], words[0]
+    if head != word and not (_GLOB.search(head) and fnmatch.fnmatchcase(word, head)):
+        return False
+    return _fits(pattern[1:], words[1:], exact=exact)
+
+
+@lru_cache(maxsize=256)
+def _glob(pattern: str) -> re.Pattern[str]:
+    """A path pattern as an expression: ``*`` stays in a folder, ``**`` does not; below counts too."""
+    pieces: list[str] = []
+    for part in pattern.split("/"):
+        if part == "**":
+            pieces.append("(?:[^/]+/)*")
+            continue
+        pieces.append(_segment(part) + "/")
+    body = "".join(pieces)
+    if body.endswith("*"):
+        return re.compile(body[: -len("(?:[^/]+/)*")] + ".+", re.DOTALL)
+    return re.compile(body[:-1] + "(?:/.*)?$", re.DOTALL)
+
+
+def _segment(part: str) -> str:
+    """One path component; ``fnmatch.translate`` would let ``*`` cross a slash."""
+    out, index = "", 0
+    while index < len(part):
+        char = part[index]
+        index += 1
+        if char == "*":
+            out += "[^/]*"
+        elif char == "?":
+            out += "[^/]"
+        elif char == "[" and (end := part.find("]", index + 2)) != -1:
+            inner = part[index:end]
+            kept = re.sub(r"([\\^\[])", r"\\\1", inner.removeprefix("!"))
+            out += f"(?!/)[{'^' if inner.startswith('!') else ''}{kept}]"
+            index = end + 1
+        else:
+            out += re.escape(char)
+    return out

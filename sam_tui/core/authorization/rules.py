@@ -1,0 +1,233 @@
+"""Rules of a policy: what one says, where it came from, and what it applies to."""
+
+import fnmatch
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from sam_tui.core.authorization.commands import Part, Reading
+from sam_tui.core.authorization.patterns import CommandPattern, PathPattern, host_covered
+from sam_tui.core.authorization.programs import CommandClass
+from sam_tui.core.authorization.windows import Window
+
+Effect = Literal["deny", "ask", "allow"]
+EFFECTS: tuple[Effect, ...] = ("deny", "ask", "allow")
+"""In the order in which they are looked at."""
+Layer = Literal["user", "project", "session"]
+LAYERS: tuple[Layer, ...] = ("user", "project", "session")
+Kind = Literal["read", "write", "run", "type", "fetch"]
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What a rule is held against: one access of one operation."""
+
+    operation: str
+    kind: Kind
+    path: str = ""
+    """The real path of a read or write."""
+    reading: Reading | None = None
+    """What a command does, for ``run``."""
+    host: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule. Whatever it names must fit; what it leaves open fits anything.
+
+    ``id`` is unique within a policy, ``source`` is ``file:line``. ``workspace`` is the real path of
+    the folder it holds in, or empty.
+    """
+
+    id: str
+    effect: Effect
+    layer: Layer
+    source: str = ""
+    operation: str = ""
+    path: PathPattern | None = None
+    access: Literal["", "read", "write"] = ""
+    command: CommandPattern | None = None
+    kind: CommandClass | None = None
+    host: str = ""
+    workspace: str = ""
+    window: Window = field(default_factory=Window)
+    comment: str = ""
+
+    @property
+    def words(self) -> str:
+        """The rule in one line, for people."""
+        named = [
+            self.operation,
+            f"command {self.command.text}" if self.command else "",
+            f"{self.kind} commands" if self.kind else "",
+            f"path {self.path.text}" if self.path else "",
+            f"host {self.host}" if self.host else "",
+            f"({self.access} only)" if self.access else "",
+            f"in {self.workspace}" if self.workspace else "",
+            "at certain times" if not self.window.always else "",
+        ]
+        return f"{self.effect} " + ", ".join(part for part in named if part)
+
+    @property
+    def about_commands(self) -> bool:
+        """Whether it speaks of commands."""
+        return self.command is not None or self.kind is not None
+
+    def restricts(self, subject: Subject, now: float) -> bool:
+        """Whether a deny or ask rule applies: one named thing of the access is enough."""
+        if not self._holds(subject, now):
+            return False
+        match subject.kind:
+            case "read" | "write":
+                return self._about_files(subject) and (not self.path or self.path.covers(subject.path))
+            case "run" | "type":
+                return self._restricts_command(subject)
+            case "fetch":
+                if self.about_commands or self.path or self.access:
+                    return False
+                return not self.host or host_covered(self.host, subject.host)
+
+    def permits(self, subject: Subject, now: float) -> bool:
+        """Whether an allow rule covers the whole access; commands are ``permits_part`` by part."""
+        if not self._holds(subject, now):
+            return False
+        match subject.kind:
+            case "read" | "write":
+                return self._about_files(subject) and (not self.path or self.path.covers(subject.path))
+            case "fetch":
+                if self.about_commands or self.path or self.access:
+                    return False
+                return not self.host or host_covered(self.host, subject.host)
+            case "run" | "type":
+                named = self.about_commands or self.path or self.host or self.access
+                return not named and bool(self.operation)
+
+    def permits_part(self, part: Part, subject: Subject, now: float) -> bool:
+        """Whether an allow rule covers one simple command: its words, and every path it names."""
+        if not (self.about_commands and self._holds(subject, now)):
+            return False
+        if self.command and not self.command.covers(part.words):
+            return False
+        if self.kind and part.heaviest != self.kind:
+            return False
+        exact = self.kind or (self.command and self.command.exact)
+        if part.heaviest in ("destructive", "privileged") and not exact:
+            return False  # a prefix says nothing about the options that make a command heavy
+        if self.host and not (part.hosts and all(host_covered(self.host, h) for h in part.hosts)):
+            return False
+        return not self.path or all(
+            path.real and not path.pattern and self.path.covers(path.real) for path in part.paths
+        )
+
+    def _holds(self, subject: Subject, now: float) -> bool:
+        return (
+            not self.operation or _operation_fits(self.operation, subject.operation)
+        ) and self.window.open(now)
+
+    def _about_files(self, subject: Subject) -> bool:
+        if self.about_commands or self.host:
+            return False
+        return not self.access or self.access == subject.kind
+
+    def _restricts_command(self, subject: Subject) -> bool:
+        reading = subject.reading
+        if not (self.about_commands or self.path or self.host):
+            return bool(self.operation) and not self.access
+        if reading is None:
+            return False
+        return any(self._restricts_part(part) for part in reading.parts)
+
+    def _restricts_part(self, part: Part) -> bool:
+        if self.command and not self.command.names(part.words):
+            return False
+        if self.kind and self.kind not in part.classes:
+            return False
+        if self.host and not any(host_covered(self.host, host) for host in part.hosts):
+            return False
+        if self.access == "write" and part.calm:
+            return False
+        return not self.path or any(
+            path.real and self.path.covers(path.real)
+            for path in part.paths
+            if self.access != "write" or path.writes or not part.calm
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class RuleSet:
+    """All rules of one runtime, in the order in which they count."""
+
+    rules: tuple[Rule, ...] = ()
+
+    @classmethod
+    def of(cls, rules: Iterable[Rule], *, workspace: str, trusted: bool) -> "RuleSet":
+        """The rules that count here: of this workspace, and of the project only what tightens
+        until the folder is trusted."""
+        kept = [
+            rule
+            for rule in rules
+            if (not rule.workspace or rule.workspace == workspace)
+            and (trusted or rule.layer != "project" or rule.effect != "allow")
+        ]
+        return cls(ordered(kept))
+
+    def restricting(self, effect: Effect, subject: Subject, now: float) -> Rule | None:
+        """The first rule of that effect that applies."""
+        for rule in self.rules:
+            if rule.effect == effect and rule.restricts(subject, now):
+                return rule
+        return None
+
+    def permitting(self, subject: Subject, now: float) -> Rule | None:
+        """The rule that allows the access as a whole, or that allows its heaviest part."""
+        found: Rule | None = None
+        for rule in self.rules:
+            if rule.effect == "allow" and rule.permits(subject, now):
+                return rule
+        reading = subject.reading
+        if reading is None or not reading.saveable or subject.kind != "run":
+            return None
+        for part in reading.parts:
+            if part.calm and not any(path.writes for path in part.paths):
+                continue
+            allowed = next(
+                (
+                    rule
+                    for rule in self.rules
+                    if rule.effect == "allow" and rule.permits_part(part, subject, now)
+                ),
+                None,
+            )
+            if allowed is None:
+                return None
+            found = allowed
+        return found
+
+    def unlocks(self, subject: Subject, now: float) -> Rule | None:
+        """The person's own rule that opens a secret place: it must name a path, and not all of them."""
+        for rule in self.rules:
+            if (
+                rule.effect == "allow"
+                and rule.layer != "project"
+                and rule.path is not None
+                and (rule.path.fixed != "/" or rule.path.rest)
+                and rule.permits(subject, now)
+            ):
+                return rule
+        return None
+
+
+def ordered(rules: Sequence[Rule]) -> tuple[Rule, ...]:
+    """Deny before ask before allow; within them user, project, session; then as written."""
+    return tuple(
+        sorted(rules, key=lambda rule: (EFFECTS.index(rule.effect), LAYERS.index(rule.layer)))
+    )
+
+
+def _operation_fits(pattern: str, operation: str) -> bool:
+    """A whole name, a pattern of it, or the tool's name alone."""
+    return (
+        pattern == operation
+        or fnmatch.fnmatchcase(operation, pattern)
+        or operation.startswith(pattern + ".")
+    )

@@ -1,0 +1,137 @@
+"""Where secrets lie: places below the home folder, system files, and names that give them away.
+
+``~/.ssh`` and its kind, browser profiles and keychains on Linux and macOS, ``.env*``, private keys.
+"""
+
+import fnmatch
+import os
+import re
+import unicodedata
+from dataclasses import dataclass, field
+
+_HOME_PLACES = (
+    ".ssh", ".aws", ".gnupg", ".kube", ".azure", ".docker/config.json", ".config/gh",
+    ".config/glab-cli", ".config/hub", ".config/gcloud", ".config/op", ".config/rclone",
+    ".config/git/credentials", ".config/github-copilot", ".config/doctl", ".config/sops",
+    ".config/containers/auth.json", ".git-credentials", ".netrc", "_netrc", ".pgpass", ".my.cnf",
+    ".mylogin.cnf", ".npmrc", ".yarnrc.yml", ".pypirc", ".cargo/credentials",
+    ".cargo/credentials.toml", ".gem/credentials", ".terraform.d/credentials.tfrc.json",
+    ".terraformrc", ".vault-token", ".s3cfg", ".boto", ".password-store", ".1password", ".authinfo",
+    ".authinfo.gpg", ".local/share/keyrings", ".local/share/kwalletd", ".claude/.credentials.json",
+    ".codex/auth.json", ".gemini/oauth_creds.json", ".local/share/opencode/auth.json",
+    ".config/Bitwarden", ".config/keepassxc", ".electrum", ".bitcoin", ".ethereum",
+    # Browsers and mail, Linux.
+    ".mozilla", ".librewolf", ".thunderbird", ".config/google-chrome", ".config/chromium",
+    ".config/BraveSoftware", ".config/microsoft-edge", ".config/vivaldi", ".config/opera",
+    "snap/firefox", "snap/chromium", ".var/app/org.mozilla.firefox", ".var/app/com.google.Chrome",
+    ".var/app/com.brave.Browser", ".var/app/org.chromium.Chromium",
+    # macOS.
+    "Library/Keychains", "Library/Safari", "Library/Cookies", "Library/Mail", "Library/Messages",
+    "Library/Containers/com.apple.Safari", "Library/Application Support/Firefox",
+    "Library/Application Support/Google/Chrome", "Library/Application Support/Chromium",
+    "Library/Application Support/BraveSoftware", "Library/Application Support/Microsoft Edge",
+    "Library/Application Support/Arc", "Library/Application Support/Vivaldi",
+    "Library/Application Support/com.operasoftware.Opera", "Library/Group Containers/2BUA8C4S2C.com.1password",
+)  # fmt: skip
+_SYSTEM_PLACES = (
+    "/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers",
+    "/etc/sudoers.d", "/etc/ssl/private", "/etc/pki/tls/private", "/Library/Keychains",
+    "/run/secrets", "/var/run/secrets", "/dev/mem", "/dev/kmem", "/dev/port", "/proc/kcore",
+)  # fmt: skip
+_EXAMPLES = re.compile(r"\.(example|sample|template|dist|defaults?|schema|tpl|md|d\.ts)$", re.I)
+_ENVIRONMENT = re.compile(r"\.env(?:rc)?(?:[._-].*)?$", re.I)
+_PRIVATE_KEY = re.compile(
+    r"(?:id_(?:rsa|dsa|ecdsa|ed25519|xmss)(?:_sk)?(?:[._-].*)?|ssh_host_.*_key"
+    r"|(?:.*[._-])?priv(?:ate)?(?:[._-]?key)?.*\.(?:pem|key)|privkey.*|(?:.*[._-])?key\.pem)$",
+    re.I,
+)
+_KEY_FILE = re.compile(r".*\.(?:pem|p12|pfx|jks|keystore|kdbx|ppk)$", re.I)
+_PROCESS = re.compile(r"/proc/[^/]+/(?:task/[^/]+/)?(?:environ|mem|maps|auxv|pagemap|fd/.*)$")
+_NAMES = (".env", ".env.local", ".envrc", "id_rsa", "id_ed25519")
+
+
+@dataclass(frozen=True, slots=True)
+class Secrets:
+    """All secret locations, for one home folder. ``extra`` are more real paths, such as our own data."""
+
+    home: str
+    extra: tuple[str, ...] = ()
+    places: tuple[str, ...] = field(init=False)
+    """Absolute paths of files and folders, resolved: what a sandbox should hide."""
+    _keys: tuple[tuple[str, str], ...] = field(init=False, repr=False)
+    _home: str = field(init=False, repr=False)
+    _hints: re.Pattern[str] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Resolve every place once: a ``~/.ssh`` that is a link means its target, too."""
+        named = [os.path.join(self.home, place) for place in _HOME_PLACES] if self.home else []
+        both = [*named, *(os.path.realpath(p) for p in named), *_SYSTEM_PLACES, *self.extra]
+        places = tuple(dict.fromkeys(both))
+        object.__setattr__(self, "places", places)
+        keys = tuple(_key(place) for place in places)
+        object.__setattr__(self, "_keys", tuple((key, key.rstrip("/") + "/") for key in keys))
+        object.__setattr__(self, "_home", _key(os.path.realpath(self.home)) if self.home else "")
+        names = "|".join(re.escape(place) for place in _HOME_PLACES)
+        homes = "|".join(re.escape(h) for h in ("~", "$HOME", "${HOME}", self.home) if h)
+        object.__setattr__(
+            self, "_hints", re.compile(rf"(?:{homes})/(?:{names})\b|/\.(?:ssh|aws|gnupg)/")
+        )
+
+    def find(self, real: str, *, inside: bool) -> str:
+        """What makes a real path secret (a place, or a word for its name); empty when it is none.
+
+        ``inside`` says that it lies in the workspace: there only names count that are plain secrets.
+        """
+        key = _key(real)
+        for place, below in self._keys:
+            if key == place or key.startswith(below):
+                return place
+        return self._by_name(key, inside=inside)
+
+    def _by_name(self, key: str, *, inside: bool) -> str:
+        name = key.rpartition("/")[2]
+        if _ENVIRONMENT.match(name) and not _EXAMPLES.search(name):
+            return "an environment file"
+        if _PRIVATE_KEY.match(name) and not name.endswith(".pub"):
+            return "a private key"
+        if not inside and _KEY_FILE.match(name) and self._home and key.startswith(self._home + "/"):
+            return "a key file"
+        if key.startswith("/proc/") and _PROCESS.match(key):
+            return "another process's memory or environment"
+        return ""
+
+    def above(self, real: str) -> bool:
+        """Whether secret places of the home folder lie below a real path."""
+        key = _key(real).rstrip("/") + "/"
+        return bool(self._home) and (self._home + "/").startswith(key)
+
+    def touched_by(self, pattern: str) -> str:
+        """What secret a shell pattern (absolute, unexpanded) could match, or empty."""
+        parts = _key(pattern).split("/")
+        for place, _ in self._keys:
+            names = place.split("/")
+            if all(_matches(n, p) for n, p in zip(names, parts, strict=False)) and (
+                len(parts) >= len(names)
+            ):
+                return place
+        if any(_matches(name, parts[-1]) for name in _NAMES):
+            return "a name of secrets"
+        return ""
+
+    def hinted_by(self, text: str) -> bool:
+        """Whether text that is no plain path, such as a line of code, names a secret place."""
+        return bool(self._hints.search(text))
+
+
+def _matches(name: str, pattern: str) -> bool:
+    if pattern in ("*", "**") or (pattern[:1] in "*?[" and name.startswith(".")):
+        return not name.startswith(".")
+    return fnmatch.fnmatchcase(name, pattern)
+
+
+def _key(path: str) -> str:
+    """A path as volumes that fold case and normalise names would compare it."""
+    if path.isascii():
+        return path.lower()
+    return unicodedata.normalize("NFC", path).casefold()
+

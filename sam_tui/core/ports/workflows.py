@@ -1,0 +1,371 @@
+"""Workflows on disk: rows, the unit of work that changes them, and where definitions are read from.
+
+A row is the whole of what is stored about a thing; ``save_*`` inserts or replaces it by its key.
+Times are seconds since the epoch. Fields that end in ``_json`` hold one JSON value as text.
+"""
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+ExecutionState = Literal[
+    "idle", "running", "paused", "completed", "failed", "abandoned", "diverged"
+]
+StepStatus = Literal["pending", "running", "completed", "failed", "skipped"]
+AttemptStatus = Literal["open", "completed", "failed", "timed_out", "cancelled"]
+TaskStatus = Literal["pending", "running", "completed", "failed"]
+Origin = Literal["package", "user", "project"]
+Severity = Literal["info", "low", "medium", "high", "critical"]
+Review = Literal["suggested", "accepted", "rejected"]
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionRow:
+    """One run of a definition; ``version`` names the pinned definition, ``personas_json`` maps
+    names to pinned hashes, ``conversation`` is the one that drives it (or empty)."""
+
+    id: str
+    workflow: str
+    version: str
+    personas_json: str
+    params_json: str
+    state: ExecutionState
+    reason: str
+    conversation: str
+    rollbacks: int
+    replans: int
+    question_json: str
+    created_at: float
+    started_at: float | None
+    updated_at: float
+    completed_at: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class StepRow:
+    """One step; ``spec_json`` is set for steps a plan added, ``parent`` is that plan step.
+
+    ``revision`` counts plans made or lists begun; ``cursor`` is the item to do next (each).
+    """
+
+    execution: str
+    id: str
+    position: int
+    parent: str
+    revision: int
+    spec_json: str
+    status: StepStatus
+    attempts: int
+    tries: int
+    """Attempts since the step was last opened afresh: what the retry limit counts."""
+    cursor: int
+    output_json: str
+    error: str
+    started_at: float | None
+    completed_at: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptRow:
+    """One attempt at a step; ``task`` is the item's position or None."""
+
+    id: str
+    execution: str
+    step: str
+    number: int
+    task: int | None
+    status: AttemptStatus
+    driver: str
+    conversation: str
+    output_json: str
+    error: str
+    started_at: float
+    deadline: float | None
+    ended_at: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRow:
+    """One item of a step that runs once for each; ``revision`` as in its step."""
+
+    execution: str
+    step: str
+    revision: int
+    position: int
+    id: str
+    title: str
+    critical: bool
+    status: TaskStatus
+    payload_json: str
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeRow:
+    """``before`` must be done first (``needs``), or led back to ``after`` (``rollback``)."""
+
+    execution: str
+    before: str
+    after: str
+    kind: Literal["needs", "rollback"]
+    made_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class TokenRow:
+    """A continuation token by its SHA-256; the token itself is never stored."""
+
+    hash: str
+    execution: str
+    step: str
+    attempt: str
+    issued_at: float
+    expires_at: float
+    used_at: float | None
+    revoked: str
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceRow:
+    """What the host itself saw while an attempt ran: a call, how it ended, and a hash of its result."""
+
+    id: str
+    execution: str
+    step: str
+    attempt: str
+    operation: str
+    subject: str
+    ok: bool
+    exit_code: int | None
+    sha256: str
+    made_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class ArtifactRow:
+    """What a step left behind, without its text. ``size`` in bytes of UTF-8."""
+
+    id: str
+    execution: str
+    step: str
+    attempt: str
+    type: str
+    name: str
+    content_type: str
+    size: int
+    sha256: str
+    metadata_json: str
+    created_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class FindingRow:
+    """Something learnt; it counts once ``review`` is ``accepted``."""
+
+    id: str
+    execution: str
+    step: str
+    scope: Literal["global", "project", "system"]
+    project: str
+    category: str
+    severity: Severity
+    title: str
+    content: str
+    tags_json: str
+    status: Literal["active", "deprecated"]
+    review: Review
+    source: str
+    created_at: float
+    updated_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class EventRow:
+    """Something that happened; ``seq`` grows by one for each event of the whole store."""
+
+    seq: int
+    execution: str
+    type: str
+    step: str
+    attempt: str
+    data_json: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class KnownFile:
+    """A definition file as it was last seen; ``missing_at`` is set when it has vanished."""
+
+    origin: Origin
+    kind: Literal["workflow", "persona"]
+    path: str
+    name: str
+    sha256: str
+    missing_at: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class FindingQuery:
+    """Which findings; empty fields do not restrict. ``text`` is searched as words."""
+
+    execution: str = ""
+    scope: str = ""
+    project: str = ""
+    status: str = ""
+    review: str = ""
+    text: str = ""
+    limit: int = 100
+
+
+@dataclass(frozen=True, slots=True)
+class EventQuery:
+    """Which events; empty fields do not restrict. ``newest`` turns the order round."""
+
+    execution: str = ""
+    type: str = ""
+    step: str = ""
+    after: int = 0
+    limit: int = 100
+    newest: bool = False
+
+
+class WorkflowReader(Protocol):
+    """Reads what is committed, or within a unit what the unit has done so far."""
+
+    def execution(self, execution: str) -> ExecutionRow | None: ...
+    def executions(self, *, state: str = "", limit: int = 50) -> Sequence[ExecutionRow]:
+        """Newest first."""
+        ...
+
+    def driven_by(self, conversation: str) -> ExecutionRow | None:
+        """The newest execution that is running or paused and driven by a conversation."""
+        ...
+
+    def steps(self, execution: str) -> Sequence[StepRow]:
+        """All steps by position."""
+        ...
+
+    def attempts(
+        self, execution: str, *, step: str = "", status: str = ""
+    ) -> Sequence[AttemptRow]:
+        """Attempts in the order they began."""
+        ...
+
+    def attempt_of(self, conversation: str) -> AttemptRow | None:
+        """The open attempt that a conversation works on."""
+        ...
+
+    def tasks(self, execution: str, step: str, revision: int) -> Sequence[TaskRow]: ...
+    def edges(self, execution: str) -> Sequence[EdgeRow]: ...
+    def token(self, hash_: str) -> TokenRow | None: ...
+    def evidence(self, execution: str, *, attempt: str = "") -> Sequence[EvidenceRow]: ...
+    def artifacts(self, execution: str, *, step: str = "") -> Sequence[ArtifactRow]: ...
+    def artifact(self, artifact: str) -> ArtifactRow | None: ...
+    def artifact_text(self, artifact: str, start: int, length: int) -> tuple[str, int]:
+        """A range of the text and its whole length, in code points."""
+        ...
+
+    def findings(self, query: FindingQuery) -> Sequence[FindingRow]:
+        """The gravest first, then the newest."""
+        ...
+
+    def finding(self, finding: str) -> FindingRow | None: ...
+    def events(self, query: EventQuery) -> Sequence[EventRow]: ...
+    def pinned(self, sha256: str) -> str | None:
+        """A pinned text: a definition or a persona."""
+        ...
+
+    def known_files(self) -> Sequence[KnownFile]: ...
+
+
+class WorkflowUnit(WorkflowReader, Protocol):
+    """One write transaction: all of it is committed when its block ends, or nothing."""
+
+    def save_execution(self, row: ExecutionRow) -> None: ...
+    def save_step(self, row: StepRow) -> None: ...
+    def save_attempt(self, row: AttemptRow) -> None: ...
+    def save_task(self, row: TaskRow) -> None: ...
+    def save_edge(self, row: EdgeRow) -> None: ...
+    def save_token(self, row: TokenRow) -> None: ...
+    def spend_token(self, hash_: str, at: float) -> bool:
+        """Compare and swap: whether it was unused and not revoked, and is used from now on."""
+        ...
+
+    def revoke_tokens(self, attempt: str, why: str, *, keep: int = 0) -> None:
+        """No unused token of an attempt is good any more, but for the ``keep`` newest."""
+        ...
+
+    def save_evidence(self, row: EvidenceRow) -> None: ...
+    def save_artifact(self, row: ArtifactRow, text: str) -> None: ...
+    def save_finding(self, row: FindingRow) -> None: ...
+    def pin(self, sha256: str, text: str) -> None: ...
+    def save_file(self, row: KnownFile) -> None: ...
+    def delete_execution(self, execution: str) -> None:
+        """Remove an execution with all that belongs to it but accepted findings."""
+        ...
+
+    def append(self, row: EventRow) -> int:
+        """Add an event (its own ``seq`` is ignored) and return its sequence number."""
+        ...
+
+
+class WorkflowStore(Protocol):
+    """The store of one data folder. Whatever returned is committed; raises ``StorageError``."""
+
+    @property
+    def reader(self) -> WorkflowReader: ...
+    def unit(self) -> AbstractContextManager[WorkflowUnit]:
+        """A write transaction that waits for other processes."""
+        ...
+
+    def hold(self, execution: str) -> AbstractContextManager[bool]:
+        """Be the one process that drives an execution: False when another is. Death lets go."""
+        ...
+
+    def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class DefinitionFile:
+    """A definition file as read. ``lines`` maps the place of a value to its line, from 1.
+
+    A place is the keys and indexes that lead to it: ``("steps", 0, "needs")``. ``fault`` says why
+    the file could not be read, with ``fault_line``.
+    """
+
+    origin: Origin
+    kind: Literal["workflow", "persona"]
+    path: str
+    stem: str
+    sha256: str
+    fields: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    body: str = ""
+    lines: Mapping[tuple[str | int, ...], int] = field(
+        default_factory=dict[tuple[str | int, ...], int]
+    )
+    fault: str = ""
+    fault_line: int = 1
+
+    def line(self, place: Sequence[str | int]) -> int:
+        """The line of a place, or of the nearest thing around it."""
+        for end in range(len(place), -1, -1):
+            line = self.lines.get(tuple(place[:end]))
+            if line is not None:
+                return line
+        return 1
+
+
+class DefinitionSource(Protocol):
+    """Where definition files are found."""
+
+    def files(self) -> Sequence[DefinitionFile]:
+        """Every workflow and persona file: package, then user, then project, each by path."""
+        ...
+
+    def read(self, path: str) -> DefinitionFile:
+        """One file by its path, as a workflow of the project; its ``fault`` says what is wrong."""
+        ...
+
+    def create(self, name: str, text: str) -> str:
+        """Make a new workflow file of the project; raises ``UsageError`` when it exists."""
+        ...

@@ -1,0 +1,1 @@
+"""Workflows: definitions, executions, tokens, the gate and the runner; ``service.Workflows`` is the door."""

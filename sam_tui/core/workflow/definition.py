@@ -1,0 +1,272 @@
+"""What a workflow is made of, in one model for both forms it may be written in.
+
+The fuller form has ``steps``; midex's form has ``phases`` of ``{phase, agent, description,
+dependsOn, allowParallel}``, which become steps of kind ``agent``. docs/workflows.md is the reference.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, cast
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+StepKind = Literal["agent", "tool", "llm", "human", "plan"]
+Comparison = Literal[
+    "present", "equals", "not_equals", "at_least", "at_most", "contains", "one_of"
+]
+ActionKind = Literal["retry", "rollback", "replan", "ask", "abort"]
+
+MOST_STEPS = 200
+STEP_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+_ACTION = re.compile(
+    r"retry|replan|ask|abort|rollback:(?P<target>[A-Za-z0-9][A-Za-z0-9_-]{0,63})(?P<prev>:previous)?"
+)
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+Seconds = Annotated[float, Field(gt=0, le=30 * 86_400)]
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """What happens when a step or a guard fails; ``previous`` goes one item further back."""
+
+    kind: ActionKind
+    target: str = ""
+    previous: bool = False
+
+
+def parse_action(text: str) -> Action:
+    """``retry``, ``rollback:<step>[:previous]``, ``replan``, ``ask`` or ``abort``; else ``ValueError``."""
+    match = _ACTION.fullmatch(text.strip())
+    if match is None:
+        raise ValueError(f"{text!r} is not retry, rollback:<step>, replan, ask or abort")
+    kind = text.strip().partition(":")[0]
+    return Action(cast("ActionKind", kind), match["target"] or "", bool(match["prev"]))
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Band(_Part):
+    """What to do when fewer than ``below`` percent of the tasks are completed."""
+
+    below: float = Field(gt=0, le=101)
+    do: str
+
+    @field_validator("do")
+    @classmethod
+    def _action(cls, text: str) -> str:
+        parse_action(text)
+        return text
+
+
+OnFail = str | tuple[Band, ...]
+
+
+def _checked(value: OnFail | None) -> OnFail | None:
+    if isinstance(value, str):
+        parse_action(value)
+    elif value is not None and (
+        not value or [b.below for b in value] != sorted(b.below for b in value)
+    ):
+        raise ValueError("bands must stand in rising order")
+    return value
+
+
+class Guard(_Part):
+    """A condition on a step's outcome: of ``value``, of ``evidence``, or of ``tasks``.
+
+    ``value`` compares a reference; ``evidence`` asks that the last call of that operation which the
+    host itself saw in this attempt succeeded; ``tasks`` measures the items of another step.
+    """
+
+    value: Any = None
+    is_: Comparison = Field(default="present", alias="is")
+    to: Any = None
+    evidence: str = ""
+    contains: str = ""
+    exit_code: int | None = None
+    tasks: str = ""
+    threshold: float = Field(default=95, ge=0, le=100)
+    message: str = ""
+    on_fail: OnFail | None = None
+
+    _on_fail = field_validator("on_fail")(_checked)
+
+    @model_validator(mode="after")
+    def _one_subject(self) -> "Guard":
+        given = [self.value is not None, bool(self.evidence), bool(self.tasks)]
+        if sum(given) != 1:
+            raise ValueError("a guard has exactly one of value, evidence and tasks")
+        return self
+
+    @property
+    def kind(self) -> str:
+        """``value``, ``evidence`` or ``tasks``."""
+        return "tasks" if self.tasks else "evidence" if self.evidence else "value"
+
+
+class Step(_Part):
+    """One step. ``tools`` None allows every tool, an empty list none; ``attempts`` bounds retries.
+
+    ``max_calls`` are model calls of one attempt, ``timeout`` seconds. ``each`` makes it run once for
+    every item of a list. ``parallel`` false: nothing else runs beside it.
+    """
+
+    id: str
+    kind: StepKind = "agent"
+    description: str = Field(default="", max_length=2000)
+    persona: str = ""
+    needs: tuple[str, ...] = ()
+    parallel: bool = True
+    tools: tuple[str, ...] | None = None
+    prompt: str = Field(default="", max_length=40_000)
+    inputs: dict[str, Any] = Field(default_factory=dict[str, Any])
+    output: dict[str, Any] | None = None
+    when: tuple[Guard, ...] = ()
+    guards: tuple[Guard, ...] = ()
+    on_fail: OnFail = "retry"
+    attempts: int | None = Field(default=None, ge=1, le=20)
+    timeout: Seconds | None = None
+    max_calls: int | None = Field(default=None, ge=1, le=300)
+    each: str = ""
+    tool: str = ""
+    arguments: dict[str, Any] = Field(default_factory=dict[str, Any])
+    choices: tuple[str, ...] = ()
+    child_tools: tuple[str, ...] | None = None
+
+    _on_fail = field_validator("on_fail")(_checked)
+
+    @field_validator("id")
+    @classmethod
+    def _id(cls, text: str) -> str:
+        if not STEP_ID.fullmatch(text):
+            raise ValueError("an id is up to 64 letters, digits, dashes and underscores")
+        return text
+
+    @model_validator(mode="after")
+    def _fits_kind(self) -> "Step":
+        if (self.kind == "tool") != bool(self.tool):
+            raise ValueError("kind tool and the field tool go together")
+        if self.kind == "llm" and self.tools:
+            raise ValueError("an llm step calls no tools")
+        if self.kind == "human" and not (self.prompt or self.description):
+            raise ValueError("a human step needs a prompt")
+        if self.each and self.kind not in ("agent", "llm"):
+            raise ValueError("each is for agent and llm steps")
+        if self.child_tools is not None and self.kind != "plan":
+            raise ValueError("child_tools is for plan steps")
+        return self
+
+    @property
+    def allowed(self) -> tuple[str, ...] | None:
+        """The allow-list that the gate enforces while this step runs."""
+        if self.kind == "tool":
+            return (self.tool,)
+        if self.kind in ("llm", "human"):
+            return ()
+        return self.tools
+
+
+class Parameter(_Part):
+    """One thing a start is given. With ``choices`` nothing else is taken."""
+
+    description: str = ""
+    required: bool = False
+    default: Any = None
+    choices: tuple[Any, ...] = ()
+
+
+class Policy(_Part):
+    """Limits of one execution. ``timeout`` in seconds from its start; None is none."""
+
+    parallel: int = Field(default=4, ge=1, le=32)
+    attempts: int = Field(default=2, ge=1, le=20)
+    rollbacks: int = Field(default=3, ge=0, le=100)
+    replans: int = Field(default=5, ge=0, le=100)
+    same_error: int = Field(default=2, ge=1, le=100)
+    on_exhausted: Literal["ask", "abort", "diverge"] = "ask"
+    on_failure: Literal["fail-fast", "finish-stage"] = "fail-fast"
+    timeout: Seconds | None = None
+    model_calls: int | None = Field(default=None, ge=1)
+
+
+_COMPLEXITY: dict[str, dict[str, Any]] = {
+    "simple": {"attempts": 1, "parallel": 2},
+    "moderate": {"attempts": 2, "parallel": 4},
+    "high": {"attempts": 3, "parallel": 6},
+}
+"""What a complexity presets: seed 003's policies, without its time limits."""
+
+
+class WorkflowDefinition(_Part):
+    """A whole workflow. ``content`` is the Markdown below the front matter."""
+
+    name: Name
+    description: str = Field(default="", max_length=2000)
+    version: str = ""
+    tags: tuple[str, ...] = Field(default=(), max_length=20)
+    keywords: tuple[str, ...] = Field(default=(), max_length=50)
+    complexity: Literal["", "simple", "moderate", "high"] = ""
+    params: dict[str, Parameter] = Field(default_factory=dict[str, Parameter])
+    policy: Policy = Policy()
+    steps: tuple[Step, ...] = Field(min_length=1, max_length=MOST_STEPS)
+    content: str = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _either_form(cls, data: Any) -> Any:
+        if not isinstance(data, Mapping):
+            return data
+        given = dict(cast("Mapping[str, Any]", data))
+        if "complexityHint" in given:
+            given.setdefault("complexity", given.pop("complexityHint"))
+        if "phases" in given and "steps" not in given:
+            given["steps"] = [_from_phase(phase) for phase in given.pop("phases") or []]
+        policy = given.get("policy") or {}
+        if isinstance(policy, Mapping) and given.get("complexity") in _COMPLEXITY:
+            given["policy"] = {**_COMPLEXITY[given["complexity"]], **policy}
+        return given
+
+    def step(self, id_: str) -> Step | None:
+        """The step of that id, or None."""
+        return next((step for step in self.steps if step.id == id_), None)
+
+    @property
+    def canonical(self) -> str:
+        """The definition as one JSON text that is the same for the same definition."""
+        value = self.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+        return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+    @property
+    def fingerprint(self) -> str:
+        """The SHA-256 of ``canonical``: what an execution is pinned to."""
+        return sha256(self.canonical)
+
+
+def sha256(text: str) -> str:
+    """The hexadecimal SHA-256 of a text."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+_PHASE_FIELDS = {
+    "phase": "id",
+    "agent": "persona",
+    "dependsOn": "needs",
+    "allowParallel": "parallel",
+}
+
+
+def _from_phase(phase: Any) -> Any:
+    """A phase of midex's form as a step; without ``allowParallel`` it runs alone, as there."""
+    if not isinstance(phase, Mapping):
+        return phase
+    given = cast("Mapping[str, Any]", phase)
+    step = {_PHASE_FIELDS.get(key, key): value for key, value in given.items()}
+    step.setdefault("parallel", False)
+    if step.get("needs") is None:
+        step["needs"] = ()
+    return step

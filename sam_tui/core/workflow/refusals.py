@@ -1,0 +1,23 @@
+"""What the workflow engine refuses: one error with a code that programs can act on."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from sam_tui.core.errors import SamError
+
+
+class WorkflowRefused(SamError):
+    """A call that was not possible. ``code`` is stable; ``details`` are plain JSON values."""
+
+    title = "The workflow refused"
+
+    def __init__(
+        self, code: str, message: str, *, hint: str = "", details: Mapping[str, Any] | None = None
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.code = code
+        self.details: Mapping[str, Any] = details or {}
+
+    def as_object(self) -> dict[str, Any]:
+        """The refusal as programs read it: ``{code, message, details}``."""
+        return {"code": self.code, "message": self.explain(), "details": dict(self.details)}

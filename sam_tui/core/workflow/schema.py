@@ -1,0 +1,125 @@
+"""The part of JSON Schema that step outputs are described with: checked, never guessed.
+
+Keywords: ``type``, ``properties``, ``required``, ``additionalProperties`` (true or false), ``items``,
+``enum``, ``const``, ``minimum``, ``maximum``, ``minLength``, ``maxLength``, ``minItems``,
+``maxItems``, ``description``. Any other one is refused when the definition is read.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, cast
+
+_KINDS: dict[str, tuple[type, ...]] = {
+    "object": (dict,),
+    "array": (list,),
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+    "null": (type(None),),
+}
+_KEYWORDS = frozenset({
+    "type", "properties", "required", "additionalProperties", "items", "enum", "const", "minimum",
+    "maximum", "minLength", "maxLength", "minItems", "maxItems", "description",
+})  # fmt: skip
+_DEEPEST = 12
+
+
+def schema_faults(schema: Any, place: str = "output", depth: int = 0) -> Iterator[str]:
+    """What is wrong with a schema itself, one sentence each."""
+    if not isinstance(schema, Mapping):
+        yield f"{place}: a schema is an object"
+        return
+    if depth > _DEEPEST:
+        yield f"{place}: nested too deep"
+        return
+    node = cast("Mapping[str, Any]", schema)
+    for word in sorted(set(node) - _KEYWORDS):
+        yield f"{place}: the keyword {word!r} is not known"
+    for kind in _names(node.get("type", [])):
+        if kind not in _KINDS:
+            yield f"{place}: there is no type {kind!r}"
+    properties = node.get("properties", {})
+    if not isinstance(properties, Mapping):
+        yield f"{place}: properties is an object"
+        return
+    fields = cast("Mapping[str, Any]", properties)
+    for name, inner in fields.items():
+        yield from schema_faults(inner, f"{place}.{name}", depth + 1)
+    for name in _names(node.get("required", [])):
+        if fields and name not in fields:
+            yield f"{place}: required {name!r} is no property"
+    if "items" in node:
+        yield from schema_faults(node["items"], f"{place}[]", depth + 1)
+
+
+def value_faults(value: Any, schema: Mapping[str, Any], place: str = "output") -> Iterator[str]:
+    """What of a value does not fit its schema, one sentence each."""
+    kinds = _names(schema.get("type", []))
+    if kinds and not any(_is(value, kind) for kind in kinds):
+        yield f"{place} must be {' or '.join(kinds)}, not {kind_of(value)}"
+        return
+    if "enum" in schema and value not in schema["enum"]:
+        yield f"{place} must be one of {', '.join(map(str, schema['enum']))}"
+    if "const" in schema and value != schema["const"]:
+        yield f"{place} must be {schema['const']!r}"
+    if isinstance(value, Mapping):
+        yield from _object_faults(cast("Mapping[str, Any]", value), schema, place)
+    elif isinstance(value, str):
+        yield from _size_faults(len(value), schema, place, "Length")
+    elif isinstance(value, Sequence):
+        items = cast("Sequence[Any]", value)
+        yield from _size_faults(len(items), schema, place, "Items")
+        if "items" in schema:
+            for index, item in enumerate(items):
+                yield from value_faults(item, schema["items"], f"{place}[{index}]")
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        if "minimum" in schema and value < schema["minimum"]:
+            yield f"{place} must be at least {schema['minimum']}"
+        if "maximum" in schema and value > schema["maximum"]:
+            yield f"{place} must be at most {schema['maximum']}"
+
+
+def kind_of(value: Any) -> str:
+    """The JSON type of a value."""
+    for name in ("boolean", "null", "object", "array", "string", "integer", "number"):
+        if _is(value, name):
+            return name
+    return type(value).__name__
+
+
+def _object_faults(
+    value: Mapping[str, Any], schema: Mapping[str, Any], place: str
+) -> Iterator[str]:
+    fields = cast("Mapping[str, Any]", schema.get("properties", {}))
+    for name in _names(schema.get("required", [])):
+        if name not in value:
+            yield f"{place}.{name} is missing"
+    for name, inner in value.items():
+        if name in fields:
+            yield from value_faults(inner, fields[name], f"{place}.{name}")
+        elif schema.get("additionalProperties") is False:
+            yield f"{place}.{name} is not known"
+
+
+def _size_faults(
+    size: int, schema: Mapping[str, Any], place: str, unit: str
+) -> Iterator[str]:
+    least, most = schema.get(f"min{unit}"), schema.get(f"max{unit}")
+    if least is not None and size < least:
+        yield f"{place} must have at least {least}, has {size}"
+    if most is not None and size > most:
+        yield f"{place} must have at most {most}, has {size}"
+
+
+def _is(value: Any, kind: str) -> bool:
+    if isinstance(value, bool):
+        return kind == "boolean"
+    if kind == "integer" and isinstance(value, float):
+        return value.is_integer()
+    return isinstance(value, _KINDS.get(kind, ()))
+
+
+def _names(value: Any) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    return [str(v) for v in cast("Sequence[Any]", value)] if isinstance(value, Sequence) else []

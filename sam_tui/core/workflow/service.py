@@ -1,0 +1,284 @@
+"""The door to workflows: every front end, tool, server and runner comes through ``Workflows``.
+
+    workflows = Workflows(store, source, clock, announce)
+    done = workflows.start("fix-bug", params={"objective": "..."})
+    done = workflows.advance(done.opened[0].token, {"summary": "..."})     # any driver, by token
+    done = workflows.submit(done.execution_id, "fix", {"summary": "..."})  # a driver in this process
+
+All of it is synchronous and returns after the commit. What is refused raises ``WorkflowRefused``
+with a ``code`` and ``details``; nothing has changed then, but for the event that tells of it.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+from sam_tui.core.clock import Clock
+from sam_tui.core.ports.workflows import (
+    ArtifactRow,
+    DefinitionSource,
+    EventQuery,
+    EventRow,
+    EvidenceRow,
+    FindingQuery,
+    FindingRow,
+    WorkflowStore,
+)
+from sam_tui.core.tooling.execute import Gate
+from sam_tui.core.workflow.briefing import phase_digest
+from sam_tui.core.workflow.catalog import Catalog
+from sam_tui.core.workflow.definition import WorkflowDefinition
+from sam_tui.core.workflow.engine import Engine
+from sam_tui.core.workflow.gate import conversation_gate
+from sam_tui.core.workflow.notes import FindingDraft, Notes, Witnessed
+from sam_tui.core.workflow.records import Records
+from sam_tui.core.workflow.views import (
+    Advanced,
+    AttemptView,
+    Chunk,
+    DefinitionView,
+    ExecutionView,
+    Phase,
+    Problem,
+    StepView,
+    SyncReport,
+    Ticket,
+)
+
+
+class Workflows:
+    """All workflows of one data folder. ``announce`` hears each event after its commit."""
+
+    def __init__(
+        self,
+        store: WorkflowStore,
+        source: DefinitionSource,
+        clock: Clock,
+        announce: Callable[[EventRow], None] = lambda _: None,
+    ) -> None:
+        self._store = store
+        self._catalog = Catalog(source)
+        self._engine = Engine(store, self._catalog, clock, announce)
+        self._records = Records(store.reader, self._catalog)
+        self._notes = Notes(store, clock, announce)
+
+    # -- definitions ---------------------------------------------------------------------------
+
+    def definitions(self) -> tuple[DefinitionView, ...]:
+        """Every workflow that can be started, by name. Files are read anew when they changed."""
+        return self._catalog.views()
+
+    def details(self, name: str) -> DefinitionView:
+        """One workflow. Raises ``WorkflowRefused`` (``workflow_unknown``) with the nearest names."""
+        return self._catalog.view(name)
+
+    def definition(self, name: str) -> WorkflowDefinition:
+        """The definition itself, as a start would pin it. Raises as ``details``."""
+        return self._catalog.find(name).definition
+
+    def personas(self) -> Mapping[str, str]:
+        """Every persona's text by its name."""
+        return self._catalog.personas()
+
+    def lint(self, path: str = "") -> tuple[Problem, ...]:
+        """What is wrong with every definition file, or with the one at ``path``, by file and line."""
+        return self._catalog.lint(path)
+
+    def sync(self) -> SyncReport:
+        """Compare the files with what was known, remember them, and say what differs."""
+        return self._engine.sync()
+
+    def create(self, name: str) -> str:
+        """Write a new definition into the project's folder and return its path; ``UsageError``."""
+        return self._catalog.create(name)
+
+    # -- verbs ---------------------------------------------------------------------------------
+
+    def start(
+        self,
+        name: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        execution_id: str = "",
+        conversation: str = "",
+        hold: bool = False,
+    ) -> Advanced:
+        """Begin an execution and open its first steps, each with a token.
+
+        ``conversation`` makes it the one that conversation drives (its gate and reminder follow it);
+        ``hold`` creates it ``idle``, for ``resume`` to begin. Codes: ``workflow_unknown``,
+        ``workflow_invalid``, ``persona_unknown``, ``params_invalid``, ``execution_exists``,
+        ``execution_id_invalid``, ``conversation_busy``.
+        """
+        return self._engine.start(
+            name, params or {}, execution_id=execution_id, conversation=conversation, hold=hold
+        )
+
+    def advance(self, token: str, output: Any, *, execution_id: str = "") -> Advanced:
+        """Finish the step that ``token`` was given for, and open what follows: one transaction.
+
+        ``output`` is ``{"summary": str, ...}`` as the step's schema says, with optional
+        ``artifacts``, ``findings``, ``suggested_findings`` and ``next_step_recommendation``; plain
+        text counts as the summary. With ``execution_id`` a token of another is refused. Codes:
+        ``token_malformed``, ``token_forged``, ``token_foreign``, ``token_replayed``,
+        ``token_revoked``, ``token_expired``, ``execution_paused``, ``execution_closed``,
+        ``step_not_running``, ``step_timed_out``, ``output_invalid`` (the token stays good).
+        """
+        return self._engine.advance(token, output, execution_id=execution_id)
+
+    def submit(self, execution_id: str, step: str, output: Any) -> Advanced:
+        """As ``advance``, for a driver in this process that holds no token.
+
+        Codes: those of states and outputs, ``execution_unknown``, and ``phase_mismatch`` with
+        ``expected`` (the open steps) and ``got``.
+        """
+        return self._engine.submit(execution_id, step, output)
+
+    def fail_step(self, execution_id: str, step: str, error: str) -> Advanced:
+        """The open attempt at a step failed: its ``on_fail`` decides what follows."""
+        return self._engine.fail_step(execution_id, step, error)
+
+    def pause(self, execution_id: str, reason: str = "") -> Advanced:
+        """Stop handing out work. Open attempts stay open; their tokens are refused meanwhile."""
+        return self._engine.pause(execution_id, reason)
+
+    def resume(self, execution_id: str) -> Advanced:
+        """Go on after a pause, or begin an idle one; fresh tokens for every open step.
+
+        A question that waits is withdrawn: the step it was about is tried again.
+        """
+        return self._engine.resume(execution_id)
+
+    def abandon(self, execution_id: str, reason: str = "") -> Advanced:
+        """End it for good; open attempts are cancelled and their tokens revoked."""
+        return self._engine.end(execution_id, "abandoned", reason)
+
+    def fail(self, execution_id: str, reason: str) -> Advanced:
+        """End it as failed. ``retry`` can open it again."""
+        return self._engine.end(execution_id, "failed", reason)
+
+    def diverge(self, execution_id: str, reason: str) -> Advanced:
+        """End it as one that no longer follows its definition. ``retry`` can open it again."""
+        return self._engine.end(execution_id, "diverged", reason)
+
+    def retry(self, execution_id: str, step: str = "") -> Advanced:
+        """Open a step afresh, with all that depends on it; no ``step``: the one that failed.
+
+        Works on running, paused, failed and diverged executions.
+        """
+        return self._engine.retry(execution_id, step)
+
+    def decide(self, execution_id: str, choice: str) -> Advanced:
+        """Answer the question of a paused execution: ``retry``, ``accept``, ``abort`` or ``rollback:<step>``."""
+        return self._engine.decide(execution_id, choice)
+
+    def replan(self, execution_id: str, step: str, plan: Any) -> Advanced:
+        """A new revision of a plan step's children. What is done and unchanged stays done."""
+        return self._engine.replan(execution_id, step, plan)
+
+    def expire(self) -> tuple[Advanced, ...]:
+        """Time out what is over its deadline, in every running execution."""
+        return self._engine.expire()
+
+    def prune(self, older_than: float = 86_400.0) -> int:
+        """Delete executions that ended longer ago than that many seconds; how many."""
+        return self._engine.prune(older_than)
+
+    # -- tokens --------------------------------------------------------------------------------
+
+    def tickets(self, execution_id: str) -> tuple[Ticket, ...]:
+        """A ticket with a fresh token for every open step; none unless it is running.
+
+        Earlier tokens of the same attempt stay good (a few of them): whoever is first finishes it.
+        """
+        return self._engine.tickets(execution_id)
+
+    # -- readers -------------------------------------------------------------------------------
+
+    def execution(self, execution_id: str) -> ExecutionView:
+        """One execution. Raises ``WorkflowRefused`` (``execution_unknown``)."""
+        return self._records.execution(execution_id)
+
+    def executions(self, *, state: str = "", limit: int = 50) -> tuple[ExecutionView, ...]:
+        """Executions, newest first."""
+        return self._records.executions(state=state, limit=limit)
+
+    def steps(self, execution_id: str) -> tuple[StepView, ...]:
+        """The steps in their order; steps that a plan added follow it."""
+        return self._records.steps(execution_id)
+
+    def history(self, execution_id: str) -> tuple[AttemptView, ...]:
+        """Every attempt, in the order they began."""
+        return self._records.history(execution_id)
+
+    def events(self, query: EventQuery) -> Sequence[EventRow]:
+        """Events by their sequence: ``EventQuery(execution, after=last_seen)`` to follow one."""
+        return self._store.reader.events(query)
+
+    def artifacts(self, execution_id: str, step: str = "") -> Sequence[ArtifactRow]:
+        """Artifacts without their text."""
+        return self._records.artifacts(execution_id, step)
+
+    def read_artifact(self, artifact_id: str, start: int = 0, length: int = 8192) -> Chunk:
+        """A range of an artifact in code points. Raises ``WorkflowRefused`` (``artifact_unknown``)."""
+        return self._records.read_artifact(artifact_id, start, length)
+
+    def findings(self, query: FindingQuery) -> Sequence[FindingRow]:
+        """Findings, the gravest first; ``text`` is a full-text search."""
+        return self._store.reader.findings(query)
+
+    def evidence(self, execution_id: str) -> Sequence[EvidenceRow]:
+        """What the host saw, in order."""
+        return self._store.reader.evidence(execution_id)
+
+    # -- what is kept along the way ------------------------------------------------------------
+
+    def add_artifact(
+        self, execution_id: str, step: str, name: str, text: str, *, type_: str = "file"
+    ) -> ArtifactRow:
+        """Keep a text with an open step. Codes as for states; ``step_not_running``."""
+        return self._notes.add_artifact(execution_id, step, name, text, type_=type_)
+
+    def add_finding(self, draft: FindingDraft) -> FindingRow:
+        """Keep a finding; what came from a person or a tool is accepted at once if it says so."""
+        return self._notes.add_finding(draft)
+
+    def update_finding(self, finding_id: str, changes: Mapping[str, Any]) -> FindingRow:
+        """Change title, content, tags, severity, category or status. ``finding_unknown``."""
+        return self._notes.update_finding(finding_id, changes)
+
+    def review_finding(self, finding_id: str, accept: bool) -> FindingRow:
+        """Promote a suggested finding, or turn it down."""
+        return self._notes.review_finding(finding_id, accept)
+
+    def witness(self, conversation: str, seen: Witnessed) -> EvidenceRow | None:
+        """Keep what a call of a conversation came to as evidence of its open attempt, if it has one."""
+        return self._notes.witness(conversation, seen)
+
+    # -- conversations: gate, phase, reminder --------------------------------------------------
+
+    def phase(self, conversation: str) -> Phase | None:
+        """What a conversation works on, or None when it drives no workflow."""
+        return self._records.phase(conversation)
+
+    def gate(self, conversation: str) -> Gate:
+        """The gate of a conversation, for ``Turn`` and ``Executor.plan``; it follows the phases.
+
+        Refusals name the phase, the call and what is allowed. Engine verbs always pass.
+        """
+        return conversation_gate(lambda: self._records.phase(conversation))
+
+    def digest(self, conversation: str) -> str:
+        """What the reminder says: phase, tools, tasks, last failure, budgets; empty for none."""
+        phase = self._records.phase(conversation)
+        if phase is None:
+            return ""
+        return phase_digest(phase, self._records, self._store.reader)
+
+    def claim(self, execution_id: str, step: str, *, driver: str, conversation: str) -> None:
+        """Note who works on a step's open attempt, and in which conversation."""
+        self._engine.claim(execution_id, step, driver=driver, conversation=conversation)
+
+    def hold(self, execution_id: str) -> AbstractContextManager[bool]:
+        """Be the one process that drives an execution; False when another does. Death lets go."""
+        return self._store.hold(execution_id)

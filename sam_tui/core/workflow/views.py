@@ -1,0 +1,226 @@
+"""What the workflow service answers: frozen data, times in seconds since the epoch (UTC)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from sam_tui.core.ports.workflows import ExecutionState, StepStatus, TaskStatus
+
+Outcome = Literal[
+    "started", "continued", "completed", "retried", "rolled_back", "replanned", "asked",
+    "failed", "diverged", "waiting",
+]  # fmt: skip
+"""What a verb led to. ``continued``: steps follow; ``waiting``: others still run."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskView:
+    """One item of a step that runs once for each. ``position`` counts from 0."""
+
+    position: int
+    id: str
+    title: str
+    critical: bool
+    status: TaskStatus
+    payload: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Ticket:
+    """One step that may be worked on now, and the token that finishes it.
+
+    ``tools`` is the allow-list (None: every tool); ``persona_text`` is the pinned persona;
+    ``instructions`` is the step's prompt with its references filled in; ``output_schema`` is what
+    ``advance`` will ask of the output (None: only a ``summary``).
+    """
+
+    execution_id: str
+    workflow: str
+    step: str
+    kind: str
+    attempt: int
+    token: str = field(repr=False)
+    expires_at: float
+    persona: str
+    persona_text: str
+    instructions: str
+    inputs: Mapping[str, Any]
+    tools: tuple[str, ...] | None
+    output_schema: Mapping[str, Any] | None
+    deadline: float | None
+    task: TaskView | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A guard that did not hold: which one, why, and what it looked at."""
+
+    guard: str
+    message: str
+    details: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Advanced:
+    """What a verb did: the state now, the steps it opened, and why where something failed."""
+
+    execution_id: str
+    workflow: str
+    state: ExecutionState
+    outcome: Outcome
+    opened: tuple[Ticket, ...]
+    message: str
+    failures: tuple[Failure, ...] = ()
+    target: str = ""
+    """The step gone back to, after ``rolled_back``."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepView:
+    """One step of an execution. ``attempts`` counts those begun; ``output`` is of the last success."""
+
+    id: str
+    kind: str
+    status: StepStatus
+    persona: str
+    description: str
+    needs: tuple[str, ...]
+    parent: str
+    attempts: int
+    started_at: float | None
+    completed_at: float | None
+    output: Mapping[str, Any] | None
+    error: str
+    tools: tuple[str, ...] | None
+    tasks: tuple[TaskView, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptView:
+    """One attempt at a step: the history is a list of these."""
+
+    step: str
+    number: int
+    status: str
+    persona: str
+    task: int | None
+    driver: str
+    conversation: str
+    started_at: float
+    ended_at: float | None
+    output: Mapping[str, Any] | None
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Steps by status; ``total`` is of the definition and what plans added to it."""
+
+    total: int
+    completed: int
+    failed: int
+    running: int
+    pending: int
+    skipped: int
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What an execution that is paused waits to be told: ``decide`` with one of ``choices``."""
+
+    step: str
+    prompt: str
+    choices: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionView:
+    """One execution. ``progress`` is ``completed/total`` in steps; ``effectiveness`` is derived.
+
+    ``effectiveness`` starts at 0.8, gains 0.1 for each attempt that its evidence bears out and loses
+    0.1 for each failed one, within 0.3 and 1.0 (seed 001).
+    """
+
+    id: str
+    workflow: str
+    version: str
+    state: ExecutionState
+    reason: str
+    conversation: str
+    params: Mapping[str, Any]
+    current: tuple[str, ...]
+    totals: Totals
+    rollbacks_left: int
+    replans_left: int
+    effectiveness: float
+    question: Question | None
+    created_at: float
+    started_at: float | None
+    updated_at: float
+    completed_at: float | None
+
+    @property
+    def progress(self) -> str:
+        """Completed steps of all steps, as ``3/7``."""
+        return f"{self.totals.completed}/{self.totals.total}"
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A range of an artifact's text, in code points."""
+
+    text: str
+    start: int
+    end: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """What a conversation works on: for the gate, the reminder and the status line."""
+
+    execution_id: str
+    workflow: str
+    step: str
+    tools: tuple[str, ...] | None
+    state: ExecutionState
+
+
+@dataclass(frozen=True, slots=True)
+class DefinitionView:
+    """A workflow that can be started. ``phases`` is midex's list, whatever form it was written in."""
+
+    name: str
+    description: str
+    tags: tuple[str, ...]
+    complexity: str
+    origin: str
+    path: str
+    version: str
+    content: str
+    phases: tuple[Mapping[str, Any], ...]
+    params: Mapping[str, Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something wrong with a definition file; ``line`` counts from 1."""
+
+    path: str
+    line: int
+    message: str
+    level: Literal["error", "warning"] = "error"
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.level}: {self.message}"
+
+
+@dataclass(frozen=True, slots=True)
+class SyncReport:
+    """How the definition files differ from what was known: names of workflows and personas."""
+
+    added: tuple[str, ...]
+    updated: tuple[str, ...]
+    unchanged: tuple[str, ...]
+    missing: tuple[str, ...]
+    problems: tuple[Problem, ...]

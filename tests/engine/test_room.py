@@ -1,0 +1,66 @@
+"""A conversation that outgrows its model is shortened in whole units, and nothing is lost."""
+
+import pytest
+
+from sam_tui.core.agent.tokens import total
+from sam_tui.core.errors import ContextExceeded
+from sam_tui.core.events import HistoryShortened
+from sam_tui.core.messages import ReminderMessage, ToolMessage, UserMessage, calls_of
+from sam_tui.core.ports import TextDelta
+from tests.fakes.engine_kit import Kit, RawModel, calls, open_talk
+
+LONG = "what was said long ago " * 40
+
+
+def rounds(count: int) -> list[object]:
+    """Answers that call with long words, then one that ends the turn."""
+    return [calls(("murmur", {"text": f"{n} {LONG}"})) for n in range(count)]
+
+
+@pytest.mark.requirement("room:fits")
+async def test_a_small_context_is_never_exceeded_and_what_left_is_archived(kit: Kit) -> None:
+    model = RawModel(*rounds(12), [TextDelta("done")])  # pyright: ignore[reportArgumentType]
+    model.context_tokens = 4096
+    talk = open_talk(kit, model)
+    assert (await talk.session.run("go on and on")).answer == "done"
+    assert all(total(seen) < 4096 for seen in model.seen)
+    shortened = [e for e in kit.events.drain() if isinstance(e, HistoryShortened)]
+    assert shortened
+    assert shortened[0].after < shortened[0].before
+    assert kit.storage.archive.last_number(kit.conversation) > 0
+    for seen in model.seen:
+        results = [m.call_id for m in seen if isinstance(m, ToolMessage)]
+        assert results == [c.id for c in calls_of(seen)]
+        assert UserMessage("go on and on") in seen
+
+
+@pytest.mark.requirement("room:learns")
+async def test_a_refusal_teaches_the_limit_and_the_turn_goes_on(kit: Kit) -> None:
+    refusal = ContextExceeded("maximum context length is 2000 tokens", limit=2000)
+    model = RawModel(*rounds(6), [refusal], [TextDelta("done")])  # pyright: ignore[reportArgumentType]
+    talk = open_talk(kit, model)
+    finished = await talk.session.run("go")
+    assert (finished.reason, finished.answer) == ("finished", "done")
+    assert total(model.seen[-1]) < total(model.seen[-2])
+
+
+@pytest.mark.requirement("room:learns")
+async def test_a_refusal_that_nothing_helps_ends_the_turn(kit: Kit) -> None:
+    model = RawModel(*[[ContextExceeded("too long")]] * 4)
+    finished = await open_talk(kit, model).session.run("hi")
+    assert finished.reason == "failed"
+    assert len(model.seen) <= 2
+
+
+@pytest.mark.requirement("room:resumes")
+async def test_a_shortened_conversation_is_resumed_shortened_and_kept_whole_on_disk(
+    kit: Kit,
+) -> None:
+    model = RawModel(*rounds(12), [TextDelta("done")])  # pyright: ignore[reportArgumentType]
+    model.context_tokens = 4096
+    talk = open_talk(kit, model)
+    await talk.session.run("go on and on")
+    again = open_talk(kit, RawModel())
+    assert list(again.session.messages) == list(talk.session.messages)
+    assert isinstance(again.session.messages[0], ReminderMessage)
+    assert len(kit.storage.conversations.everything(kit.conversation)) == 2 + 2 * 12

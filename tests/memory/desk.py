@@ -1,0 +1,105 @@
+"""The tools of memory over real storage and real files, called as the agent calls them."""
+
+import itertools
+import json
+from pathlib import Path
+
+from sam_tools.increase_max_iterations import IncreaseMaxIterations
+from sam_tools.memory_operations import MemoryOperations
+from sam_tools.prompts import ListMiniPrompts, ListSystemPrompts
+from sam_tools.recall_history import RecallHistory
+from sam_tui.adapters.prompts import FilePrompts
+from sam_tui.adapters.storage import open_storage
+from sam_tui.core.agent.budget import Budget
+from sam_tui.core.authorization.containment import Workspace
+from sam_tui.core.authorization.grants import Grants
+from sam_tui.core.authorization.guard import Guard
+from sam_tui.core.authorization.policy import Policy
+from sam_tui.core.bus import Bus
+from sam_tui.core.clock import SystemClock
+from sam_tui.core.ids import CallId, ConversationId
+from sam_tui.core.inquiries import Inquiries
+from sam_tui.core.messages import ToolCall
+from sam_tui.core.tooling.execute import Executed, Executor
+from sam_tui.core.tooling.registry import Registry
+
+
+class SetClock(SystemClock):
+    """A wall clock that stands still until it is moved."""
+
+    def __init__(self) -> None:
+        self.time = 1_000_000.0
+
+    def now(self) -> float:
+        """What it was set to."""
+        return self.time
+
+
+class Desk:
+    """One conversation ``c`` and what it remembers, behind an executor."""
+
+    def __init__(self, folder: Path) -> None:
+        self.workspace = folder / "ws"
+        self.workspace.mkdir()
+        self.conversation = ConversationId("c")
+        self.clock = SetClock()
+        self.bus = Bus()
+        self.storage = open_storage(folder / "data", now=self.clock.now)
+        self.budgets: dict[ConversationId, Budget] = {}
+        self.trusted = False
+        self.user_prompts = folder / "prompts"
+        self.prompts = FilePrompts(
+            str(self.user_prompts),
+            str(self.workspace),
+            self.storage.choices,
+            lambda: self.trusted,
+        )
+        workspace = Workspace.open(str(self.workspace))
+        guard = Guard(
+            workspace,
+            Policy("ask", True, ()),
+            Grants(self.clock),
+            Inquiries(self.bus, self.clock, attended=False),
+        )
+        storage = self.storage
+        self.registry = Registry([
+            IncreaseMaxIterations(self.budgets.get).tool(),
+            ListSystemPrompts(self.prompts).tool(),
+            ListMiniPrompts(self.prompts).tool(),
+            MemoryOperations(storage.memories, storage.notes, storage.knowledge, self.clock).tool(),
+            RecallHistory(storage.archive, storage.memories).tool(),
+        ])
+        self.executor = Executor(
+            self.registry, guard, storage.results, storage.decisions, self.bus, self.clock
+        )
+        self._ids = itertools.count()
+
+    async def call(
+        self, tool: str, arguments: object, conversation: ConversationId | None = None
+    ) -> Executed:
+        """One call, under a fresh id."""
+        call = ToolCall(CallId(f"call_{next(self._ids)}"), tool, json.dumps(arguments))
+        return await self.executor.execute(call, conversation or self.conversation)
+
+    async def memory(self, operation: str, **arguments: object) -> Executed:
+        """One call of memory_operations."""
+        return await self.call("memory_operations", {"operation": operation, **arguments})
+
+    async def told(self, operation: str, **arguments: object) -> str:
+        """The text of a call of memory_operations that must succeed."""
+        done = await self.memory(operation, **arguments)
+        assert done.finished.ok, done.finished.text
+        return done.finished.text
+
+    async def refused(self, operation: str, **arguments: object) -> str:
+        """The text of a call of memory_operations that must fail."""
+        done = await self.memory(operation, **arguments)
+        assert not done.finished.ok, done.finished.text
+        return done.finished.text
+
+    def prompt(self, place: Path, name: str, text: str) -> Path:
+        """A prompt file below a folder."""
+        place.mkdir(parents=True, exist_ok=True)
+        file = place / name
+        file.write_text(text, encoding="utf-8")
+        return file

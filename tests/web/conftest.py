@@ -1,0 +1,21 @@
+"""A site on loopback, and a door that may reach it and nothing else private."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from sam_tui.adapters.web import GuardedWeb
+from tests.fakes.web_server import WebServer
+
+
+@pytest.fixture
+async def site() -> AsyncIterator[WebServer]:
+    """A site without pages; tests add their own."""
+    async with WebServer() as server:
+        yield server
+
+
+@pytest.fixture
+def web(site: WebServer) -> GuardedWeb:
+    """A door that allows the site."""
+    return GuardedWeb(allowed=frozenset({site.origin}))

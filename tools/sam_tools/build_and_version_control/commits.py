@@ -1,0 +1,170 @@
+"""git_commit: exactly the named files, or all changes, under the person's own name."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from sam_tools.build_and_version_control.arguments import GitCommit
+from sam_tools.build_and_version_control.git import Git
+from sam_tools.build_and_version_control.printed import Printer, line, printed
+from sam_tools.build_and_version_control.quoting import document, words
+from sam_tools.build_and_version_control.repository import Repository, look
+from sam_tools.build_and_version_control.status import Change
+from sam_tui.core.display import Terminal
+from sam_tui.core.errors import ToolError
+from sam_tui.core.ports import CommandResult, Commands
+from sam_tui.core.tooling.contract import ToolContext, ToolResult
+
+_LONGEST_LIST = 60_000
+"""Bytes of names in one command; the system takes 128 KiB with everything around them."""
+_SHOWN_NAMES = 10
+
+
+async def commit(commands: Commands, arguments: GitCommit, context: ToolContext) -> ToolResult:
+    """Stage and commit. Raises ``ToolError``, with nothing staged, when it could not succeed."""
+    where = context.location("repositoryPath")
+    git = Git(commands, context, where.real)
+    names = [context.location(f"files.{at}").real for at in range(len(arguments.files or ()))]
+    if len(words(names).encode(errors="replace")) > _LONGEST_LIST:
+        raise ToolError(f"{len(names)} names are too many at once.", hint="Name their folder.")
+    repository = await look(git)
+    writable = (*context.permit.writable, where.real)
+    _refuse_outside(git, repository, writable)
+    _refuse_unready(repository, names)
+    await _refuse_unchanged(git, repository, names)
+    result = await git.act(
+        _script(arguments.message, names), writable=writable, hear=Printer(context.emit)
+    )
+    output = printed(result.output).strip("\n")
+    shown = Terminal(
+        f"git commit: {line(arguments.message, 200)}", output, result.exit_code, result.seconds
+    )
+    if result.exit_code != 0 or result.timed_out:
+        return ToolResult(
+            _failure(result, output),
+            ok=False,
+            display=(shown,),
+            data={"success": False, "message": arguments.message, "output": output},
+        )
+    data = await _facts(git, arguments.message, output)
+    text = json.dumps(data, ensure_ascii=False).encode(errors="backslashreplace").decode()
+    return ToolResult(text, display=(shown,), data=data, mime_type="application/json")
+
+
+def _script(message: str, names: Sequence[str]) -> str:
+    """Stage, then commit with the message as standard input, so that no quoting touches it."""
+    paths = f" -- {words(names)}" if names else ""
+    only = " --only" if names else ""
+    opening, lines = document(message)
+    return (
+        f"git add -A{paths} || exit\n"
+        f"git commit{only} --cleanup=whitespace -F -{paths} {opening}\n{lines}"
+    )
+
+
+def _refuse_outside(git: Git, repository: Repository, writable: Sequence[str]) -> None:
+    """A worktree's or submodule's git directory may lie where the sandbox lets nothing be written."""
+    if not git.confined:
+        return
+    for folder in repository.git_folders:
+        if not any(
+            folder == root or folder.startswith(f"{root.rstrip('/')}/") for root in writable
+        ):
+            shared = repository.git_folders[-1]
+            raise ToolError(
+                f"The git directory of {repository.root} is {folder}, which lies outside the"
+                " workspace: the sandbox would refuse to write the commit there.",
+                hint=f"The person can start sam-tui with --add-dir {shared}, or commit themselves.",
+            )
+
+
+def _refuse_unready(repository: Repository, names: Sequence[str]) -> None:
+    conflicts = [c for c in repository.status.changes if c.state == "merge-conflicts"]
+    if conflicts:
+        raise ToolError(
+            f"There are merge conflicts: {_listed(conflicts)}.",
+            hint="Resolve them, mark each with `git add`, then commit.",
+        )
+    if repository.merging and names:
+        raise ToolError(
+            "A merge is being committed, which takes all of its files.", hint="Leave `files` out."
+        )
+    if repository.identity:
+        raise ToolError(
+            f"git does not know whose commit this is: {repository.identity}.",
+            hint="The person sets it with `git config --global user.name NAME` and"
+            " `git config --global user.email ADDRESS`; it is not made up here.",
+        )
+
+
+async def _refuse_unchanged(git: Git, repository: Repository, names: Sequence[str]) -> None:
+    if repository.merging:
+        return
+    changes = repository.status.changes
+    if names:
+        _refuse_foreign(repository, names)
+        changes = (await look(git, ignored=True, paths=names)).status.changes
+    if any(_committable(change) for change in changes):
+        return
+    ignored = [c for c in changes if c.state == "ignored"]
+    inside = [c for c in changes if c.submodule]
+    if ignored:
+        raise ToolError(f"No changes to commit: {_listed(ignored)} is ignored by .gitignore.")
+    if inside:
+        raise ToolError(
+            f"Only files within submodules changed: {_listed(inside)}.",
+            hint="Commit there first, with the submodule as repositoryPath.",
+        )
+    which = "in the named files" if names else f"in {repository.root}"
+    raise ToolError(f"No changes to commit {which}.")
+
+
+def _refuse_foreign(repository: Repository, names: Sequence[str]) -> None:
+    root = repository.root.rstrip("/")
+    for name in names:
+        if name != repository.root and not name.startswith(f"{root}/"):
+            raise ToolError(
+                f"{line(name, 200)} is not in the repository {repository.root}.",
+                hint="`files` are relative to repositoryPath.",
+            )
+
+
+def _committable(change: Change) -> bool:
+    """Whether staging would take it in: of a submodule, only that it stands at another commit."""
+    if change.state == "ignored":
+        return False
+    return change.staged or not change.submodule or "new commits" in change.submodule
+
+
+def _listed(changes: Sequence[Change]) -> str:
+    names = ", ".join(line(c.path, 200) for c in changes[:_SHOWN_NAMES])
+    more = len(changes) - _SHOWN_NAMES
+    return f"{names} and {more} more" if more > 0 else names
+
+
+def _failure(result: CommandResult, output: str) -> str:
+    what = f"exit code {result.exit_code}"
+    if result.timed_out:
+        what = "it took too long and was ended"
+    elif result.exit_code is None:
+        what = f"killed by {result.signal}"
+    return (
+        f"ERROR: git made no commit ({what}). What it staged stays staged. Its output, hooks"
+        f" included:\n{output or '(no output)'}"
+    )
+
+
+async def _facts(git: Git, message: str, output: str) -> dict[str, Any]:
+    """What was committed, as git has it."""
+    found = await git.ask(
+        ("rev-parse", "HEAD"),
+        ("log", "-1", "-m", "--first-parent", "--format=", "--name-only", "--no-renames", "-z"),
+    )
+    head, files = found.answers
+    return {
+        "success": True,
+        "hash": head.line,
+        "message": message,
+        "filesStaged": len([name for name in files.output.split(b"\0") if name.strip()]),
+        "output": output,
+    }

@@ -1,0 +1,133 @@
+"""git as a command: exact bytes from its queries, and a shell that the host's variables do not reach."""
+
+import base64
+import binascii
+import re
+import secrets
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from sam_tools.build_and_version_control.printed import printed
+from sam_tools.build_and_version_control.quoting import words
+from sam_tui.core.errors import ToolError
+from sam_tui.core.ports import CommandRequest, CommandResult, Commands
+from sam_tui.core.tooling.contract import ToolContext
+
+QUERY_SECONDS = 60.0
+ACTION_SECONDS = 600.0
+_LARGEST_ANSWER = 64 * 1024 * 1024
+
+# Names only: a value of several lines can make one too many, which unsets nothing.
+_PROLOGUE = (
+    r"unset $(env | sed -n 's/^\(GIT_[A-Za-z0-9_]*\)=.*/\1/p')" + "\n"
+    "export GIT_TERMINAL_PROMPT=0 GIT_PAGER=cat GIT_EDITOR=true GIT_LITERAL_PATHSPECS=1\n"
+    # No program of the repository's choice watches files, and no identity is made up from host names.
+    'git() { command git -c core.fsmonitor=false -c user.useConfigOnly=true "$@"; }\n'
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What one query came to. ``output`` is exact; ``ok`` for exit code 0."""
+
+    code: int
+    output: bytes
+
+    @property
+    def ok(self) -> bool:
+        """Whether git was content."""
+        return self.code == 0
+
+    @property
+    def line(self) -> str:
+        """The output as one text without its line end; bytes that are not UTF-8 stay as surrogates."""
+        return self.output.decode("utf-8", "surrogateescape").removesuffix("\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """The answers in the order asked, and what git complained of on the way."""
+
+    answers: tuple[Answer, ...]
+    complaint: str
+
+
+class Git:
+    """git in one folder, for one call."""
+
+    def __init__(self, commands: Commands, context: ToolContext, folder: str) -> None:
+        self.folder = folder
+        self.confined = context.permit.confined and commands.confinement.kind != "none"
+        self._commands = commands
+        self._context = context
+
+    async def ask(self, *queries: Sequence[str]) -> Answers:
+        """Run queries that change nothing. Raises ``ToolError`` when they give no whole answer."""
+        token = secrets.token_hex(8)
+        asked = "\n".join(f"git {words(q)}; printf '{token}%s:' $?" for q in queries)
+        # Packed, because the port hands out text and names may be any bytes.
+        script = (
+            f"{_PROLOGUE}export LC_ALL=C GIT_OPTIONAL_LOCKS=0\n"
+            f"packed=$({{\n{asked}\n}} | gzip -c | base64)\n"
+            f"printf '%s\\n' \"{token}$packed{token}\"\n"
+        )
+        result = await self._run(script, QUERY_SECONDS, self._context.permit.writable, _unheard)
+        packed = re.search(f"{token}([A-Za-z0-9+/=\\s]*){token}", result.output)
+        if result.timed_out:
+            raise ToolError(f"git did not answer within {QUERY_SECONDS:g} s in {self.folder}.")
+        if packed is None or result.dropped:
+            raise ToolError("The answer of git is too long.", hint="Name a smaller folder.")
+        complaint = printed(result.output.replace(packed[0], "")).strip()
+        answers = _unpacked(packed[1], token.encode())
+        if len(answers) != len(queries):
+            raise ToolError(f"The answer of git cannot be read. {complaint}".strip())
+        if any(answer.code == 127 for answer in answers):
+            raise ToolError("git is not installed on this machine.", hint=complaint)
+        return Answers(answers, complaint)
+
+    async def act(
+        self, script: str, *, writable: Sequence[str], hear: Callable[[str], None]
+    ) -> CommandResult:
+        """Run git commands that change the repository, hooks included."""
+        return await self._run(_PROLOGUE + script, ACTION_SECONDS, tuple(writable), hear)
+
+    async def _run(
+        self,
+        script: str,
+        seconds: float,
+        writable: tuple[str, ...],
+        hear: Callable[[str], None],
+    ) -> CommandResult:
+        return await self._commands.run(
+            CommandRequest(
+                command=script,
+                cwd=self.folder,
+                confined=self._context.permit.confined,
+                writable=writable,
+                timeout=seconds,
+                on_output=hear,
+            )
+        )
+
+
+def _unheard(_: str) -> None:
+    """Packed bytes say nothing to people."""
+
+
+def _unpacked(packed: str, token: bytes) -> tuple[Answer, ...]:
+    """The answers in a stream of ``output token code :``; empty where it is damaged."""
+    try:
+        unzip = zlib.decompressobj(wbits=31)
+        stream = unzip.decompress(base64.b64decode(packed), _LARGEST_ANSWER)
+    except (binascii.Error, zlib.error):
+        return ()
+    if not unzip.eof:
+        raise ToolError("The answer of git is too long.", hint="Name a smaller folder.")
+    answers: list[Answer] = []
+    output, *rest = stream.split(token)
+    for piece in rest:
+        code, _, following = piece.partition(b":")
+        answers.append(Answer(int(code), output))
+        output = following
+    return tuple(answers)

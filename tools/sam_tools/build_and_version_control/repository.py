@@ -1,0 +1,67 @@
+"""One repository as it stands: where it lies, who commits, and what changed in it."""
+
+import posixpath
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sam_tools.build_and_version_control.git import Answers, Git
+from sam_tools.build_and_version_control.status import Status, read_status
+from sam_tui.core.errors import ToolError
+
+_STATUS = ("status", "--porcelain=v2", "-z", "--branch", "--untracked-files=all")
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """A work tree. ``git_folders`` are its own git directory and the one shared with other trees.
+
+    ``identity`` is empty when git knows an author and a committer, else what it lacks.
+    """
+
+    root: str
+    git_folders: tuple[str, ...]
+    merging: bool
+    identity: str
+    status: Status
+
+
+async def look(git: Git, *, ignored: bool = False, paths: Sequence[str] = ()) -> Repository:
+    """Ask git once. ``paths`` narrow the changes, ``ignored`` adds what .gitignore hides.
+
+    Raises ``ToolError`` where there is no repository, or git will not read it.
+    """
+    status = [*_STATUS, *(["--ignored=matching"] if ignored else [])]
+    answers = await git.ask(
+        ("rev-parse", "--show-toplevel"),
+        ("rev-parse", "--absolute-git-dir"),
+        ("rev-parse", "--git-common-dir"),
+        ("rev-parse", "-q", "--verify", "MERGE_HEAD"),
+        ("var", "GIT_AUTHOR_IDENT"),
+        ("var", "GIT_COMMITTER_IDENT"),
+        (*status, *(["--", *paths] if paths else [])),
+    )
+    top, own, shared, merge, author, committer, changes = answers.answers
+    if not top.ok or not own.ok or not shared.ok or not changes.ok:
+        raise _refusal(git, answers)
+    try:
+        found = read_status(changes.output)
+    except (ValueError, KeyError) as error:
+        raise ToolError(f"The status of git cannot be read: {error}.") from None
+    known = author.ok and committer.ok
+    return Repository(
+        root=top.line,
+        git_folders=(own.line, posixpath.normpath(posixpath.join(git.folder, shared.line))),
+        merging=merge.ok,
+        identity="" if known else "no name or e-mail address is configured",
+        status=found,
+    )
+
+
+def _refusal(git: Git, answers: Answers) -> ToolError:
+    """Why git gave no answer, in its own words where they are about more than the place."""
+    if "not a git repository" in answers.complaint:
+        return ToolError(
+            f"{git.folder} is not in a git repository.",
+            hint="Name the repository's folder as repositoryPath.",
+        )
+    return ToolError(f"git will not read {git.folder}: {answers.complaint}")

@@ -1,0 +1,196 @@
+"""research: search, read the best pages beside each other, keep their best passages, tell the gist."""
+
+import asyncio
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from sam_tools.web_operations.arguments import Depth, Research
+from sam_tools.web_operations.wording import OUTSIDE, hit_table, host_of
+from sam_tui.core.errors import ToolError
+from sam_tui.core.memories import MemoryDraft, Scope
+from sam_tui.core.ports.documents import Documents, DocumentText
+from sam_tui.core.ports.memory import MemoryStore
+from sam_tui.core.ports.web import SearchKind, Web, WebHit, WebSearch
+from sam_tui.core.tooling.contract import ToolContext, ToolResult
+
+_AT_ONCE = 4
+_MOST_OF_A_SITE = 2
+_EXCERPT = 900
+_SECONDS = 25.0
+_MOST_BYTES = 5_000_000
+_KINDS: Sequence[SearchKind] = ("general", "news", "technical")
+_TECHNICAL = re.compile(
+    r"(^|\.)(github|gitlab|stackoverflow|stackexchange|readthedocs|wikipedia|ietf|w3|mozilla)\.|^docs?\.|^developer\.|^api\."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """How deep: pages to read, passages to keep of each, and how many searches feed them."""
+
+    pages: int
+    passages: int
+    searches: int
+
+
+_PLANS: dict[Depth, _Plan] = {
+    "shallow": _Plan(3, 2, 1),
+    "standard": _Plan(6, 3, 1),
+    "comprehensive": _Plan(12, 4, 3),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """A page that was read, and its passages with the best first."""
+
+    hit: WebHit
+    url: str
+    document: DocumentText
+    passages: tuple[str, ...]
+
+
+class Researching:
+    """The operation's hand."""
+
+    def __init__(
+        self, web: Web, search: WebSearch, documents: Documents, memories: MemoryStore
+    ) -> None:
+        self._web = web
+        self._search = search
+        self._documents = documents
+        self._memories = memories
+
+    async def run(self, arguments: Research, context: ToolContext) -> ToolResult:
+        """Digest with sources; the passages go to memory under the page's address."""
+        plan = _PLANS[arguments.depth]
+        context.emit(f"Searching: {arguments.query}")
+        hits = await self._hits(arguments, plan)
+        if not hits:
+            return ToolResult(f"Nothing was found for {arguments.query!r}.", data={"sources": []})
+        chosen = _chosen(hits, arguments.type, plan.pages)
+        room = asyncio.Semaphore(_AT_ONCE)
+        async with asyncio.TaskGroup() as group:
+            reading = [
+                group.create_task(self._read(hit, arguments.query, room, context.emit))
+                for hit in chosen
+            ]
+        outcomes = [task.result() for task in reading]
+        sources = [found for found in outcomes if isinstance(found, _Source)]
+        failures = [found for found in outcomes if isinstance(found, str)]
+        scope = self._memories.scope_of(context.conversation)
+        stored = sum(self._keep(scope, source, arguments, plan.passages) for source in sources)
+        text = _digest(arguments, sources, failures, stored)
+        if not sources:
+            snippets = [f"- {hit.title}: {hit.snippet} ({hit.url})" for hit in chosen]
+            text += "\n\nNo page could be read; the engine says:\n" + "\n".join(snippets)
+        data = {
+            "query": arguments.query,
+            "depth": arguments.depth,
+            "type": arguments.type,
+            "sources": [{"title": s.document.title or s.hit.title, "url": s.url} for s in sources],
+            "failed": failures,
+            "stored": stored,
+        }
+        return ToolResult(text, display=(hit_table([s.hit for s in sources] or chosen),), data=data)
+
+    async def _hits(self, arguments: Research, plan: _Plan) -> list[WebHit]:
+        """Hits of the asked kind, and for a comprehensive research of the other kinds too."""
+        others: list[SearchKind] = [kind for kind in _KINDS if kind != arguments.type]
+        kinds: list[SearchKind] = [arguments.type, *others][: plan.searches]
+        found: dict[str, WebHit] = {}
+        for number, kind in enumerate(kinds):
+            try:
+                hits = await self._search.search(arguments.query, limit=plan.pages + 4, kind=kind)
+            except ToolError:
+                if number == 0:
+                    raise
+                continue  # what was found first is enough to go on
+            for hit in hits:
+                found.setdefault(hit.url, hit)
+        return list(found.values())
+
+    async def _read(
+        self, hit: WebHit, query: str, room: asyncio.Semaphore, emit: Callable[[str], None]
+    ) -> _Source | str:
+        """One page, or why it could not be read."""
+        async with room:
+            emit(f"Reading: {host_of(hit.url)}")
+            try:
+                page = await self._web.fetch(hit.url, most_bytes=_MOST_BYTES, seconds=_SECONDS)
+                page.accepted()
+                document = await self._documents.read(
+                    page.body,
+                    media_type=page.headers.get("content-type", ""),
+                    name=page.url,
+                    url=page.url,
+                )
+            except ToolError as error:
+                return f"{hit.url}: {error}"
+        passages = ranked(list(document.passages()), query)
+        if not passages:
+            return f"{hit.url}: there was no text on it."
+        return _Source(hit, page.url, document, passages)
+
+    def _keep(self, scope: Scope, source: _Source, arguments: Research, most: int) -> int:
+        title = source.document.title or source.hit.title
+        new = 0
+        for passage in source.passages[:most]:
+            draft = MemoryDraft(
+                f"{title}\n{passage}",
+                type="document",
+                tags=("research", arguments.type),
+                context=arguments.query,
+                source=source.url,
+            )
+            new += self._memories.store(scope, draft)[1]
+        return new
+
+
+def ranked(passages: Sequence[str], query: str) -> tuple[str, ...]:
+    """Passages with the most of the query's words first; among equals the earlier."""
+    terms = {word for word in re.findall(r"\w+", query.lower()) if len(word) > 2}
+
+    def weight(entry: tuple[int, str]) -> tuple[float, int]:
+        place, passage = entry
+        words = re.findall(r"\w+", passage.lower())
+        held = terms.intersection(words)
+        often = sum(word in terms for word in words)
+        return -(len(held) + min(often, 20) / 100), place
+
+    return tuple(passage for _, passage in sorted(enumerate(passages), key=weight))
+
+
+def _chosen(hits: Sequence[WebHit], kind: SearchKind, most: int) -> list[WebHit]:
+    """The pages to read: at most two of a site; technical sites first where that was asked."""
+    ordered = list(hits)
+    if kind == "technical":
+        ordered.sort(key=lambda hit: _TECHNICAL.search(host_of(hit.url)) is None)
+    taken: dict[str, int] = {}
+    chosen: list[WebHit] = []
+    for hit in ordered:
+        host = host_of(hit.url)
+        if taken.get(host, 0) < _MOST_OF_A_SITE and len(chosen) < most:
+            taken[host] = taken.get(host, 0) + 1
+            chosen.append(hit)
+    return chosen
+
+
+def _digest(
+    arguments: Research, sources: Sequence[_Source], failures: Sequence[str], stored: int
+) -> str:
+    lines = [OUTSIDE, f"Research: {arguments.query} ({arguments.depth}, {arguments.type})"]
+    lines.append(f"{len(sources)} sources read, {stored} new passages stored in memory.")
+    for number, source in enumerate(sources, start=1):
+        best = source.passages[0]
+        excerpt = best if len(best) <= _EXCERPT else best[: _EXCERPT - 1] + "…"
+        published = source.document.properties.get("published", "") or source.hit.published
+        title = source.document.title or source.hit.title
+        lines += ["", f"[{number}] {title}" + (f" ({published})" if published else "")]
+        lines += [source.url, excerpt]
+    if failures:
+        lines += ["", "Not read:", *(f"- {failure}" for failure in failures)]
+    if stored:
+        lines += ["", "More of the stored passages: operation retrieve. A whole page: fetch."]
+    return "\n".join(lines)
