@@ -4,20 +4,21 @@ import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from sam_reminders import build_reminders
+from sam_reminders import Sources, build_reminders
 from sam_tools import build_tools
 from sam_tui.adapters.files import LocalFiles
 from sam_tui.adapters.llm.catalog import Catalog
 from sam_tui.adapters.llm.choice import Route, Wish, choose, warm
+from sam_tui.adapters.prompts import FilePrompts, FileReminders
 from sam_tui.adapters.search import RipgrepSearch
-from sam_tui.adapters.storage import open_storage
+from sam_tui.adapters.storage import Storage, open_storage
 from sam_tui.adapters.terminal.commands import ShellCommands
 from sam_tui.adapters.terminal.confinement import Sandbox
 from sam_tui.adapters.terminal.sessions import PtyTerminals
 from sam_tui.core.agent.budget import DEFAULT_STEPS, Budgets
 from sam_tui.core.agent.retry import RetryPolicy
 from sam_tui.core.agent.room import Room
-from sam_tui.core.agent.subagents import Subagents
+from sam_tui.core.agent.subagents import Subagents, Surroundings
 from sam_tui.core.agent.turn import Engine
 from sam_tui.core.authorization.containment import Workspace
 from sam_tui.core.authorization.grants import Grants
@@ -26,11 +27,13 @@ from sam_tui.core.authorization.policy import PermissionMode, Policy, protected_
 from sam_tui.core.board import TodoBoard
 from sam_tui.core.bus import Bus
 from sam_tui.core.clock import SystemClock
+from sam_tui.core.errors import ToolError
 from sam_tui.core.inquiries import Inquiries, Responder
+from sam_tui.core.ports.prompts import PromptLibrary
 from sam_tui.core.prompt.requests import RequestBuilder
 from sam_tui.core.prompt.system import system_prompt
 from sam_tui.core.runtime import Runtime
-from sam_tui.core.services import Services
+from sam_tui.core.services import Remembered, Services
 from sam_tui.core.tooling.execute import Executor
 from sam_tui.core.tooling.registry import Registry
 
@@ -44,7 +47,8 @@ class Options:
 
     ``attended`` says whether a person can answer questions; ``responder`` answers before they do.
     ``request_timeout`` is in seconds between bytes. ``context_tokens`` is how much the model takes,
-    where the person knows it better than the model says.
+    where the person knows it better than the model says. ``topic`` is whose memory new
+    conversations share; ``system_prompt`` an id of ``list_system_prompts``.
     """
 
     workspace: str
@@ -60,6 +64,10 @@ class Options:
     responder: Responder | None = None
     request_timeout: float | None = None
     context_tokens: int | None = None
+    system_prompt: str = "built-in:default"
+    topic: str = ""
+    workflow_mode: bool = False
+    disabled_tools: tuple[str, ...] = ()
 
 
 def load_workbench() -> None:
@@ -76,7 +84,7 @@ def warm_model(runtime: Runtime) -> None:
 def build(options: Options, environ: Mapping[str, str]) -> Runtime:
     """Everything that runs, wired. Nothing is connected, spawned or asked yet.
 
-    Raises ``SamError`` for a workspace, database or model that cannot be used.
+    Raises ``SamError`` for a workspace, database, model or prompt that cannot be used.
     """
     workspace = Workspace.open(options.workspace, options.add_dirs)
     timeout = options.request_timeout or DEFAULT_TIMEOUT
@@ -84,29 +92,35 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
     model = choose(wish, environ) if options.model else None
     clock, bus = SystemClock(), Bus()
     inquiries = Inquiries(bus, clock, attended=options.attended, responder=options.responder)
-    storage = open_storage(options.data_dir)
+    storage = open_storage(options.data_dir, now=clock.now)
     sandbox = Sandbox()
     commands, terminals = ShellCommands(sandbox), PtyTerminals(sandbox)
-    budgets = Budgets()
-    room = Room(storage.archive, bus, context_tokens=options.context_tokens)
-    board = TodoBoard(storage.todos, bus, clock)
-    subagents = Subagents(
-        storage.conversations,
-        budgets,
+    prompts = FilePrompts(
+        f"{options.data_dir}/prompts", workspace.root, storage.choices, lambda: False
+    )
+    budgets, board = Budgets(), TodoBoard(storage.todos, bus, clock)
+    surroundings = Surroundings(
         lambda name, extra: choose(replace(wish, model=name, options=extra), environ),
+        lambda prompt: system_prompt(guidance(prompts, prompt), workspace),
+        storage.memories.set_topic,
     )
+    subagents = Subagents(storage.conversations, budgets, surroundings)
     services = Services(
-        LocalFiles(),
-        RipgrepSearch(),
-        commands,
-        terminals,
-        board,
-        inquiries,
-        storage.results,
-        subagents,
-        bus.publish,
+        clock=clock,
+        publish=bus.publish,
+        files=LocalFiles(),
+        search=RipgrepSearch(),
+        commands=commands,
+        terminals=terminals,
+        todos=board,
+        inquiries=inquiries,
+        results=storage.results,
+        remembered=_remembered(storage),
+        prompts=prompts,
+        budgets=budgets,
+        subagents=subagents,
     )
-    registry = Registry(build_tools(services))
+    registry = Registry(build_tools(services), disabled=options.disabled_tools)
     policy = Policy(
         options.mode,
         commands.confinement.kind != "none",
@@ -114,10 +128,21 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
     )
     guard = Guard(workspace, policy, Grants(clock), inquiries)
     executor = Executor(registry, guard, storage.results, storage.decisions, bus, clock)
-    requests = RequestBuilder(
-        system_prompt(workspace), registry.schemas_json, build_reminders(), board
+    engine = Engine(
+        executor,
+        RequestBuilder(
+            system_prompt(guidance(prompts, options.system_prompt), workspace),
+            registry.schemas_json,
+            build_reminders(_sources(storage, prompts, options)),
+            board,
+        ),
+        bus,
+        clock,
+        RetryPolicy(),
+        budgets,
+        Room(storage.archive, bus, context_tokens=options.context_tokens),
+        options.workflow_mode,
     )
-    engine = Engine(executor, requests, bus, clock, RetryPolicy(), budgets, room)
     subagents.connect(engine)
     return Runtime(
         bus=bus,
@@ -128,11 +153,39 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
         terminals=terminals,
         commands=commands,
         conversations=storage.conversations,
+        memories=storage.memories,
+        prompts=prompts,
         todos=board,
         registry=registry,
         guard=guard,
         executor=executor,
         engine=engine,
         max_steps=options.max_turns or DEFAULT_STEPS,
+        topic=options.topic,
         closers=(sandbox.close, storage.close),
+    )
+
+
+def guidance(prompts: PromptLibrary, prompt_id: str) -> str:
+    """The text of a system prompt. Raises ``ToolError`` for one that is not there or not active."""
+    prompt = prompts.get(prompt_id)
+    if prompt is None or prompt.kind != "system" or not prompt.active:
+        known = ", ".join(p.id for p in prompts.list_system().prompts if p.active)
+        raise ToolError(f"There is no system prompt {prompt_id!r}.", hint=f"There are: {known}.")
+    return prompt.content
+
+
+def _remembered(storage: Storage) -> Remembered:
+    return Remembered(
+        storage.memories, storage.notes, storage.knowledge, storage.documents, storage.archive
+    )
+
+
+def _sources(storage: Storage, prompts: PromptLibrary, options: Options) -> Sources:
+    return Sources(
+        storage.documents,
+        storage.memories,
+        prompts,
+        FileReminders(f"{options.data_dir}/reminders"),
+        lambda _: options.workflow_mode,
     )

@@ -1,9 +1,38 @@
 """What is put in front of the model before it answers: the injectors, in their order (seed 004)."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sam_reminders.documents import DocumentsReminder
+from sam_reminders.memories import MemoriesReminder
+from sam_reminders.mini_prompts import MiniPromptsReminder
+from sam_reminders.status_signal import StatusSignalReminder
 from sam_reminders.todo_list import TodoListReminder
+from sam_reminders.user_defined import UserDefinedReminder
+from sam_tui.core.ids import ConversationId
+from sam_tui.core.ports.memory import DocumentStore, MemoryStore
+from sam_tui.core.ports.prompts import PromptLibrary, UserReminders
 from sam_tui.core.prompt.reminders import Reminder
 
 
-def build_reminders() -> list[Reminder]:
-    """Every built-in reminder, in injection order."""
-    return [TodoListReminder()]
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """What the injectors look at. ``workflow_mode`` says whether it is on in a conversation."""
+
+    documents: DocumentStore
+    memories: MemoryStore
+    prompts: PromptLibrary
+    user_reminders: UserReminders
+    workflow_mode: Callable[[ConversationId], bool]
+
+
+def build_reminders(sources: Sources) -> list[Reminder]:
+    """Every built-in reminder, in injection order; recent memories stand last."""
+    return [
+        DocumentsReminder(sources.documents),
+        MiniPromptsReminder(sources.prompts),
+        UserDefinedReminder(sources.user_reminders),
+        TodoListReminder(),
+        StatusSignalReminder(sources.workflow_mode),
+        MemoriesReminder(sources.memories),
+    ]

@@ -1,6 +1,6 @@
 """Keeps the person's standing instructions in view: seed 004, MiniPromptReminderInjector."""
 
-from sam_tui.core.messages import ReminderMessage, ToolMessage, UserMessage
+from sam_tui.core.messages import ReminderMessage, UserMessage
 from sam_tui.core.ports.prompts import PromptLibrary
 from sam_tui.core.prompt.view import TurnView
 from sam_tui.core.tooling.neutral import neutralise
@@ -31,16 +31,9 @@ class MiniPromptsReminder:
 
 
 def _first_turn(view: TurnView) -> bool:
-    """Whether the message being answered is the conversation's first.
-
-    Before a message is answered it is not among the messages yet; in its tool loop it is.
-    """
+    """Whether the message being answered is the conversation's first; a new one is not stored yet."""
     said = sum(isinstance(message, UserMessage) for message in view.messages)
     compacted = any(
         isinstance(m, ReminderMessage) and m.name == "thread_summary" for m in view.messages
     )
-    if said > 1 or compacted:
-        return False
-    own = [message for message in view.messages if not isinstance(message, ReminderMessage)]
-    in_loop = bool(own) and isinstance(own[-1], ToolMessage)
-    return said == 0 or in_loop
+    return not compacted and said + view.new_message <= 1

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from sam_tui.core.messages import Message, ReminderMessage, ToolMessage, UserMessage
+from sam_tui.core.messages import Message, ReminderMessage, UserMessage
 from sam_tui.core.ports.prompts import UserReminder, UserReminders
 from sam_tui.core.prompt.view import TurnView
 from sam_tui.core.tooling.neutral import neutralise
@@ -22,7 +22,7 @@ class UserDefinedReminder:
 
     def content(self, view: TurnView) -> str | None:
         """What is due, in the order of the files; in a tool loop what was due at its beginning."""
-        if not _in_loop(view.messages):
+        if view.new_message:
             due = [one for one in self._reminders.read().reminders if _due(one, view.messages)]
             self._said[view.conversation] = _text(due)
         return self._said.get(view.conversation)
@@ -37,14 +37,6 @@ def _due(reminder: UserReminder, messages: Sequence[Message]) -> bool:
     if reminder.every == 0:
         return said == 0 and not compacted
     return said % reminder.every == 0
-
-
-def _in_loop(messages: Sequence[Message]) -> bool:
-    """Whether the last thing that happened is a tool's result, reminders aside."""
-    for message in reversed(messages):
-        if not isinstance(message, ReminderMessage):
-            return isinstance(message, ToolMessage)
-    return False
 
 
 def _text(due: Sequence[UserReminder]) -> str | None:

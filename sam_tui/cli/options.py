@@ -92,6 +92,24 @@ _PERMISSIONS = (
         "--add-dir", multiple=True, metavar="DIR", help="Another folder to work in; repeatable."
     ),
 )
+_BEHAVIOUR = (
+    click.option(
+        "--system-prompt",
+        metavar="ID",
+        default="built-in:default",
+        help="One of the system prompts (“sam-tui prompts list”).",
+    ),
+    click.option("--topic", metavar="NAME", help="Share memory with conversations of this topic."),
+    click.option(
+        "--workflow-mode", is_flag=True, help="Go on while the model says it is not done."
+    ),
+    click.option(
+        "--disallowed-tools",
+        multiple=True,
+        metavar="TOOL",
+        help="Do not offer or run this tool; repeatable.",
+    ),
+)
 _CONVERSATION = (
     click.option(
         "-c", "--continue", "latest", is_flag=True, help="Go on with the last conversation here."
@@ -141,7 +159,7 @@ def guarded_options(command: F) -> F:
 
 def agent_options(command: F) -> F:
     """All that a conversation with a model needs."""
-    return _with(command, (*_CONVERSATION, *_PLACE, *_MODEL, *_PERMISSIONS))
+    return _with(command, (*_CONVERSATION, *_PLACE, *_MODEL, *_PERMISSIONS, *_BEHAVIOUR))
 
 
 def run_options(command: F) -> F:
@@ -180,6 +198,10 @@ def settings(
         responder=responder,
         request_timeout=values.get("request_timeout"),
         context_tokens=values.get("context_tokens"),
+        system_prompt=values.get("system_prompt") or "built-in:default",
+        topic=values.get("topic") or "",
+        workflow_mode=bool(values.get("workflow_mode")),
+        disabled_tools=tuple(values.get("disallowed_tools") or ()),
     )
 
 

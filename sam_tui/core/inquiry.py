@@ -6,7 +6,30 @@ from typing import Literal
 from sam_tui.core.display import Diff
 from sam_tui.core.ids import CallId, ConversationId, InquiryId
 
-ApprovalChoice = Literal["once", "timed", "deny"]
+ApprovalChoice = Literal["once", "timed", "deny", "scope"]
+"""``scope`` takes one of the ``choices`` of the request, named by ``Approval.scope``."""
+
+ScopeSpan = Literal["once", "minutes", "session", "project", "user"]
+"""How long a permission lasts; ``project`` and ``user`` are written to the person's policy file."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeChoice:
+    """One way to say yes, with what it would have covered before.
+
+    ``words`` say exactly what is allowed and how long. ``covered`` of ``considered`` past calls of
+    this operation would have needed no question; ``denied`` are those among them that the person
+    had refused. ``seconds`` is how long it lasts where that is counted.
+    """
+
+    id: str
+    words: str
+    span: ScopeSpan
+    targets: tuple[str, ...] = ()
+    covered: int = 0
+    considered: int = 0
+    denied: tuple[str, ...] = ()
+    seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +38,8 @@ class ApprovalRequest:
 
     ``targets`` are the resolved paths, commands or keys in question; ``why`` says which rule asks;
     ``preview`` shows the change. ``timed_scope`` is what "5 minutes" would cover, in words; empty
-    when only "once" is offered. ``asker`` names the subagent that asks, or is empty.
+    when only "once" is offered. ``asker`` names the subagent that asks, or is empty. ``choices`` are
+    all scopes on offer, the narrowest first; "once" and "timed" mean the same as before them.
     """
 
     operation: str
@@ -27,6 +51,7 @@ class ApprovalRequest:
     timed_scope: str = ""
     seconds: float = 300.0
     asker: str = ""
+    choices: tuple[ScopeChoice, ...] = ()
     kind: Literal["approval"] = "approval"
 
 
@@ -52,10 +77,14 @@ class Inquiry:
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """The answer to an ``ApprovalRequest``; ``comment`` reaches the model when denied."""
+    """The answer to an ``ApprovalRequest``; ``comment`` reaches the model when denied.
+
+    ``scope`` is the id of one of the request's ``choices`` where ``choice`` is ``scope``.
+    """
 
     choice: ApprovalChoice
     comment: str = ""
+    scope: str = ""
     kind: Literal["approval"] = "approval"
 
 

@@ -17,6 +17,8 @@ from sam_tui.core.errors import UsageError
 from sam_tui.core.ids import ConversationId, mint_conversation
 from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.ports import Commands, ConversationStore, Model, ModelCatalog, Terminals
+from sam_tui.core.ports.memory import MemoryStore
+from sam_tui.core.ports.prompts import PromptLibrary
 from sam_tui.core.tooling.execute import Executor
 from sam_tui.core.tooling.registry import Registry
 
@@ -35,12 +37,16 @@ class Runtime:
     terminals: Terminals
     commands: Commands
     conversations: ConversationStore
+    memories: MemoryStore
+    prompts: PromptLibrary
     todos: TodoBoard
     registry: Registry
     guard: Guard
     executor: Executor
     engine: Engine
     max_steps: int = DEFAULT_STEPS
+    topic: str = ""
+    """Whose memory new conversations share; empty for their own."""
     closers: tuple[Callable[[], None], ...] = ()
     """What to release at the very end, in order."""
 
@@ -68,6 +74,8 @@ class Runtime:
         known = self.conversations.find(identifier)
         if known is None:
             self.conversations.create(identifier, self.workspace.root)
+            if self.topic:
+                self.memories.set_topic(identifier, self.topic)
         elif known.workspace != self.workspace.root:
             raise UsageError(
                 f"Conversation {identifier} belongs to {known.workspace}.",

@@ -3,17 +3,40 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from sam_tui.core.agent.budget import Budgets
 from sam_tui.core.agent.subagents import Subagents
 from sam_tui.core.board import TodoBoard
+from sam_tui.core.clock import Clock
 from sam_tui.core.events import Event
 from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.ports import Commands, Files, ResultStore, Search, Terminals
+from sam_tui.core.ports.memory import (
+    Archive,
+    DocumentStore,
+    KeyValueStore,
+    KnowledgeStore,
+    MemoryStore,
+)
+from sam_tui.core.ports.prompts import PromptLibrary
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """Everything that outlives a conversation's window."""
+
+    memories: MemoryStore
+    notes: KeyValueStore
+    knowledge: KnowledgeStore
+    documents: DocumentStore
+    archive: Archive
 
 
 @dataclass(frozen=True, slots=True)
 class Services:
     """Handed to ``sam_tools.build_tools``, which gives each tool only what it needs."""
 
+    clock: Clock
+    publish: Callable[[Event], None]
     files: Files
     search: Search
     commands: Commands
@@ -21,5 +44,7 @@ class Services:
     todos: TodoBoard
     inquiries: Inquiries
     results: ResultStore
+    remembered: Remembered
+    prompts: PromptLibrary
+    budgets: Budgets
     subagents: Subagents
-    publish: Callable[[Event], None]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import pytest
 
 from sam_tui.core.agent.budget import Budget
-from sam_tui.core.agent.subagents import Errand, Report, Subagents
+from sam_tui.core.agent.subagents import Errand, Report, Subagents, Surroundings
 from sam_tui.core.agent.turn import Engine
 from sam_tui.core.events import InquiryOpened
 from sam_tui.core.ids import ConversationId
@@ -25,8 +25,15 @@ class Crew:
         self.engine: Engine = open_engine(kit)
         self.opened: list[str] = []
         self.told: list[str] = []
-        self.subagents = Subagents(kit.storage.conversations, self.engine.budgets, self._open)
+        self.subagents = Subagents(
+            kit.storage.conversations,
+            self.engine.budgets,
+            Surroundings(self._open, self._system, kit.storage.memories.set_topic),
+        )
         self.subagents.connect(self.engine)
+
+    def _system(self, prompt: str) -> str:
+        return f"the prompt {prompt}"
 
     def _open(self, name: str, options: object) -> RawModel:
         self.opened.append(f"{name} {options}")
@@ -49,6 +56,14 @@ async def test_a_subagent_has_its_own_history_and_returns_its_last_words(kit: Ki
     own = kit.storage.conversations.messages(report.conversation)
     assert own[0].text == "look\n\ncarefully"
     assert crew.told == ["Pinging\n"]
+
+
+@pytest.mark.requirement("subagent:isolated")
+async def test_it_takes_another_system_prompt_and_shares_a_topics_memory(kit: Kit) -> None:
+    crew = Crew(kit, [TextDelta("ok")])
+    report = await crew.run(Errand("look", system_prompt="reviewer", topic="shared"))
+    assert crew.model.systems == ["the prompt reviewer"]
+    assert report.conversation in kit.storage.memories.conversations("shared")
 
 
 @pytest.mark.requirement("subagent:budget")

@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pydantic import Field
@@ -159,10 +159,12 @@ class RawModel:
     def __init__(self, *answers: Sequence[Piece]) -> None:
         self.answers: list[Sequence[Piece]] = list(answers)
         self.seen: list[list[Message]] = []
+        self.systems: list[str] = []
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
         """The next answer: an exception is raised, an event waited for."""
         self.seen.append(list(request.messages))
+        self.systems.append(request.system)
         for piece in self.answers.pop(0):
             if isinstance(piece, Exception):
                 raise piece
@@ -231,10 +233,13 @@ def open_engine(kit: Kit, reminders: Sequence[Echo] = (), clock: Hand | None = N
     return Engine(kit.executor, requests, kit.bus, clock or Hand(), retry, Budgets(), room)
 
 
-def open_talk(kit: Kit, model: RawModel, *, max_steps: int = 50) -> Talk:
+def open_talk(
+    kit: Kit, model: RawModel, *, max_steps: int = 50, workflow_mode: bool = False
+) -> Talk:
     """A session in the kit's conversation."""
     clock, reminder = Hand(), Echo()
     engine = open_engine(kit, [reminder], clock)
+    engine = replace(engine, workflow_mode=workflow_mode)
     history = History(kit.storage.conversations, kit.conversation)
     history.restore()
     return Talk(kit, model, clock, reminder, Session(engine, history, model, max_steps=max_steps))

@@ -85,12 +85,9 @@ def test_a_diff_of_two_crlf_files_as_git_writes_it_applies(old: str, new: str):
 @settings(max_examples=100)
 @given(texts(), texts(), st.integers(1, 30))
 def test_lines_added_above_shift_the_place(old: str, new: str, above: int):
-    if old == new:
+    if old == new or not old.strip():
         return
     ahead = "".join(f"ahead {n}\n" for n in range(above))
-    if not old.strip() or old.count("\n") < 8:
-        return
-    assert len(set(old.split("\n"))) > 0
     result = applied(ahead + old, unified(old, new, 30))
     assert result == ahead + new
 

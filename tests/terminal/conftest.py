@@ -1,11 +1,13 @@
 import asyncio
 import os
+import re
 import subprocess
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 from pathlib import Path
 
 import pytest
 
+from sam_tui.adapters.terminal.background import PortedCommands
 from sam_tui.adapters.terminal.commands import ShellCommands
 from sam_tui.adapters.terminal.confinement import Sandbox
 from sam_tui.adapters.terminal.sessions import PtyTerminals
@@ -53,6 +55,13 @@ async def terminals(sandbox: Sandbox) -> AsyncIterator[PtyTerminals]:
 
 
 @pytest.fixture
+async def background(commands: ShellCommands) -> AsyncIterator[PortedCommands]:
+    made = PortedCommands(commands)
+    yield made
+    await made.close_all()
+
+
+@pytest.fixture
 def run(commands: ShellCommands, workspace: Path) -> Run:
     """Run a command in the workspace; what it prints live goes to ``heard``, if given."""
 
@@ -72,6 +81,11 @@ def run(commands: ShellCommands, workspace: Path) -> Run:
     return running
 
 
+def printed(session: TerminalSession) -> str:
+    """All a session printed, without the titles and marks among it (OSC sequences)."""
+    return re.sub(r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)", "", session.output(0).text)
+
+
 @pytest.fixture
 def until() -> Until:
     """Wait until a session has printed a text; returns all it printed."""
@@ -81,7 +95,7 @@ def until() -> Until:
         stop = session.watch(changed.set)
         try:
             async with asyncio.timeout(DEADLINE):
-                while wanted not in (text := session.output(0).text):
+                while wanted not in (text := printed(session)):
                     assert session.running, text
                     changed.clear()
                     await changed.wait()

@@ -10,6 +10,8 @@ from pydantic import ValidationError
 
 from sam_tools.terminal_operations import TerminalOperations
 from sam_tools.terminal_operations.arguments import RunCommand
+from sam_tui.adapters.files import LocalFiles
+from sam_tui.adapters.terminal.background import PortedCommands
 from sam_tui.adapters.terminal.commands import ShellCommands
 from sam_tui.adapters.terminal.sessions import PtyTerminals
 from sam_tui.core.accesses import Location, Read, Run, Type
@@ -60,9 +62,16 @@ def published() -> list[Event]:
 
 @pytest.fixture
 def hand(
-    commands: ShellCommands, terminals: PtyTerminals, workspace: Path, published: list[Event]
+    commands: ShellCommands,
+    terminals: PtyTerminals,
+    background: PortedCommands,
+    workspace: Path,
+    published: list[Event],
 ) -> Hand:
-    return Hand(TerminalOperations(commands, terminals, published.append), workspace)
+    tool = TerminalOperations(
+        commands, terminals, published.append, files=LocalFiles(), background=background
+    )
+    return Hand(tool, workspace)
 
 
 @pytest.mark.requirement("terminal:tool-schema")
@@ -70,6 +79,11 @@ def test_operations_come_in_the_seed_s_order_and_share_one_schema(hand: Hand) ->
     schema = tool_schema(hand.tool)["function"]
     assert schema["parameters"]["properties"]["operation"]["enum"] == [
         "run_command",
+        "get_terminal_output",
+        "get_terminal_buffer",
+        "get_last_command",
+        "get_terminal_selection",
+        "create_directory",
         "create_session",
         "send_input",
         "get_output",

@@ -1,11 +1,13 @@
 """A site on loopback, and a door that may reach it and nothing else private."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 
 import pytest
 
 from sam_tui.adapters.web import GuardedWeb
 from tests.fakes.web_server import WebServer
+from tests.web.desk import Desk
 
 
 @pytest.fixture
@@ -19,3 +21,11 @@ async def site() -> AsyncIterator[WebServer]:
 def web(site: WebServer) -> GuardedWeb:
     """A door that allows the site."""
     return GuardedWeb(allowed=frozenset({site.origin}))
+
+
+@pytest.fixture
+def desk(tmp_path: Path, site: WebServer) -> Iterator[Desk]:
+    """The tools over real parts."""
+    desk = Desk(tmp_path, site)
+    yield desk
+    desk.storage.close()

@@ -28,6 +28,8 @@ class RunSubagent(Arguments):
     temperature: float | None = Field(default=None, ge=0, le=2)
     topP: float | None = Field(default=None, ge=0, le=1)
     enableTerminalAccess: bool = Field(default=False, description="let it run commands")
+    systemPromptId: str = Field(default="", description="of list_system_prompts")
+    sharedTopicId: str = Field(default="", description="topic whose memory it shares")
     enableDynamicIterations: bool = Field(default=False, description="let it raise its budget")
 
 
@@ -64,6 +66,8 @@ class SubagentTool:
             arguments.enableTerminalAccess,
             arguments.enableDynamicIterations,
             options or None,
+            arguments.systemPromptId,
+            arguments.sharedTopicId,
         )
         report = await self._subagents.run(context.conversation, errand, context.emit)
         return _result(arguments.task, report)

@@ -1,1 +1,34 @@
 """The code of a workspace: its index, its symbols, its checkers, and edits that can be undone."""
+
+from pathlib import Path
+
+from sam_tui.adapters.code.checkers import WorkspaceCheckers
+from sam_tui.adapters.code.index import SqliteCodeIndex
+from sam_tui.adapters.code.journal import SqliteJournal
+from sam_tui.adapters.code.usages import TreeSitterSymbols
+from sam_tui.core.ports import Files, Search
+from sam_tui.core.ports.code import Embedder, Insight
+
+__all__ = [
+    "SqliteCodeIndex",
+    "SqliteJournal",
+    "TreeSitterSymbols",
+    "WorkspaceCheckers",
+    "open_insight",
+]
+
+
+def open_insight(
+    data_dir: str | Path,
+    root: str,
+    files: Files,
+    search: Search,
+    *,
+    embedder: Embedder | None = None,
+) -> Insight:
+    """What is known about the code of a workspace; ``root`` is its real path.
+
+    Nothing is read or written before it is used. ``insight.index.close()`` closes the index.
+    """
+    index = SqliteCodeIndex(data_dir, files, search, embedder=embedder)
+    return Insight(index, TreeSitterSymbols(), WorkspaceCheckers(root))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 _LEAST, _USUAL, _MOST = 40, 60, 70
 _LONGEST_LINE = 1000
 _MOST_CHUNKS = 400
+_LONGEST_DEFINITION = 300
 
 _DEFINITION = re.compile(
     r"""^\s*(?:(?:export|default|public|private|protected|internal|static|async|abstract|final|pub
@@ -51,8 +52,8 @@ class Chunk:
     symbols: tuple[str, ...]
 
 
-def cut(text: str) -> Iterator[Chunk]:
-    """The passages of a text in order. Very long lines are shortened, very long files end early."""
+def cut(text: str, *, headed: bool = False) -> Iterator[Chunk]:
+    """The passages of a text in order; ``headed`` takes headings for names, as in Markdown. Very long lines are shortened, very long files end early."""
     lines = [line[:_LONGEST_LINE] for line in text.split("\n")]
     if lines and not lines[-1]:
         lines.pop()
@@ -63,7 +64,7 @@ def cut(text: str) -> Iterator[Chunk]:
         end = _boundary(lines, begin)
         part = lines[begin:end]
         if any(line.strip() for line in part):
-            yield Chunk(begin + 1, end, "\n".join(part), tuple(dict.fromkeys(_symbols(part))))
+            yield Chunk(begin + 1, end, "\n".join(part), _symbols(part, headed=headed))
         begin = end
 
 
@@ -83,15 +84,15 @@ def _boundary(lines: Sequence[str], begin: int) -> int:
     return best
 
 
-def _symbols(lines: Sequence[str]) -> Iterator[str]:
+def _symbols(lines: Sequence[str], *, headed: bool) -> tuple[str, ...]:
+    patterns = (_HEADING,) if headed else (_DEFINITION, _ASSIGNED)
+    found: dict[str, None] = {}
     for line in lines:
-        if len(line) > 300:
+        if len(line) > _LONGEST_DEFINITION:
             continue
-        for pattern in (_DEFINITION, _ASSIGNED, _HEADING):
-            if found := pattern.match(line):
-                yield found[1]
-                break
-        else:
-            typed = _TYPED.match(line) if line.rstrip().endswith("{") else None
-            if typed and typed[1] not in _NO_FUNCTION:
-                yield typed[1]
+        match = next((match for pattern in patterns if (match := pattern.match(line))), None)
+        if match is None and not headed and line.rstrip().endswith("{"):
+            match = _TYPED.match(line)
+        if match is not None and match[1] not in _NO_FUNCTION:
+            found[match[1].strip()] = None
+    return tuple(found)

@@ -1,7 +1,6 @@
 """Two orders of the same passages made one: by words, and by the likeness of vectors."""
 
 import math
-from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from operator import mul
@@ -12,7 +11,7 @@ _DAMPING = 60
 """How little the very first ranks count more than the next (reciprocal rank fusion)."""
 
 
-def likeness(one: array[float], other: array[float]) -> float:
+def likeness(one: Sequence[float], other: Sequence[float]) -> float:
     """The cosine of two vectors; 0 where one is null or they are of two models."""
     if len(one) != len(other):
         return 0.0
@@ -35,5 +34,5 @@ def fused(ranked: Sequence[Found], near: Mapping[int, float]) -> list[Found]:
     return sorted(scored, key=lambda item: -item.score)
 
 
-def _dot(one: array[float], other: array[float]) -> float:
+def _dot(one: Sequence[float], other: Sequence[float]) -> float:
     return sum(map(mul, one, other))

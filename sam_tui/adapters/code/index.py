@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 import os
 import time
-from array import array
+from collections import defaultdict
 from collections.abc import Callable, Collection, Generator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -54,6 +54,7 @@ class SqliteCodeIndex:
         self._embedder = embedder
         self._seconds = seconds
         self._shelves: dict[str, Shelf] = {}
+        self._updating: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def scan(self, where: Location, *, fresh: bool = False) -> IndexState:
         """Bring names, sizes and dates up to date; ``fresh`` forgets everything first."""
@@ -66,6 +67,10 @@ class SqliteCodeIndex:
 
     async def update(self, where: Location, progress: Callable[[str], None]) -> IndexState:
         """Scan, then read what changed, a batch at a time."""
+        async with self._updating[where.real]:
+            return await self._updated(where, progress)
+
+    async def _updated(self, where: Location, progress: Callable[[str], None]) -> IndexState:
         state = await self.scan(where)
         shelf = self._shelf(where)
         with _usable():
@@ -146,7 +151,8 @@ class SqliteCodeIndex:
             return []
         if b"\0" in data[:8192]:
             return []
-        return list(cut(data.decode("utf-8", "replace")))
+        headed = path.endswith((".md", ".markdown", ".mdx"))
+        return list(cut(data.decode("utf-8", "replace"), headed=headed))
 
     async def _fused(
         self, embedder: Embedder, shelf: Shelf, query: str, ranked: list[Found]
@@ -161,9 +167,7 @@ class SqliteCodeIndex:
         except SamError:
             return ranked
         near = {
-            item.chunk: likeness(array("f", asked), known[item.digest])
-            for item in pool
-            if item.digest in known
+            item.chunk: likeness(asked, known[item.digest]) for item in pool if item.digest in known
         }
         return [*fused(pool, near), *rest]
 
@@ -172,7 +176,7 @@ class SqliteCodeIndex:
         embedder: Embedder,
         shelf: Shelf,
         pool: Sequence[Found],
-        known: dict[bytes, array[float]],
+        known: dict[bytes, Sequence[float]],
     ) -> None:
         """Add the missing vectors to ``known`` and to the index."""
         missing = {item.digest: item.chunk for item in pool if item.digest not in known}
@@ -184,10 +188,7 @@ class SqliteCodeIndex:
             vectors = await embedder.embed([
                 texts[chunk][2][:_EMBEDDED_CHARACTERS] for _, chunk in part
             ])
-            made = {
-                digest: array("f", vector)
-                for (digest, _), vector in zip(part, vectors, strict=True)
-            }
+            made = {digest: vector for (digest, _), vector in zip(part, vectors, strict=True)}
             await asyncio.to_thread(shelf.keep_vectors, embedder.name, made)
             known |= made
 

@@ -155,21 +155,22 @@ def command_of(task: Task, program: str) -> str:
 
 def _for_files(root: str, files: Sequence[str]) -> Iterator[Task]:
     for kind in KINDS:
-        fitting = [path for path in files if path.endswith(kind.extensions)]
+        fitting = [path for path in files if path.endswith(kind.extensions) or os.path.isdir(path)]
         folders: dict[str, tuple[str, list[str]]] = {}
         for path in fitting:
             folder, marker = _project(root, path, kind)
-            if marker or kind.bare:
+            if marker or (kind.bare and not os.path.isdir(path)):
                 folders.setdefault(folder, (marker, []))[1].append(path)
         for folder, (marker, there) in list(folders.items())[:_MOST_PROJECTS]:
             yield Task(kind, folder, tuple(there), marker or "the files")
 
 
 def _project(root: str, path: str, kind: Kind) -> tuple[str, str]:
-    """The nearest folder above a file that calls for a checker; the workspace for none."""
-    here = os.path.dirname(path)
+    """The nearest folder that calls for a checker, from a file or folder up; else the workspace."""
+    is_folder = os.path.isdir(path)
+    here = path if is_folder else os.path.dirname(path)
     while _below(here, root):
-        marker = _marker(here, kind, only_project=True)
+        marker = _marker(here, kind, only_project=not is_folder)
         if marker:
             return here, marker
         if here == root:

@@ -164,7 +164,7 @@ class Shelf:
         )
         return {id_: (first, last, _unpacked(text)) for id_, first, last, text in rows}
 
-    def vectors(self, model: str, digests: Sequence[bytes]) -> dict[bytes, array[float]]:
+    def vectors(self, model: str, digests: Sequence[bytes]) -> dict[bytes, Sequence[float]]:
         """The known vectors of passages."""
         marks = ",".join("?" * len(digests))
         rows = self._database.query(
@@ -172,14 +172,17 @@ class Shelf:
             model,
             *digests,
         )
-        return {digest: array("f", vector) for digest, vector in rows}
+        return {digest: array("f", vector).tolist() for digest, vector in rows}
 
-    def keep_vectors(self, model: str, vectors: Mapping[bytes, array[float]]) -> None:
+    def keep_vectors(self, model: str, vectors: Mapping[bytes, Sequence[float]]) -> None:
         """Store vectors of passages, by the digest of their text."""
         with self._database.transaction() as connection:
             connection.executemany(
                 "INSERT OR REPLACE INTO vectors VALUES (?,?,?)",
-                [(model, digest, vector.tobytes()) for digest, vector in vectors.items()],
+                [
+                    (model, digest, array("f", vector).tobytes())
+                    for digest, vector in vectors.items()
+                ],
             )
 
     def files(self, wanted: FileFilter, *, limit: int) -> tuple[list[IndexedFile], int]:

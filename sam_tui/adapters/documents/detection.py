@@ -72,7 +72,9 @@ def detect(data: bytes, name: str, media_type: str) -> str:
             raise _not_text(what, data)
     plain_type = media_type.partition(";")[0].strip().lower()
     if _looks_binary(data, plain_type):
-        raise _not_text(plain_type or "a binary file", data)
+        told = f" that calls itself {plain_type}" if plain_type.startswith("text/") else ""
+        what = plain_type if plain_type and not told else f"a binary file{told}"
+        raise _not_text(what, data)
     return _TYPES.get(plain_type) or _by_name(name, plain_type) or _by_look(head, plain_type)
 
 

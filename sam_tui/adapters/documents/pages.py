@@ -17,6 +17,20 @@ _LITTLE = 200
 """Characters of text below which a page counts as empty (spec/sam.md 1.11)."""
 _MOST_FOUND = 200
 _LONGEST_FOUND = 2_000
+_INLINE = frozenset({
+    "a",
+    "abbr",
+    "b",
+    "code",
+    "em",
+    "i",
+    "kbd",
+    "small",
+    "span",
+    "strong",
+    "sub",
+    "sup",
+})
 _SHOWN = ("author", "date", "sitename", "description")
 
 
@@ -112,29 +126,25 @@ def _joined(url: str, link: str) -> str:
 def _all_text(tree: Any) -> str:
     """Every visible text, block by block."""
     skipped = "self::script or self::style or self::noscript or self::template or self::title"
-    texts = tree.xpath(f"//text()[normalize-space() and not(ancestor::*[{skipped}])]")
     blocks: list[str] = []
     last = None
-    for text in texts:
+    for text in tree.xpath(f"//text()[normalize-space() and not(ancestor::*[{skipped}])]"):
         owner = text.getparent()
-        inline = text.is_tail or owner.tag in (
-            "a",
-            "b",
-            "i",
-            "em",
-            "strong",
-            "span",
-            "code",
-            "small",
-        )
-        place = owner.getparent() if inline else owner
+        place = _block(owner.getparent() if text.is_tail else owner)
         words = " ".join(text.split())
         if blocks and place is last:
-            blocks[-1] += " " + words
+            blocks[-1] += f" {words}"
         else:
             blocks.append(words)
         last = place
     return "\n".join(blocks)
+
+
+def _block(element: Any) -> Any:
+    """The nearest element that stands on lines of its own."""
+    while element.tag in _INLINE and element.getparent() is not None:
+        element = element.getparent()
+    return element
 
 
 def _title(tree: Any) -> str:

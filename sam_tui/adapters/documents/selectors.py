@@ -51,21 +51,23 @@ class Selector:
 
 def _alternatives(path: str) -> list[str]:
     """Split at commas that stand outside brackets, parentheses and quotes."""
-    return re.findall(r"""(?:\[[^\]]*\]|\([^)]*\)|"[^"]*"|'[^']*'|[^,])+""", path) or [""]
+    found = re.findall(r"""(?:\[[^\]]*\]|\([^)]*\)|"[^"]*"|'[^']*'|[^,])+""", path)
+    if ",".join(found) != path or not found:
+        raise _unknown(path, 0)
+    return found
 
 
 def _path(text: str) -> str:
     at, axis, steps = 0, "/" + _AXES[" "], ""
-    while at < len(text) or not steps:
+    while True:
         step, at = _compound(text, at)
         steps += axis + step
+        if at == len(text):
+            return steps
         gap = _COMBINATOR.match(text, at)
         if gap is None:
-            break
+            raise _unknown(text, at)
         axis, at = "/" + _AXES[gap[1] or " "], gap.end()
-    if at < len(text):
-        raise _unknown(text, at)
-    return steps
 
 
 def _compound(text: str, at: int) -> tuple[str, int]:

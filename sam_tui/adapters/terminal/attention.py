@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fcntl import ioctl
 
-_READS, _POLLS = (
-    {"x86_64": ({0, 19}, {7, 23, 232, 270, 271, 281}), "aarch64": ({63, 65}, {22, 72, 73})}
-).get(os.uname().machine, (set[int](), set[int]()))
+_READS, _POLLS = ({
+    "x86_64": ({0, 19}, {7, 23, 232, 270, 271, 281}),
+    "aarch64": ({63, 65}, {22, 72, 73}),
+}).get(os.uname().machine, (set[int](), set[int]()))
 """Numbers of the system calls that read, and that wait for one of several things."""
 
 _TASKS = 32

@@ -12,6 +12,8 @@ from sam_tui.core.ports import CommandRequest, CommandResult, Commands, SessionO
 
 _KEPT_ENDED = 20
 """Ended commands that a conversation can still read."""
+_START = 1.0
+"""Seconds that a start may take before the command is taken to run."""
 
 
 class RunningCommand:
@@ -104,7 +106,9 @@ class RunningCommand:
         self._task = asyncio.get_running_loop().create_task(self._run(commands))
         starting = asyncio.get_running_loop().create_task(self._started.wait())
         try:
-            await asyncio.wait([self._task, starting], return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(
+                [self._task, starting], timeout=_START, return_when=asyncio.FIRST_COMPLETED
+            )
         except asyncio.CancelledError:
             await self.stop()
             raise

@@ -1,6 +1,7 @@
 """One terminal session: a shell, what it printed and ran, and its emulator once somebody looks."""
 
 import asyncio
+import math
 import os
 import re
 import time
@@ -30,9 +31,9 @@ _QUESTION = re.compile(
 _PAUSE = 0.05
 """Seconds without output after which it is worth asking what the processes do."""
 _LONG_PAUSE = 0.3
-"""The same where the system does not tell what they do."""
+"""The same for a program that waits for several things, and whose last line reads as a question."""
 _POLL_PAUSE = 1.0
-"""The same for a program that waits for several things, of which keys may be one."""
+"""The same for one that has set the terminal up for single keys, or hides them."""
 _QUIET = 2.0
 _LINE = 400
 
@@ -52,7 +53,7 @@ class PtySession:
         self._log = ShellLog(
             self._history.since,
             time.monotonic,
-            numbered=os.path.basename(launch.argv[0]) == "bash",
+            shell=os.path.basename(launch.argv[0]),
         )
         self._screen: EmulatedScreen | None = None
         self._watchers: list[Callable[[], None]] = []
@@ -248,10 +249,10 @@ class PtySession:
         found = self._waits()
         if not found.known:
             # All that is left is what it looks like.
-            return silence >= _LONG_PAUSE and (self._log.at_prompt or self._asks())
+            return silence >= (_LONG_PAUSE if self._log.at_prompt else self._patience())
         if found.reading or (found.polling and self._log.at_prompt):
             return True
-        return found.polling and silence >= _POLL_PAUSE and self._asks()
+        return found.polling and silence >= self._patience()
 
     def _waits(self) -> Blocked:
         """How the processes that have the terminal wait."""
@@ -259,13 +260,13 @@ class PtySession:
         pids = [pid for pid, its in members(self._pty.pid).items() if its == group]
         return blocked(pids, self.tty_name)
 
-    def _asks(self) -> bool:
-        """Whether the terminal is set up for keys, or its last line reads as a question."""
-        now = self._pty.modes
-        if not (now.echo and now.lines):
-            return True
+    def _patience(self) -> float:
+        """How long it must be silent to be taken for waiting, by what it looks like."""
         line = self._history.since(self._history.end - _LINE).text.rpartition("\n")[2]
-        return looks_like_prompt(line)
+        if looks_like_prompt(line):
+            return _LONG_PAUSE
+        now = self._pty.modes
+        return math.inf if now.echo and now.lines else _POLL_PAUSE
 
     # ---- what it looks like
 

@@ -4,14 +4,15 @@ set -g __sam_mark \e']7717;@NONCE@;'
 set -g __sam_code 0
 
 function __sam_start --on-event fish_preexec
-    printf '\e]133;C\e\\%sC;\a%s%s.;\a' $__sam_mark "$argv[1]" $__sam_mark
+    printf '%s' \e']133;C'\a $__sam_mark'C;'\a "$argv[1]" $__sam_mark'.;'\a
 end
 
 function __sam_done --on-event fish_postexec
     set -g __sam_code $status
+    printf '%s' $__sam_mark'D;'$__sam_code\a $PWD $__sam_mark'.;'\a
 end
 
 function __sam_prompt --on-event fish_prompt
-    printf '%sD;%s\a%s%s.;\a\e]133;D;%s\e\\' $__sam_mark $__sam_code $PWD $__sam_mark $__sam_code
-    printf '\e]7;file://%s%s\e\\\e]133;A\e\\' $hostname (string escape --style=url -- $PWD)
+    printf '%s' $__sam_mark'D;'$__sam_code\a $PWD $__sam_mark'.;'\a \e']133;D;'$__sam_code\a
+    printf '%s' \e']7;file://'$hostname(string escape --style=url -- $PWD)\a \e']133;A'\a
 end

@@ -53,11 +53,12 @@ def integrate(shell: str) -> Integration:
     if name not in ("bash", "zsh", "fish"):
         return Integration((shell,))
     nonce = secrets.token_hex(16)
-    snippet = (_SNIPPETS / f"shell_integration.{name}").read_text().replace("@NONCE@", nonce)
+    snippet = (_SNIPPETS / f"shell_integration.{name}").read_text(encoding="utf-8")
+    snippet = snippet.replace("@NONCE@", nonce)
     try:
         folder = tempfile.mkdtemp(prefix="sam-tui-shell-")  # mode 0700
         file = Path(folder, ".zshenv" if name == "zsh" else "init")
-        file.write_text(snippet)
+        file.write_text(snippet, encoding="utf-8")
     except OSError:
         return Integration((shell,))
     if name == "bash":

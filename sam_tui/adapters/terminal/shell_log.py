@@ -13,6 +13,8 @@ _KEPT_RECORDS = 200
 _NUMBERED = re.compile(r"\s*(\d+)\*?\s{1,2}(.*)", re.DOTALL)
 _SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]*[0-~])")
 _LONGEST_ECHO = 8192
+_COMPLETED = re.compile(r"(?:\x1b\[[0-9;]*m)*[^\s\x1b]{0,8}(?:\x1b\[[0-9;]*m)* +\r \r\Z")
+"""What zsh makes of an unfinished last line: a mark, spaces to the edge, and back."""
 
 
 @dataclass(slots=True)
@@ -26,8 +28,9 @@ class _Running:
 class ShellLog:
     """Turns a shell's marks into command records. ``told`` says whether any came at all.
 
-    ``numbered`` shells (bash) tell a line of their history, which misses commands that are kept out
-    of it; those are read from what the terminal echoed, through ``printed``.
+    bash tells a line of its history, which misses commands that are kept out of it; those are read
+    from what the terminal echoed, through ``printed``. zsh completes an unfinished last line before
+    it tells the end; that is no output of the command.
     """
 
     def __init__(
@@ -35,13 +38,13 @@ class ShellLog:
         printed: Callable[[int, int], SessionOutput],
         clock: Callable[[], float],
         *,
-        numbered: bool,
+        shell: str,
     ) -> None:
         self.told = False
         self.directory = ""
         self._printed = printed
         self._clock = clock
-        self._numbered = numbered
+        self._shell = shell
         self._records: deque[CommandRecord] = deque(maxlen=_KEPT_RECORDS)
         self._running: _Running | None = None
         self._prompt_end = 0
@@ -79,12 +82,15 @@ class ShellLog:
         running, self._running = self._running, None
         if running is not None:
             seconds = self._clock() - running.began
+            if self._shell == "zsh":
+                tail = self._printed(max(running.record.start, index - _LONGEST_ECHO), index).text
+                index -= len(tail) - len(_COMPLETED.sub("", tail))
             self._records.append(
                 replace(running.record, end=index, exit_code=code, seconds=seconds)
             )
 
     def _command(self, text: str, index: int) -> str:
-        if not self._numbered:
+        if self._shell != "bash":
             return text.strip("\n")
         found = _NUMBERED.fullmatch(text)
         number = int(found[1]) if found else -1

@@ -142,7 +142,7 @@ def _suffix(
         if start == user and not whole:
             break
         cost = 0 if start == user else total(messages[start:end])
-        if cost > left or _is_summary(messages[start]):
+        if cost > left:
             break
         kept_from, left = start, left - cost
     return kept_from, left

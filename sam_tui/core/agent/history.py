@@ -4,7 +4,14 @@ from collections.abc import Sequence
 
 from sam_tui.core.agent.compaction import Compacted
 from sam_tui.core.ids import CallId, ConversationId
-from sam_tui.core.messages import AssistantMessage, Message, ToolCall, ToolMessage, unanswered
+from sam_tui.core.messages import (
+    AssistantMessage,
+    Message,
+    ToolCall,
+    ToolMessage,
+    calls_of,
+    unanswered,
+)
 from sam_tui.core.ports import ConversationStore
 from sam_tui.core.usage import Usage
 
@@ -25,6 +32,9 @@ class History:
         """Load what is stored, and close the calls that a crash left without a result."""
         for message in self._store.messages(self.conversation):
             self._remember(message)
+        # A dropped call's id must not come again: its stored result is still read by it.
+        everything = self._store.everything(self.conversation)
+        self._calls.update(call.id for call in calls_of(everything))
         for call in unanswered(self._messages):
             self.append(ToolMessage(call.id, call.name, INTERRUPTED, ok=False))
 

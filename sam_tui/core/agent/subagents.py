@@ -42,6 +42,10 @@ class Errand:
     dynamic: bool = False
     options: Mapping[str, Any] | None = None
     """Further fields of its model requests, such as ``temperature``."""
+    system_prompt: str = ""
+    """The id of a system prompt; empty for the one in use."""
+    topic: str = ""
+    """A shared topic whose memory it joins; empty for none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,16 +62,27 @@ class Report:
     seconds: float
 
 
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What errands need of the outside: ``system`` raises ``ToolError`` for an unknown prompt."""
+
+    open_model: "OpenModel"
+    system: Callable[[str], str]
+    join_topic: Callable[[ConversationId, str], None]
+
+
 OpenModel = Callable[[str, Mapping[str, Any]], Model]
 
 
 class Subagents:
     """Runs errands. ``connect`` comes after the tools exist, because errands use them."""
 
-    def __init__(self, store: ConversationStore, budgets: Budgets, open_model: OpenModel) -> None:
+    def __init__(
+        self, store: ConversationStore, budgets: Budgets, surroundings: Surroundings
+    ) -> None:
         self._store = store
         self._budgets = budgets
-        self._open_model = open_model
+        self._surroundings = surroundings
         self._engine: Engine | None = None
         self._room = asyncio.Semaphore(AT_ONCE)
 
@@ -94,7 +109,11 @@ class Subagents:
         started = engine.clock.monotonic()
         self._store.create(child, engine.executor.workspace, parent=parent)
         label = " ".join(errand.task.split())[:60]
-        narrowed = engine.narrowed(_withheld(errand), asker=f"subagent: {label}")
+        asker = f"subagent: {label}"
+        system = self._surroundings.system(errand.system_prompt) if errand.system_prompt else ""
+        narrowed = engine.narrowed(_withheld(errand), asker=asker, system=system)
+        if errand.topic:
+            self._surroundings.join_topic(child, errand.topic)
         model = self._model(engine, parent, errand)
         history = History(self._store, child)
         budget = Budget(errand.max_steps, parent=self._budgets.get(parent))
@@ -130,7 +149,7 @@ class Subagents:
         own = self._budgets.model(parent)
         if errand.model or errand.options:
             name = errand.model or (own.name if own else "")
-            return self._open_model(name, errand.options or {})
+            return self._surroundings.open_model(name, errand.options or {})
         if own is None:
             raise ToolError("There is no model to give the subagent.", hint="Name one in `model`.")
         return own

@@ -10,6 +10,7 @@ from sam_tui.core.agent.history import History
 from sam_tui.core.agent.retry import RetryPolicy
 from sam_tui.core.agent.room import Room
 from sam_tui.core.agent.schedule import run_in_order
+from sam_tui.core.agent.signal import status_of
 from sam_tui.core.agent.tokens import text_tokens
 from sam_tui.core.bus import Bus
 from sam_tui.core.clock import Clock
@@ -25,7 +26,13 @@ from sam_tui.core.events import (
     TurnFinished,
     TurnStarted,
 )
-from sam_tui.core.messages import AssistantMessage, ToolCall, ToolMessage, UserMessage
+from sam_tui.core.messages import (
+    AssistantMessage,
+    ReminderMessage,
+    ToolCall,
+    ToolMessage,
+    UserMessage,
+)
 from sam_tui.core.ports import Delta, Model, ModelRequest, ReasoningDelta, TextDelta
 from sam_tui.core.prompt.reminders import digest
 from sam_tui.core.prompt.requests import RequestBuilder
@@ -43,11 +50,13 @@ class Engine:
     retry: RetryPolicy
     budgets: Budgets
     room: Room
+    workflow_mode: bool = False
+    """Whether an answer that says ``{"status": "continue"}`` is followed by another."""
 
-    def narrowed(self, withheld: Collection[str], *, asker: str) -> "Engine":
+    def narrowed(self, withheld: Collection[str], *, asker: str, system: str = "") -> "Engine":
         """The same engine without some tools, whose questions say who asks."""
         executor = self.executor.narrowed(withheld, asker=asker)
-        requests = self.requests.narrowed(executor.registry.schemas_json)
+        requests = self.requests.narrowed(executor.registry.schemas_json, system=system)
         return replace(self, executor=executor, requests=requests)
 
 
@@ -91,9 +100,16 @@ class Turn:
         while True:
             message = await self._ask()
             if not message.calls:
-                return message.text
+                if not self._goes_on(message.text):
+                    return message.text
+                self._history.append(ReminderMessage("continue", "Go on with the task."))
+                continue
             await self._run_calls(message.calls)
             self._remind(new_message=False)
+
+    def _goes_on(self, answer: str) -> bool:
+        """Whether the model asked for another step; the budget counts that like any other."""
+        return self._engine.workflow_mode and status_of(answer) == "continue"
 
     def _begin(self, text: str) -> None:
         self._remind(new_message=True)

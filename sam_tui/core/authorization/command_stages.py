@@ -15,8 +15,9 @@ from sam_tui.core.authorization.grounds import (
     rule_reason,
 )
 from sam_tui.core.authorization.rules import Subject
+from sam_tui.core.authorization.shell_table import names
 
-_COPIERS = frozenset("grep egrep fgrep rg tar zip cp rsync scp ag ack ugrep 7z".split())
+_COPIERS = names("grep egrep fgrep rg tar zip cp rsync scp ag ack ugrep 7z")
 """Read what lies below a folder, contents and all."""
 
 
@@ -24,7 +25,9 @@ def secret_named(grounds: Grounds, case: Case) -> Judgement | None:
     """Secrets that the command names: those of the home folder are refused, others asked later."""
     for what, real, inside in _secrets(grounds, case.subject.reading):
         if not inside and not _unlocked(grounds, case, real):
-            return case.deny(f"secret:{what}", f"the command names {real or what}: it may hold secrets")
+            return case.deny(
+                f"secret:{what}", f"the command names {real or what}: it may hold secrets"
+            )
     return None
 
 
@@ -145,7 +148,9 @@ def _secret_path(grounds: Grounds, part: Part, path: NamedPath) -> Iterator[tupl
         return
     inside = grounds.inside(path.real)
     what = secrets.touched_by(path.real) if path.pattern else secrets.find(path.real, inside=inside)
-    own = next((p for p in grounds.protected if path.real == p or path.real.startswith(p + "/")), "")
+    own = next(
+        (p for p in grounds.protected if path.real == p or path.real.startswith(p + "/")), ""
+    )
     if own or what:
         # A name that only looks secret is asked about; a place that is known to be is refused.
         yield own or what, path.real, inside or not (own or what).startswith("/")

@@ -20,19 +20,29 @@ from sam_tui.core.authorization.wrapping import Inner, function_bomb, taints, un
 from sam_tui.core.ports.policy import ShellParser, ShellText, SimpleCommand, Word
 
 _DEEPEST = 6
-_SYSTEM_FOLDERS = frozenset(
-    ("/bin", "/usr/bin", "/sbin", "/usr/sbin", "/usr/local/bin", "/opt/homebrew/bin")
-)
+_SYSTEM_FOLDERS = frozenset((
+    "/bin",
+    "/usr/bin",
+    "/sbin",
+    "/usr/sbin",
+    "/usr/local/bin",
+    "/opt/homebrew/bin",
+))
+_HARMLESS = frozenset(("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/zero"))
 
 
 @dataclass(frozen=True, slots=True)
 class NamedPath:
-    """A file that a command names. ``real`` is empty where it is only known when it runs."""
+    """A file that a command names. ``real`` is empty where it is only known when it runs.
+
+    ``redirected`` says that the shell opens it, whatever the program is.
+    """
 
     text: str
     real: str
     writes: bool = False
     pattern: bool = False
+    redirected: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +86,7 @@ class Reading:
     @property
     def heaviest(self) -> Part | None:
         """The part that counts most."""
-        return max(
-            self.parts, key=lambda part: COMMAND_CLASSES.index(part.heaviest), default=None
-        )
+        return max(self.parts, key=lambda part: COMMAND_CLASSES.index(part.heaviest), default=None)
 
     def holds(self, kind: CommandClass) -> bool:
         """Whether any part is of that class."""
@@ -148,8 +156,15 @@ class CommandReader:
     def _command(self, command: SimpleCommand, shell: ShellText, scene: _Scene) -> None:
         scene.tainted = scene.tainted or taints(command.assignments)
         files = tuple(
-            _named(redirection.target, scene, writes=redirection.writes)
-            for redirection in command.redirections
+            replace(
+                _named(
+                    found.target,
+                    scene,
+                    writes=found.writes and found.target.text not in _HARMLESS,
+                ),
+                redirected=True,
+            )
+            for found in command.redirections
         )
         values = tuple(word for _, word in command.assignments)
         if not command.words:
@@ -163,13 +178,13 @@ class CommandReader:
                 scene.parts.append(_part(inner, shell, scene, files, values))
                 _follow(inner.words, scene)
 
-    def _bare(
-        self, files: tuple[NamedPath, ...], values: Sequence[Word], scene: _Scene
-    ) -> None:
+    def _bare(self, files: tuple[NamedPath, ...], values: Sequence[Word], scene: _Scene) -> None:
         """An assignment or a redirection without a command."""
         if not files and all(word.static for word in values):
             named = tuple(_named(word, scene) for word in values if _pathlike(word))
-            scene.parts.append(Part((), frozenset(("read-only",)), "an assignment", True, True, named))
+            scene.parts.append(
+                Part((), frozenset(("read-only",)), "an assignment", True, True, named)
+            )
             return
         kind: CommandClass = "workspace-write" if _stores(files) else "read-only"
         code = tuple(word.text for word in values if not word.static)
@@ -185,9 +200,7 @@ class CommandReader:
         else:
             why = "a script that is only known when it runs"
             unknown = traits("workspace-write", why, known=False)
-            scene.parts.append(
-                Part((), unknown.classes, why, exact=False, code=(script.text,))
-            )
+            scene.parts.append(Part((), unknown.classes, why, exact=False, code=(script.text,)))
 
 
 def _part(
@@ -205,7 +218,9 @@ def _part(
     writes = name in table.WRITES or name in ("rm", "dd", "tar")
     paths = [_named(_operand(w), scene, writes=writes) for w in operands if _pathlike(_operand(w))]
     paths += [_named(word, scene) for word in values if word.static and _pathlike(word)]
-    code = [w.text for w in (*operands, *values) if not w.static or any(c in w.text for c in " ;(\n")]
+    code = [
+        w.text for w in (*operands, *values) if not w.static or any(c in w.text for c in " ;(\n")
+    ]
     hosts = [host for word in operands if (host := host_of(word.text))]
     return Part(
         (name, *(word.text for word in operands)),
@@ -243,7 +258,9 @@ def _follow(words: Sequence[Word], scene: _Scene) -> None:
     if target is None:
         scene.base = scene.home
     elif target.static and not target.pattern:
-        scene.base = os.path.join(scene.base, _at_home(target.text, scene.home)) if scene.base else ""
+        scene.base = (
+            os.path.join(scene.base, _at_home(target.text, scene.home)) if scene.base else ""
+        )
     else:
         scene.base = _resolved(target.text, scene)
 
@@ -265,7 +282,10 @@ def _pathlike(word: Word) -> bool:
     if not text or "://" in text or "\n" in text or len(text) > 4096:
         return False
     return (
-        "/" in text or text[0] in ".~" or text.startswith("$") or text.startswith(_PLAIN_SECRETS)
+        "/" in text
+        or text[0] in ".~"
+        or text.startswith("$")
+        or text.startswith(_PLAIN_SECRETS)
         or text.endswith((".pem", ".key", ".env"))
     )
 
@@ -287,7 +307,12 @@ def _resolved(text: str, scene: _Scene) -> str:
     for variable, value in (("HOME", scene.home), ("PWD", scene.base)):
         for spelling in (f"${variable}", f"${{{variable}}}"):
             after = bare[len(spelling) :]
-            if value and bare.startswith(spelling) and (not after or after[0] == "/") and "$" not in after:
+            if (
+                value
+                and bare.startswith(spelling)
+                and (not after or after[0] == "/")
+                and "$" not in after
+            ):
                 return os.path.realpath(value + after)
     return ""
 
@@ -299,8 +324,7 @@ def _at_home(text: str, home: str) -> str:
 
 
 def _stores(files: Sequence[NamedPath]) -> bool:
-    harmless = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/zero")
-    return any(file.writes and file.text not in harmless for file in files)
+    return any(file.writes for file in files)
 
 
 def host_of(text: str) -> str:

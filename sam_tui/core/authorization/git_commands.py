@@ -2,15 +2,15 @@
 
 from collections.abc import Sequence
 
-_LOOKING = frozenset(
-    """
+from sam_tui.core.authorization.shell_table import names
+
+_LOOKING = names("""
     status log diff show rev-parse rev-list ls-files ls-tree cat-file blame annotate describe
     shortlog name-rev merge-base for-each-ref count-objects diff-tree diff-index diff-files
     check-ignore check-attr whatchanged help version var show-ref show-branch cherry range-diff
     verify-commit verify-tag fsck get-tar-commit-id
-    """.split()
-)
-_REMOTE = frozenset("fetch pull push clone ls-remote request-pull send-email".split())
+    """)
+_REMOTE = names("fetch pull push clone ls-remote request-pull send-email")
 _LISTING = {
     "branch": "-a -r -v -vv --list -l --all --remotes --show-current --contains --merged --no-merged",
     "tag": "-l --list -n --contains --points-at --merged",
@@ -39,7 +39,7 @@ _THROWS_AWAY: dict[str, tuple[str, ...]] = {
     "rm": ("-f", "--force", "-rf", "-fr"),
     "gc": ("--prune=now", "--aggressive"),
 }
-_ALWAYS_THROWS_AWAY = frozenset("filter-branch filter-repo prune".split())
+_ALWAYS_THROWS_AWAY = names("filter-branch filter-repo prune")
 _FORCE = ("-f", "--force", "--force-with-lease", "--delete", "-d", "--mirror", "--prune")
 _VALUED = ("-C", "--git-dir", "--work-tree", "--namespace", "--super-prefix")
 _CODE = ("-c", "--config-env", "--exec-path")

@@ -1,17 +1,25 @@
 """Temporary permissions, kept by the host: never wider than what the person was shown."""
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from sam_tui.core.authorization.commands import Reading
+from sam_tui.core.authorization.patterns import CommandPattern
 from sam_tui.core.clock import Clock
 from sam_tui.core.ids import ConversationId, mint
+
+FOREVER = math.inf
+"""For a grant that ends with its conversation, or with the runtime."""
 
 
 @dataclass(frozen=True, slots=True)
 class Grant:
     """One permission: this conversation may do this operation on this target until it expires.
 
-    ``target`` is a real path (it covers what lies below, too) or the exact text of a command.
-    ``expires`` is monotonic seconds. ``uses`` is what is left, None for any number.
+    ``target`` is a real path (it covers what lies below, too), the exact text of a command or of
+    keys, or where there is a ``pattern`` that pattern in words. ``expires`` is monotonic seconds.
+    ``uses`` is what is left, None for any number.
     """
 
     id: str
@@ -20,13 +28,32 @@ class Grant:
     target: str
     expires: float
     uses: int | None = None
+    pattern: CommandPattern | None = None
 
-    def covers(self, operation: str, target: str) -> bool:
-        """Whether the target is the granted one or lies below it."""
+    def covers(self, operation: str, target: str, reading: Reading | None = None) -> bool:
+        """Whether the target is the granted one, lies below it, or is a command of the pattern."""
         if operation != self.operation:
             return False
+        if self.pattern is not None:
+            return reading is not None and pattern_covers(self.pattern, reading)
         below = self.target if self.target.endswith("/") else self.target + "/"
         return target == self.target or (self.target.startswith("/") and target.startswith(below))
+
+
+def pattern_covers(pattern: CommandPattern, reading: Reading) -> bool:
+    """Whether a pattern covers every simple command that does more than read.
+
+    Never one that is destructive or privileged, stores its output in a file, or is not fully known.
+    """
+    if not reading.saveable:
+        return False
+    active = [part for part in reading.parts if not part.calm]
+    return bool(active) and all(
+        part.heaviest not in ("destructive", "privileged")
+        and not any(path.writes and path.redirected for path in part.paths)
+        and pattern.covers(part.words)
+        for part in active
+    )
 
 
 class Grants:
@@ -35,6 +62,7 @@ class Grants:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._grants: list[Grant] = []
+        self._watchers: list[Callable[[], None]] = []
 
     def add(
         self,
@@ -44,8 +72,9 @@ class Grants:
         *,
         seconds: float,
         uses: int | None = None,
+        pattern: CommandPattern | None = None,
     ) -> Grant:
-        """Grant ``target`` for ``seconds``, once or ``uses`` times or without a count."""
+        """Grant ``target`` for ``seconds``, ``uses`` times or without a count."""
         grant = Grant(
             mint("grant"),
             conversation,
@@ -53,38 +82,74 @@ class Grants:
             target,
             self._clock.monotonic() + seconds,
             uses,
+            pattern,
         )
         self._grants.append(grant)
+        self._changed()
         return grant
 
-    def find(self, conversation: ConversationId, operation: str, target: str) -> Grant | None:
+    def find(
+        self,
+        conversation: ConversationId,
+        operation: str,
+        target: str,
+        reading: Reading | None = None,
+    ) -> Grant | None:
         """A grant that covers the target now, or None."""
         self._expire()
         for grant in self._grants:
-            if grant.conversation == conversation and grant.covers(operation, target):
+            if grant.conversation == conversation and grant.covers(operation, target, reading):
                 return grant
         return None
 
     def use(self, grant: Grant) -> None:
         """Count one use; the last one ends it."""
-        if grant.uses is None:
+        if grant.uses is None or grant not in self._grants:
             return
         self._grants.remove(grant)
         if grant.uses > 1:
             self._grants.append(replace(grant, uses=grant.uses - 1))
+        self._changed()
 
-    def current(self, conversation: ConversationId) -> list[Grant]:
-        """What is granted now."""
+    def current(self, conversation: ConversationId | None = None) -> list[Grant]:
+        """What is granted now, to one conversation or to all."""
         self._expire()
-        return [g for g in self._grants if g.conversation == conversation]
+        return [g for g in self._grants if conversation in (None, g.conversation)]
+
+    def remaining(self, grant: Grant) -> float:
+        """Seconds until it expires; infinite for one that ends with its conversation."""
+        return grant.expires - self._clock.monotonic()
 
     def revoke(self, grant_id: str) -> bool:
         """Take one back; False when it is not there."""
         kept = [g for g in self._grants if g.id != grant_id]
         gone = len(kept) != len(self._grants)
         self._grants = kept
+        if gone:
+            self._changed()
         return gone
 
+    def revoke_all(self, conversation: ConversationId) -> int:
+        """Take back all of a conversation, as when it ends; how many there were."""
+        kept = [g for g in self._grants if g.conversation != conversation]
+        count = len(self._grants) - len(kept)
+        self._grants = kept
+        if count:
+            self._changed()
+        return count
+
+    def watch(self, changed: Callable[[], None]) -> Callable[[], None]:
+        """Call ``changed`` when grants come or go by hand; returns how to stop."""
+        self._watchers.append(changed)
+        return lambda: self._watchers.remove(changed) if changed in self._watchers else None
+
+    def _changed(self) -> None:
+        for watcher in list(self._watchers):
+            watcher()
+
     def _expire(self) -> None:
+        if not self._grants:
+            return
         now = self._clock.monotonic()
-        self._grants = [g for g in self._grants if g.expires > now]
+        if any(g.expires <= now for g in self._grants):
+            self._grants = [g for g in self._grants if g.expires > now]

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from sam_tui.core.accesses import LocatedAccess, Location
@@ -52,7 +52,7 @@ class Grounds:
     protected: tuple[str, ...]
     """Real paths of the program's own data: no rule opens them for writing."""
     secrets: Secrets | None = None
-    rules: RuleSet = RuleSet()
+    rules: RuleSet = field(default_factory=RuleSet)
     reader: CommandReader | None = None
     """Reads commands; without it every command counts as one that writes."""
     trusted: bool = False

@@ -8,11 +8,14 @@ from dataclasses import dataclass, replace
 from sam_tui.core.accesses import Access, LocatedAccess, Read, Run, Type, Write
 from sam_tui.core.authorization.containment import Workspace
 from sam_tui.core.authorization.grants import Grant, Grants
-from sam_tui.core.authorization.policy import Judgement, PermissionMode, Policy
+from sam_tui.core.authorization.policy import Judgement, PermissionMode, Policy, TraceStep
+from sam_tui.core.authorization.rules import saved_rule
+from sam_tui.core.authorization.scopes import Offer, grant_seconds, offers, simulated
 from sam_tui.core.display import Diff
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.inquiry import Approval, ApprovalRequest
+from sam_tui.core.ports.policy import DecisionHistory, DecisionRecord, RuleStore
 from sam_tui.core.verdict import Decision
 
 TIMED_SECONDS = 300.0
@@ -48,13 +51,28 @@ class Guard:
     """Decides every call of one runtime: rules, then grants, then the person."""
 
     def __init__(
-        self, workspace: Workspace, policy: Policy, grants: Grants, inquiries: Inquiries
+        self,
+        workspace: Workspace,
+        policy: Policy,
+        grants: Grants,
+        inquiries: Inquiries,
+        *,
+        history: DecisionHistory | None = None,
+        saved: RuleStore | None = None,
     ) -> None:
         self.workspace = workspace
-        self.policy = policy
+        self.policy = policy if policy.roots else replace(policy, roots=workspace.roots)
         self.grants = grants
         self._inquiries = inquiries
+        self._history = history
+        self._saved = saved
+        self.seconds = TIMED_SECONDS
+        """How long the counted choice of a question lasts."""
         self._asking: defaultdict[ConversationId, asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    def use_policy(self, policy: Policy) -> None:
+        """Decide by another policy from now on; the mode stays what it is."""
+        self.policy = replace(policy, mode=self.policy.mode, roots=self.workspace.roots)
 
     def use_mode(self, mode: PermissionMode) -> None:
         """Change the mode for the decisions that follow."""
@@ -78,7 +96,7 @@ class Guard:
         self, conversation: ConversationId, operation: str, accesses: Sequence[LocatedAccess]
     ) -> Explanation:
         """What would be decided now, without asking anyone or using a grant up."""
-        judgements = tuple(self.policy.judge(access) for access in accesses)
+        judgements = tuple(self.policy.judge(access, operation) for access in accesses)
         used: list[Grant] = []
         open_questions: list[Judgement] = []
         for judgement in judgements:
@@ -86,7 +104,7 @@ class Guard:
                 return Explanation("deny", judgement.reason, judgement.rule, judgements)
             if judgement.outcome != "ask":
                 continue
-            grant = self.grants.find(conversation, operation, judgement.target)
+            grant = self.grants.find(conversation, operation, judgement.target, judgement.reading)
             if grant is None:
                 open_questions.append(judgement)
             else:
@@ -105,6 +123,12 @@ class Guard:
             return Explanation("allow", "touches nothing", "no-access", judgements)
         weightiest = judgements[0]
         return Explanation("allow", weightiest.reason, weightiest.rule, judgements)
+
+    def trace(
+        self, operation: str, accesses: Sequence[LocatedAccess]
+    ) -> tuple[tuple[TraceStep, ...], ...]:
+        """For each access every stage that had a say, up to the one that decided."""
+        return tuple(self.policy.trace(access, operation) for access in accesses)
 
     async def decide(self, request: Request) -> Decision:
         """The decision on a call. Waits for the person where one must be asked."""
@@ -125,11 +149,20 @@ class Guard:
         by = "mode" if explained.rule.startswith("mode:") else "rule"
         if explained.grants:
             by = "user"
-        return Decision(request.operation, outcome, by, explained.rule, explained.reason)
+        return Decision(
+            request.operation,
+            outcome,
+            by,
+            explained.rule,
+            explained.reason,
+            targets=_targets(explained),
+            asker=request.asker,
+        )
 
     async def _ask(self, request: Request, explained: Explanation) -> Decision:
         asked = tuple(j for j in explained.judgements if j.outcome == "ask")
         targets = tuple(j.target for j in asked)
+        on_offer = self._offers(request, asked)
         question = ApprovalRequest(
             operation=request.operation,
             summary=request.summary,
@@ -138,8 +171,9 @@ class Guard:
             cwd=self.workspace.root,
             preview=tuple(request.preview()),
             timed_scope=self._scope_in_words(request, targets),
-            seconds=TIMED_SECONDS,
+            seconds=self.seconds,
             asker=request.asker,
+            choices=tuple(offer.choice for offer in on_offer),
         )
         outcome = await self._inquiries.ask(request.conversation, request.call, question)
         verdict = Decision(
@@ -150,6 +184,8 @@ class Guard:
             explained.reason,
             scope=", ".join(targets),
             elapsed=outcome.elapsed,
+            targets=_targets(explained),
+            asker=request.asker,
         )
         if outcome.closed == "unattended":
             return replace(verdict, by="mode", rule="unattended")
@@ -157,17 +193,59 @@ class Guard:
             return replace(verdict, outcome="expired")
         if not isinstance(outcome.answer, Approval):
             return verdict
-        if outcome.answer.choice == "deny":
-            return replace(verdict, comment=outcome.answer.comment)
-        if outcome.answer.choice == "timed":
-            for target in targets:
-                self.grants.add(
-                    request.conversation, request.operation, target, seconds=TIMED_SECONDS
-                )
-        scope = "this call" if outcome.answer.choice == "once" else question.timed_scope
-        return replace(verdict, outcome="allow", scope=scope, comment=outcome.answer.comment)
+        answer = outcome.answer
+        chosen = _chosen(answer, on_offer)
+        if chosen is None:
+            return replace(verdict, comment=answer.comment)
+        scope = self._take(request, chosen)
+        if chosen.choice.id == "timed":
+            scope = question.timed_scope
+        return replace(verdict, outcome="allow", scope=scope, comment=answer.comment)
+
+    def _offers(self, request: Request, asked: Sequence[Judgement]) -> tuple[Offer, ...]:
+        past: Sequence[DecisionRecord] = ()
+        if self._history is not None:
+            past = self._history.entries(request.conversation)
+        found = offers(
+            request.operation,
+            asked,
+            self.policy,
+            seconds=self.seconds,
+            keeps=self._saved is not None,
+        )
+        return tuple(simulated(offer, request.operation, past, self.policy) for offer in found)
+
+    def _take(self, request: Request, offer: Offer) -> str:
+        """Make of a choice what it says; the scope in words."""
+        if offer.saved and self._saved is not None:
+            rules = [saved_rule(saved, self._saved.add(saved)) for saved in offer.saved]
+            self.policy = self.policy.with_rules(rules)
+            return offer.choice.words
+        for target in offer.targets:
+            self.grants.add(
+                request.conversation,
+                request.operation,
+                target,
+                seconds=grant_seconds(offer.choice),
+                pattern=offer.pattern,
+            )
+        return "this call" if offer.choice.span == "once" else offer.choice.words
 
     def _scope_in_words(self, request: Request, targets: Sequence[str]) -> str:
+        minutes = max(1, round(self.seconds / 60))
+        span = "1 minute" if minutes == 1 else f"{minutes} minutes"
         if any(isinstance(a.access, Run | Type) for a in request.accesses):
-            return f"exactly this: {', '.join(targets)}, for 5 minutes"
-        return f"{request.operation} on {', '.join(targets)}, for 5 minutes"
+            return f"exactly this: {', '.join(targets)}, for {span}"
+        return f"{request.operation} on {', '.join(targets)}, for {span}"
+
+
+def _chosen(answer: Approval, on_offer: Sequence[Offer]) -> Offer | None:
+    """The offer that an answer takes; None for a refusal, and for one that was never offered."""
+    if answer.choice == "deny":
+        return None
+    wanted = answer.scope if answer.choice == "scope" else answer.choice
+    return next((offer for offer in on_offer if offer.choice.id == wanted), None)
+
+
+def _targets(explained: Explanation) -> tuple[str, ...]:
+    return tuple(judgement.target for judgement in explained.judgements if judgement.target)

@@ -99,9 +99,7 @@ class CommandPattern:
             return True
         if any(map(_GLOB.search, self.words)):
             return False
-        return _fits(other.words, self.words, exact=other.exact) and (
-            not other.exact or self.exact
-        )
+        return _fits(other.words, self.words, exact=other.exact) and (not other.exact or self.exact)
 
 
 def host_covered(pattern: str, host: str) -> bool:
@@ -118,9 +116,7 @@ def _fits(pattern: Sequence[str], words: Sequence[str], *, exact: bool) -> bool:
     if not pattern:
         return not exact or not words
     if pattern[0] == "**":
-        return any(
-            _fits(pattern[1:], words[skip:], exact=exact) for skip in range(len(words) + 1)
-        )
+        return any(_fits(pattern[1:], words[skip:], exact=exact) for skip in range(len(words) + 1))
     if not words:
         return False
     head, word = pattern[0], words[0]

@@ -91,7 +91,9 @@ class Policy(Grounds):
                 subject = Subject(operation, "type", reading=self._typed(keys))
                 return Case(subject, located, now, f"keys {keys!r}"), COMMAND_STAGES
             case Fetch(url=url):
-                subject = Subject(operation, "fetch", host=host_of(url if "://" in url else f"https://{url}"))
+                subject = Subject(
+                    operation, "fetch", host=host_of(url if "://" in url else f"https://{url}")
+                )
                 return Case(subject, located, now, url), _FETCH_STAGES
             case _:
                 return Case(Subject(operation, "read"), located, now, ""), ()

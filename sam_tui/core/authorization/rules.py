@@ -9,6 +9,7 @@ from sam_tui.core.authorization.commands import Part, Reading
 from sam_tui.core.authorization.patterns import CommandPattern, PathPattern, host_covered
 from sam_tui.core.authorization.programs import CommandClass
 from sam_tui.core.authorization.windows import Window
+from sam_tui.core.ports.policy import SavedGrant
 
 Effect = Literal["deny", "ask", "allow"]
 EFFECTS: tuple[Effect, ...] = ("deny", "ask", "allow")
@@ -79,7 +80,9 @@ class Rule:
             return False
         match subject.kind:
             case "read" | "write":
-                return self._about_files(subject) and (not self.path or self.path.covers(subject.path))
+                return self._about_files(subject) and (
+                    not self.path or self.path.covers(subject.path)
+                )
             case "run" | "type":
                 return self._restricts_command(subject)
             case "fetch":
@@ -93,7 +96,9 @@ class Rule:
             return False
         match subject.kind:
             case "read" | "write":
-                return self._about_files(subject) and (not self.path or self.path.covers(subject.path))
+                return self._about_files(subject) and (
+                    not self.path or self.path.covers(subject.path)
+                )
             case "fetch":
                 if self.about_commands or self.path or self.access:
                     return False
@@ -215,6 +220,22 @@ class RuleSet:
             ):
                 return rule
         return None
+
+
+def saved_rule(saved: SavedGrant, identifier: str) -> Rule:
+    """What a permission that was written down means from now on."""
+    return Rule(
+        identifier,
+        "allow",
+        "user",
+        "just now",
+        operation=saved.operation,
+        path=PathPattern(saved.path, saved.path) if saved.path else None,
+        command=CommandPattern(saved.command) if saved.command else None,
+        host=saved.host,
+        workspace=saved.workspace,
+        comment=saved.comment,
+    )
 
 
 def ordered(rules: Sequence[Rule]) -> tuple[Rule, ...]:

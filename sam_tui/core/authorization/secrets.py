@@ -31,7 +31,8 @@ _HOME_PLACES = (
     "Library/Application Support/Google/Chrome", "Library/Application Support/Chromium",
     "Library/Application Support/BraveSoftware", "Library/Application Support/Microsoft Edge",
     "Library/Application Support/Arc", "Library/Application Support/Vivaldi",
-    "Library/Application Support/com.operasoftware.Opera", "Library/Group Containers/2BUA8C4S2C.com.1password",
+    "Library/Application Support/com.operasoftware.Opera",
+    "Library/Group Containers/2BUA8C4S2C.com.1password",
 )  # fmt: skip
 _SYSTEM_PLACES = (
     "/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers",
@@ -134,4 +135,3 @@ def _key(path: str) -> str:
     if path.isascii():
         return path.lower()
     return unicodedata.normalize("NFC", path).casefold()
-

@@ -3,8 +3,13 @@
 A program that stands nowhere here is taken to write to the workspace.
 """
 
-READ_ONLY = frozenset(
-    """
+
+def names(text: str) -> frozenset[str]:
+    """The words of a text, as a set."""
+    return frozenset(text.split())
+
+
+READ_ONLY = names("""
     : [ true false test echo printf ls dir cat head tail wc stat df du pwd basename dirname realpath
     readlink which type whereis uname whoami id groups uptime free ps pgrep nproc arch locale cmp
     diff comm cut tr nl tac rev fold fmt paste join column od hexdump strings md5sum sha1sum
@@ -14,8 +19,7 @@ READ_ONLY = frozenset(
     ulimit times caller tput tty nm objdump readelf size lscpu lsblk lsmod lspci lsusb lsof getconf
     getent cal factor numfmt tsort users who w last logname printenv mapfile readarray disown sum
     vmstat iostat mpstat pstree pidof cloc tokei pygmentize bat batcat eza exa
-    """.split()
-)
+    """)
 """Only read, whatever their arguments."""
 
 FLAG_SENSITIVE = {
@@ -33,20 +37,18 @@ FLAG_SENSITIVE = {
 }
 """Only read without these flags; with one they do what is named."""
 
-WRITES = frozenset(
+WRITES = names(
     "mkdir touch cp mv rm rmdir ln install tee patch unzip gunzip gzip bzip2 bunzip2 xz unxz zip split "
-    "csplit mktemp chmod chgrp chown rename unlink".split()
+    "csplit mktemp chmod chgrp chown rename unlink"
 )
 """Write to the paths that they name and to nothing else."""
 
-NETWORK = frozenset(
-    """
+NETWORK = names("""
     curl wget http https httpie xh aria2c ssh scp sftp ftp lftp nc ncat netcat socat telnet dig nslookup
     host ping ping6 traceroute tracepath mtr whois rclone gh glab hub aws gcloud gsutil az doctl
     flyctl fly heroku vercel netlify wrangler supabase psql mysql mongosh redis-cli kcat nmap openssl
     rsync mosh yt-dlp s3cmd ansible ansible-playbook
-    """.split()
-)
+    """)
 
 NETWORK_SUBCOMMANDS = {
     "npm": "install i ci add update up upgrade publish audit outdated view info search login pack exec x",
@@ -99,12 +101,9 @@ OUTWARD = {
 }
 """Change something elsewhere that cannot be taken back."""
 
-DESTRUCTIVE = frozenset(
-    "dd shred truncate wipefs srm wipe mkfs format sgdisk sfdisk blkdiscard".split()
-)
+DESTRUCTIVE = names("dd shred truncate wipefs srm wipe mkfs format sgdisk sfdisk blkdiscard")
 
-PRIVILEGED = frozenset(
-    """
+PRIVILEGED = names("""
     sudo doas su pkexec runuser sudoedit visudo mount umount chroot nsenter unshare setcap setfacl
     insmod rmmod modprobe sysctl iptables ip6tables nft ufw firewall-cmd useradd usermod userdel
     groupadd groupdel groupmod adduser deluser passwd chpasswd chsh chfn systemctl service
@@ -114,8 +113,7 @@ PRIVILEGED = frozenset(
     dnf yum rpm zypper pacman apk snap flatpak emerge tmux screen gpasswd newgrp setpriv capsh
     security defaults spctl csrutil tccutil osascript open xdg-open docker podman nerdctl lxc
     lxd virsh vagrant ip ifconfig route arp tc ethtool kexec debugfs mknod hwclock chattr
-    """.split()
-)
+    """)
 """Change the system, or reach a process that the sandbox does not hold."""
 
 CALM_SUBCOMMANDS = {
@@ -149,23 +147,19 @@ CALM_SUBCOMMANDS = {
 }
 """Subcommands that only look, where the program itself does more."""
 
-VERSIONED = frozenset(
-    """
+VERSIONED = names("""
     python python2 python3 node deno bun ruby perl php java javac go rustc cargo npm pnpm yarn pip pip3
     uv poetry gcc g++ clang clang++ cc make cmake ninja git docker podman kubectl terraform helm gh
     tsc eslint prettier ruff mypy pyright pytest black jest vitest tox nox bash zsh fish tar curl wget
     rg fd sed awk gawk grep jq yq psql mysql sqlite3 redis-cli ffmpeg gradle mvn swift dotnet zig
-    """.split()
-)
+    """)
 """Known to do nothing but answer to ``--version``, ``-V`` or ``--help`` alone."""
 
-SHELLS = frozenset("sh bash zsh dash ksh ash fish".split())
-INTERPRETERS = frozenset(
-    """
+SHELLS = names("sh bash zsh dash ksh ash fish")
+INTERPRETERS = names("""
     python python2 python3 node deno ruby perl php lua Rscript osascript tclsh guile ghci irb
     pypy pypy3 ts-node tsx
-    """.split()
-)
+    """)
 
 WRAPPERS: dict[str, tuple[str, int]] = {
     "env": ("-u --unset -C --chdir -S --split-string", 0),
@@ -200,20 +194,20 @@ WRAPPERS: dict[str, tuple[str, int]] = {
 }
 """Programs that run another: their options that take a value, and how many words stand before it."""
 
-DANGEROUS_VARIABLES = (
-    "PATH LD_* DYLD_* BASH_ENV ENV IFS SHELLOPTS BASHOPTS PS4 PROMPT_COMMAND GIT_* *PAGER *EDITOR VISUAL "
-    "PYTHON* NODE_OPTIONS NODE_PATH PERL5* PERLLIB RUBYOPT RUBYLIB JAVA_TOOL_OPTIONS _JAVA_OPTIONS "
-    "GCONV_PATH LESSOPEN LESSCLOSE TAR_OPTIONS RIPGREP_CONFIG_PATH GREP_OPTIONS BROWSER SSH_* HOME "
-    "XDG_* CDPATH GLOBIGNORE BASH_FUNC_* CC CXX RUSTC_WRAPPER MAKEFLAGS NPM_CONFIG_*"
-).split()
+DANGEROUS_VARIABLES = sorted(
+    names(
+        "PATH LD_* DYLD_* BASH_ENV ENV IFS SHELLOPTS BASHOPTS PS4 PROMPT_COMMAND GIT_* *PAGER *EDITOR VISUAL "
+        "PYTHON* NODE_OPTIONS NODE_PATH PERL5* PERLLIB RUBYOPT RUBYLIB JAVA_TOOL_OPTIONS _JAVA_OPTIONS "
+        "GCONV_PATH LESSOPEN LESSCLOSE TAR_OPTIONS RIPGREP_CONFIG_PATH GREP_OPTIONS BROWSER SSH_* HOME "
+        "XDG_* CDPATH GLOBIGNORE BASH_FUNC_* CC CXX RUSTC_WRAPPER MAKEFLAGS NPM_CONFIG_*"
+    )
+)
 """Variables that make a program run something else than its name says."""
 
-REGENERABLE = frozenset(
-    """
+REGENERABLE = names("""
     node_modules dist build out target coverage htmlcov .coverage __pycache__ .pytest_cache
     .mypy_cache .ruff_cache .hypothesis .tox .nox .eggs .next .nuxt .output .svelte-kit .turbo
     .parcel-cache .cache .gradle .venv venv env tmp temp .tmp .nyc_output storybook-static
     cmake-build-debug cmake-build-release _build site .terraform
-    """.split()
-)
+    """)
 """Names of folders that a build makes again."""

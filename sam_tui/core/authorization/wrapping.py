@@ -58,7 +58,9 @@ def unwrap(command: SimpleCommand, shell: ShellText) -> Iterator[Inner]:
             yield Inner(words[:1], verdict=_calm(f"{name} alone only reads"))
             return
         words = inner
-    yield Inner(words, verdict=traits("workspace-write", "wrapped too deep to be read", known=False))
+    yield Inner(
+        words, verdict=traits("workspace-write", "wrapped too deep to be read", known=False)
+    )
 
 
 def taints(assignments: Sequence[tuple[str, Word]]) -> str:
@@ -116,7 +118,7 @@ def _stripped(
             break
         variable, equals, value = text.partition("=")
         if name == "env" and text.startswith(("-S", "--split-string")):
-            attached = equals and value or text[2:] if text != "-S" else ""
+            attached = (equals and value) or text[2:] if text != "-S" else ""
             script = Word(attached) if attached else (words[index + 1 : index + 2] or (None,))[0]
             return (), assignments, script
         if text.startswith("-") and len(text) > 1:

@@ -209,6 +209,10 @@ class CodeIndex(Protocol):
         """Files by path, and how many fit in all."""
         ...
 
+    def close(self) -> None:
+        """Close what is open; nothing can be asked afterwards."""
+        ...
+
 
 # ---- symbols
 

@@ -31,9 +31,9 @@ class RequestBuilder:
         self._reminders = tuple(reminders)
         self._board = board
 
-    def narrowed(self, tools_json: str) -> "RequestBuilder":
-        """The same prompt and reminders over other tools."""
-        return RequestBuilder(self._system, tools_json, self._reminders, self._board)
+    def narrowed(self, tools_json: str, *, system: str = "") -> "RequestBuilder":
+        """The same reminders over other tools, and with another system prompt where one is given."""
+        return RequestBuilder(system or self._system, tools_json, self._reminders, self._board)
 
     @property
     def fixed_text(self) -> str:
@@ -51,5 +51,6 @@ class RequestBuilder:
             history.messages,
             self._board.items(history.conversation),
             self._board.now(),
+            new_message,
         )
         return due_reminders(self._reminders, view, new_message=new_message)

@@ -1,22 +1,6 @@
-"""The system prompt: fixed sections, so that its bytes never change within a conversation."""
+"""The system prompt: fixed parts, so that its bytes never change within a conversation."""
 
 from sam_tui.core.authorization.containment import Workspace
-
-_IDENTITY = """\
-You are the agent of sam-tui, a terminal workbench. A person gives you a task in their workspace; \
-you carry it out with your tools and report what you did."""
-
-_WORK = """\
-How to work
-- Look before you change: read the files that matter, search instead of guessing.
-- For a task of several steps keep a todo list with todo_operations: mark an item in-progress before \
-you start it and completed as soon as it is done, one at a time.
-- Make the change that was asked, in the style of the code around it, and no other.
-- Prove it: run the project's own tests or the program itself, and read what they print.
-- Say nothing you have not seen: name files, commands and results; say plainly what failed or is left.
-- When something only the person can decide stands in the way, ask with user_collaboration; \
-otherwise go on until the task is done.
-- Call several tools in one message when none needs another's result."""
 
 _RULES = """\
 What holds
@@ -31,7 +15,11 @@ workbench: it tells you the present state. Do not repeat or answer it.
 - Answer in plain Markdown, briefly. Finish with a message without tool calls."""
 
 
-def system_prompt(workspace: Workspace) -> str:
-    """The prompt for a workspace: nothing in it depends on the time, the todos or git."""
+def system_prompt(guidance: str, workspace: Workspace) -> str:
+    """The prompt for a workspace: nothing in it depends on the time, the todos or git.
+
+    ``guidance`` is the chosen system prompt, who the agent is and how it works; the rules of the
+    workbench always follow it.
+    """
     folders = "\n".join(f"- {root}" for root in workspace.roots)
-    return f"{_IDENTITY}\n\n{_WORK}\n\n{_RULES}\n\nWorkspace\n{folders}"
+    return f"{guidance.strip()}\n\n{_RULES}\n\nWorkspace\n{folders}"

@@ -16,3 +16,5 @@ class TurnView:
     messages: Sequence[Message]
     todos: tuple[Todo, ...]
     now: float
+    new_message: bool = False
+    """Whether a message of the person is about to be added; else a tool loop goes on."""

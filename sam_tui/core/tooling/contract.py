@@ -4,7 +4,8 @@ import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Generic, TypeVar, cast, get_args
+from types import UnionType
+from typing import Any, Generic, TypeVar, Union, cast, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
@@ -58,7 +59,8 @@ def _plain(name: str) -> str:
 
 def _unpacked(value: Any, annotation: Any) -> Any:
     """A list or object that the model sent as JSON text, where the argument is not text."""
-    takes_text = annotation is str or str in get_args(annotation)
+    members = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else ()
+    takes_text = annotation is str or str in members
     if takes_text or not isinstance(value, str) or value.lstrip()[:1] not in ("[", "{"):
         return value
     try:

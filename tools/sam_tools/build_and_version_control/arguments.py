@@ -4,7 +4,14 @@ import posixpath
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, cast
 
-from pydantic import BeforeValidator, Field, PrivateAttr, StringConstraints, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    PrivateAttr,
+    StringConstraints,
+    model_validator,
+)
 
 from sam_tools.build_and_version_control.definitions import PlannedTask
 from sam_tools.build_and_version_control.quoting import word, words
@@ -12,7 +19,6 @@ from sam_tui.core.accesses import Access, Read, Run, Write
 from sam_tui.core.tooling.contract import Arguments
 
 LONGEST_MESSAGE = 16_000
-Name = Annotated[str, StringConstraints(min_length=1)]
 Worded = Annotated[str, StringConstraints(pattern=r"\S")]
 State = Literal["staged", "unstaged", "untracked", "merge-conflicts"]
 
@@ -20,6 +26,13 @@ State = Literal["staged", "unstaged", "untracked", "merge-conflicts"]
 def _listed(value: Any) -> Any:
     """One text where a list of them may stand."""
     return [value] if isinstance(value, str) and not value.lstrip().startswith("[") else value
+
+
+def _named(files: list[str] | None) -> list[str] | None:
+    """Names that are not empty, of any bytes: a constraint on the text would refuse some of them."""
+    if files and "" in files:
+        raise ValueError("a file name is empty")
+    return files
 
 
 def _kind(value: Any) -> Any:
@@ -45,18 +58,32 @@ class Task(Arguments):
         return self.model_dump(exclude_defaults=True) | {"type": self.type}
 
 
-class CreateAndRunTask(Arguments):
+class Planned(Arguments):
+    """Arguments that stand for commands: what was looked up for the guard to judge is what runs."""
+
+    _plan: tuple[PlannedTask, ...] = PrivateAttr(default=())
+
+    @property
+    def plan(self) -> tuple[PlannedTask, ...]:
+        """What runs, in order; empty until it was looked up."""
+        return self._plan
+
+    def settle(self, plan: tuple[PlannedTask, ...]) -> None:
+        """Say what runs."""
+        self._plan = plan
+
+
+class CreateAndRunTask(Planned):
     """The arguments of ``create_and_run_task``."""
 
     task: Task
-    workspaceFolder: str | None = Field(default=None, min_length=1)
+    workspaceFolder: str | None = None
 
 
-class RunTask(Arguments):
+class RunTask(Planned):
     """The arguments of ``run_task``."""
 
     label: Worded = Field(description="its label; or its group (build, test)")
-    _plan: tuple[PlannedTask, ...] = PrivateAttr(default=())
 
     @model_validator(mode="before")
     @classmethod
@@ -69,15 +96,6 @@ class RunTask(Arguments):
             if isinstance(given.get(name), str):
                 given.setdefault("label", given[name])
         return given
-
-    @property
-    def plan(self) -> tuple[PlannedTask, ...]:
-        """What runs, in order; empty until it was looked up."""
-        return self._plan
-
-    def settle(self, plan: tuple[PlannedTask, ...]) -> None:
-        """Say what runs."""
-        self._plan = plan
 
 
 class GetTaskOutput(Arguments):
@@ -94,18 +112,16 @@ class GitCommit(Arguments):
     """The arguments of ``git_commit``."""
 
     message: Annotated[str, StringConstraints(pattern=r"\S", max_length=LONGEST_MESSAGE)]
-    files: Annotated[list[Name] | None, BeforeValidator(_listed)] = Field(
+    files: Annotated[list[str] | None, BeforeValidator(_listed), AfterValidator(_named)] = Field(
         default=None, description="only these, relative to repositoryPath; all changes without"
     )
-    repositoryPath: str | None = Field(
-        default=None, description="the workspace unless given", min_length=1
-    )
+    repositoryPath: str | None = Field(default=None, description="the workspace unless given")
 
 
 class GetChangedFiles(Arguments):
     """The arguments of ``get_changed_files``."""
 
-    repositoryPath: str | None = Field(default=None, min_length=1)
+    repositoryPath: str | None = None
     sourceControlState: Annotated[list[State] | None, BeforeValidator(_listed)] = None
 
 

@@ -28,7 +28,9 @@ async def commit(commands: Commands, arguments: GitCommit, context: ToolContext)
     if len(words(names).encode(errors="replace")) > _LONGEST_LIST:
         raise ToolError(f"{len(names)} names are too many at once.", hint="Name their folder.")
     repository = await look(git)
-    writable = (*context.permit.writable, where.real)
+    writable = context.permit.writable
+    if not where.inside:  # it was asked for, and allowed
+        writable = (*writable, where.real)
     _refuse_outside(git, repository, writable)
     _refuse_unready(repository, names)
     await _refuse_unchanged(git, repository, names)

@@ -61,6 +61,8 @@ class TaskEntry(BaseModel):
     group: str | dict[str, Any] = ""
     isBackground: bool = False
     problemMatcher: Any = None
+    workspaceFolder: str = ""
+    """What ``${workspaceFolder}`` stands for, and where it runs, in the book alone."""
     dependsOn: str | list[str] = []
 
     @property
@@ -138,14 +140,18 @@ class Definitions:
     entries: tuple[TaskEntry, ...] = ()
     faults: Mapping[str, ToolError] = field(default_factory=dict[str, ToolError])
 
+    def named(self, label: str) -> TaskEntry | None:
+        """The entry of that label."""
+        return next((entry for entry in self.entries if entry.label == label), None)
+
     def find(self, label: str) -> TaskEntry | None:
         """The entry of that label; else what the group of that name runs.
 
         Raises ``ToolError`` for an entry that cannot be read.
         """
-        for entry in self.entries:
-            if entry.label == label:
-                return entry
+        entry = self.named(label)
+        if entry is not None:
+            return entry
         if label in self.faults:
             raise self.faults[label]
         group = [entry for entry in self.entries if entry.group_kind == label]

@@ -27,6 +27,16 @@ _PROLOGUE = (
 )
 
 
+class _TooLong(ToolError):
+    """More changes than can be told at once."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "git tells of more changes than can be listed.",
+            hint="Add what is generated to .gitignore, or run `git status` on a folder.",
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What one query came to. ``output`` is exact; ``ok`` for exit code 0."""
@@ -70,14 +80,16 @@ class Git:
         script = (
             f"{_PROLOGUE}export LC_ALL=C GIT_OPTIONAL_LOCKS=0\n"
             f"packed=$({{\n{asked}\n}} | gzip -c | base64)\n"
-            f"printf '%s\\n' \"{token}$packed{token}\"\n"
+            f"printf '%s\\n' \"{token}${{packed}}{token}\"\n"
         )
         result = await self._run(script, QUERY_SECONDS, self._context.permit.writable, _unheard)
         packed = re.search(f"{token}([A-Za-z0-9+/=\\s]*){token}", result.output)
         if result.timed_out:
             raise ToolError(f"git did not answer within {QUERY_SECONDS:g} s in {self.folder}.")
-        if packed is None or result.dropped:
-            raise ToolError("The answer of git is too long.", hint="Name a smaller folder.")
+        if result.dropped:
+            raise _TooLong()
+        if packed is None:
+            raise ToolError(f"git could not be asked: {printed(result.output).strip()}")
         complaint = printed(result.output.replace(packed[0], "")).strip()
         answers = _unpacked(packed[1], token.encode())
         if len(answers) != len(queries):
@@ -123,7 +135,7 @@ def _unpacked(packed: str, token: bytes) -> tuple[Answer, ...]:
     except (binascii.Error, zlib.error):
         return ()
     if not unzip.eof:
-        raise ToolError("The answer of git is too long.", hint="Name a smaller folder.")
+        raise _TooLong()
     answers: list[Answer] = []
     output, *rest = stream.split(token)
     for piece in rest:

@@ -11,13 +11,7 @@ from sam_tools.build_and_version_control.arguments import (
     GetTaskOutput,
     RunTask,
 )
-from sam_tools.build_and_version_control.definitions import (
-    Definitions,
-    PlannedTask,
-    TaskEntry,
-    read_entries,
-    read_tasks_file,
-)
+from sam_tools.build_and_version_control.definitions import PlannedTask
 from sam_tools.build_and_version_control.printed import Printer, line, printed, unfinished, visible
 from sam_tools.build_and_version_control.problems import (
     KNOWN,
@@ -26,6 +20,7 @@ from sam_tools.build_and_version_control.problems import (
     known,
     tally,
 )
+from sam_tools.build_and_version_control.shelf import TASKS_FILE, TaskShelf
 from sam_tui.core.accesses import Access, Read, Run
 from sam_tui.core.authorization.containment import Workspace
 from sam_tui.core.display import Display, Table, Terminal
@@ -39,9 +34,6 @@ FOREGROUND_SECONDS = 600.0
 SETTLING_SECONDS = 0.3
 """How long a background task is watched, so that one that fails at once says so at once."""
 NEWEST_CHARACTERS = 4000
-_TASKS_FILE = ".vscode/tasks.json"
-_LARGEST_FILE = 256 * 1024
-_MOST_STEPS = 20
 _REFUSALS = ("Permission denied", "Read-only file system", "Operation not permitted", "EACCES")
 
 
@@ -61,21 +53,28 @@ class TaskDesk:
 
     def __init__(self, ports: TaskPorts, *, foreground_seconds: float) -> None:
         self._ports = ports
+        self._shelf = TaskShelf(ports.files, ports.book, ports.workspace)
         self._limit = foreground_seconds
 
     def create_accesses(self, arguments: CreateAndRunTask) -> Sequence[Access]:
-        """The command line, and the folder where one is named."""
-        folder = arguments.workspaceFolder
-        command = self._new_entry(arguments)[1]
-        if folder is None:
-            return [Run(command)]
-        return [Run(command, folder), Read(folder, "workspaceFolder")]
+        """The workspace's own definitions, the command line, and the folder where one is named."""
+        strange = [name for name in arguments.task.problemMatcher or () if not known(name)]
+        if strange:
+            raise ToolError(
+                f"There is no problem matcher {line(strange[0], 80)!r}.",
+                hint=f"One of: {', '.join(KNOWN)}.",
+            )
+        folder = arguments.workspaceFolder or ""
+        step = self._shelf.new(arguments.task.entry(), folder)
+        arguments.settle((step,))
+        accesses: list[Access] = [Read(TASKS_FILE, "tasks"), Run(step.command, folder)]
+        return [*accesses, Read(folder, "workspaceFolder")] if folder else accesses
 
     def run_accesses(self, arguments: RunTask) -> Sequence[Access]:
         """The file that defines tasks, and each command with its folder, looked up here and now."""
-        plan = self._plan(arguments.label)
+        plan = self._shelf.plan(arguments.label)
         arguments.settle(plan)
-        accesses: list[Access] = [Read(_TASKS_FILE, "tasks")]
+        accesses: list[Access] = [Read(TASKS_FILE, "tasks")]
         for at, step in enumerate(plan):
             accesses.append(Run(step.command, step.cwd))
             if step.cwd:
@@ -84,22 +83,13 @@ class TaskDesk:
 
     async def create(self, arguments: CreateAndRunTask, context: ToolContext) -> ToolResult:
         """Keep the task in the book and run it."""
-        entry, command = self._new_entry(arguments)
-        task = arguments.task.entry()
-        cwd = context.workspace
-        if arguments.workspaceFolder is not None:
+        (step,) = arguments.plan
+        task, cwd = arguments.task.entry(), context.workspace
+        if arguments.workspaceFolder:
             cwd = context.location("workspaceFolder").real
-            task["options"] = {"cwd": cwd}
-        elif (defined := self._project().find(entry.label)) and (
-            defined.label == entry.label
-            and defined.command_line(self._ports.workspace.root) != command
-        ):
-            raise ToolError(
-                f"{_TASKS_FILE} already has another task {entry.label!r}.",
-                hint="Run that one with run_task, or choose another label.",
-            )
-        self._ports.book.save(task)
-        return await self._run_step(PlannedTask(entry, command, cwd), cwd, context)
+            task["workspaceFolder"] = cwd
+        self._shelf.keep(task, step)
+        return await self._run_step(step, cwd, context)
 
     async def run(self, arguments: RunTask, context: ToolContext) -> ToolResult:
         """Run what was looked up, in order; the first that fails is the last."""
@@ -135,81 +125,18 @@ class TaskDesk:
             await run.end()
         asked = -NEWEST_CHARACTERS if arguments.from_index is None else arguments.from_index
         found = run.output(asked)
-        held = unfinished(found.text) if run.running else 0
-        output = printed(found.text[: len(found.text) - held])
+        output = _printed(found.text, run)
         problems = find_problems(output, run.start.matchers)
         data = {
             **_identity(run),
             "output": output,
             "from_index": found.start,
-            "end_index": found.end - held,
+            "end_index": found.end - _held(found.text, run),
             "truncated": found.start > (arguments.from_index or 0),
             **_told(problems),
         }
         shown = Terminal(visible(run.start.command), output, _code(run), _seconds(run))
         return _json(data, shown, *_table(problems))
-
-    def _new_entry(self, arguments: CreateAndRunTask) -> tuple[TaskEntry, str]:
-        """The task as it will be kept, and its command line."""
-        workspace = self._ports.workspace
-        folder = workspace.root
-        if arguments.workspaceFolder is not None:
-            folder = workspace.locate(arguments.workspaceFolder).real
-        given = arguments.task.entry()
-        strange = [name for name in arguments.task.problemMatcher or () if not known(name)]
-        if strange:
-            raise ToolError(
-                f"There is no problem matcher {line(strange[0], 80)!r}.",
-                hint=f"One of: {', '.join(KNOWN)}.",
-            )
-        entry = read_entries([given], "the call").entries[0]
-        return entry, entry.command_line(folder)
-
-    def _project(self) -> Definitions:
-        """The tasks that the workspace's own file defines; none without one."""
-        where = self._ports.workspace.locate(_TASKS_FILE)
-        if not where.inside:
-            raise ToolError(f"{_TASKS_FILE} is a link to a place outside the workspace.")
-        if self._ports.files.stat(where) is None:
-            return Definitions()
-        data = self._ports.files.read(where, limit=_LARGEST_FILE + 1)
-        if len(data) > _LARGEST_FILE:
-            raise ToolError(f"{_TASKS_FILE} is larger than {_LARGEST_FILE} bytes.")
-        return read_tasks_file(data, _TASKS_FILE)
-
-    def _plan(self, label: str) -> tuple[PlannedTask, ...]:
-        """What a label stands for: the tasks it depends on, then itself."""
-        project, made = self._project(), read_entries(self._ports.book.tasks(), "the task book")
-        # The workspace's own definition counts before one that was made here.
-        all_of_them = Definitions(
-            (*project.entries, *made.entries), {**made.faults, **project.faults}
-        )
-        plan: dict[str, PlannedTask] = {}
-        self._visit(all_of_them, label, plan, ())
-        return tuple(plan.values())
-
-    def _visit(
-        self,
-        definitions: Definitions,
-        label: str,
-        plan: dict[str, PlannedTask],
-        above: tuple[str, ...],
-    ) -> None:
-        entry = definitions.find(label)
-        if entry is None:
-            raise _unknown(label, definitions)
-        if entry.label in above:
-            raise ToolError(f"Tasks depend on each other: {' > '.join((*above, entry.label))}.")
-        for dependency in entry.dependencies:
-            self._visit(definitions, dependency, plan, (*above, entry.label))
-        root = self._ports.workspace.root
-        command = entry.command_line(root)
-        if command:
-            plan.setdefault(entry.label, PlannedTask(entry, command, entry.working_directory(root)))
-        elif not entry.dependencies:
-            raise ToolError(f"Task {entry.label!r} has no command.")
-        if len(plan) > _MOST_STEPS:
-            raise ToolError(f"Task {label!r} comes to more than {_MOST_STEPS} tasks.")
 
     async def _run_step(self, step: PlannedTask, cwd: str, context: ToolContext) -> ToolResult:
         background = step.entry.isBackground
@@ -242,7 +169,7 @@ class TaskDesk:
     def _account(self, run: TaskRun, cwd: str, *, held: bool) -> ToolResult:
         """How a run went, or that it goes on."""
         result = run.result
-        output = printed(result.output if result else run.output(0).text)
+        output = _printed(result.output if result else run.output(0).text, run)
         problems = find_problems(output, run.start.matchers)
         failed = result is not None and (result.exit_code != 0 or result.timed_out)
         notes = [f"[{self._ending(run)}]"]
@@ -285,12 +212,6 @@ class _Listener:
             self._printer(text)
 
 
-def _unknown(label: str, definitions: Definitions) -> ToolError:
-    names = ", ".join(repr(line(entry.label, 80)) for entry in definitions.entries[:50])
-    hint = f"Tasks: {names}." if names else "There are none; create_and_run_task makes one."
-    return ToolError(f"There is no task {line(label, 80)!r}.", hint=hint)
-
-
 def _named(runs: Sequence[TaskRun]) -> str:
     names = ", ".join(f"{run.id} ({line(run.start.label, 40)}, {_state(run)})" for run in runs)
     return f"Tasks: {names}." if names else "No task was run in this conversation."
@@ -304,6 +225,15 @@ def _listing(runs: Sequence[TaskRun]) -> ToolResult:
 
 def _identity(run: TaskRun) -> dict[str, Any]:
     return {"id": run.id, "label": run.start.label, "state": _state(run), "exitCode": _code(run)}
+
+
+def _held(text: str, run: TaskRun) -> int:
+    """How many characters at the end are left for the next read: a sequence whose rest will come."""
+    return unfinished(text) if run.running else 0
+
+
+def _printed(text: str, run: TaskRun) -> str:
+    return printed(text[: len(text) - _held(text, run)])
 
 
 def _state(run: TaskRun) -> str:

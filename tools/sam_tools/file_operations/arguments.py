@@ -3,22 +3,25 @@
 from functools import cached_property
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, PrivateAttr, model_validator
 
 from sam_tools.file_operations.patch import Patch, parse
-from sam_tui.core.tooling.contract import Arguments
+from sam_tui.core.ports.code import CheckPlan
+from sam_tui.core.tooling.contract import Arguments, NoArguments
 
 FilePath = Annotated[
     str, Field(min_length=1, description="Path; relative ones start at the workspace")
 ]
-DefaultPath = Annotated[
-    str, Field(description="Path; relative ones start at the workspace")
-]
+DefaultPath = Annotated[str, Field(description="Path; relative ones start at the workspace")]
 Offset = Annotated[
     int, Field(ge=0, description="read_file: first line, from 1. Else: entries to skip")
 ]
 Limit = Annotated[int, Field(ge=1, description="Most lines (2000) or entries (100) to return")]
 RootPath = Annotated[str, Field(description="Folder to search; default the workspace")]
+IncludePattern = Annotated[str, Field(description="Glob on paths, such as src/**/*.ts")]
+FilePaths = Annotated[
+    list[str] | None, Field(description="Files or folders; default the workspace")
+]
 Query = Annotated[str, Field(min_length=1, description="Glob such as **/*.py, or text to find")]
 
 
@@ -38,6 +41,27 @@ class ListDir(Arguments):
     offset: Offset = 0
 
 
+class GetErrors(Arguments):
+    """The arguments of ``get_errors``."""
+
+    filePaths: FilePaths = None
+    _plan: CheckPlan | None = PrivateAttr(default=None)
+
+    @property
+    def plan(self) -> CheckPlan | None:
+        """What was planned for this call: the commands that were judged are those that run."""
+        return self._plan
+
+    def keep(self, plan: CheckPlan) -> CheckPlan:
+        """Remember the plan."""
+        self._plan = plan
+        return plan
+
+
+class GetSearchResults(NoArguments):
+    """The arguments of ``get_search_results``: none."""
+
+
 class FileSearch(Arguments):
     """The arguments of ``file_search``."""
 
@@ -52,9 +76,38 @@ class GrepSearch(Arguments):
 
     query: Query
     isRegexp: Annotated[bool, Field(description="query is a regular expression")] = False
-    includePattern: Annotated[str, Field(description="Glob on paths, such as src/**/*.ts")] = ""
+    includePattern: IncludePattern = ""
     maxResults: Annotated[int, Field(ge=1, description="Default 200")] = 200
     rootPath: RootPath = ""
+
+
+class SemanticSearch(Arguments):
+    """The arguments of ``semantic_search``."""
+
+    query: Query
+    includePattern: IncludePattern = ""
+    limit: Limit = 20
+
+
+class ListUsages(Arguments):
+    """The arguments of ``list_usages``."""
+
+    symbolName: Annotated[str, Field(min_length=1, description="Name, or Class.name")]
+    filePaths: FilePaths = None
+    limit: Limit = 100
+
+
+class SearchIndex(Arguments):
+    """The arguments of ``search_index``."""
+
+    query: Annotated[str, Field(description="Part of a file name")] = ""
+    extension: str = ""
+    minSize: Annotated[int, Field(ge=0, description="Bytes")] = 0
+    maxSize: Annotated[int, Field(ge=0)] = 0
+    modifiedAfter: Annotated[str, Field(description="ISO date, UTC")] = ""
+    modifiedBefore: str = ""
+    limit: Limit = 100
+    refresh: Annotated[bool, Field(description="Build the index anew")] = False
 
 
 class CreateFile(Arguments):

@@ -2,6 +2,7 @@
 
 from sam_tools.file_operations.arguments import FileSearch, GrepSearch
 from sam_tools.file_operations.names import counted, gist, named
+from sam_tools.file_operations.recall import Recall
 from sam_tui.core.accesses import Location, Read
 from sam_tui.core.ports import GrepRequest, Search
 from sam_tui.core.tooling.contract import Operation, ToolContext, ToolResult
@@ -13,8 +14,9 @@ _MOST_HITS = 2000
 class Searching:
     """What finds files by name and lines by content."""
 
-    def __init__(self, search: Search) -> None:
+    def __init__(self, search: Search, recall: Recall) -> None:
         self._search = search
+        self._recall = recall
 
     def file_search(self) -> Operation[FileSearch]:
         """The operation ``file_search``."""
@@ -64,7 +66,8 @@ class Searching:
             "offset": arguments.offset,
             "limit": limit,
         }
-        return ToolResult("\n".join([text, *paths]), data=data)
+        result = ToolResult("\n".join([text, *paths]), data=data)
+        return self._recall.keep("file_search", result, context)
 
     async def _lines(self, arguments: GrepSearch, context: ToolContext) -> ToolResult:
         where = context.location("rootPath")
@@ -93,7 +96,8 @@ class Searching:
             "count": len(hits),
             "truncated": result.truncated,
         }
-        return ToolResult("\n".join([text, *(f"{p}:{n}: {t}" for p, n, t in hits)]), data=data)
+        text = "\n".join([text, *(f"{p}:{n}: {t}" for p, n, t in hits)])
+        return self._recall.keep("grep_search", ToolResult(text, data=data), context)
 
 
 def _path(where: Location, path: str, workspace: str) -> str:

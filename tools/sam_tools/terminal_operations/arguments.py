@@ -1,15 +1,17 @@
 """What the model writes for each terminal operation, and the accesses that it declares."""
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any, cast
 
-from pydantic import Field, StringConstraints
+from pydantic import Field, StringConstraints, model_validator
 
-from sam_tui.core.accesses import Access, Read, Run, Type
+from sam_tui.core.accesses import Access, Read, Run, Type, Write
 from sam_tui.core.tooling.contract import Arguments
 
 DEFAULT_TIMEOUT = 120
 LONGEST_TIMEOUT = 3600
+INPUT_TIMEOUT = 10
+LONGEST_WAIT = 600
 SHELL_ITSELF = "(interactive shell)"
 """What the guard judges when a session is opened: every command may follow."""
 
@@ -24,13 +26,54 @@ class RunCommand(Arguments):
 
     command: Annotated[str, StringConstraints(pattern=r"\S")]
     explanation: str | None = Field(default=None, description="why, in one line for the person")
+    isBackground: bool = Field(default=False, description="return at once with a terminalId")
     working_directory: Folder = None
     timeout: float = Field(
         default=DEFAULT_TIMEOUT,
         gt=0,
         le=LONGEST_TIMEOUT,
-        description=f"seconds, {DEFAULT_TIMEOUT} unless given, at most {LONGEST_TIMEOUT}",
+        description=f"seconds, at most {LONGEST_TIMEOUT}. run_command: {DEFAULT_TIMEOUT} unless given,"
+        f" none in the background; send_input: {INPUT_TIMEOUT}",
     )
+
+    @property
+    def limit(self) -> float | None:
+        """Seconds the command may run; None for a background command that was given none."""
+        if self.isBackground and "timeout" not in self.model_fields_set:
+            return None
+        return self.timeout
+
+
+class GetTerminalOutput(Arguments):
+    """The arguments of ``get_terminal_output``."""
+
+    id: str | None = Field(default=None, description="terminalId or session_id")
+    from_index: int = Field(default=0, ge=0, description="the end_index of the last read")
+    wait: float = Field(
+        default=0, ge=0, le=LONGEST_WAIT, description="seconds to wait for the command's end"
+    )
+    end: bool = Field(default=False, description="end the command")
+
+
+class GetTerminalBuffer(Arguments):
+    """The arguments of ``get_terminal_buffer``."""
+
+    id: str | None = None
+
+
+class CreateDirectory(Arguments):
+    """The arguments of ``create_directory``."""
+
+    dirPath: Annotated[str, Field(min_length=1)]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _accept_path(cls, data: Any) -> Any:
+        """Take ``path``, which models write as often."""
+        if isinstance(data, dict) and "path" in data and "dirPath" not in data:
+            given = cast("dict[str, Any]", data)
+            return {**given, "dirPath": given["path"]} if "dir_path" not in given else given
+        return cast("Any", data)
 
 
 class CreateSession(Arguments):
@@ -48,13 +91,14 @@ class SendInput(Arguments):
         description=r"keys as typed; end a command with \r\n to run it; \u0003 is ctrl+c",
         min_length=1,
     )
+    timeout: float = Field(default=INPUT_TIMEOUT, gt=0, le=LONGEST_TIMEOUT)
 
 
 class GetOutput(Arguments):
     """The arguments of ``get_output``."""
 
     session_id: SessionName
-    from_index: int = Field(default=0, ge=0, description="the end_index of the last read")
+    from_index: int = Field(default=0, ge=0)
 
 
 class SessionOnly(Arguments):
@@ -76,6 +120,11 @@ def create_accesses(arguments: CreateSession) -> Sequence[Access]:
 def send_accesses(arguments: SendInput) -> Sequence[Access]:
     """The keys, as the person is shown them."""
     return (Type(arguments.session_id, arguments.input),)
+
+
+def directory_accesses(arguments: CreateDirectory) -> Sequence[Access]:
+    """The folder that is made."""
+    return (Write(arguments.dirPath, "dirPath"),)
 
 
 def _in_folder(command: str, folder: str | None) -> Sequence[Access]:

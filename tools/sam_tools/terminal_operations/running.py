@@ -1,52 +1,230 @@
-"""run_command: one shell command, and the account of how it went."""
+"""run_command and get_terminal_output: commands run to their end, or beside the conversation."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from sam_tools.terminal_operations.arguments import RunCommand
-from sam_tools.terminal_operations.plain import PlainStream, plain
-from sam_tui.core.display import Terminal
-from sam_tui.core.ports import CommandRequest, CommandResult, Commands
+from sam_tools.terminal_operations.answers import json_result, short, status, working_directory
+from sam_tools.terminal_operations.arguments import GetTerminalOutput, RunCommand
+from sam_tools.terminal_operations.plain import PlainStream, escaped, plain
+from sam_tui.core.display import Table, Terminal
+from sam_tui.core.errors import ToolError
+from sam_tui.core.ids import ConversationId, SessionId
+from sam_tui.core.ports import CommandRequest, CommandResult, Commands, Terminals
+from sam_tui.core.ports.terminals import BackgroundCommand, BackgroundCommands
 from sam_tui.core.tooling.contract import ToolContext, ToolResult
 
 _REFUSALS = ("Permission denied", "Read-only file system", "Operation not permitted", "EACCES")
 _SANDBOX_NOTE = (
     "[the sandbox refuses writing outside the workspace; a private temporary folder is in $TMPDIR]"
 )
+_NO_LIMIT = 365 * 24 * 3600.0
+_LISTED_COMMAND = 70
+_FIRST_LOOK = 0.3
+"""Seconds in which a background command that fails at once shows that it did."""
 
 
-async def run_command(
-    commands: Commands, arguments: RunCommand, context: ToolContext
-) -> ToolResult:
-    """Run it in the workspace, or in the folder that was located for it, and tell its own output.
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """A command of a conversation that ran to its end."""
 
-    A call is ok when the command ended with exit code 0.
-    """
-    cwd = working_directory(arguments.working_directory, context)
-    confined = context.permit.confined
-    result = await commands.run(
-        CommandRequest(
-            command=arguments.command,
-            cwd=cwd,
-            confined=confined,
-            writable=context.permit.writable,
-            timeout=arguments.timeout,
-            on_output=PlainStream(context.emit),
+    command: str
+    output: str
+    result: CommandResult
+    cwd: str
+
+
+class CommandHand:
+    """Runs commands for the conversations of one runtime, and reads those in the background."""
+
+    def __init__(
+        self, commands: Commands, terminals: Terminals, background: BackgroundCommands | None
+    ) -> None:
+        self._commands = commands
+        self._terminals = terminals
+        self._background = background
+        self.last: dict[ConversationId, Ran] = {}
+        """The last foreground command of each conversation."""
+
+    async def run(self, arguments: RunCommand, context: ToolContext) -> ToolResult:
+        """Run it in the workspace, or in the folder that was located for it, and tell its own output.
+
+        A call is ok when the command ended with exit code 0, or started in the background.
+        """
+        if arguments.isBackground:
+            return await self._start(arguments, context)
+        cwd = working_directory(arguments.working_directory, context)
+        result = await self._commands.run(
+            _request(arguments, context, cwd, PlainStream(context.emit))
         )
-    )
-    output = plain(result.output)
-    held = confined and commands.confinement.kind != "none"
-    return ToolResult(
-        text=_account(output, result, arguments.timeout, held=held),
-        ok=result.exit_code == 0 and not result.timed_out,
-        display=(Terminal(arguments.command, output, result.exit_code, result.seconds),),
-        data=_data(output, result, cwd),
+        output = plain(result.output)
+        self.last[context.conversation] = Ran(arguments.command, output, result, cwd)
+        held = context.permit.confined and self._commands.confinement.kind != "none"
+        return ToolResult(
+            text=_account(output, result, arguments.timeout, held=held),
+            ok=result.exit_code == 0 and not result.timed_out,
+            display=(Terminal(arguments.command, output, result.exit_code, result.seconds),),
+            data=_data(output, result, cwd),
+        )
+
+    async def output(self, arguments: GetTerminalOutput, context: ToolContext) -> ToolResult:
+        """What a background command or the session printed; or all of them, where none is named."""
+        if not arguments.id:
+            return self._list(context)
+        session = self._terminals.find(SessionId(arguments.id))
+        if session is not None and session.conversation == context.conversation:
+            if arguments.end:
+                raise ToolError("close_session ends a session.")
+            if arguments.wait:
+                await session.settled(within=arguments.wait)
+            read = session.output(arguments.from_index)
+            return json_result({
+                "terminalId": session.id,
+                "output": plain(read.text),
+                "isRunning": session.running,
+                "exitCode": session.exit_code,
+                "truncated": read.start > arguments.from_index,
+                "end_index": read.end,
+            })
+        found = self._own(arguments.id, context)
+        if arguments.end:
+            await self._port().stop(found.id)
+        elif arguments.wait:
+            await _follow(found, arguments.wait, context)
+        return _told(found, arguments.from_index)
+
+    async def _start(self, arguments: RunCommand, context: ToolContext) -> ToolResult:
+        cwd = working_directory(arguments.working_directory, context)
+        made = await self._port().start(
+            context.conversation, _request(arguments, context, cwd, None)
+        )
+        await made.wait(within=_FIRST_LOOK)
+        if made.failure:
+            raise ToolError(made.failure)
+        output = plain(made.output(0).text)
+        result = made.result
+        data = {
+            "terminalId": made.id,
+            "command": arguments.command,
+            "pid": made.pid,
+            "isBackground": True,
+            "isRunning": made.running,
+            "exitCode": result.exit_code if result else None,
+            "cwd": cwd,
+            "output": output,
+            "end_index": made.end,
+            "message": "get_terminal_output reads it, waits for it (wait) or ends it (end).",
+        }
+        return json_result(data, _card(made, output))
+
+    def _list(self, context: ToolContext) -> ToolResult:
+        found = self._background.of(context.conversation) if self._background else ()
+        terminals = [
+            {
+                "terminalId": one.id,
+                "command": one.command,
+                "pid": one.pid,
+                "isRunning": one.running,
+                "exitCode": one.result.exit_code if one.result else None,
+                "seconds": round(one.seconds, 1),
+                "end_index": one.end,
+            }
+            for one in found
+        ]
+        sessions = [
+            {"session_id": one.id, "status": status(one), "end_index": one.end}
+            for one in self._terminals.of(context.conversation)
+        ]
+        rows = tuple((one.id, short(one.command, _LISTED_COMMAND), _state(one)) for one in found)
+        return json_result(
+            {"terminals": terminals, "sessions": sessions},
+            Table(("terminal", "command", "state"), rows),
+        )
+
+    def _own(self, given: str, context: ToolContext) -> BackgroundCommand:
+        """The conversation's own command of that id; another's is told like one that never was."""
+        found = self._background.find(SessionId(given)) if self._background else None
+        if found is None or found.conversation != context.conversation:
+            raise ToolError(
+                f"There is no background command {escaped(given)[:100]!r} in this conversation.",
+                hint="get_terminal_output without an id lists them.",
+            )
+        return found
+
+    def _port(self) -> BackgroundCommands:
+        if self._background is None:
+            raise ToolError("Commands cannot run in the background here.")
+        return self._background
+
+
+async def _follow(found: BackgroundCommand, wait: float, context: ToolContext) -> None:
+    """Wait for the end of a command, and pass on to the person what it prints meanwhile."""
+    heard = PlainStream(context.emit)
+    at = found.end
+
+    def more() -> None:
+        nonlocal at
+        piece = found.output(at)
+        at = piece.end
+        heard(piece.text)
+
+    await found.wait(within=wait, heard=more)
+
+
+def _told(found: BackgroundCommand, start: int) -> ToolResult:
+    """Its output from an index on and how it goes."""
+    read = found.output(start)
+    output = plain(read.text)
+    result = found.result
+    data: dict[str, Any] = {
+        "terminalId": found.id,
+        "command": found.command,
+        "output": output,
+        "isRunning": found.running,
+        "exitCode": result.exit_code if result else None,
+        "truncated": read.start > start,
+        "from_index": read.start,
+        "end_index": read.end,
+        "seconds": round(found.seconds, 1),
+        "state": _state(found),
+    }
+    return json_result(data, _card(found, output))
+
+
+def _state(found: BackgroundCommand) -> str:
+    """How it goes, in words."""
+    if found.running:
+        return "running"
+    result = found.result
+    if result is None:
+        return found.failure or "ended"
+    if result.timed_out:
+        return "timed out"
+    if result.exit_code is None:
+        return f"killed by {result.signal}"
+    return f"exited({result.exit_code})"
+
+
+def _card(found: BackgroundCommand, output: str) -> Terminal:
+    result = found.result
+    return Terminal(found.command, output, result.exit_code if result else None, found.seconds)
+
+
+def _request(
+    arguments: RunCommand, context: ToolContext, cwd: str, heard: PlainStream | None
+) -> CommandRequest:
+    return CommandRequest(
+        command=arguments.command,
+        cwd=cwd,
+        confined=context.permit.confined,
+        writable=context.permit.writable,
+        timeout=arguments.limit or _NO_LIMIT,
+        on_output=heard or _nobody,
     )
 
 
-def working_directory(given: str | None, context: ToolContext) -> str:
-    """The real path of the folder that was named, else of the workspace."""
-    return context.workspace if given is None else context.location("working_directory").real
+def _nobody(_: str) -> None:
+    """For output that is read by its index."""
 
 
 def _account(output: str, result: CommandResult, timeout: float, *, held: bool) -> str:

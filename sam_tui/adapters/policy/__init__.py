@@ -1,0 +1,23 @@
+"""The guard's files: policy in TOML, what was trusted, what was granted, and what was decided.
+
+``load_policies`` reads the layers; ``FileTrust`` is the ``TrustStore``; ``SavedRules`` the
+``RuleStore``; ``FileLedger`` shows live grants to other processes; ``DecisionPages`` reads the log.
+"""
+
+from sam_tui.adapters.policy.decisions import DecisionPages
+from sam_tui.adapters.policy.files import POLICY_FILE, PROJECT_FILE, PolicyFile, load_policies
+from sam_tui.adapters.policy.ledger import FileLedger, LiveGrant
+from sam_tui.adapters.policy.saved import SavedRules
+from sam_tui.adapters.policy.trust import FileTrust
+
+__all__ = [
+    "POLICY_FILE",
+    "PROJECT_FILE",
+    "DecisionPages",
+    "FileLedger",
+    "FileTrust",
+    "LiveGrant",
+    "PolicyFile",
+    "SavedRules",
+    "load_policies",
+]

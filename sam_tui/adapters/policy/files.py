@@ -1,0 +1,234 @@
+"""Policy files: TOML with rules and a few settings; whatever is not known in them is an error."""
+
+import os
+import re
+import stat
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from sam_tui.adapters.policy.lines import line_of
+from sam_tui.core.authorization.patterns import CommandPattern, PathPattern
+from sam_tui.core.authorization.policy import PermissionMode
+from sam_tui.core.authorization.programs import COMMAND_CLASSES
+from sam_tui.core.authorization.rules import EFFECTS, Layer, Rule
+from sam_tui.core.authorization.windows import Window
+from sam_tui.core.errors import ConfigurationError
+
+POLICY_FILE = "policy.toml"
+"""Below the settings folder."""
+PROJECT_FILE = ".sam/policy.toml"
+"""Below the workspace."""
+LARGEST = 262_144
+"""Bytes of a policy file."""
+_MODES: dict[Layer, tuple[PermissionMode, ...]] = {
+    "user": ("ask", "accept-edits", "plan", "auto"),
+    "project": ("plan",),
+    "session": ("ask", "accept-edits", "plan", "auto"),
+}
+"""What a layer may set; bypass needs the flag."""
+_TOP_KEYS = ("mode", "minutes", "rule")
+_TEXTS = ("id", "effect", "operation", "path", "access", "command", "class", "host", "workspace",
+          "between", "until", "comment")  # fmt: skip
+_RULE_KEYS = (*_TEXTS, "days", "exact")
+_AT_LINE = re.compile(r"\(at line (\d+), column \d+\)|at end of document")
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyFile:
+    """One layer as written. ``mode`` is empty and ``minutes`` None where the file says nothing."""
+
+    path: str
+    layer: Layer
+    rules: tuple[Rule, ...] = ()
+    mode: PermissionMode | None = None
+    minutes: float | None = None
+    exists: bool = False
+
+
+def load_policies(config_dir: str, workspace: str, home: str) -> tuple[PolicyFile, PolicyFile]:
+    """The user's and the project's policy. Raises ``ConfigurationError`` with file and line."""
+    user = load_policy(os.path.join(config_dir, POLICY_FILE), "user", root=workspace, home=home)
+    project = load_policy(
+        os.path.join(workspace, PROJECT_FILE), "project", root=workspace, home=home
+    )
+    return user, project
+
+
+def load_policy(path: str, layer: Layer, *, root: str, home: str) -> PolicyFile:
+    """One policy file; one that does not exist says nothing. Raises ``ConfigurationError``."""
+    text = _read(path, follow=layer == "user")
+    if text is None:
+        return PolicyFile(path, layer)
+    return parse_policy(text, path, layer, root=root, home=home)
+
+
+def parse_policy(text: str, path: str, layer: Layer, *, root: str, home: str) -> PolicyFile:
+    """The policy that a text holds; ``path`` is for messages."""
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        found = _AT_LINE.search(str(error))
+        line = int(found[1]) if found and found[1] else text.count("\n") + 1
+        said = _AT_LINE.sub("", str(error)).strip()
+        raise ConfigurationError(f"{path}:{line}: {said}.", hint="Correct the TOML.") from None
+    return _Reader(text, path, layer, root, home).file(table)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    text: str
+    path: str
+    layer: Layer
+    root: str
+    home: str
+
+    def file(self, table: Mapping[str, Any]) -> PolicyFile:
+        for key in table:
+            if key not in _TOP_KEYS:
+                raise self._fault(f"unknown key “{key}”", (key,), f"Known: {', '.join(_TOP_KEYS)}.")
+        entries = table.get("rule", [])
+        if not isinstance(entries, list):
+            raise self._fault("rules are written as [[rule]]", ("rule",), "Use two brackets.")
+        rules: list[Rule] = []
+        for index, entry in enumerate(cast("list[Any]", entries)):
+            rules.append(self._rule(index, entry))
+        named = [rule.id for rule in rules]
+        for index, identifier in enumerate(named):
+            if identifier in named[:index]:
+                raise self._fault(f"two rules are called “{identifier}”", ("rule", index, "id"), "")
+        return PolicyFile(
+            self.path, self.layer, tuple(rules), self._mode(table), self._minutes(table), True
+        )
+
+    def _mode(self, table: Mapping[str, Any]) -> PermissionMode | None:
+        given = table.get("mode")
+        if given is None:
+            return None
+        allowed = _MODES[self.layer]
+        if given not in allowed:
+            why = "bypass needs the flag --permission-mode bypass. " if given == "bypass" else ""
+            hint = f"{why}A {self.layer} policy may set: {', '.join(allowed)}."
+            raise self._fault(f"mode cannot be {given!r} here", ("mode",), hint)
+        return cast("PermissionMode", given)
+
+    def _minutes(self, table: Mapping[str, Any]) -> float | None:
+        given = table.get("minutes")
+        if given is None:
+            return None
+        if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given <= 1440:
+            raise self._fault("minutes must be a number up to 1440", ("minutes",), "")
+        return float(given)
+
+    def _rule(self, index: int, entry: Any) -> Rule:
+        if not isinstance(entry, dict):
+            raise self._fault("a rule is a table", ("rule", index), "Write [[rule]] above it.")
+        fields = cast("dict[str, Any]", entry)
+        for key, value in fields.items():
+            at = ("rule", index, key)
+            if key not in _RULE_KEYS:
+                hint = f"Known: {', '.join(_RULE_KEYS)}."
+                raise self._fault(f"unknown key “{key}” in a rule", at, hint)
+            wanted = bool if key == "exact" else list if key == "days" else str
+            if not isinstance(value, wanted) or (wanted is str and not value.strip()):
+                kind = {bool: "true or false", list: "a list of days", str: "a text"}[wanted]
+                raise self._fault(f"“{key}” must be {kind}", at, "")
+        self._check(index, fields)
+        return self._build(index, fields)
+
+    def _check(self, index: int, fields: Mapping[str, Any]) -> None:
+        choices: tuple[tuple[str, tuple[str, ...]], ...] = (
+            ("effect", EFFECTS),
+            ("access", ("read", "write")),
+            ("class", COMMAND_CLASSES),
+        )
+        for key, allowed in choices:
+            if key in fields and fields[key] not in allowed:
+                hint = f"One of: {', '.join(allowed)}."
+                raise self._fault(f"{fields[key]!r} is no {key}", ("rule", index, key), hint)
+        if "effect" not in fields:
+            raise self._fault("the rule has no “effect”", ("rule", index), "allow, ask or deny.")
+        if not {"operation", "path", "command", "class", "host"} & set(fields):
+            hint = "Name an operation, a path, a command, a class or a host."
+            raise self._fault("the rule names nothing", ("rule", index), hint)
+        if "exact" in fields and "command" not in fields:
+            raise self._fault("“exact” needs a “command”", ("rule", index, "exact"), "")
+        if self.layer == "project" and "workspace" in fields:
+            where = ("rule", index, "workspace")
+            raise self._fault("a project's rules hold in the project", where, "Remove the key.")
+
+    def _build(self, index: int, fields: Mapping[str, Any]) -> Rule:
+        workspace = os.path.expanduser(fields.get("workspace", ""))
+        base = workspace or self.root
+        number = line_of(self.text, ("rule", index))
+        return Rule(
+            id=fields.get("id", f"{self.layer}:{index + 1}")
+            if self.layer == "user"
+            else f"{self.layer}:{fields.get('id', index + 1)}",
+            effect=fields["effect"],
+            layer=self.layer,
+            source=f"{self.path}:{number}",
+            operation=fields.get("operation", ""),
+            path=self._made(
+                index, "path", fields, lambda text: PathPattern.of(text, root=base, home=self.home)
+            ),
+            access=fields.get("access", ""),
+            command=self._made(
+                index,
+                "command",
+                fields,
+                lambda text: CommandPattern.of(text, exact=fields.get("exact", False)),
+            ),
+            kind=fields.get("class"),
+            host=fields.get("host", "").lower(),
+            workspace=os.path.realpath(workspace) if workspace else "",
+            window=self._window(index, fields),
+            comment=fields.get("comment", ""),
+        )
+
+    def _made(
+        self, index: int, key: str, fields: Mapping[str, Any], make: Callable[[str], Any]
+    ) -> Any:
+        if key not in fields:
+            return None
+        try:
+            return make(fields[key])
+        except (ValueError, re.error) as error:
+            raise self._fault(f"{fields[key]!r}: {error}", ("rule", index, key), "") from None
+
+    def _window(self, index: int, fields: Mapping[str, Any]) -> Window:
+        days = fields.get("days", [])
+        if not all(isinstance(day, str) for day in days):
+            raise self._fault("“days” must be a list of days", ("rule", index, "days"), "")
+        try:
+            return Window.of(fields.get("between", ""), tuple(days), fields.get("until", ""))
+        except ValueError as error:
+            key = next(k for k in ("between", "until", "days") if k in fields)
+            raise self._fault(str(error), ("rule", index, key), "") from None
+
+    def _fault(self, what: str, at: tuple[str | int, ...], hint: str) -> ConfigurationError:
+        return ConfigurationError(f"{self.path}:{line_of(self.text, at)}: {what}.", hint=hint)
+
+
+def _read(path: str, *, follow: bool) -> str | None:
+    """The text of a file; a project's file is not followed out of the project."""
+    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | (0 if follow else os.O_NOFOLLOW)
+    if not follow and os.path.islink(os.path.dirname(path)):
+        raise ConfigurationError(f"{os.path.dirname(path)} is a link.", hint="Make it a folder.")
+    try:
+        descriptor = os.open(path, flags)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise ConfigurationError(f"{path} cannot be read: {error.strerror}.") from error
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise ConfigurationError(f"{path} is not a file.")
+        data = file.read(LARGEST + 1)
+    if len(data) > LARGEST:
+        raise ConfigurationError(f"{path} is longer than {LARGEST} bytes.")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise ConfigurationError(f"{path} is not UTF-8.") from None

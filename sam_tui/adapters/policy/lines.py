@@ -1,0 +1,58 @@
+"""Where something stands in a TOML text, which the standard parser does not tell."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+_HEADER = re.compile(r"\s*(\[{1,2})\s*([^\]]*?)\s*\]{1,2}\s*(?:#.*)?$")
+_KEY = re.compile(r"""\s*("[^"]*"|'[^']*'|[A-Za-z0-9_-]+)\s*[.=]""")
+_LONG = re.compile(r'"""|' + "'''")
+
+
+def line_of(text: str, at: Sequence[str | int]) -> int:
+    """The line (from 1) of a key, such as ``("rule", 2, "path")``, or of the table that holds it."""
+    best = 1
+    for number, place in _places(text):
+        if place == tuple(at):
+            return number
+        if place == tuple(at[: len(place)]) and len(place) > 0:
+            best = number
+    return best
+
+
+def rule_blocks(text: str) -> list[tuple[int, int]]:
+    """First and last line (from 0, exclusive end) of every ``[[rule]]`` table, in order."""
+    lines = text.splitlines()
+    heads = [
+        (number - 1, place)
+        for number, place in _places(text)
+        if len(place) in (1, 2) and _HEADER.match(lines[number - 1])
+    ]
+    blocks: list[tuple[int, int]] = []
+    for index, (start, place) in enumerate(heads):
+        if place[:1] == ("rule",) and len(place) == 2:
+            end = heads[index + 1][0] if index + 1 < len(heads) else len(lines)
+            blocks.append((start, end))
+    return blocks
+
+
+def _places(text: str) -> Iterator[tuple[int, tuple[str | int, ...]]]:
+    """Line number and place of every header and key; text inside long strings is passed over."""
+    table: tuple[str | int, ...] = ()
+    counts: dict[str, int] = {}
+    inside = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        if inside:
+            inside = "" if line.count(inside) % 2 else inside
+            continue
+        if header := _HEADER.match(line):
+            name = header[2].strip("\"'")
+            if header[1] == "[[":
+                counts[name] = counts.get(name, -1) + 1
+                table = (name, counts[name])
+            else:
+                table = (name,)
+            yield number, table
+        elif key := _KEY.match(line):
+            yield number, (*table, key[1].strip("\"'"))
+        if long := _LONG.search(line):
+            inside = long[0] if line.count(long[0]) % 2 else ""

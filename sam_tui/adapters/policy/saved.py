@@ -1,0 +1,131 @@
+"""What the person allowed for good, as rules at the end of their own policy file."""
+
+import json
+import os
+import shlex
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date
+
+from sam_tui.adapters.policy.files import POLICY_FILE, load_policy, parse_policy
+from sam_tui.adapters.policy.lines import rule_blocks
+from sam_tui.adapters.policy.storing import exclusive, replace_file
+from sam_tui.core.authorization.rules import Rule
+from sam_tui.core.errors import ConfigurationError
+from sam_tui.core.ids import mint
+from sam_tui.core.ports.policy import SavedGrant
+
+_MARK = "# Allowed in a question"
+
+
+@dataclass(frozen=True, slots=True)
+class SavedRules:
+    """The ``RuleStore``: ``policy.toml`` of the settings folder. Nobody but the person adds to it."""
+
+    config_dir: str
+    home: str
+    today: Callable[[], date] = date.today
+
+    @property
+    def path(self) -> str:
+        """The policy file."""
+        return os.path.join(self.config_dir, POLICY_FILE)
+
+    def add(self, grant: SavedGrant) -> str:
+        """Write a permission down; its id. The same one twice is kept once.
+
+        Raises ``ConfigurationError`` when the file is invalid or cannot be written.
+        """
+        with exclusive(self.path):
+            text = self._text()
+            for rule in self._rules(text):
+                if _same(rule, grant):
+                    return rule.id
+            identifier = mint("grant")
+            block = self._block(grant, identifier)
+            joined = (text.rstrip("\n") + "\n\n" if text.strip() else "") + block
+            self._rules(joined)
+            replace_file(self.path, joined)
+        return identifier
+
+    def rules(self) -> tuple[Rule, ...]:
+        """What was allowed this way; rules that were written by hand are left out."""
+        found = load_policy(self.path, "user", root=self.home or "/", home=self.home).rules
+        return tuple(rule for rule in found if rule.id.startswith("grant_"))
+
+    def revoke(self, identifier: str) -> bool:
+        """Take the rule of that id out of the file; False when it holds none such."""
+        if not os.path.exists(self.path):
+            return False
+        with exclusive(self.path):
+            text = self._text()
+            ids = [rule.id for rule in self._rules(text)]
+            if identifier not in ids:
+                return False
+            lines = text.splitlines(keepends=True)
+            blocks = rule_blocks(text)
+            if len(blocks) != len(ids):
+                raise ConfigurationError(
+                    f"{self.path} is written in a way that cannot be edited.",
+                    hint=f"Remove the rule {identifier} by hand.",
+                )
+            start, end = blocks[ids.index(identifier)]
+            while end > start + 1 and lines[end - 1].lstrip()[:1] in ("#", ""):
+                end -= 1  # what stands above the next rule belongs to that
+            if start and lines[start - 1].startswith(_MARK):
+                start -= 1
+            rest = "".join(lines[:start]).rstrip("\n") + "\n" + "".join(lines[end:])
+            replace_file(self.path, rest.lstrip("\n"))
+        return True
+
+    def _text(self) -> str:
+        try:
+            with open(self.path, encoding="utf-8") as file:
+                return file.read()
+        except FileNotFoundError:
+            return ""
+        except UnicodeDecodeError:
+            raise ConfigurationError(f"{self.path} is not UTF-8.") from None
+
+    def _rules(self, text: str) -> tuple[Rule, ...]:
+        return parse_policy(text, self.path, "user", root=self.home or "/", home=self.home).rules
+
+    def _block(self, grant: SavedGrant, identifier: str) -> str:
+        """The rule as TOML. JSON strings are TOML basic strings once nothing is left escaped oddly."""
+        fields = {
+            "id": identifier,
+            "effect": "allow",
+            "operation": grant.operation,
+            "command": shlex.join(grant.command),
+            "path": _unpatterned(grant.path),
+            "host": grant.host,
+            "workspace": grant.workspace,
+            "comment": grant.comment,
+        }
+        rows = [f"{key} = {_quoted(value)}" for key, value in fields.items() if value]
+        return "\n".join([f"{_MARK} on {self.today().isoformat()}", "[[rule]]", *rows]) + "\n"
+
+
+def _quoted(value: str) -> str:
+    """A TOML basic string. Raises ``ConfigurationError`` for what no text file can hold."""
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError:
+        raise ConfigurationError("A name that is not UTF-8 cannot be kept.") from None
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _unpatterned(path: str) -> str:
+    """A path in which ``*``, ``?`` and ``[`` mean themselves."""
+    return "".join(f"[{char}]" if char in "*?[" else char for char in path)
+
+
+def _same(rule: Rule, grant: SavedGrant) -> bool:
+    return (
+        rule.effect == "allow"
+        and rule.window.always
+        and (rule.operation, rule.workspace, rule.host)
+        == (grant.operation, grant.workspace, grant.host)
+        and (rule.command.words if rule.command else ()) == grant.command
+        and (rule.path.text if rule.path else "") == _unpatterned(grant.path)
+    )

@@ -1,0 +1,170 @@
+"""Which folders the person trusts: their real paths, and digests of what would be believed there."""
+
+import hashlib
+import json
+import os
+import stat
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, cast
+
+from sam_tui.adapters.policy.storing import exclusive, replace_file
+from sam_tui.core.errors import ConfigurationError
+from sam_tui.core.ports.policy import TrustState
+
+TRUST_FILE = "trust.json"
+FOLDERS = (".sam", ".agents")
+"""Policy, hooks, skills, prompts and instructions: with all that lies in them."""
+FILES = (".mcp.json", "AGENTS.md", "CLAUDE.md", ".github/copilot-instructions.md")
+MOST_FILES, MOST_BYTES = 2_000, 32_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class FileTrust:
+    """The ``TrustStore``: ``trust.json`` of the settings folder."""
+
+    config_dir: str
+
+    @property
+    def path(self) -> str:
+        """Where trust is kept."""
+        return os.path.join(self.config_dir, TRUST_FILE)
+
+    def state(self, folder: str) -> TrustState:
+        """How a folder stands. A file that cannot be read trusts nothing."""
+        known = self._load().get(os.path.realpath(folder))
+        if known is None:
+            return "untrusted"
+        return "trusted" if known == _digests(folder) else "changed"
+
+    def changes(self, folder: str) -> tuple[str, ...]:
+        """What was added, removed or changed since the folder was trusted."""
+        known, now = self._load().get(os.path.realpath(folder)), _digests(folder)
+        if known is None:
+            return ()
+        if now is None:
+            return ("there is too much to look through",)
+        names = sorted({*known, *now})
+        words = {(True, False): "removed", (False, True): "new", (True, True): "changed"}
+        return tuple(
+            f"{words[name in known, name in now]}: {name}"
+            for name in names
+            if known.get(name) != now.get(name)
+        )
+
+    def trust(self, folder: str) -> None:
+        """Trust a folder as it is now."""
+        real = os.path.realpath(folder)
+        if not os.path.isdir(real):
+            raise ConfigurationError(f"{folder} is not a folder.", hint="Name an existing folder.")
+        digests = _digests(real)
+        if digests is None:
+            raise ConfigurationError(
+                f"{real} holds too much below {', '.join(FOLDERS)} to be trusted.",
+                hint=f"At most {MOST_FILES} files and {MOST_BYTES // 1_000_000} MB.",
+            )
+        with exclusive(self.path):
+            entries = self._entries(strict=True)
+            entries[real] = {"files": digests, "trusted_at": int(time.time())}
+            self._store(entries)
+
+    def revoke(self, folder: str) -> bool:
+        """Trust it no longer; works for a folder that is gone, too."""
+        real = os.path.realpath(folder)
+        if real not in self._load():
+            return False
+        with exclusive(self.path):
+            entries = self._entries(strict=True)
+            gone = entries.pop(real, None) is not None
+            self._store(entries)
+        return gone
+
+    def folders(self) -> tuple[str, ...]:
+        """All folders that were trusted, by path."""
+        return tuple(sorted(self._load()))
+
+    def _load(self) -> dict[str, dict[str, str]]:
+        found: dict[str, dict[str, str]] = {}
+        for folder, entry in self._entries(strict=False).items():
+            files = cast("dict[str, Any]", entry).get("files") if isinstance(entry, dict) else None
+            if isinstance(files, dict):
+                found[folder] = {str(k): str(v) for k, v in cast("dict[Any, Any]", files).items()}
+        return found
+
+    def _entries(self, *, strict: bool) -> dict[str, Any]:
+        """The stored folders. A damaged file trusts nothing; only writing complains about it."""
+        try:
+            with open(self.path, encoding="utf-8") as file:
+                stored = json.load(file)
+            folders = stored["folders"]
+            if isinstance(folders, dict):
+                return cast("dict[str, Any]", folders)
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+            pass
+        if strict:
+            raise ConfigurationError(
+                f"{self.path} is damaged, so nothing is trusted.", hint="Move it away, trust anew."
+            )
+        return {}
+
+    def _store(self, entries: dict[str, Any]) -> None:
+        text = json.dumps({"version": 1, "folders": entries}, indent=2, sort_keys=True)
+        replace_file(self.path, text + "\n")
+
+
+def _digests(folder: str) -> dict[str, str] | None:
+    """Digest by relative name of all that would be believed; None when it is too much."""
+    found: dict[str, str] = {}
+    size = 0
+    for name in _names(folder):
+        digest, length = _digest(os.path.join(folder, name))
+        size += length
+        if len(found) >= MOST_FILES or size > MOST_BYTES:
+            return None
+        if digest:
+            found[os.fsencode(name).decode("utf-8", "backslashreplace")] = digest
+    return found
+
+
+def _names(folder: str) -> Iterator[str]:
+    yield from FILES
+    for top in FOLDERS:
+        if os.path.islink(os.path.join(folder, top)):
+            yield top
+            continue
+        for parent, folders, files in os.walk(os.path.join(folder, top)):
+            folders.sort()
+            linked = [name for name in folders if os.path.islink(os.path.join(parent, name))]
+            for name in sorted((*files, *linked)):
+                yield os.path.relpath(os.path.join(parent, name), folder)
+
+
+def _digest(path: str) -> tuple[str, int]:
+    """What a name holds: its kind, its mode to run, a link's target, a file's content."""
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return "", 0
+    if stat.S_ISLNK(found.st_mode):
+        target = os.readlink(path)
+        inner, length = _content(path)
+        return f"link:{hashlib.sha256(os.fsencode(target)).hexdigest()}:{inner}", length
+    if not stat.S_ISREG(found.st_mode):
+        return f"kind:{stat.S_IFMT(found.st_mode)}", 0
+    inner, length = _content(path)
+    return f"{'x' if found.st_mode & 0o111 else '-'}:{inner}", length
+
+
+def _content(path: str) -> tuple[str, int]:
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return "unreadable", 0
+    with os.fdopen(handle, "rb") as file:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            return "special", 0
+        digest = hashlib.file_digest(file, "sha256")
+        return digest.hexdigest(), file.tell()

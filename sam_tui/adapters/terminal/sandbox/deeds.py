@@ -1,0 +1,192 @@
+"""What the supervisor carries out for a waiting call: on exact paths, as the caller, links refused."""
+
+import fcntl
+import os
+import stat
+import struct
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from sam_tui.adapters.terminal.sandbox.kernel import (
+    AT_EMPTY_PATH,
+    AT_REMOVEDIR,
+    call,
+    open_exactly,
+)
+from sam_tui.adapters.terminal.sandbox.targets import Rights, own_rights
+
+_TMPFILE = getattr(os, "O_TMPFILE", 0)
+_KNOWN_FLAGS = (
+    os.O_ACCMODE | os.O_CREAT | os.O_EXCL | os.O_NOCTTY | os.O_TRUNC | os.O_APPEND | os.O_NONBLOCK
+    | os.O_DSYNC | os.O_SYNC | os.O_DIRECT | os.O_DIRECTORY | os.O_NOATIME | _TMPFILE
+)  # fmt: skip
+_PERMISSIONS = 0o7777
+_XATTR_PREFIXES = ("user.", "system.posix_acl_")
+_MAKABLE = (0, stat.S_IFREG, stat.S_IFIFO, stat.S_IFSOCK)
+
+
+@contextmanager
+def acting_as(rights: Rights) -> Generator[None]:
+    """Touch files with another user's rights for a while; the calling thread alone is changed.
+
+    Raises OSError (EPERM) where the rights of the other cannot be taken on.
+    """
+    own = own_rights()
+    if rights.user == own.user and rights.group == own.group:
+        if own.file_capabilities & ~rights.file_capabilities:
+            raise PermissionError(1, "The caller gave up rights that would be used for it")
+        yield
+        return
+    if own.user != 0:
+        raise PermissionError(1, "The caller is another user")
+    try:
+        _become(rights.user, rights.group, rights.groups)
+        yield
+    finally:
+        _become(own.user, own.group, own.groups)
+
+
+def _become(user: int, group: int, groups: tuple[int, ...]) -> None:
+    # Rights of files are given back first and taken away last: only root can set groups.
+    if user == 0:
+        call("setfsuid", user)
+    call("setgroups", len(groups), struct.pack(f"={len(groups)}I", *groups))
+    call("setfsgid", group)
+    if user != 0:
+        call("setfsuid", user)
+    if call("setfsuid", -1) != user or call("setfsgid", -1) != group:
+        raise PermissionError(1, "The caller's rights could not be taken on")
+
+
+@contextmanager
+def exact(path: str, flags: int = os.O_PATH) -> Generator[int]:
+    """A descriptor of the very object at a real path. Raises OSError."""
+    handle = open_exactly(path, flags)
+    try:
+        yield handle
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def parent(path: str) -> Generator[tuple[int, bytes]]:
+    """The folder of a real path as a descriptor, and the name in it. Raises OSError."""
+    folder, _, name = path.rpartition("/")
+    if not name:
+        raise PermissionError(13, "The root folder has no name")
+    with exact(folder or "/", os.O_PATH | os.O_DIRECTORY) as handle:
+        yield handle, os.fsencode(name)
+
+
+def open_file(path: str, flags: int, mode: int) -> int:
+    """Open a real path as the caller asked; ``mode`` already without its umask. Raises OSError."""
+    making = flags & os.O_CREAT or (_TMPFILE and flags & _TMPFILE == _TMPFILE)
+    wanted = flags & _KNOWN_FLAGS
+    with parent(path) as (folder, name):
+        # Never wait here for the other end of a pipe: the caller's own flag is set afterwards.
+        opened = open_exactly(
+            os.fsdecode(name),
+            wanted | os.O_NONBLOCK | os.O_NOCTTY | os.O_NOFOLLOW,
+            mode=mode & _PERMISSIONS if making else 0,
+            within=folder,
+        )
+    if not flags & os.O_NONBLOCK:
+        fcntl.fcntl(opened, fcntl.F_SETFL, fcntl.fcntl(opened, fcntl.F_GETFL) & ~os.O_NONBLOCK)
+    return opened
+
+
+def truncate(path: str, size: int) -> None:
+    """Cut or stretch a regular file. Raises OSError."""
+    with exact(path) as handle:
+        kind = os.fstat(handle).st_mode
+        if stat.S_ISDIR(kind):
+            raise IsADirectoryError(21, "Is a directory")
+        if not stat.S_ISREG(kind):
+            raise OSError(22, "Not a regular file")
+        os.truncate(f"/proc/self/fd/{handle}", size)
+
+
+def remove(path: str, *, folder: bool) -> None:
+    """Delete a file or an empty folder. Raises OSError."""
+    with parent(path) as (within, name):
+        call("unlinkat", within, name, AT_REMOVEDIR if folder else 0)
+
+
+def rename(old: str, new: str, flags: int) -> None:
+    """Rename as renameat2 does. Raises OSError."""
+    with parent(old) as (within, name), parent(new) as (beyond, named):
+        call("renameat2", within, name, beyond, named, flags)
+
+
+def make_folder(path: str, mode: int) -> None:
+    """Make a folder; ``mode`` already without the caller's umask. Raises OSError."""
+    with parent(path) as (within, name):
+        call("mkdirat", within, name, mode & _PERMISSIONS)
+
+
+def make_node(path: str, mode: int) -> None:
+    """Make a file, a named pipe or a socket, and no device. Raises OSError."""
+    if stat.S_IFMT(mode) not in _MAKABLE:
+        raise PermissionError(1, "Operation not permitted")
+    with parent(path) as (within, name):
+        call("mknodat", within, name, mode, 0)
+
+
+def link(old: str, new: str) -> None:
+    """Give a file a second name. Raises OSError."""
+    with parent(old) as (within, name), parent(new) as (beyond, named):
+        call("linkat", within, name, beyond, named, 0)
+
+
+def link_symbolically(text: str, new: str) -> None:
+    """Make a symbolic link. Raises OSError."""
+    with parent(new) as (within, name):
+        call("symlinkat", os.fsencode(text), within, name)
+
+
+def change_mode(handle: int, mode: int) -> None:
+    """Set the permissions of the object behind a descriptor. Raises OSError."""
+    os.chmod(f"/proc/self/fd/{handle}", mode & _PERMISSIONS)
+
+
+def change_owner(handle: int, user: int, group: int) -> None:
+    """Set owner and group; 2^32-1 leaves one as it is. Raises OSError."""
+    call("fchownat", handle, b"", user, group, AT_EMPTY_PATH)
+
+
+def change_times(handle: int, times: bytes | None) -> None:
+    """Set access and modification time: two struct timespec, None for now. Raises OSError."""
+    call("utimensat", handle, b"", times, AT_EMPTY_PATH)
+
+
+def set_attribute(handle: int, name: str, value: bytes, flags: int) -> None:
+    """Set an extended attribute, if it is one of the user's. Raises OSError."""
+    _known_attribute(name)
+    os.setxattr(f"/proc/self/fd/{handle}", name, value, flags)
+
+
+def remove_attribute(handle: int, name: str) -> None:
+    """Remove an extended attribute, if it is one of the user's. Raises OSError."""
+    _known_attribute(name)
+    os.removexattr(f"/proc/self/fd/{handle}", name)
+
+
+def _known_attribute(name: str) -> None:
+    if not name.startswith(_XATTR_PREFIXES):
+        raise PermissionError(1, "Operation not permitted")
+
+
+def set_file_flags(handle: int, request: int, argument: bytes) -> None:
+    """Carry out one of the ioctls that set attributes of a file or folder. Raises OSError.
+
+    What would make a file immovable for its own user (immutable, append-only) is refused.
+    """
+    if int.from_bytes(argument[:4], "little") & 0x38:
+        raise PermissionError(1, "Operation not permitted")
+    if not stat.S_ISREG(mode := os.fstat(handle).st_mode) and not stat.S_ISDIR(mode):
+        raise OSError(25, "Inappropriate ioctl for device")
+    opened = os.open(f"/proc/self/fd/{handle}", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        fcntl.ioctl(opened, request, argument)
+    finally:
+        os.close(opened)

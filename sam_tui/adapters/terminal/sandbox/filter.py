@@ -1,0 +1,186 @@
+"""The seccomp program: which system calls of a confined command pass, wait for an answer, or fail."""
+
+import errno
+import os
+import struct
+from typing import Literal
+
+from sam_tui.adapters.terminal.sandbox.machine import BEYOND, Machine
+
+ALLOW = 0x7FFF0000
+NOTIFY = 0x7FC00000
+FAIL = 0x00050000
+WRITE_FLAGS = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
+
+NAME_CALLS = (
+    "creat", "truncate", "unlink", "unlinkat", "rmdir", "rename", "renameat", "renameat2", "mkdir",
+    "mkdirat", "link", "linkat", "symlink", "symlinkat", "mknod", "mknodat",
+)  # fmt: skip
+"""Change which names there are, or a file by its name. Landlock refuses these outside as well."""
+METADATA_CALLS = (
+    "chmod", "fchmod", "fchmodat", "fchmodat2", "chown", "lchown", "fchown", "fchownat", "utime",
+    "utimes", "futimesat", "utimensat", "setxattr", "lsetxattr", "fsetxattr", "removexattr",
+    "lremovexattr", "fremovexattr",
+)  # fmt: skip
+"""Change what is known of a file. Landlock knows nothing of these."""
+
+REFUSED = {
+    # File work and connections that no filter would see; metadata calls newer than the libraries.
+    errno.ENOSYS: (
+        "io_uring_setup", "io_uring_enter", "io_uring_register", "clone3", "setxattrat",
+        "removexattrat", "file_setattr", "open_tree_attr",
+    ),
+    # The machine, its clock, its keys and its mounts; files by handle; namespaces of others.
+    errno.EPERM: (
+        "mount", "umount2", "pivot_root", "chroot", "open_tree", "move_mount", "fsopen", "fsconfig",
+        "fsmount", "fspick", "mount_setattr", "setns", "open_by_handle_at", "init_module",
+        "finit_module", "delete_module", "kexec_load", "kexec_file_load", "reboot", "swapon",
+        "swapoff", "acct", "settimeofday", "clock_settime", "sethostname", "setdomainname", "iopl",
+        "ioperm", "add_key", "request_key", "keyctl", "bpf", "quotactl", "quotactl_fd",
+        "fanotify_init", "vhangup", "mq_unlink",
+    ),
+}  # fmt: skip
+
+NAMESPACES = 0x7E020000
+"""CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID and NEWNET."""
+UNSHARED_TIME = 0x80
+
+TIOCSTI = 0x5412
+TIOCLINUX = 0x541C
+SETTING_IOCTLS = (0x40086602, 0x40046602, 0x401C5820, 0x40087602, 0x40047602)
+"""FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR and FS_IOC_SETVERSION: they ask for no writable descriptor."""
+_HARMLESS_IOCTLS = (0x40049409, 0x4020940D, 0xC0189436, 0xC020660B)
+"""FICLONE, FICLONERANGE, FIDEDUPERANGE (all want a writable descriptor), FS_IOC_FIEMAP."""
+_FILESYSTEM_TYPES = (0x66, 0x58, 0x76, 0x94)
+"""The letters of ioctls that file systems define: f, X, v, and btrfs."""
+
+AF_UNIX, AF_INET, AF_INET6, AF_NETLINK, AF_ALG = 1, 2, 10, 16, 38
+SOCK_DGRAM, SOCK_RAW = 2, 3
+
+_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN, _AND, _SHIFT = 0x20, 0x15, 0x35, 0x45, 0x06, 0x54, 0x74
+_NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16
+
+Network = Literal["on", "off"]
+Instruction = tuple[int, int, int, int]
+
+
+def program(machine: Machine, network: Network, *, live: bool) -> bytes:
+    """The filter as the kernel reads it. Without ``live`` nothing waits: what would, is allowed."""
+    built: list[Instruction] = [
+        (_LOAD, 0, 0, _ARCHITECTURE),
+        (_EQUAL, 1, 0, machine.audit),
+        _give(FAIL | errno.ENOSYS),
+        (_LOAD, 0, 0, _NUMBER),
+        (_AT_LEAST, 0, 1, BEYOND),  # with it go the numbers of x32
+        _give(FAIL | errno.ENOSYS),
+    ]
+    for name, block in _blocks(network, live=live).items():
+        number = machine.calls.get(name)
+        if number is not None:
+            built += [(_EQUAL, 0, len(block), number), *block]
+    built.append(_give(ALLOW))
+    return b"".join(struct.pack("=HBBI", *instruction) for instruction in built)
+
+
+def _blocks(network: Network, *, live: bool) -> dict[str, list[Instruction]]:
+    """For each call that is looked at: what decides it. Every block ends in an answer."""
+    blocks: dict[str, list[Instruction]] = {}
+    if live:
+        for name in (*NAME_CALLS, *METADATA_CALLS, "openat2", "connect"):
+            blocks[name] = [_give(NOTIFY)]
+        blocks["open"] = _when_bits(1, WRITE_FLAGS, NOTIFY)
+        blocks["openat"] = _when_bits(2, WRITE_FLAGS, NOTIFY)
+    for error, names in REFUSED.items():
+        for name in names:
+            blocks[name] = [_give(FAIL | error)]
+    blocks["clone"] = _when_bits(0, NAMESPACES, FAIL | errno.EPERM)
+    blocks["unshare"] = _when_bits(0, NAMESPACES | UNSHARED_TIME, FAIL | errno.EPERM)
+    blocks["mq_open"] = _when_bits(1, WRITE_FLAGS, FAIL | errno.EPERM)
+    blocks["ioctl"] = _ioctl(live=live)
+    blocks["socket"] = _socket(network, live=live)
+    blocks["socketpair"] = _no_datagrams()
+    blocks["prlimit64"] = _limits()
+    return blocks
+
+
+def _give(action: int) -> Instruction:
+    return (_RETURN, 0, 0, action)
+
+
+def _argument(index: int) -> Instruction:
+    """Load the low word of an argument; the kernel ignores the high one of all that are used here."""
+    return (_LOAD, 0, 0, _ARGUMENTS + 8 * index)
+
+
+def _when_bits(index: int, bits: int, action: int) -> list[Instruction]:
+    return [_argument(index), (_ANY_BIT, 0, 1, bits), _give(action), _give(ALLOW)]
+
+
+def _ioctl(*, live: bool) -> list[Instruction]:
+    """Typing into terminals fails; setting attributes by a read-only descriptor waits, or fails."""
+    block = [_argument(1)]
+    for request in (TIOCSTI, TIOCLINUX):
+        block += [(_EQUAL, 0, 1, request), _give(FAIL | errno.EPERM)]
+    for request in SETTING_IOCTLS:
+        block += [(_EQUAL, 0, 1, request), _give(NOTIFY if live else FAIL | errno.EPERM)]
+    for request in _HARMLESS_IOCTLS:
+        block += [(_EQUAL, 0, 1, request), _give(ALLOW)]
+    # Of the rest that file systems define, only what reads: direction bits "read" and not "write".
+    block += _unless_reading()
+    for letter in _FILESYSTEM_TYPES:
+        block += [(_EQUAL, 0, 1, letter), _give(FAIL | errno.EPERM)]
+    block.append(_give(ALLOW))
+    return block
+
+
+def _unless_reading() -> list[Instruction]:
+    """Allow a request that only reads; of any other leave its letter in the accumulator."""
+    return [
+        (_ANY_BIT, 2, 0, 0x40000000),
+        (_ANY_BIT, 0, 1, 0x80000000),
+        _give(ALLOW),
+        (_SHIFT, 0, 0, 8),
+        (_AND, 0, 0, 0xFF),
+    ]
+
+
+def _no_datagrams() -> list[Instruction]:
+    """Unix datagram sockets can be sent anywhere without a connection, so there are none."""
+    return [
+        _argument(0),
+        (_EQUAL, 1, 0, AF_UNIX),
+        _give(ALLOW),
+        _argument(1),
+        (_AND, 0, 0, 0xF),
+        (_EQUAL, 2, 0, SOCK_DGRAM),
+        (_EQUAL, 1, 0, SOCK_RAW),
+        _give(ALLOW),
+        _give(FAIL | errno.EACCES),
+    ]
+
+
+def _socket(network: Network, *, live: bool) -> list[Instruction]:
+    """Unix streams, the internet by policy, and the two families that stay in the machine."""
+    internet = ALLOW if network == "on" else NOTIFY if live else FAIL | errno.EACCES
+    block = [_argument(0)]
+    for family in (AF_INET, AF_INET6):
+        block += [(_EQUAL, 0, 1, family), _give(internet)]
+    for family in (AF_NETLINK, AF_ALG):
+        block += [(_EQUAL, 0, 1, family), _give(ALLOW)]
+    block += [(_EQUAL, 1, 0, AF_UNIX), _give(FAIL | errno.EAFNOSUPPORT)]
+    return block + _no_datagrams()[3:]
+
+
+def _limits() -> list[Instruction]:
+    """Limits of the own process can be set, those of any other only read."""
+    return [
+        _argument(0),
+        (_EQUAL, 0, 1, 0),
+        _give(ALLOW),
+        _argument(2),
+        (_EQUAL, 0, 3, 0),
+        (_LOAD, 0, 0, _ARGUMENTS + 8 * 2 + 4),
+        (_EQUAL, 0, 1, 0),
+        _give(ALLOW),
+        _give(FAIL | errno.EPERM),
+    ]

@@ -1,0 +1,152 @@
+"""Raw system calls through the C library: what Python itself does not offer."""
+
+import ctypes
+import os
+import struct
+from functools import cache
+from typing import Any
+
+from sam_tui.adapters.terminal.sandbox.machine import machine
+
+NO_SYMLINKS = 0x04
+"""openat2: a link anywhere in the path is an error (linux/openat2.h, RESOLVE_NO_SYMLINKS)."""
+AT_FDCWD = -100
+AT_SYMLINK_NOFOLLOW = 0x100
+AT_REMOVEDIR = 0x200
+AT_SYMLINK_FOLLOW = 0x400
+AT_EMPTY_PATH = 0x1000
+
+_SET_NO_NEW_PRIVS = 38
+_DROP_FROM_BOUNDING_SET = 24
+_CLOSE_RANGE = 436
+_CLOSE_RANGE_UNSHARE = 2
+_NO_DESCRIPTOR = 0xFFFFFFFF
+_CLONE_FS = 0x200
+_OPENAT2 = 437
+_CAPABILITIES_V3 = 0x20080522
+
+
+@cache
+def libc() -> Any:
+    """The C library, loaded on first use."""
+    return ctypes.CDLL(None, use_errno=True)
+
+
+def syscall(number: int, *arguments: Any) -> int:
+    """A raw system call. Whole numbers are passed as words. Raises OSError."""
+    widened = [ctypes.c_long(a) if isinstance(a, int) else a for a in arguments]
+    result = int(libc().syscall(ctypes.c_long(number), *widened))
+    if result < 0:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code))
+    return result
+
+
+def call(name: str, *arguments: Any) -> int:
+    """A system call of this machine by its name. Raises OSError."""
+    known = machine()
+    if known is None:
+        raise OSError(38, "No system call table for this machine")
+    return syscall(known.calls[name], *arguments)
+
+
+def forbid_new_privileges() -> None:
+    """No program started from here gains rights from its file (set-user-id, capabilities)."""
+    word = ctypes.c_ulong
+    if libc().prctl(_SET_NO_NEW_PRIVS, word(1), word(0), word(0), word(0)):
+        raise OSError(ctypes.get_errno(), "no_new_privs was refused")
+
+
+def unshare_descriptors() -> None:
+    """Give the calling thread a descriptor table of its own, with the same entries. Raises OSError.
+
+    By ``close_range`` over an empty range, because containers often refuse ``unshare``.
+    """
+    syscall(_CLOSE_RANGE, _NO_DESCRIPTOR, _NO_DESCRIPTOR, _CLOSE_RANGE_UNSHARE)
+
+
+def unshare_place() -> bool:
+    """Give the calling thread a umask and working folder of its own; False where that is refused."""
+    try:
+        call("unshare", _CLONE_FS)
+    except OSError:
+        return False
+    return True
+
+
+def open_exactly(path: str, flags: int, *, mode: int = 0, within: int = AT_FDCWD) -> int:
+    """Open a path in which nothing may be a link, not even its end. Raises OSError (ELOOP)."""
+    how = struct.pack("=QQQ", flags | os.O_CLOEXEC, mode, NO_SYMLINKS)
+    return syscall(_OPENAT2, within, os.fsencode(path), how, len(how))
+
+
+def drop_capabilities(mask: int) -> None:
+    """Give up the capabilities of a bit mask for good, in the calling thread. Raises OSError."""
+    header = struct.pack("=Ii", _CAPABILITIES_V3, 0)
+    word = ctypes.c_ulong
+    for number in range(mask.bit_length()):
+        if mask >> number & 1:
+            libc().prctl(_DROP_FROM_BOUNDING_SET, word(number), word(0), word(0), word(0))
+    effective, permitted, inheritable = capabilities()
+    left = [effective & ~mask, permitted & ~mask, inheritable & ~mask]
+    low, high = [v & 0xFFFFFFFF for v in left], [v >> 32 for v in left]
+    call("capset", header, struct.pack("=6I", *low, *high))
+
+
+def capabilities() -> tuple[int, int, int]:
+    """The effective, permitted and inheritable capabilities of the calling thread as bit masks."""
+    with open("/proc/thread-self/status", "rb") as status:
+        found = dict(line.split(b":", 1) for line in status if line.startswith(b"Cap"))
+    return int(found[b"CapEff"], 16), int(found[b"CapPrm"], 16), int(found[b"CapInh"], 16)
+
+
+class _Range(ctypes.Structure):
+    """struct iovec."""
+
+    _fields_ = (("base", ctypes.c_void_p), ("length", ctypes.c_size_t))
+
+
+_PAGE = 4096
+
+
+class Memory:
+    """Reads the memory of other processes. One instance belongs to one thread."""
+
+    def __init__(self) -> None:
+        self._buffer = ctypes.create_string_buffer(_PAGE)
+        self._local = _Range(ctypes.addressof(self._buffer), _PAGE)
+        self._remote = _Range(0, 0)
+        self._read = libc().process_vm_readv
+        self._local_at = ctypes.byref(self._local)
+        self._remote_at = ctypes.byref(self._remote)
+        self._word = ctypes.c_ulong
+
+    def piece(self, pid: int, address: int, size: int) -> bytes:
+        """Up to ``size`` bytes (4096 at most) that do not cross the end of a page. Raises OSError."""
+        self._remote.base = address
+        self._remote.length = min(size, _PAGE - address % _PAGE)
+        got = self._read(
+            pid, self._local_at, self._word(1), self._remote_at, self._word(1), self._word(0)
+        )
+        if got <= 0:
+            code = ctypes.get_errno()
+            raise OSError(code, os.strerror(code))
+        return ctypes.string_at(self._buffer, got)
+
+    def data(self, pid: int, address: int, size: int) -> bytes:
+        """Exactly ``size`` bytes. Raises OSError."""
+        parts = bytearray()
+        while len(parts) < size:
+            parts += self.piece(pid, address + len(parts), size - len(parts))
+        return bytes(parts)
+
+    def text(self, pid: int, address: int) -> str:
+        """The NUL-terminated path at an address. Raises OSError, also for one that is too long."""
+        first = self.piece(pid, address, _PAGE)
+        end = first.find(0)
+        if end < 0:
+            first += self.piece(pid, address + len(first), _PAGE)
+            end = first.find(0)
+            if not 0 <= end < _PAGE:
+                raise OSError(36, "File name too long")
+        return os.fsdecode(first[:end])

@@ -1,0 +1,242 @@
+"""Judging the calls that open files for writing, or make, rename and remove names."""
+
+import os
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sam_tui.adapters.terminal.sandbox import deeds
+from sam_tui.adapters.terminal.sandbox.filter import WRITE_FLAGS
+from sam_tui.adapters.terminal.sandbox.kernel import (
+    AT_FDCWD,
+    AT_REMOVEDIR,
+    AT_SYMLINK_FOLLOW,
+)
+from sam_tui.adapters.terminal.sandbox.notifications import Notification
+from sam_tui.adapters.terminal.sandbox.targets import Place, Target
+from sam_tui.adapters.terminal.sandbox.watch import Watch, Wish
+
+_SMALLEST_HOW = 24
+_UNASKED = ("/proc/", "/sys/")
+"""Views of the kernel: nobody is asked about these, Landlock refuses them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A path argument: the descriptor it starts from, where its text stands, what its end means."""
+
+    directory: int
+    address: int
+    follow: bool = False
+
+
+def signed(word: int) -> int:
+    """An argument as the kernel reads an int: its low 32 bits with their sign."""
+    low = word & 0xFFFFFFFF
+    return low - (1 << 32) if low >> 31 else low
+
+
+def judge_open(watch: Watch, call: Notification, named: Named, flags: int, mode: int) -> None:
+    """A file opened for writing: inside Landlock decides, outside the person."""
+    target = Target(call.thread, watch.memory)
+    excluding = os.O_CREAT | os.O_EXCL
+    follow = not flags & os.O_NOFOLLOW and flags & excluding != excluding
+    path = target.text(named.address)
+    if watch.inside.surely(target, named.directory, path, follow=follow):
+        watch.proceed(call)
+        return
+    place = target.place(named.directory, path, follow=follow)
+    if _left_to_landlock(watch, place):
+        watch.proceed(call)
+        return
+    rights = target.rights()
+
+    def open_it() -> None:
+        with deeds.acting_as(rights):
+            opened = deeds.open_file(place.real, flags, mode & ~rights.umask)
+        try:
+            watch.give(call, opened, flags)
+        finally:
+            os.close(opened)
+
+    watch.settle(call, Wish("write", place.real), open_it)
+
+
+def judge_openat2(watch: Watch, call: Notification) -> None:
+    """openat2, whose flags stand in memory. Reading goes on; resolving in special ways is refused."""
+    directory, address, how, size = call.arguments[:4]
+    if size < _SMALLEST_HOW:
+        watch.proceed(call)
+        return
+    target = Target(call.thread, watch.memory)
+    flags, mode, resolve = struct.unpack("=QQQ", target.data(how, _SMALLEST_HOW))
+    if not flags & WRITE_FLAGS or resolve:
+        watch.proceed(call)  # Landlock alone decides
+        return
+    judge_open(watch, call, Named(signed(directory), address), flags, mode)
+
+
+def judge_truncate(watch: Watch, call: Notification) -> None:
+    """truncate by path."""
+    size = call.arguments[1]
+    if size >> 63:
+        watch.proceed(call)
+        return
+    path = Named(AT_FDCWD, call.arguments[0], follow=True)
+    _judge_name(watch, call, path, "write", lambda real, _: deeds.truncate(real, size))
+
+
+def judge_remove(watch: Watch, call: Notification, path: Named, *, folder: bool) -> None:
+    """unlink, rmdir, unlinkat."""
+    _judge_name(watch, call, path, "delete", lambda real, _: deeds.remove(real, folder=folder))
+
+
+def judge_folder(watch: Watch, call: Notification, path: Named, mode: int) -> None:
+    """mkdir, mkdirat."""
+    _judge_name(
+        watch, call, path, "write", lambda real, umask: deeds.make_folder(real, mode & ~umask)
+    )
+
+
+def judge_node(watch: Watch, call: Notification, path: Named, mode: int) -> None:
+    """mknod, mknodat."""
+    _judge_name(
+        watch, call, path, "write", lambda real, umask: deeds.make_node(real, mode & ~umask)
+    )
+
+
+def judge_symlink(watch: Watch, call: Notification, path: Named) -> None:
+    """symlink, symlinkat; the text of the link is the first argument."""
+    text = Target(call.thread, watch.memory).text(call.arguments[0])
+    _judge_name(
+        watch, call, path, "write", lambda real, _: deeds.link_symbolically(text, real)
+    )
+
+
+def judge_rename(watch: Watch, call: Notification, old: Named, new: Named, flags: int) -> None:
+    """rename, renameat, renameat2: outside when either end is."""
+
+    def act(first: str, second: str) -> None:
+        deeds.rename(first, second, flags)
+
+    _judge_pair(watch, call, (old, new), "rename", act)
+
+
+def judge_link(watch: Watch, call: Notification, old: Named, new: Named) -> None:
+    """link, linkat. One made inside is left to Landlock, which keeps outside files out."""
+    target = Target(call.thread, watch.memory)
+    place = target.place(new.directory, target.text(new.address), follow=False)
+    if _left_to_landlock(watch, place):
+        watch.proceed(call)
+        return
+    _judge_pair(watch, call, (old, new), "write", deeds.link)
+
+
+def _judge_name(
+    watch: Watch, call: Notification, path: Named, kind: str, act: Callable[[str, int], None]
+) -> None:
+    """``act`` is given the real path and the caller's umask."""
+    target = Target(call.thread, watch.memory)
+    text = target.text(path.address)
+    if watch.inside.surely(target, path.directory, text, follow=path.follow):
+        watch.proceed(call)
+        return
+    place = target.place(path.directory, text, follow=path.follow)
+    if _left_to_landlock(watch, place):
+        watch.proceed(call)
+        return
+    rights = target.rights()
+
+    def do_it() -> None:
+        with deeds.acting_as(rights):
+            act(place.real, rights.umask)
+        watch.succeed(call)
+
+    watch.settle(call, Wish(kind, place.real), do_it)
+
+
+def _judge_pair(
+    watch: Watch,
+    call: Notification,
+    paths: tuple[Named, Named],
+    kind: str,
+    act: Callable[[str, str], None],
+) -> None:
+    target = Target(call.thread, watch.memory)
+    old, new = (
+        target.place(path.directory, target.text(path.address), follow=path.follow)
+        for path in paths
+    )
+    if _left_to_landlock(watch, old) and _left_to_landlock(watch, new):
+        watch.proceed(call)
+        return
+    if _hopeless(old) or _hopeless(new):
+        watch.refuse(call)
+        return
+    rights = target.rights()
+
+    def do_it() -> None:
+        with deeds.acting_as(rights):
+            act(old.real, new.real)
+        watch.succeed(call)
+
+    watch.settle(call, _pair_wish(kind, old, new), do_it)
+
+
+def _pair_wish(kind: str, old: Place, new: Place) -> Wish:
+    if kind == "write":
+        return Wish("write", new.real)
+    return Wish(kind, old.real, new.real)
+
+
+def _left_to_landlock(watch: Watch, place: Place) -> bool:
+    """Inside, or nothing that a person could decide about."""
+    return place.special or watch.inside.holds(place.real) or place.real.startswith(_UNASKED)
+
+
+def _hopeless(place: Place) -> bool:
+    return place.special or place.real.startswith(_UNASKED)
+
+
+def name_handlers() -> dict[str, Callable[[Watch, Notification], None]]:
+    """For each of these calls what judges it."""
+
+    def at(call: Notification, directory: int, path: int, *, follow: bool = False) -> Named:
+        return Named(signed(call.arguments[directory]), call.arguments[path], follow)
+
+    def here(call: Notification, path: int = 0) -> Named:
+        return Named(AT_FDCWD, call.arguments[path])
+
+    def create(watch: Watch, call: Notification) -> None:
+        flags = os.O_CREAT | os.O_WRONLY | os.O_TRUNC
+        judge_open(watch, call, here(call), flags, call.arguments[1])
+
+    def remove_at(watch: Watch, call: Notification) -> None:
+        folder = bool(call.arguments[2] & AT_REMOVEDIR)
+        judge_remove(watch, call, at(call, 0, 1), folder=folder)
+
+    def link_at(watch: Watch, call: Notification) -> None:
+        follow = bool(call.arguments[4] & AT_SYMLINK_FOLLOW)
+        judge_link(watch, call, at(call, 0, 1, follow=follow), at(call, 2, 3))
+
+    return {
+        "open": lambda w, c: judge_open(w, c, here(c), c.arguments[1], c.arguments[2]),
+        "openat": lambda w, c: judge_open(w, c, at(c, 0, 1), c.arguments[2], c.arguments[3]),
+        "openat2": judge_openat2,
+        "creat": create,
+        "truncate": judge_truncate,
+        "unlink": lambda w, c: judge_remove(w, c, here(c), folder=False),
+        "rmdir": lambda w, c: judge_remove(w, c, here(c), folder=True),
+        "unlinkat": remove_at,
+        "mkdir": lambda w, c: judge_folder(w, c, here(c), c.arguments[1]),
+        "mkdirat": lambda w, c: judge_folder(w, c, at(c, 0, 1), c.arguments[2]),
+        "mknod": lambda w, c: judge_node(w, c, here(c), c.arguments[1]),
+        "mknodat": lambda w, c: judge_node(w, c, at(c, 0, 1), c.arguments[2]),
+        "symlink": lambda w, c: judge_symlink(w, c, here(c, 1)),
+        "symlinkat": lambda w, c: judge_symlink(w, c, at(c, 1, 2)),
+        "link": lambda w, c: judge_link(w, c, here(c), here(c, 1)),
+        "linkat": link_at,
+        "rename": lambda w, c: judge_rename(w, c, here(c), here(c, 1), 0),
+        "renameat": lambda w, c: judge_rename(w, c, at(c, 0, 1), at(c, 2, 3), 0),
+        "renameat2": lambda w, c: judge_rename(w, c, at(c, 0, 1), at(c, 2, 3), c.arguments[4]),
+    }

@@ -1,0 +1,73 @@
+"""Seccomp user notifications: system calls that wait for an answer (linux/seccomp.h)."""
+
+import fcntl
+import os
+import struct
+from dataclasses import dataclass
+
+_RECEIVE = 0xC0502100
+_ANSWER = 0xC0182101
+_STILL_VALID = 0x40082102
+_ADD_DESCRIPTOR = 0x40182103
+_SET_FLAGS = 0x40082104
+_WAKE_ON_THE_SAME_PROCESSOR = 1
+_AND_ANSWER = 1 << 1
+_CONTINUE = 1
+
+_NOTIFICATION = struct.Struct("=QIIiIQ6Q")
+_RESPONSE = struct.Struct("=QqiI")
+
+
+@dataclass(frozen=True, slots=True)
+class Notification:
+    """One waiting call: its id, the thread that makes it, its number and its six arguments."""
+
+    id: int
+    thread: int
+    number: int
+    arguments: tuple[int, ...]
+
+
+class Listener:
+    """The supervisor's end of a filter. Every method raises OSError; ENOENT means the caller died."""
+
+    def __init__(self, descriptor: int) -> None:
+        self.descriptor = descriptor
+        try:
+            fcntl.ioctl(descriptor, _SET_FLAGS, _WAKE_ON_THE_SAME_PROCESSOR)
+        except OSError:
+            pass  # before Linux 6.6 an answer takes a few microseconds longer
+
+    def receive(self) -> Notification:
+        """The next waiting call; waits for one."""
+        buffer = bytearray(_NOTIFICATION.size)
+        fcntl.ioctl(self.descriptor, _RECEIVE, buffer)
+        number, thread, _, call, _, _, *arguments = _NOTIFICATION.unpack(buffer)
+        return Notification(number, thread, call, tuple(arguments))
+
+    def proceed(self, number: int) -> None:
+        """Let the kernel carry the call out itself, within what Landlock allows."""
+        fcntl.ioctl(self.descriptor, _ANSWER, _RESPONSE.pack(number, 0, 0, _CONTINUE))
+
+    def refuse(self, number: int, error: int) -> None:
+        """Let the call fail with an error number."""
+        fcntl.ioctl(self.descriptor, _ANSWER, _RESPONSE.pack(number, 0, -error, 0))
+
+    def succeed(self, number: int) -> None:
+        """Let the call return 0: it was carried out by the supervisor."""
+        fcntl.ioctl(self.descriptor, _ANSWER, _RESPONSE.pack(number, 0, 0, 0))
+
+    def give(self, number: int, descriptor: int, *, flags: int) -> None:
+        """Let the call return a copy of a descriptor; ``flags`` may hold O_CLOEXEC."""
+        given = struct.pack(
+            "=QIIII", number, _AND_ANSWER, descriptor, 0, flags & os.O_CLOEXEC
+        )
+        fcntl.ioctl(self.descriptor, _ADD_DESCRIPTOR, given)
+
+    def waits(self, number: int) -> bool:
+        """Whether the caller still waits, so that what was read of it was its own."""
+        try:
+            fcntl.ioctl(self.descriptor, _STILL_VALID, struct.pack("=Q", number))
+        except OSError:
+            return False
+        return True

@@ -1,0 +1,57 @@
+"""What lies inside for a confined command, and where paths lead, remembered for a moment."""
+
+import os
+import time
+from collections.abc import Sequence
+
+from sam_tui.adapters.terminal.sandbox.targets import Target
+
+_REMEMBERED_SECONDS = 1.0
+_REMEMBERED_FOLDERS = 512
+
+
+class Inside:
+    """The folders and files that a command may change without anybody being asked."""
+
+    def __init__(self, roots: Sequence[str]) -> None:
+        self._exact = frozenset(roots)
+        self._beneath = tuple(f"{root.rstrip('/')}/" for root in roots)
+        self._folders: dict[str, tuple[float, str]] = {}
+
+    def holds(self, real: str) -> bool:
+        """Whether a real path is one of them or lies below one."""
+        return real.startswith(self._beneath) or real in self._exact
+
+    def surely(self, target: Target, directory: int, path: str, *, follow: bool) -> bool:
+        """A quick yes for a path that leads inside; False means that it has to be looked at.
+
+        Folders are remembered for a second. A wrong yes costs a question that is not put, never a
+        write: Landlock decides all that is let through on it.
+        """
+        absolute = target.absolute(directory, path)
+        folder, _, name = absolute.rpartition("/")
+        if not name or name in (".", ".."):
+            return False
+        real = self._folder(target, folder or "/")
+        if not (real + "/").startswith(self._beneath) or real.startswith("/proc/"):
+            return False
+        if not follow:
+            return True
+        try:
+            os.readlink(f"{real}/{name}")
+        except OSError:
+            return True
+        return False
+
+    def _folder(self, target: Target, folder: str) -> str:
+        now = time.monotonic()
+        known = self._folders.get(folder)
+        if known is not None and now < known[0]:
+            return known[1]
+        place = target.place(-1, folder, follow=True)
+        if folder.startswith("/proc/"):
+            return place.real  # means another folder for each process
+        if len(self._folders) >= _REMEMBERED_FOLDERS:
+            self._folders.clear()
+        self._folders[folder] = (now + _REMEMBERED_SECONDS, place.real)
+        return place.real

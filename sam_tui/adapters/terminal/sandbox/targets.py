@@ -1,0 +1,155 @@
+"""What the supervisor can see of a process whose system call waits: its paths, memory and rights."""
+
+import os
+import re
+from dataclasses import dataclass
+
+from sam_tui.adapters.terminal.sandbox.kernel import AT_FDCWD, Memory
+
+_MOST_LINKS = 40
+_MAGIC = re.compile(r"/proc/\d+(?:/task/\d+)?/(?:cwd|root|exe|fd/\d+)")
+_FILE_CAPABILITIES = 0x1F
+"""chown, dac_override, dac_read_search, fowner, fsetid (linux/capability.h)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rights:
+    """As whom a thread touches files."""
+
+    user: int
+    group: int
+    groups: tuple[int, ...]
+    umask: int
+    capabilities: int
+
+    @property
+    def file_capabilities(self) -> int:
+        """Of its effective capabilities those that override permissions of files."""
+        return self.capabilities & _FILE_CAPABILITIES
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a path leads: its real path, links resolved. ``special`` has no name in a file system."""
+
+    real: str
+    special: bool = False
+
+
+class Target:
+    """The thread behind one notification. Everything is read of it while it waits."""
+
+    def __init__(self, thread: int, memory: Memory) -> None:
+        self.thread = thread
+        self._memory = memory
+
+    def text(self, address: int) -> str:
+        """The path at an address. Raises OSError."""
+        return self._memory.text(self.thread, address)
+
+    def data(self, address: int, size: int) -> bytes:
+        """Bytes at an address. Raises OSError."""
+        return self._memory.data(self.thread, address, size)
+
+    def base(self, directory: int) -> str:
+        """The path of its working folder, or of one of its descriptors. Raises OSError."""
+        if directory == AT_FDCWD:
+            return os.readlink(f"/proc/{self.thread}/cwd")
+        return os.readlink(f"/proc/{self.thread}/fd/{directory}")
+
+    def absolute(self, directory: int, path: str) -> str:
+        """The path with its start, as text. Raises OSError; ENOENT for an empty one."""
+        if not path:
+            raise FileNotFoundError(2, "No such file or directory")
+        return path if path[0] == "/" else f"{self.base(directory)}/{path}"
+
+    def place(self, directory: int, path: str, *, follow: bool) -> Place:
+        """Where a path leads, seen from the target. Raises OSError.
+
+        Only for judging and for words: what is carried out opens the real path without any link.
+        """
+        return _walk(self.absolute(directory, path), self, follow=follow)
+
+    @property
+    def process(self) -> int:
+        """The process that the thread belongs to."""
+        return int(self._status()[b"Tgid"])
+
+    @property
+    def name(self) -> str:
+        """What the process calls itself; empty when it is gone."""
+        try:
+            with open(f"/proc/{self.thread}/comm", "rb") as comm:
+                return os.fsdecode(comm.read().rstrip(b"\n"))
+        except OSError:
+            return ""
+
+    def rights(self) -> Rights:
+        """As whom it acts. Raises OSError."""
+        return _rights(self._status())
+
+    def _status(self) -> dict[bytes, bytes]:
+        return _status(f"/proc/{self.thread}/status")
+
+
+def own_rights() -> Rights:
+    """As whom the calling thread acts."""
+    return _rights(_status("/proc/thread-self/status"))
+
+
+def _status(path: str) -> dict[bytes, bytes]:
+    with open(path, "rb") as status:
+        lines = status.read().splitlines()
+    return {key: value for key, _, value in (line.partition(b":\t") for line in lines)}
+
+
+def _rights(status: dict[bytes, bytes]) -> Rights:
+    return Rights(
+        int(status[b"Uid"].split()[3]),
+        int(status[b"Gid"].split()[3]),
+        tuple(int(group) for group in status[b"Groups"].split()),
+        int(status[b"Umask"], 8),
+        int(status[b"CapEff"], 16),
+    )
+
+
+def _walk(path: str, target: Target, *, follow: bool) -> Place:
+    """Resolve links one after the other, with /proc/self meaning the target."""
+    waiting = [part for part in reversed(path.split("/")) if part]
+    real, links = "", 0
+    while waiting:
+        part = waiting.pop()
+        if part in (".", ".."):
+            real = real.rpartition("/")[0] if part == ".." else real
+            continue
+        here = f"{real}/{part}"
+        if not waiting and not follow and not path.endswith("/"):
+            return Place(here)
+        leads = _link(here, target)
+        if leads is None:
+            real = here
+            continue
+        links += 1
+        if links > _MOST_LINKS:
+            raise OSError(40, "Too many levels of symbolic links")
+        if _MAGIC.fullmatch(here):
+            if leads[:1] != "/" or not os.path.lexists(leads):
+                return Place(leads, special=True)
+            real = leads.rstrip("/")
+            continue
+        waiting += [piece for piece in reversed(leads.split("/")) if piece]
+        real = "" if leads[:1] == "/" else real
+    return Place(real or "/")
+
+
+def _link(path: str, target: Target) -> str | None:
+    """What a path links to for the target; None when it is no link, or nothing at all."""
+    if path.startswith("/proc/"):
+        if path == "/proc/self":
+            return str(target.process)
+        if path == "/proc/thread-self":
+            return f"{target.process}/task/{target.thread}"
+    try:
+        return os.readlink(path)
+    except OSError:
+        return None

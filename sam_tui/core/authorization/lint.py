@@ -1,0 +1,140 @@
+"""What is wrong with a policy that is valid: rules that never decide, and rules that allow too much."""
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from sam_tui.core.authorization.patterns import CommandPattern, host_covered
+from sam_tui.core.authorization.rules import Rule, ordered
+from sam_tui.core.authorization.secrets import Secrets
+from sam_tui.core.authorization.shell_table import INTERPRETERS, SHELLS, WRAPPERS
+
+Fault = Literal["shadowed", "unreachable", "over-broad"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One fault of one rule. ``why`` says what to do about it."""
+
+    rule: Rule
+    fault: Fault
+    why: str
+
+
+def lint(
+    rules: Sequence[Rule],
+    *,
+    secrets: Secrets | None,
+    protected: Sequence[str],
+    trusted: bool,
+    now: float,
+) -> list[Finding]:
+    """All findings, rule by rule in the order of evaluation."""
+    found: list[Finding] = []
+    sequence = ordered(rules)
+    for index, rule in enumerate(sequence):
+        found.extend(_covered(rule, sequence[:index]))
+        found.extend(_dead(rule, protected, trusted=trusted, now=now))
+        if rule.effect == "allow":
+            found.extend(_broad(rule, secrets))
+    return found
+
+
+def covers(wide: Rule, narrow: Rule) -> bool:
+    """Whether every access that ``narrow`` speaks of is surely spoken of by ``wide``, at any time."""
+    return (
+        wide.window.always
+        and (not wide.workspace or wide.workspace == narrow.workspace)
+        and _operation_within(narrow.operation, wide.operation)
+        and (not wide.access or wide.access == narrow.access)
+        and (wide.kind is None or wide.kind == narrow.kind)
+        and (not wide.host or (bool(narrow.host) and _host_within(narrow.host, wide.host)))
+        and _command_within(narrow, wide)
+        and _path_within(narrow, wide)
+    )
+
+
+def _covered(rule: Rule, before: Sequence[Rule]) -> Iterator[Finding]:
+    """The first rule that always decides in its place."""
+    for other in before:
+        if not covers(other, rule):
+            continue
+        if other.effect == rule.effect:
+            why = f"{other.id} ({other.source}) says the same before it; remove one of them"
+            yield Finding(rule, "shadowed", why)
+        else:
+            why = f"{other.id} ({other.source}) decides “{other.effect}” before it"
+            yield Finding(rule, "unreachable", why)
+        return
+
+
+def _dead(rule: Rule, protected: Sequence[str], *, trusted: bool, now: float) -> Iterator[Finding]:
+    if rule.window.until is not None and rule.window.until <= now:
+        yield Finding(rule, "unreachable", "its time is over; remove it")
+    if rule.workspace and not os.path.isdir(rule.workspace):
+        yield Finding(rule, "unreachable", f"there is no folder {rule.workspace}")
+    if rule.layer == "project" and rule.effect == "allow" and not trusted:
+        yield Finding(
+            rule,
+            "unreachable",
+            "a project only tightens until its folder is trusted (sam-tui trust)",
+        )
+    fixed = rule.path.fixed if rule.path and not rule.about_commands else ""
+    inside = any(fixed == place or fixed.startswith(place + "/") for place in protected)
+    if rule.effect == "allow" and fixed and inside and rule.access != "read":
+        yield Finding(rule, "unreachable", "the program's own data is never written")
+
+
+def _broad(rule: Rule, secrets: Secrets | None) -> Iterator[Finding]:
+    if rule.kind in ("privileged", "destructive") and rule.command is None:
+        yield Finding(rule, "over-broad", f"it allows every {rule.kind} command; name commands")
+    if rule.command is not None and (why := _broad_command(rule.command)):
+        yield Finding(rule, "over-broad", why)
+    if rule.path is not None and rule.path.fixed and not rule.about_commands:
+        if not rule.path.rest and rule.path.fixed.count("/") < 2:
+            yield Finding(rule, "over-broad", f"it covers everything below {rule.path.fixed}")
+        elif secrets is not None and secrets.above(rule.path.fixed):
+            yield Finding(rule, "over-broad", f"secrets lie below {rule.path.fixed}")
+    if rule.host in ("*", "*.com", "*.org", "*.net", "*.io"):
+        yield Finding(rule, "over-broad", "it covers nearly every host")
+    named = rule.path or rule.command or rule.kind or rule.host
+    if not named:
+        yield Finding(rule, "over-broad", f"it allows {rule.operation} on anything; name a path")
+
+
+def _broad_command(pattern: CommandPattern) -> str:
+    first = pattern.words[0]
+    if set(first) & set("*?["):
+        return "its first word is a pattern, so it covers any program"
+    if pattern.exact:
+        return ""
+    if first in (SHELLS | set(WRAPPERS) | INTERPRETERS) and len(pattern.words) == 1:
+        return f"{first} runs anything; name what it runs"
+    if first in (SHELLS | INTERPRETERS) and pattern.words[1:2] and pattern.words[1] in ("-c", "-e"):
+        return f"{first} {pattern.words[1]} runs any text; name a script"
+    if first in ("ssh", "eval", "source", ".") and len(pattern.words) == 1:
+        return f"{first} runs anything; name what it runs"
+    return ""
+
+
+def _operation_within(narrow: str, wide: str) -> bool:
+    if not wide or narrow == wide or wide == "*":
+        return True
+    return bool(narrow) and narrow.startswith(wide.removesuffix(".*").removesuffix("*") + ".")
+
+
+def _host_within(narrow: str, wide: str) -> bool:
+    return narrow == wide or host_covered(wide, narrow.removeprefix("*."))
+
+
+def _command_within(narrow: Rule, wide: Rule) -> bool:
+    if wide.command is None:
+        return not (wide.kind is None and wide.path is not None and narrow.about_commands)
+    return narrow.command is not None and narrow.command.within(wide.command)
+
+
+def _path_within(narrow: Rule, wide: Rule) -> bool:
+    if wide.path is None:
+        return True
+    return narrow.path is not None and narrow.path.within(wide.path)

@@ -1,0 +1,206 @@
+"""The ways to say yes to a question, in words, each with what it would have covered before."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from sam_tui.core.authorization.commands import CommandReader, Part
+from sam_tui.core.authorization.grants import FOREVER, pattern_covers
+from sam_tui.core.authorization.grounds import Grounds, Judgement
+from sam_tui.core.authorization.patterns import CommandPattern
+from sam_tui.core.authorization.rules import LAYERS
+from sam_tui.core.authorization.shell_table import INTERPRETERS, SHELLS, WRAPPERS, names
+from sam_tui.core.inquiry import ScopeChoice, ScopeSpan
+from sam_tui.core.ports.policy import DecisionRecord, SavedGrant
+
+_LOOKED_AT = 300
+"""Past decisions of an operation that the simulator tries."""
+_DENIED_SHOWN = 3
+_NEVER_BY_NAME = (
+    SHELLS | set(WRAPPERS) | names("rm dd sed awk find eval source . ssh curl wget docker podman")
+)
+"""Programs whose name alone says nothing about what they will do."""
+_TWO_WORDS = names("""
+    git npm pnpm yarn bun cargo go pip pip3 uv poetry pdm pipenv make just task gradle mvn dotnet swift
+    kubectl helm terraform gh brew gem bundle composer rustup conda npx bunx uvx pipx mix rake
+    """)
+_THREE_WORDS = {("npm", "run"), ("pnpm", "run"), ("yarn", "run"), ("bun", "run"), ("uv", "run"),
+                ("poetry", "run"), ("pdm", "run"), ("pipenv", "run"), ("uv", "pip")}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A choice, and what it becomes when it is taken: grants by target, or one by pattern."""
+
+    choice: ScopeChoice
+    targets: tuple[str, ...] = ()
+    pattern: CommandPattern | None = None
+    saved: tuple[SavedGrant, ...] = ()
+
+    def covers(self, target: str, reader: CommandReader | None) -> bool:
+        """Whether it would cover a target of the past, as the decision log has it."""
+        if self.pattern is not None:
+            if reader is None or not target.startswith("$ "):
+                return False
+            return pattern_covers(self.pattern, reader.read(target[2:]))
+        return any(
+            target == granted or (granted.startswith("/") and target.startswith(granted + "/"))
+            for granted in self.targets
+        )
+
+
+def offers(
+    operation: str, asked: Sequence[Judgement], grounds: Grounds, *, seconds: float, keeps: bool
+) -> tuple[Offer, ...]:
+    """The scopes for a question, narrowest first. ``keeps``: whether any can be written down."""
+    exact = tuple(judgement.target for judgement in asked)
+    shown = ", ".join(exact)
+    minutes = max(1, round(seconds / 60))
+    span = "1 minute" if minutes == 1 else f"{minutes} minutes"
+    found = [
+        Offer(ScopeChoice("once", "this call only", "once", exact)),
+        Offer(
+            ScopeChoice(
+                "timed",
+                f"{operation} on exactly {shown}, for {span}",
+                "minutes",
+                exact,
+                seconds=seconds,
+            ),
+            exact,
+        ),
+    ]
+    if not all(judgement.plain for judgement in asked):
+        return tuple(found)
+    # What a rule asks about stays asked: a lasting permission would never be heard.
+    lasting = keeps and not any(_by_file(judgement.rule) for judgement in asked)
+    spans: tuple[ScopeSpan, ...] = ("session", "project", "user") if lasting else ("session",)
+    folders = _folders(asked, grounds)
+    pattern = _prefix(asked)
+    for each in spans:
+        if folders:
+            found.append(_folder_offer(each, operation, folders, grounds))
+        elif pattern is not None:
+            found.append(_pattern_offer(each, operation, pattern, grounds))
+    return tuple(found)
+
+
+def simulated(
+    offer: Offer, operation: str, past: Sequence[DecisionRecord], grounds: Grounds
+) -> Offer:
+    """The offer with its figures: past calls of the operation, and those refused among them."""
+    calls = [entry.decision for entry in past if entry.decision.operation == operation]
+    calls = [call for call in calls if call.targets][-_LOOKED_AT:]
+    if offer.choice.span == "once":
+        return replace(offer, choice=replace(offer.choice, considered=len(calls)))
+    covered = [
+        call
+        for call in calls
+        if any(offer.covers(target, grounds.reader) for target in call.targets)
+        and all(
+            offer.covers(target, grounds.reader) or grounds.inside(target)
+            for target in call.targets
+        )
+    ]
+    refused = [call for call in covered if call.outcome == "deny" and call.by == "user"]
+    named = dict.fromkeys(", ".join(call.targets) for call in refused)
+    return replace(
+        offer,
+        choice=replace(
+            offer.choice,
+            covered=len(covered),
+            considered=len(calls),
+            denied=tuple(named)[:_DENIED_SHOWN],
+        ),
+    )
+
+
+def command_prefix(part: Part) -> tuple[str, ...]:
+    """The words of a command that say what it does: program, subcommand; empty where none do."""
+    words = part.words
+    if not words or not part.exact:
+        return ()
+    name = words[0]
+    if name in INTERPRETERS:
+        if words[1:2] == ("-m",) and len(words) > 2:
+            return words[:3]
+        script = words[1] if len(words) > 1 and not words[1].startswith("-") else ""
+        return words[:2] if script else ()
+    if name in _NEVER_BY_NAME:
+        return ()
+    wanted = 3 if words[:2] in _THREE_WORDS else 2 if name in _TWO_WORDS else 1
+    prefix = words[:wanted]
+    if len(prefix) < wanted or any(word.startswith("-") for word in prefix[1:]):
+        return words if name in _TWO_WORDS and len(words) == 1 and name == "make" else ()
+    return prefix
+
+
+def _by_file(rule: str) -> bool:
+    return rule.partition(":")[0] in LAYERS
+
+
+def _folders(asked: Sequence[Judgement], grounds: Grounds) -> tuple[str, ...]:
+    """The folders around the paths in question; none where one would be too broad to offer."""
+    found: dict[str, None] = {}
+    for judgement in asked:
+        if not judgement.target.startswith("/"):
+            return ()
+        target = judgement.target
+        folder = target if os.path.isdir(target) else os.path.dirname(target)
+        if folder.count("/") < 2 or (grounds.secrets and grounds.secrets.above(folder)):
+            return ()
+        if any(root.startswith(folder.rstrip("/") + "/") for root in grounds.roots):
+            return ()
+        found[folder] = None
+    return tuple(found) if len(found) <= 3 else ()
+
+
+def _prefix(asked: Sequence[Judgement]) -> CommandPattern | None:
+    """The one prefix that covers the command in question."""
+    if len(asked) != 1 or asked[0].reading is None or not asked[0].target.startswith("$ "):
+        return None
+    reading = asked[0].reading
+    prefixes = {command_prefix(part) for part in reading.parts if not part.calm}
+    if len(prefixes) != 1 or () in prefixes:
+        return None
+    words = prefixes.pop()
+    if any(set(word) & set("*?[") for word in words):
+        return None
+    pattern = CommandPattern(words)
+    return pattern if pattern_covers(pattern, reading) else None
+
+
+_HOW_LONG = {
+    "session": "in this conversation until it ends",
+    "project": "in this folder from now on (kept in your policy file)",
+    "user": "everywhere from now on (kept in your policy file)",
+}
+
+
+def _folder_offer(
+    span: ScopeSpan, operation: str, folders: tuple[str, ...], grounds: Grounds
+) -> Offer:
+    shown = ", ".join(f"everything below {folder}" for folder in folders)
+    words = f"{operation} on {shown}, {_HOW_LONG[span]}"
+    where = grounds.roots[0] if span == "project" and grounds.roots else ""
+    saved = tuple(SavedGrant(operation, where, path=folder) for folder in folders)
+    return Offer(
+        ScopeChoice(span, words, span, folders, seconds=None),
+        folders,
+        saved=saved if span != "session" else (),
+    )
+
+
+def _pattern_offer(
+    span: ScopeSpan, operation: str, pattern: CommandPattern, grounds: Grounds
+) -> Offer:
+    target = f"{pattern.text} …"
+    words = f"commands that begin with “{pattern.text}”, {_HOW_LONG[span]}"
+    where = grounds.roots[0] if span == "project" and grounds.roots else ""
+    saved = (SavedGrant(operation, where, command=pattern.words),) if span != "session" else ()
+    return Offer(ScopeChoice(span, words, span, (target,)), (target,), pattern, saved)
+
+
+def grant_seconds(choice: ScopeChoice) -> float:
+    """How long the grants of a choice last."""
+    return choice.seconds if choice.seconds is not None else FOREVER

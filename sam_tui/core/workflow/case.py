@@ -1,0 +1,237 @@
+"""One execution while a transaction changes it: its rows at hand, its definition, its events."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+from sam_tui.core.ids import mint
+from sam_tui.core.ports.workflows import (
+    AttemptRow,
+    AttemptStatus,
+    EdgeRow,
+    EventRow,
+    ExecutionRow,
+    ExecutionState,
+    StepRow,
+    TaskRow,
+    WorkflowReader,
+    WorkflowUnit,
+)
+from sam_tui.core.workflow.definition import Step, WorkflowDefinition
+from sam_tui.core.workflow.refusals import WorkflowRefused
+from sam_tui.core.workflow.states import ENDED, require_next
+from sam_tui.core.workflow.verification import Measured
+from sam_tui.core.workflow.views import Failure
+
+DONE = ("completed", "skipped")
+
+
+@lru_cache(maxsize=256)
+def _parse_definition(text: str) -> WorkflowDefinition:
+    return WorkflowDefinition.model_validate_json(text)
+
+
+@lru_cache(maxsize=1024)
+def _parse_step(text: str) -> Step:
+    return Step.model_validate_json(text)
+
+
+def pinned_definition(reader: WorkflowReader, version: str) -> WorkflowDefinition:
+    """The definition an execution was started with."""
+    return _parse_definition(pinned_text(reader, version))
+
+
+def pinned_text(reader: WorkflowReader, sha256: str) -> str:
+    """A pinned text. Raises ``WorkflowRefused`` (``pin_missing``) when the store lost it."""
+    text = reader.pinned(sha256)
+    if text is None:
+        raise WorkflowRefused("pin_missing", f"The pinned text {sha256[:12]} is gone.")
+    return text
+
+
+def spec_of(definition: WorkflowDefinition, row: StepRow) -> Step:
+    """What a step is: from the definition, or from the plan that added it."""
+    if row.spec_json:
+        return _parse_step(row.spec_json)
+    step = definition.step(row.id)
+    if step is None:
+        raise WorkflowRefused("step_unknown", f"The definition has no step {row.id!r}.")
+    return step
+
+
+def needs_of(definition: WorkflowDefinition, row: StepRow) -> tuple[str, ...]:
+    """What a step waits for, by full ids; a planned step waits for its plan as well."""
+    spec = spec_of(definition, row)
+    if not row.parent:
+        return spec.needs
+    return (row.parent, *(f"{row.parent}/{need}" for need in spec.needs))
+
+
+class Case:
+    """The rows of one execution within one unit. What it changes is written at once."""
+
+    def __init__(self, unit: WorkflowUnit, execution: ExecutionRow, now: float) -> None:
+        self.unit = unit
+        self.row = execution
+        self.now = now
+        self.definition = pinned_definition(unit, execution.version)
+        self.steps: dict[str, StepRow] = {row.id: row for row in unit.steps(execution.id)}
+        self.opened: list[AttemptRow] = []
+        self.events: list[EventRow] = []
+        self.failures: list[Failure] = []
+        self.outcome = ""
+        self.target = ""
+
+    @classmethod
+    def load(cls, unit: WorkflowUnit, execution: str, now: float) -> "Case":
+        """A stored execution. Raises ``WorkflowRefused`` (``execution_unknown``)."""
+        row = unit.execution(execution)
+        if row is None:
+            raise WorkflowRefused(
+                "execution_unknown",
+                f"There is no execution {execution!r}.",
+                details={"execution_id": execution},
+            )
+        return cls(unit, row, now)
+
+    # -- writing -------------------------------------------------------------------------------
+
+    def record(self, type_: str, step: str = "", attempt: str = "", **data: Any) -> None:
+        """Append an event to the transaction."""
+        text = json.dumps(data, ensure_ascii=False) if data else "{}"
+        row = EventRow(0, self.row.id, type_, step, attempt, text, self.now)
+        self.events.append(replace(row, seq=self.unit.append(row)))
+
+    def put(self, row: StepRow) -> StepRow:
+        """Store a step."""
+        self.steps[row.id] = row
+        self.unit.save_step(row)
+        return row
+
+    def change(self, **fields: Any) -> None:
+        """Change the execution's own row."""
+        self.row = replace(self.row, updated_at=self.now, **fields)
+        self.unit.save_execution(self.row)
+
+    def move(self, state: ExecutionState, reason: str = "") -> None:
+        """Change the state. Raises ``WorkflowRefused`` (``transition_invalid``)."""
+        before = self.row.state
+        require_next(self.row.id, before, state)
+        ended = self.now if state in ENDED else None
+        started = self.row.started_at or (self.now if state == "running" else None)
+        self.change(state=state, reason=reason, completed_at=ended, started_at=started)
+        self.record("workflow_state_transition", **{"from": before, "to": state, "reason": reason})
+        if state in ENDED:
+            self.record(f"workflow_{state}", reason=reason, total_steps=len(self.steps))
+
+    def close_attempt(
+        self, attempt: AttemptRow, status: AttemptStatus, *, error: str = "", output: str = ""
+    ) -> AttemptRow:
+        """End an attempt and make its other tokens useless."""
+        row = replace(attempt, status=status, error=error, output_json=output, ended_at=self.now)
+        self.unit.save_attempt(row)
+        self.unit.revoke_tokens(attempt.id, f"attempt {status}")
+        self.opened = [open_ for open_ in self.opened if open_.id != attempt.id]
+        return row
+
+    def open_attempt(self, step: StepRow, task: int | None = None) -> AttemptRow:
+        """Begin an attempt at a step; its token is minted once the transaction is settled."""
+        spec = self.spec(step.id)
+        deadline = self.now + spec.timeout if spec.timeout is not None else None
+        number = step.attempts + 1
+        row = AttemptRow(
+            mint("att"), self.row.id, step.id, number, task, "open", "", "", "", "", self.now,
+            deadline, None,
+        )  # fmt: skip
+        self.unit.save_attempt(row)
+        self.put(
+            replace(
+                step,
+                status="running",
+                attempts=number,
+                tries=step.tries + 1,
+                cursor=step.cursor if task is None else task,
+                started_at=step.started_at or self.now,
+                completed_at=None,
+            )
+        )
+        self.record("step_started", step.id, row.id, number=number, task=task)
+        self.opened.append(row)
+        return row
+
+    def edge(self, before: str, after: str) -> None:
+        """Remember that one step led back to another."""
+        self.unit.save_edge(EdgeRow(self.row.id, before, after, "rollback", self.now))
+
+    # -- looking -------------------------------------------------------------------------------
+
+    def spec(self, step: str) -> Step:
+        """What a step is."""
+        return spec_of(self.definition, self.steps[step])
+
+    def needs(self) -> dict[str, tuple[str, ...]]:
+        """What each step of the present revisions waits for; a join waits for a plan's steps too."""
+        children: dict[str, list[str]] = {}
+        for row in self.living():
+            if row.parent:
+                children.setdefault(row.parent, []).append(row.id)
+        needs: dict[str, tuple[str, ...]] = {}
+        for row in self.living():
+            own = needs_of(self.definition, row)
+            joined = [c for n in own if n != row.parent for c in children.get(n, ())]
+            needs[row.id] = (*own, *joined)
+        return needs
+
+    def living(self) -> Iterator[StepRow]:
+        """The steps that count: not those of plans that were replaced."""
+        for row in self.steps.values():
+            if not row.parent or row.revision == self.steps[row.parent].revision:
+                yield row
+
+    def attempts(self, *, step: str = "") -> Sequence[AttemptRow]:
+        """The open attempts."""
+        return self.unit.attempts(self.row.id, step=step, status="open")
+
+    def tasks(self, step: str) -> Sequence[TaskRow]:
+        """The items of a step's present list."""
+        row = self.steps[step]
+        return self.unit.tasks(self.row.id, step, row.revision) if row.cursor >= 0 else ()
+
+    def measured(self, step: str) -> Sequence[Measured]:
+        """The items of a step as verification sees them."""
+        if step not in self.steps:
+            return ()
+        return [Measured(task.status, task.critical) for task in self.tasks(step)]
+
+    def scope(self, step: str, task: TaskRow | None = None) -> dict[str, Any]:
+        """What references of a step may look at."""
+        row = self.steps[step]
+        outputs: dict[str, Any] = {
+            other.id: json.loads(other.output_json)
+            for other in self.steps.values()
+            if other.output_json
+        }
+        if row.parent:
+            prefix = f"{row.parent}/"
+            siblings = {
+                k.removeprefix(prefix): v for k, v in outputs.items() if k.startswith(prefix)
+            }
+            outputs = {**outputs, **siblings}
+        scope: dict[str, Any] = {"params": self.params, "outputs": outputs}
+        scope["failure"] = {"message": row.error}
+        if task is not None:
+            payload = json.loads(task.payload_json)
+            scope["item"] = {**payload, "position": task.position, "title": task.title}
+        return scope
+
+    @property
+    def params(self) -> Mapping[str, Any]:
+        """What the execution was started with."""
+        return json.loads(self.row.params_json)
+
+    @property
+    def personas(self) -> dict[str, str]:
+        """The pinned hashes of the personas, by name."""
+        return json.loads(self.row.personas_json)

@@ -1,0 +1,262 @@
+"""The definitions at hand: read from their files, checked, and found by name.
+
+A project's file never takes the place of one of the same name that the package or the user brings:
+it is found as ``project/<name>`` then. Of user and package the user's wins.
+"""
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from pydantic import ValidationError
+
+from sam_tui.core.ports.workflows import DefinitionFile, DefinitionSource
+from sam_tui.core.workflow.checks import definition_faults
+from sam_tui.core.workflow.definition import WorkflowDefinition
+from sam_tui.core.workflow.refusals import WorkflowRefused
+from sam_tui.core.workflow.views import DefinitionView, Problem
+
+_PHASE_KEYS = {"id": "phase", "persona": "agent", "needs": "dependsOn", "parallel": "allowParallel"}
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A definition as found. ``problems`` with an error keep it from being started."""
+
+    name: str
+    definition: WorkflowDefinition | None
+    file: DefinitionFile
+    problems: tuple[Problem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A definition that can be started."""
+
+    definition: WorkflowDefinition
+    file: DefinitionFile
+
+
+class Catalog:
+    """Every definition and persona of the source."""
+
+    def __init__(self, source: DefinitionSource) -> None:
+        self._source = source
+        self._key: tuple[tuple[str, str], ...] | None = None
+        self._entries: dict[str, Entry] = {}
+        self._personas: dict[str, str] = {}
+        self._problems: tuple[Problem, ...] = ()
+
+    def find(self, name: str) -> Found:
+        """A definition by name. Raises ``WorkflowRefused`` (``workflow_unknown``, ``workflow_invalid``)."""
+        self._refresh()
+        entry = self._entries.get(name)
+        if entry is None:
+            near = difflib.get_close_matches(name, self._entries, n=3)
+            known = ", ".join(near or sorted(self._entries)) or "none"
+            raise WorkflowRefused(
+                "workflow_unknown",
+                f"There is no workflow {name!r}.",
+                hint=f"There are: {known}." if not near else f"Did you mean {known}?",
+                details={"workflow": name},
+            )
+        if entry.definition is None or _errors(entry.problems):
+            raise WorkflowRefused(
+                "workflow_invalid",
+                f"The workflow {name!r} has errors.",
+                hint="\n".join(map(str, entry.problems)),
+                details={"workflow": name, "problems": [str(p) for p in entry.problems]},
+            )
+        return Found(entry.definition, entry.file)
+
+    def view(self, name: str) -> DefinitionView:
+        """One definition for people and clients. Raises as ``find``."""
+        found = self.find(name)
+        return _view(name, found.definition, found.file)
+
+    def views(self) -> tuple[DefinitionView, ...]:
+        """Every definition that can be started, by name."""
+        self._refresh()
+        return tuple(
+            _view(name, entry.definition, entry.file)
+            for name, entry in sorted(self._entries.items())
+            if entry.definition is not None and not _errors(entry.problems)
+        )
+
+    def personas(self) -> Mapping[str, str]:
+        """The text of every persona by its name."""
+        self._refresh()
+        return self._personas
+
+    def files(self) -> Sequence[tuple[str, DefinitionFile]]:
+        """Every file with the name that it defines."""
+        return [(_name_of(file), file) for file in self._source.files()]
+
+    def problems(self) -> tuple[Problem, ...]:
+        """All that is wrong anywhere, in the order of the files."""
+        self._refresh()
+        return self._problems
+
+    def lint(self, path: str) -> tuple[Problem, ...]:
+        """All that is wrong, or what is wrong with the file at ``path``."""
+        if not path:
+            return self.problems()
+        self._refresh()
+        return _read_entry(self._source.read(path), self._personas).problems
+
+    def create(self, name: str) -> str:
+        """Write a definition to start from; its path. Raises ``UsageError``."""
+        return self._source.create(name, SKELETON.format(name=name))
+
+    def _refresh(self) -> None:
+        files = self._source.files()
+        key = tuple((file.path, file.sha256) for file in files)
+        if key == self._key:
+            return
+        problems: list[Problem] = []
+        self._personas = _read_personas(files, problems)
+        self._entries = {}
+        for file in files:
+            if file.kind == "workflow":
+                entry = _read_entry(file, self._personas)
+                self._place(entry, problems)
+                problems.extend(entry.problems)
+        self._problems = tuple(problems)
+        self._key = key
+
+    def _place(self, entry: Entry, problems: list[Problem]) -> None:
+        name, file = entry.name, entry.file
+        other = self._entries.get(name)
+        if other is not None and file.origin == other.file.origin:
+            text = f"{name!r} is defined in {other.file.path} already"
+            problems.append(Problem(file.path, file.line(("name",)), text))
+            return
+        if other is not None and file.origin == "project":
+            text = f"{name!r} comes from {other.file.origin} as well; this one is project/{name}"
+            problems.append(Problem(file.path, file.line(("name",)), text, "warning"))
+            name = f"project/{name}"
+        self._entries[name] = entry
+
+
+def _read_entry(file: DefinitionFile, personas: Mapping[str, str]) -> Entry:
+    name = _name_of(file)
+    if file.fault:
+        return Entry(name, None, file, (Problem(file.path, file.fault_line, file.fault),))
+    fields = {"name": name, **file.fields, "content": file.body}
+    try:
+        definition = WorkflowDefinition.model_validate(fields)
+    except ValidationError as error:
+        return Entry(name, None, file, _shape_problems(file, error))
+    problems = tuple(
+        Problem(file.path, file.line(_in_file(fault.place, file)), fault.message)
+        for fault in definition_faults(definition, personas)
+    )
+    return Entry(name, definition, file, problems)
+
+
+def _shape_problems(file: DefinitionFile, error: ValidationError) -> tuple[Problem, ...]:
+    problems: list[Problem] = []
+    for fault in error.errors(include_url=False, include_input=False):
+        place = _in_file(fault["loc"], file)
+        where = ".".join(str(part) for part in place) or "definition"
+        text = fault["msg"].removeprefix("Value error, ")
+        problems.append(Problem(file.path, file.line(place), f"{where}: {text}"))
+    return tuple(problems)
+
+
+def _in_file(place: tuple[str | int, ...], file: DefinitionFile) -> tuple[str | int, ...]:
+    """A place of the definition as the file spells it: steps may be phases there."""
+    if place[:1] != ("steps",) or "phases" not in file.fields or "steps" in file.fields:
+        return place
+    head: tuple[str | int, ...] = ("phases", *place[1:2])
+    return head + tuple(_PHASE_KEYS.get(p, p) if isinstance(p, str) else p for p in place[2:])
+
+
+def _read_personas(files: Sequence[DefinitionFile], problems: list[Problem]) -> dict[str, str]:
+    """Texts by name; a project's persona takes nobody's place."""
+    texts: dict[str, str] = {}
+    origins: dict[str, str] = {}
+    for file in files:
+        if file.kind != "persona":
+            continue
+        name = _name_of(file)
+        if file.fault:
+            problems.append(Problem(file.path, file.fault_line, file.fault))
+        elif not file.body.strip():
+            problems.append(Problem(file.path, 1, f"the persona {name!r} says nothing"))
+        elif name in texts and (file.origin == "project" or file.origin == origins[name]):
+            text = f"the persona {name!r} comes from {origins[name]} already; this one is not used"
+            problems.append(Problem(file.path, file.line(("name",)), text, "warning"))
+        else:
+            texts[name], origins[name] = file.body.strip(), file.origin
+    return texts
+
+
+def _name_of(file: DefinitionFile) -> str:
+    name = file.fields.get("name")
+    return name if isinstance(name, str) and name else file.stem
+
+
+def _errors(problems: Sequence[Problem]) -> bool:
+    return any(problem.level == "error" for problem in problems)
+
+
+def _view(name: str, definition: WorkflowDefinition | None, file: DefinitionFile) -> DefinitionView:
+    assert definition is not None
+    phases = tuple(
+        {
+            "phase": step.id,
+            "agent": step.persona,
+            "description": step.description,
+            "dependsOn": list(step.needs),
+            "allowParallel": step.parallel,
+            "kind": step.kind,
+        }
+        for step in definition.steps
+    )
+    params = {
+        key: cast("dict[str, Any]", parameter.model_dump(mode="json"))
+        for key, parameter in definition.params.items()
+    }
+    return DefinitionView(
+        name, definition.description, definition.tags, definition.complexity, file.origin,
+        file.path, definition.fingerprint, definition.content, phases, params,
+    )  # fmt: skip
+
+
+SKELETON = """\
+---
+name: {name}
+description: What this workflow is for, in one sentence.
+tags: []
+params:
+  objective: {{description: what should be achieved, required: true}}
+steps:
+  - id: plan
+    persona: planner
+    tools: [read, plan]
+    prompt: |
+      Work out how to achieve this, and change nothing yet: @{{params.objective}}
+    output:
+      type: object
+      required: [summary, approach]
+      properties:
+        summary: {{type: string, minLength: 1}}
+        approach: {{type: string, minLength: 1}}
+  - id: do
+    persona: coder
+    needs: [plan]
+    prompt: |
+      Do it, as planned: @{{outputs.plan.approach}}
+  - id: agree
+    kind: human
+    needs: [do]
+    prompt: "It says: @{{outputs.do.summary}} Is that what you wanted?"
+    guards:
+      - {{value: "@{{output.approved}}", is: equals, to: true, message: the person does not agree}}
+    on_fail: rollback:do
+---
+
+What every step should know goes here.
+"""

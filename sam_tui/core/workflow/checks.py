@@ -1,0 +1,155 @@
+"""What is wrong with a definition beyond the shape of its fields: order, names and references."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sam_tui.core.workflow.definition import Guard, OnFail, Step, WorkflowDefinition, parse_action
+from sam_tui.core.workflow.graph import ancestors, cycle, unreachable
+from sam_tui.core.workflow.references import ReferenceMissing, references
+from sam_tui.core.workflow.schema import schema_faults
+
+Place = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Something wrong at a place of the definition."""
+
+    place: Place
+    message: str
+
+
+def definition_faults(
+    definition: WorkflowDefinition, personas: Mapping[str, Any]
+) -> Iterator[Fault]:
+    """Every fault; ``personas`` are those that exist, by name."""
+    yield from _order_faults(definition)
+    needs = {step.id: step.needs for step in definition.steps}
+    for index, step in enumerate(definition.steps):
+        place: Place = ("steps", index)
+        yield from _persona_faults(step, definition, personas, place)
+        yield from _action_faults(step, definition, (*place, "on_fail"), step.on_fail)
+        if step.output is not None:
+            for text in schema_faults(step.output):
+                yield Fault((*place, "output"), text)
+        for name in ("when", "guards"):
+            for number, guard in enumerate(getattr(step, name)):
+                yield from _guard_faults(guard, step, definition, (*place, name, number))
+        yield from _reference_faults(step, definition, needs, place)
+
+
+def _order_faults(definition: WorkflowDefinition) -> Iterator[Fault]:
+    seen: set[str] = set()
+    needs: dict[str, tuple[str, ...]] = {}
+    ids = {step.id for step in definition.steps}
+    for index, step in enumerate(definition.steps):
+        place: Place = ("steps", index, "id")
+        if step.id in seen:
+            yield Fault(place, f"the id {step.id!r} is used twice")
+        seen.add(step.id)
+        needs[step.id] = step.needs
+        for number, need in enumerate(step.needs):
+            if need not in ids:
+                yield Fault(
+                    ("steps", index, "needs", number), f"step {step.id!r} needs {need!r}, which is no step"
+                )
+    order = [step.id for step in definition.steps]
+    circle = cycle(needs)
+    if circle:
+        place = ("steps", order.index(circle[0]), "needs")
+        yield Fault(place, f"steps wait for each other: {' > '.join(circle)}")
+    for step in unreachable(needs):
+        if step not in circle and all(need in ids for need in needs[step]):
+            place = ("steps", order.index(step), "needs")
+            yield Fault(place, f"step {step!r} can never begin")
+
+
+def _persona_faults(
+    step: Step, definition: WorkflowDefinition, personas: Mapping[str, Any], place: Place
+) -> Iterator[Fault]:
+    if not step.persona:
+        return
+    try:
+        found = list(references(step.persona))
+    except ReferenceMissing:
+        found = []
+    if not found:
+        names = (step.persona,)
+    elif found[0].root == "params" and found[0].path[0] in definition.params:
+        parameter = definition.params[found[0].path[0]]
+        names = tuple(str(c) for c in parameter.choices)
+        if not names:
+            yield Fault((*place, "persona"), "a persona by parameter needs the parameter's choices")
+    else:
+        names = ()
+        yield Fault((*place, "persona"), "a persona can only refer to a parameter")
+    for name in names:
+        if name not in personas:
+            yield Fault((*place, "persona"), f"there is no persona {name!r}")
+
+
+def _action_faults(
+    step: Step, definition: WorkflowDefinition, place: Place, on_fail: OnFail | None
+) -> Iterator[Fault]:
+    texts = [on_fail] if isinstance(on_fail, str) else [band.do for band in on_fail or ()]
+    needs = {s.id: s.needs for s in definition.steps}
+    for text in texts:
+        action = parse_action(text)
+        if action.kind == "replan":
+            around = ancestors(step.id, needs) | {step.id}
+            if not any(s.kind == "plan" and s.id in around for s in definition.steps):
+                yield Fault(place, f"step {step.id!r} replans, but no plan step comes before it")
+        if action.kind != "rollback":
+            continue
+        target = definition.step(action.target)
+        if target is None:
+            yield Fault(place, f"step {step.id!r} rolls back to {action.target!r}, which is no step")
+        elif action.target != step.id and action.target not in ancestors(step.id, needs):
+            yield Fault(place, f"step {step.id!r} rolls back to {action.target!r}, which is not before it")
+        elif action.previous and not target.each:
+            yield Fault(place, f"{text!r}: {action.target!r} has no items to go back in")
+
+
+def _guard_faults(
+    guard: Guard, step: Step, definition: WorkflowDefinition, place: Place
+) -> Iterator[Fault]:
+    yield from _action_faults(step, definition, place, guard.on_fail)
+    if guard.tasks:
+        other = definition.step(guard.tasks)
+        if other is None or not other.each:
+            yield Fault(place, f"{guard.tasks!r} is no step with each, so it has no tasks")
+
+
+def _reference_faults(
+    step: Step, definition: WorkflowDefinition, needs: Mapping[str, tuple[str, ...]], place: Place
+) -> Iterator[Fault]:
+    """Malformed references, unknown parameters, and outputs of steps that are not before this one."""
+    before = ancestors(step.id, needs) | {step.id}
+    parts: list[tuple[str, Any]] = [
+        ("prompt", step.prompt), ("inputs", step.inputs), ("arguments", step.arguments),
+        ("each", step.each),
+        ("when", [g.value for g in step.when]), ("guards", [[g.value, g.to] for g in step.guards]),
+    ]  # fmt: skip
+    for name, value in parts:
+        try:
+            found = list(references(value))
+        except ReferenceMissing as error:
+            yield Fault((*place, name), str(error))
+            continue
+        for reference in found:
+            root, first = reference.root, reference.path[0]
+            if root == "params" and first not in definition.params:
+                yield Fault((*place, name), f"@{{{reference.text}}}: there is no parameter {first!r}")
+            if root == "item" and not step.each:
+                yield Fault((*place, name), f"@{{{reference.text}}}: the step has no each")
+            if root == "inputs" and first not in step.inputs:
+                yield Fault((*place, name), f"@{{{reference.text}}}: there is no input {first!r}")
+            if root == "output" and name not in ("guards",):
+                yield Fault((*place, name), f"@{{{reference.text}}}: only guards see the output")
+            if root == "outputs" and first not in before and not (
+                reference.optional and first in needs
+            ):
+                yield Fault(
+                    (*place, name), f"@{{{reference.text}}}: {first!r} is not before {step.id!r}"
+                )

@@ -1,0 +1,116 @@
+"""The gate: which calls a step allows. ``execute`` asks it before anything else is done with a call.
+
+An entry of an allow-list is a tool (``file_operations``), an operation (``file_operations.read_file``),
+``*`` for everything, a group from ``GROUPS`` (``read``, ``edit``, ``run`` ...), or a name that other
+agents use for the same thing (``Read``, ``Bash``, ``TodoWrite`` ...). Engine verbs always pass, so
+that a phase can be left and a person asked.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from sam_tui.core.tooling.execute import Gate
+from sam_tui.core.workflow.views import Phase
+
+VERBS: Final = frozenset({"workflow", "user_collaboration", "read_tool_result"})
+"""Tools that are never gated: to advance, to ask, and to read on in what an allowed call returned."""
+
+_READ = (
+    "file_operations.read_file", "file_operations.list_dir", "file_operations.get_errors",
+    "file_operations.file_search", "file_operations.grep_search", "file_operations.semantic_search",
+    "file_operations.list_usages", "file_operations.search_index",
+    "file_operations.get_search_results",
+)  # fmt: skip
+_EDIT = (
+    "file_operations.create_file", "file_operations.replace_string",
+    "file_operations.multi_replace_string", "file_operations.insert_edit",
+    "file_operations.rename_file", "file_operations.delete_file", "file_operations.apply_patch",
+)  # fmt: skip
+_WEB = ("web_operations",)
+_RUN = ("terminal_operations", "build_and_version_control")
+GROUPS: Final[dict[str, tuple[str, ...]]] = {
+    "read": _READ,
+    "edit": _EDIT,
+    "run": _RUN,
+    "web": _WEB,
+    "plan": ("todo_operations", "think"),
+    "delegate": ("run_subagent",),
+    "memory": ("memory_operations", "recall_history"),
+    "Read": _READ,
+    "Glob": ("file_operations.file_search", "file_operations.list_dir"),
+    "Grep": ("file_operations.grep_search",),
+    "Write": ("file_operations.create_file",),
+    "Edit": _EDIT,
+    "Bash": _RUN,
+    "Task": ("run_subagent",),
+    "TodoRead": ("todo_operations.read",),
+    "TodoWrite": ("todo_operations",),
+    "WebSearch": _WEB,
+    "WebFetch": _WEB,
+    "Browser": _WEB,
+    "APITaskAgent": _WEB,
+    "APISearch": _WEB,
+    "MultiAPIFetch": _WEB,
+    "PythonComputationalTool": ("terminal_operations.run_command",),
+    "mcp__ide__executeCode": ("terminal_operations.run_command",),
+    "KnowledgeSynthesize": ("think",),
+    "JARVIS": ("workflow",),
+}
+"""Names for several operations, and what other agents call ours: seeds 000 and 001."""
+
+
+def entries(tools: Sequence[str]) -> tuple[str, ...]:
+    """An allow-list with its groups taken apart, each entry once."""
+    return tuple(dict.fromkeys(e for tool in tools for e in GROUPS.get(tool, (tool,))))
+
+
+def allows(tools: Sequence[str] | None, key: str) -> bool:
+    """Whether a list lets an operation through; ``key`` is ``tool.operation`` or ``tool``."""
+    if tools is None:
+        return True
+    tool = key.partition(".")[0]
+    return tool in VERBS or any(
+        entry in ("*", tool, key, f"{tool}.*") for entry in entries(tools)
+    )
+
+
+def covers(outer: Sequence[str] | None, inner: Sequence[str] | None) -> bool:
+    """Whether everything that ``inner`` allows is allowed by ``outer`` too."""
+    if outer is None or "*" in outer:
+        return True
+    if inner is None:
+        return False
+    return all(allows(outer, entry.removesuffix(".*")) for entry in entries(inner))
+
+
+def gate_for(step: str, tools: Sequence[str] | None) -> Gate:
+    """The gate of one step: its refusals name the phase, the call and what is allowed."""
+
+    def decide(key: str) -> str:
+        if allows(tools, key):
+            return ""
+        allowed = ", ".join(tools or ()) or "no tools"
+        return (
+            f"{key} is not allowed in phase {step}. Allowed now: {allowed};"
+            " workflow and user_collaboration always. Finish this phase with workflow advance, or"
+            " work with what is allowed."
+        )
+
+    return decide
+
+
+def conversation_gate(phase: Callable[[], Phase | None]) -> Gate:
+    """A gate that looks up the phase at every call; without a phase everything passes."""
+
+    def decide(key: str) -> str:
+        now = phase()
+        if now is None or key.partition(".")[0] in VERBS:
+            return ""
+        if now.state == "paused":
+            return (
+                f"{key} is not allowed: workflow {now.workflow} is paused in phase {now.step}."
+                " Resume it with workflow resume, or abandon it."
+            )
+        return gate_for(now.step, now.tools)(key)
+
+    return decide

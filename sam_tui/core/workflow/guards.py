@@ -1,0 +1,139 @@
+"""Whether a step's outcome holds: its guards, evaluated on what was handed in and what was seen."""
+
+import fnmatch
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from sam_tui.core.ports.workflows import EvidenceRow
+from sam_tui.core.workflow.definition import Guard, OnFail
+from sam_tui.core.workflow.references import ReferenceMissing, fill
+from sam_tui.core.workflow.verification import Measured, Verdict, verify
+from sam_tui.core.workflow.views import Failure
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What guards look at: values by reference, the attempt's evidence, and tasks by step."""
+
+    scope: Mapping[str, Any]
+    evidence: Sequence[EvidenceRow]
+    tasks: Callable[[str], Sequence[Measured]]
+    claimed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The guards that failed, what the first of them wants done, and the tasks' percentage."""
+
+    failures: tuple[Failure, ...]
+    on_fail: OnFail | None
+    percent: int | None
+
+
+def judge(guards: Sequence[Guard], scene: Scene) -> Judged:
+    """Evaluate every guard, in order."""
+    failures: list[Failure] = []
+    on_fail: OnFail | None = None
+    percent: int | None = None
+    for guard in guards:
+        failure, verdict = _evaluate(guard, scene)
+        if verdict is not None:
+            percent = verdict.percent if percent is None else min(percent, verdict.percent)
+        if failure is None:
+            continue
+        if not failures:
+            on_fail = guard.on_fail
+        failures.append(failure)
+    return Judged(tuple(failures), on_fail, percent)
+
+
+def _evaluate(guard: Guard, scene: Scene) -> tuple[Failure | None, Verdict | None]:
+    match guard.kind:
+        case "tasks":
+            verdict = verify(
+                scene.tasks(guard.tasks), claimed=scene.claimed, threshold=guard.threshold
+            )
+            return _tasks_failure(guard, verdict), verdict
+        case "evidence":
+            return _evidence_failure(guard, scene.evidence), None
+        case _:
+            return _value_failure(guard, scene.scope), None
+
+
+def _tasks_failure(guard: Guard, verdict: Verdict) -> Failure | None:
+    if verdict.valid:
+        return None
+    details = {
+        "rule": verdict.rule,
+        "percent": verdict.percent,
+        "critical_completed": verdict.critical_completed,
+        "critical_total": verdict.critical_total,
+    }
+    return Failure("tasks", guard.message or verdict.reason, details)
+
+
+def _evidence_failure(guard: Guard, evidence: Sequence[EvidenceRow]) -> Failure | None:
+    matching = [
+        row
+        for row in evidence
+        if fnmatch.fnmatchcase(row.operation, guard.evidence) and guard.contains in row.subject
+    ]
+    wanted = guard.evidence + (f" with “{guard.contains}”" if guard.contains else "")
+    if not matching:
+        text = guard.message or f"nothing shows that {wanted} was run in this step"
+        return Failure("evidence", text, {"wanted": wanted, "seen": 0})
+    last = matching[-1]
+    expected = guard.exit_code
+    if last.ok and (expected is None or last.exit_code == expected):
+        return None
+    ended = "failed" if last.exit_code is None else f"ended with exit code {last.exit_code}"
+    return Failure(
+        "evidence",
+        guard.message or f"the last {wanted} {ended}",
+        {"wanted": wanted, "seen": len(matching), "exit_code": last.exit_code, "ok": last.ok},
+    )
+
+
+def _value_failure(guard: Guard, scope: Mapping[str, Any]) -> Failure | None:
+    try:
+        value, to = fill(guard.value, scope), fill(guard.to, scope)
+    except ReferenceMissing as missing:
+        return Failure("value", guard.message or str(missing), {"value": str(guard.value)})
+    if compare(value, guard.is_, to):
+        return None
+    asked = f"{guard.value} {guard.is_.replace('_', ' ')}"
+    asked += "" if guard.is_ == "present" else f" {to!r}"
+    details = {"value": value, "is": guard.is_, "to": to}
+    return Failure("value", guard.message or f"{asked} does not hold", details)
+
+
+def compare(value: Any, how: str, to: Any) -> bool:
+    """One comparison. Numbers compare with numbers only; ``True`` is not 1."""
+    match how:
+        case "present":
+            return value not in (None, "", [], {})
+        case "equals":
+            return _same(value, to)
+        case "not_equals":
+            return not _same(value, to)
+        case "one_of":
+            return isinstance(to, Sequence) and any(
+                _same(value, one) for one in cast("Sequence[Any]", to)
+            )
+        case "contains":
+            if isinstance(value, str):
+                return str(to) in value
+            return isinstance(value, Sequence) and to in value
+        case _:
+            if not (_is_number(value) and _is_number(to)):
+                return False
+            return value >= to if how == "at_least" else value <= to
+
+
+def _same(value: Any, to: Any) -> bool:
+    return isinstance(value, bool) == isinstance(to, bool) and value == to
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

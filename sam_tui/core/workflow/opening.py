@@ -1,0 +1,161 @@
+"""What can begin now: the ready set, opened in order until nothing more can be."""
+
+import json
+from dataclasses import replace
+from typing import Any, cast
+
+from sam_tui.core.ports.workflows import StepRow, TaskRow
+from sam_tui.core.workflow.case import DONE, Case
+from sam_tui.core.workflow.guards import Scene, judge
+from sam_tui.core.workflow.recovery import fail_step
+from sam_tui.core.workflow.references import ReferenceMissing, fill, fill_text
+from sam_tui.core.workflow.verification import is_critical, task_fields
+from sam_tui.core.workflow.views import Failure
+
+MOST_ITEMS = 500
+
+
+def settle(case: Case) -> None:
+    """Open and skip steps until the execution waits for someone, or has ended."""
+    while case.row.state == "running" and _settle_once(case):
+        pass
+
+
+def _settle_once(case: Case) -> bool:
+    """Make one change; False when there is none to make."""
+    needs = case.needs()
+    busy = {attempt.step for attempt in case.attempts()}
+    running = [row for row in case.living() if row.status == "running"]
+    for row in running:
+        if row.id not in busy and case.spec(row.id).each:
+            return _next_item(case, row)
+    ready = [
+        row
+        for row in case.living()
+        if row.status == "pending" and all(_done(case, need) for need in needs[row.id])
+    ]
+    failed = any(row.status == "failed" for row in case.living())
+    if failed or not ready:
+        return False if running else _end(case, failed=failed)
+    for row in ready:
+        if _may_begin(case, row, running):
+            return _begin(case, row)
+    return False
+
+
+def _done(case: Case, step: str) -> bool:
+    return case.steps[step].status in DONE
+
+
+def _may_begin(case: Case, row: StepRow, running: list[StepRow]) -> bool:
+    """Whether it may run beside what runs: within the limit, and nothing that wants to be alone."""
+    if not running:
+        return True
+    alone = any(not case.spec(other.id).parallel for other in [row, *running])
+    return not alone and len(running) < case.definition.policy.parallel
+
+
+def _begin(case: Case, row: StepRow) -> bool:
+    spec = case.spec(row.id)
+    if spec.when:
+        scene = Scene(case.scope(row.id), (), case.measured, claimed=False)
+        unmet = judge(spec.when, scene).failures
+        if unmet:
+            case.put(replace(row, status="skipped", completed_at=case.now))
+            case.record("step_skipped", row.id, reason=unmet[0].message)
+            return True
+    if spec.each:
+        return _begin_list(case, row)
+    case.open_attempt(row)
+    _require_inputs(case, row.id)
+    return True
+
+
+def _begin_list(case: Case, row: StepRow) -> bool:
+    """Take the list of a step that runs once for each item, or go on in the one it has."""
+    if row.cursor >= 0:
+        return _next_item(case, row)
+    try:
+        value = fill(case.spec(row.id).each, case.scope(row.id))
+    except ReferenceMissing as missing:
+        return _cannot(case, row, str(missing))
+    if value is None:
+        value = []
+    if not isinstance(value, list):
+        return _cannot(case, row, f"{case.spec(row.id).each} is no list")
+    items = cast("list[Any]", value)
+    if len(items) > MOST_ITEMS:
+        return _cannot(case, row, f"{len(items)} items are more than {MOST_ITEMS}")
+    row = case.put(replace(row, status="running", revision=row.revision + 1, cursor=0, tries=0))
+    for position, item in enumerate(items):
+        id_, title, payload = task_fields(item, position)
+        case.unit.save_task(
+            TaskRow(
+                case.row.id, row.id, row.revision, position, id_, title, is_critical(payload),
+                "pending", json.dumps(payload, ensure_ascii=False),
+            )
+        )  # fmt: skip
+    case.record("list_begun", row.id, items=len(items))
+    return _next_item(case, row)
+
+
+def _next_item(case: Case, row: StepRow) -> bool:
+    """Open the next pending item from the cursor on, going round; none left completes the step."""
+    tasks = case.tasks(row.id)
+    ordered = [*tasks[row.cursor :], *tasks[: row.cursor]]
+    task = next((t for t in ordered if t.status == "pending"), None)
+    if task is None:
+        completed = sum(t.status == "completed" for t in tasks)
+        output = {
+            "summary": f"{completed} of {len(tasks)} completed.",
+            "completed": completed,
+            "total": len(tasks),
+            "tasks": [{"id": t.id, "title": t.title, "status": t.status} for t in tasks],
+            "success": completed == len(tasks),
+        }
+        text = json.dumps(output, ensure_ascii=False)
+        case.put(
+            replace(row, status="completed", output_json=text, error="", completed_at=case.now)
+        )
+        case.record("step_completed", row.id, completed=completed, total=len(tasks))
+        return True
+    if task.position != row.cursor:
+        row = replace(row, tries=0)
+    case.unit.save_task(replace(task, status="running"))
+    case.open_attempt(row, task.position)
+    _require_inputs(case, row.id, task)
+    return True
+
+
+def _require_inputs(case: Case, step: str, task: TaskRow | None = None) -> None:
+    """A step whose references have no value fails at once, naming the first of them."""
+    spec = case.spec(step)
+    try:
+        scope = case.scope(step, task)
+        scope["inputs"] = fill(spec.inputs, scope)
+        fill_text(spec.prompt, scope)
+        fill(spec.arguments, scope)
+    except ReferenceMissing as missing:
+        attempt = case.opened[-1]
+        failure = Failure("reference", str(missing), {"code": "reference_missing"})
+        fail_step(case, attempt, (failure,))
+
+
+def _cannot(case: Case, row: StepRow, why: str) -> bool:
+    """The list of a step cannot be had: an attempt that failed before it began."""
+    attempt = case.open_attempt(row)
+    fail_step(case, attempt, (Failure("reference", why, {"code": "reference_missing"}),))
+    return True
+
+
+def _end(case: Case, *, failed: bool) -> bool:
+    """Nothing runs and nothing can begin: it is completed, or it has failed."""
+    if all(row.status in DONE for row in case.living()):
+        case.move("completed")
+        case.outcome = "completed"
+        return True
+    broken = next((row for row in case.living() if row.status == "failed"), None)
+    why = f"step {broken.id} failed: {broken.error}" if broken and failed else "no step can begin"
+    case.move("failed", why)
+    case.outcome = "failed"
+    return True

@@ -1,0 +1,148 @@
+"""What a step hands in: seed 003's output, checked against the step's own schema."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, Literal, cast
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from sam_tui.core.workflow.definition import Step
+from sam_tui.core.workflow.refusals import WorkflowRefused
+from sam_tui.core.workflow.schema import value_faults
+
+LARGEST = 2_000_000
+"""Characters of one output as JSON."""
+_RESERVED = (
+    "summary", "artifacts", "findings", "suggested_findings", "next_step_recommendation", "success",
+)  # fmt: skip
+
+
+class ArtifactDraft(BaseModel):
+    """An artifact as handed in; ``title`` stands for ``name``."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    type: Literal["file", "data", "report", "finding"] = "file"
+    name: str = Field(default="", max_length=500)
+    title: str = Field(default="", max_length=500)
+    content: str = ""
+    content_type: str = Field(default="text/plain", max_length=200)
+    metadata: dict[str, Any] = Field(default_factory=dict[str, Any])
+
+
+class FindingDraft(BaseModel):
+    """A finding as handed in: seed 003's categories and severities, scopes as there."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    title: str = Field(min_length=1, max_length=500)
+    content: str = Field(min_length=1, max_length=100_000)
+    category: Literal["security", "architecture", "performance", "constraint", "pattern"] = "pattern"
+    severity: Literal["info", "low", "medium", "high", "critical"] = "info"
+    scope: Literal["global", "project", "system"] = "system"
+    project_id: str = Field(default="", max_length=200)
+    tags: tuple[str, ...] = Field(default=(), max_length=20)
+    source_execution_id: str = ""
+    source_agent: str = ""
+    step: str = ""
+    accepted: bool = False
+    metadata: dict[str, Any] = Field(default_factory=dict[str, Any])
+
+    @field_validator("project_id", mode="before")
+    @classmethod
+    def _text(cls, value: Any) -> Any:
+        return str(value) if isinstance(value, int) else value
+
+    def require_project(self) -> None:
+        """Raise ``ValueError`` unless a project is named exactly for the scope ``project``."""
+        if (self.scope == "project") != bool(self.project_id):
+            raise ValueError("project_id goes with the scope project, and only with it")
+
+
+class Output(BaseModel):
+    """A step's output; further fields are its data."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    summary: str = Field(default="", max_length=100_000)
+    artifacts: tuple[ArtifactDraft, ...] = Field(default=(), max_length=100)
+    findings: tuple[str, ...] = Field(default=(), max_length=100)
+    suggested_findings: tuple[FindingDraft, ...] = Field(default=(), max_length=100)
+    next_step_recommendation: str | None = None
+    success: bool = True
+
+    @field_validator("artifacts", mode="before")
+    @classmethod
+    def _names(cls, value: Any) -> Any:
+        """An artifact given as a text alone is its name: seed 003, usage example."""
+        if not isinstance(value, list | tuple):
+            return value
+        items = cast("list[Any]", value)
+        return [{"name": item} if isinstance(item, str) else item for item in items]
+
+    @field_validator("suggested_findings")
+    @classmethod
+    def _projects(cls, value: tuple[FindingDraft, ...]) -> tuple[FindingDraft, ...]:
+        for draft in value:
+            draft.require_project()
+        return value
+
+    def stored(self) -> dict[str, Any]:
+        """What later steps can refer to: the data, the summary and the artifacts' names."""
+        value: dict[str, Any] = dict(self.model_extra or {})
+        value["summary"] = self.summary
+        value["success"] = self.success
+        if self.artifacts:
+            value["artifacts"] = [a.name or a.title for a in self.artifacts]
+        if self.findings:
+            value["findings"] = list(self.findings)
+        if self.next_step_recommendation:
+            value["next_step_recommendation"] = self.next_step_recommendation
+        return value
+
+
+def read_output(step: Step, given: Any) -> Output:
+    """The output of a step. Raises ``WorkflowRefused`` (``output_invalid``) naming every fault."""
+    value: Any = {"summary": given} if isinstance(given, str) else given
+    if not isinstance(value, Mapping):
+        raise _invalid(step, ["the output must be an object with a summary"])
+    fields = dict(cast("Mapping[str, Any]", value))
+    if _size(step, fields) > LARGEST:
+        raise _invalid(step, [f"the output is longer than {LARGEST} characters"])
+    faults = list(_schema_faults(step, fields))
+    if step.output is None and not str(fields.get("summary") or "").strip():
+        faults.append("output.summary is missing")
+    try:
+        output = Output.model_validate(fields)
+    except ValidationError as error:
+        for fault in error.errors(include_url=False, include_input=False):
+            where = ".".join(str(part) for part in ("output", *fault["loc"]))
+            faults.append(f"{where}: {fault['msg']}")
+        raise _invalid(step, faults) from None
+    if faults:
+        raise _invalid(step, faults)
+    return output
+
+
+def _size(step: Step, fields: Mapping[str, Any]) -> int:
+    try:
+        return len(json.dumps(fields, allow_nan=False))
+    except (TypeError, ValueError, RecursionError):
+        raise _invalid(step, ["the output must be plain JSON"]) from None
+
+
+def _schema_faults(step: Step, fields: Mapping[str, Any]) -> list[str]:
+    if step.output is None:
+        return []
+    known = cast("Mapping[str, Any]", step.output.get("properties", {}))
+    data = {k: v for k, v in fields.items() if k in known or k not in _RESERVED}
+    return list(value_faults(data, step.output))[:20]
+
+
+def _invalid(step: Step, faults: list[str]) -> WorkflowRefused:
+    return WorkflowRefused(
+        "output_invalid",
+        f"The output of step {step.id} does not fit: {'; '.join(faults)}.",
+        hint="Correct it and send it again with the same token.",
+        details={"step": step.id, "faults": faults, "schema": step.output},
+    )

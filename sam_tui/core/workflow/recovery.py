@@ -1,0 +1,244 @@
+"""What follows a failure: retry, rollback, replan, ask or abort, each within its budget."""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from sam_tui.core.ports.workflows import AttemptRow, AttemptStatus, EventQuery, StepRow
+from sam_tui.core.workflow.case import Case
+from sam_tui.core.workflow.definition import Action, OnFail, parse_action
+from sam_tui.core.workflow.graph import ancestors, dependents
+from sam_tui.core.workflow.views import Failure
+
+CHOICES = ("retry", "accept", "abort")
+
+
+def fail_step(
+    case: Case,
+    attempt: AttemptRow,
+    failures: Sequence[Failure],
+    *,
+    on_fail: OnFail | None = None,
+    percent: int | None = None,
+    status: AttemptStatus = "failed",
+) -> None:
+    """End an attempt as failed and do what the guard, or else its step, says follows."""
+    error = "; ".join(failure.message for failure in failures) or "failed"
+    case.failures.extend(failures)
+    case.close_attempt(attempt, status, error=error)
+    spec = case.spec(attempt.step)
+    row = case.put(replace(case.steps[attempt.step], error=error))
+    case.record("step_failed", row.id, attempt.id, error=error, guards=[f.guard for f in failures])
+    action = chosen(on_fail or spec.on_fail, percent)
+    match action.kind:
+        case "retry":
+            _retry(case, row, attempt)
+        case "rollback":
+            rollback(case, row, action)
+        case "replan":
+            _replan(case, row, error)
+        case "ask":
+            _put_back(case, row, attempt)
+            ask(case, row.id, f"Step {row.id} failed: {error}")
+        case "abort":
+            give_up(case, row, attempt)
+
+
+def chosen(on_fail: OnFail, percent: int | None) -> Action:
+    """The action that applies; of bands the first above the completed percentage."""
+    if isinstance(on_fail, str):
+        return parse_action(on_fail)
+    share = 100 if percent is None else percent
+    band = next((b for b in on_fail if share < b.below), on_fail[-1])
+    return parse_action(band.do)
+
+
+def rollback(case: Case, row: StepRow, action: Action, *, counted: bool = True) -> None:
+    """Open an earlier step again, and everything after it afresh; or say that it is enough."""
+    policy = case.definition.policy
+    if counted and case.row.rollbacks >= policy.rollbacks:
+        exhausted(case, row, f"the rollback budget of {policy.rollbacks} is used up")
+        return
+    if counted:
+        case.change(rollbacks=case.row.rollbacks + 1)
+    target = case.steps[action.target]
+    reopen(case, target.id, error=row.error, previous=action.previous)
+    case.edge(row.id, target.id)
+    case.record("rolled_back", row.id, target=target.id, previous=action.previous, error=row.error)
+    case.outcome, case.target = "rolled_back", target.id
+
+
+def reopen(case: Case, step: str, *, error: str, previous: bool = False) -> None:
+    """Make a step and all that depends on it pending again."""
+    needs = case.needs()
+    after = dependents(step, needs) & needs.keys()
+    cancel(case, {step, *after}, "rolled back")
+    for other in sorted(after):
+        row = case.steps[other]
+        if row.parent and (row.parent == step or row.parent in after):
+            case.put(replace(row, status="skipped"))  # its plan is made anew
+        elif row.status != "pending" or row.attempts:
+            case.put(_fresh(row))
+    row = case.steps[step]
+    if not case.spec(step).each or row.cursor < 0:
+        case.put(replace(_fresh(row), error=error))
+        return
+    cursor = max(0, row.cursor - 1) if previous else row.cursor
+    for task in case.tasks(step):
+        if task.position == cursor or task.status != "completed":
+            case.unit.save_task(replace(task, status="pending"))
+    case.put(
+        replace(row, status="pending", tries=0, cursor=cursor, error=error, completed_at=None)
+    )
+
+
+def cancel(case: Case, steps: Iterable[str] | None, why: str) -> None:
+    """End the open attempts of some steps, or of all."""
+    named = None if steps is None else set(steps)
+    for attempt in case.attempts():
+        if named is None or attempt.step in named:
+            case.close_attempt(attempt, "cancelled", error=why)
+            case.record("step_cancelled", attempt.step, attempt.id, reason=why)
+
+
+def ask(case: Case, step: str, prompt: str) -> None:
+    """Pause until somebody decides."""
+    earlier = sorted(ancestors(step, case.needs()))
+    backs = [f"rollback:{name}" for name in earlier if "/" not in name]
+    question = {"step": step, "prompt": prompt, "choices": [*CHOICES, *backs]}
+    case.change(question_json=json.dumps(question, ensure_ascii=False))
+    case.move("paused", prompt)
+    case.record("question_asked", step, prompt=prompt)
+    case.outcome = "asked"
+
+
+def exhausted(case: Case, row: StepRow, why: str) -> None:
+    """A budget is used up: ask, abort or diverge, as the policy says."""
+    message = f"step {row.id}: {row.error}; {why}" if row.error else f"step {row.id}: {why}"
+    case.record("budget_exhausted", row.id, reason=why)
+    # Whoever decides later finds the step as one that can be tried again.
+    case.put(replace(row, status="failed", completed_at=case.now))
+    match case.definition.policy.on_exhausted:
+        case "ask":
+            ask(case, row.id, message)
+        case "diverge":
+            end(case, "diverged", message)
+        case _:
+            end(case, "failed", message)
+
+
+def end(case: Case, state: str, reason: str) -> None:
+    """End the execution; whatever is open is cancelled."""
+    cancel(case, None, reason or state)
+    for row in case.living():
+        if row.status == "running":
+            case.put(replace(row, status="pending"))
+    case.change(question_json="")
+    match state:
+        case "failed" | "diverged" | "abandoned" as ended:
+            case.move(ended, reason)
+            case.outcome = "diverged" if ended == "diverged" else "failed"
+        case _:
+            raise ValueError(state)
+
+
+def give_up(case: Case, row: StepRow, attempt: AttemptRow | None) -> None:
+    """The step has failed for good, and with it the execution, at once or after what still runs."""
+    if attempt is not None and attempt.task is not None:
+        _task_failed(case, attempt)
+    row = case.put(replace(row, status="failed", completed_at=case.now))
+    case.outcome = "failed"
+    if case.definition.policy.on_failure == "fail-fast":
+        end(case, "failed", f"step {row.id} failed: {row.error}")
+
+
+def limit(case: Case, row: StepRow) -> int:
+    """How many attempts a step has."""
+    spec = case.spec(row.id)
+    if spec.attempts is not None:
+        return spec.attempts
+    return 1 if spec.kind == "tool" else case.definition.policy.attempts
+
+
+def _retry(case: Case, row: StepRow, attempt: AttemptRow) -> None:
+    if row.tries < limit(case, row):
+        _put_back(case, row, attempt)
+        case.record("step_retried", row.id, attempt.id, tries=row.tries)
+        case.outcome = "retried"
+        return
+    if attempt.task is None:
+        give_up(case, row, attempt)
+        return
+    # One failed item does not end the list: what it means is for the guards that follow.
+    _task_failed(case, attempt)
+    case.put(replace(case.steps[row.id], tries=0))
+    case.outcome = "continued"
+
+
+def _put_back(case: Case, row: StepRow, attempt: AttemptRow) -> None:
+    """The step, or its item, can be opened again."""
+    if attempt.task is None:
+        case.put(replace(row, status="pending"))
+        return
+    for task in case.tasks(row.id):
+        if task.position == attempt.task:
+            case.unit.save_task(replace(task, status="pending"))
+
+
+def _task_failed(case: Case, attempt: AttemptRow) -> None:
+    for task in case.tasks(attempt.step):
+        if task.position == attempt.task:
+            case.unit.save_task(replace(task, status="failed"))
+
+
+def _replan(case: Case, row: StepRow, error: str) -> None:
+    """Open the plan that this step belongs to again, within both budgets."""
+    policy = case.definition.policy
+    plan = _plan_of(case, row)
+    print_ = fingerprint(row.id, error)
+    earlier = case.unit.events(EventQuery(case.row.id, type="replan_asked", limit=1000))
+    same = sum(json.loads(event.data_json).get("fingerprint") == print_ for event in earlier)
+    if case.row.replans >= policy.replans:
+        exhausted(case, row, f"the replan budget of {policy.replans} is used up")
+        return
+    if same >= policy.same_error:
+        exhausted(case, row, f"the same error came back after {same} new plans")
+        return
+    case.change(replans=case.row.replans + 1)
+    case.record("replan_asked", row.id, plan=plan, fingerprint=print_, error=error)
+    children = [r.id for r in case.living() if r.parent == plan]
+    after = dependents(plan, case.needs()) - set(children)
+    cancel(case, {*children, *after}, "a new plan is made")
+    for child in (case.steps[c] for c in children):
+        if child.status not in ("completed", "skipped"):
+            case.put(replace(child, status="skipped"))
+    for other in after:
+        if case.steps[other].status != "pending":
+            case.put(_fresh(case.steps[other]))
+    case.put(replace(_fresh(case.steps[plan]), error=f"{row.id}: {error}"))
+    case.outcome, case.target = "replanned", plan
+
+
+def _plan_of(case: Case, row: StepRow) -> str:
+    if row.parent:
+        return row.parent
+    if case.spec(row.id).kind == "plan":
+        return row.id
+    before = ancestors(row.id, case.needs())
+    plans = [r.id for r in case.living() if r.id in before and case.spec(r.id).kind == "plan"]
+    return plans[-1]
+
+
+def fingerprint(step: str, error: str) -> str:
+    """Which error it is, numbers, quoted texts and places aside."""
+    plain = re.sub(r"0x[0-9a-f]+|\d+|\"[^\"]*\"|'[^']*'|/\S+", "#", error.lower())
+    return hashlib.sha256(f"{step}\n{' '.join(plain.split())}".encode()).hexdigest()[:16]
+
+
+def _fresh(row: StepRow) -> StepRow:
+    return replace(
+        row, status="pending", tries=0, cursor=-1, output_json="", error="", started_at=None,
+        completed_at=None,
+    )  # fmt: skip

@@ -1,0 +1,259 @@
+"""Patches as they come: tricky, slightly wrong, or ambiguous."""
+
+import pytest
+
+from sam_tools.file_operations.document import Document
+from sam_tools.file_operations.patch import parse, patched
+from sam_tui.core.errors import ToolError
+
+NUMBERS = "".join(f"{n}\n" for n in range(1, 31))
+
+
+def applied(old: str, patch: str) -> str:
+    return told(old, patch)[0]
+
+
+def told(old: str, patch: str) -> tuple[str, list[str]]:
+    parsed = parse(patch)
+    (file,) = parsed.files
+    return patched(Document(old, "utf-8", b""), file, "f", style=parsed.style)
+
+
+def diff(*body: str) -> str:
+    return "\n".join(["--- a/f", "+++ b/f", *body]) + "\n"
+
+
+def envelope(*body: str) -> str:
+    return "\n".join(["*** Begin Patch", "*** Update File: f", *body, "*** End Patch"])
+
+
+CORPUS = {
+    "a removed line that begins with two dashes": (
+        "-- a\nb\n",
+        diff("@@ -1,2 +1,2 @@", "--- a", "+++ c", " b"),
+        "++ c\nb\n",
+    ),
+    "a removed and an added line that look like a header, counts wrong": (
+        "x\n-- a\nb\n",
+        diff("@@ -1,9 +1,9 @@", " x", "--- a", "+c", " b"),
+        "x\nc\nb\n",
+    ),
+    "an empty context line without its space": (
+        "a\n\nb\n",
+        diff("@@ -1,3 +1,3 @@", " a", "", "-b", "+c"),
+        "a\n\nc\n",
+    ),
+    "a context line with its tab but without its space": (
+        "\ta\nb\n",
+        diff("@@ -1,2 +1,2 @@", "\ta", "-b", "+c"),
+        "\ta\nc\n",
+    ),
+    "at the very start": ("1\n2\n", diff("@@ -1,2 +1,3 @@", "+0", " 1", " 2"), "0\n1\n2\n"),
+    "at the very end": ("1\n2\n", diff("@@ -1,2 +1,3 @@", " 1", " 2", "+3"), "1\n2\n3\n"),
+    "the last line goes": ("1\n2\n", diff("@@ -1,2 +1 @@", " 1", "-2"), "1\n"),
+    "everything goes": ("1\n2\n", diff("@@ -1,2 +0,0 @@", "-1", "-2"), ""),
+    "the last line goes and had no newline": (
+        "1\n2",
+        diff("@@ -1,2 +1 @@", " 1", "-2", "\\ No newline at end of file"),
+        "1\n",
+    ),
+    "a newline is added at the end": (
+        "1\n2",
+        diff("@@ -1,2 +1,2 @@", " 1", "-2", "\\ No newline at end of file", "+2"),
+        "1\n2\n",
+    ),
+    "a newline is taken from the end": (
+        "1\n2\n",
+        diff("@@ -1,2 +1,2 @@", " 1", "-2", "+2", "\\ No newline at end of file"),
+        "1\n2",
+    ),
+    "a file without newline and a patch that forgot": (
+        "1\n2",
+        diff("@@ -1,2 +1,2 @@", " 1", "-2", "+two"),
+        "1\ntwo",
+    ),
+    "a line after the last one that has no newline": (
+        "1\n2",
+        diff("@@ -1,2 +1,3 @@", " 1", " 2", "+3"),
+        "1\n2\n3",
+    ),
+    "counts too large": ("1\n2\n3\n", diff("@@ -1,7 +1,9 @@", " 1", "-2", "+two", " 3"), "1\ntwo\n3\n"),
+    "counts too small": ("1\n2\n3\n", diff("@@ -1,1 +1,1 @@", " 1", "-2", "+two", " 3"), "1\ntwo\n3\n"),
+    "no counts at all": ("1\n2\n3\n", diff("@@ @@", " 1", "-2", "+two"), "1\ntwo\n3\n"),
+    "only two signs": ("1\n2\n3\n", diff("@@", "-2", "+two"), "1\ntwo\n3\n"),
+    "a line number that is far off": (
+        NUMBERS,
+        diff("@@ -1,3 +1,3 @@", " 19", "-20", "+twenty", " 21"),
+        NUMBERS.replace("20\n", "twenty\n"),
+    ),
+    "several hunks that shift one another": (
+        NUMBERS,
+        diff("@@ -2,1 +2,3 @@", "-2", "+a", "+b", "+c", "@@ -20,2 +22,1 @@", " 20", "-21"),
+        NUMBERS.replace("\n2\n", "\na\nb\nc\n", 1).replace("21\n", ""),
+    ),
+    "hunks in the wrong order": (
+        NUMBERS,
+        diff("@@ -20 +20 @@", "-20", "+twenty", "@@ -2 +2 @@", "-2", "+two"),
+        NUMBERS.replace("20\n", "twenty\n").replace("\n2\n", "\ntwo\n", 1),
+    ),
+    "insertions without any context, by number": (
+        "1\n2\n",
+        diff("@@ -1,0 +2,1 @@", "+1.5", "@@ -2,0 +4 @@", "+3"),
+        "1\n1.5\n2\n3\n",
+    ),
+    "one line of context is wrong": (
+        NUMBERS,
+        diff("@@ -9,5 +9,5 @@", " nine", " 10", "-11", "+eleven", " 12", " 13"),
+        NUMBERS.replace("11\n", "eleven\n"),
+    ),
+    "two lines of context are wrong": (
+        NUMBERS,
+        diff("@@ -9,7 +9,7 @@", " x", " y", " 11", "-12", "+twelve", " 13", " 14", " 15"),
+        NUMBERS.replace("12\n", "twelve\n"),
+    ),
+    "the nearest of several places": (
+        "x\n" * 5 + "y\n" + "x\n" * 5 + "y\n",
+        diff("@@ -11,2 +11,2 @@", " x", "-y", "+z"),
+        "x\n" * 5 + "y\n" + "x\n" * 5 + "z\n",
+    ),
+    "a timestamp behind the name": (
+        "1\n",
+        "--- f 2024-01-02 03:04:05.000000000 +0000\n+++ f 2024-01-02 03:04:06 +0000\n"
+        "@@ -1 +1 @@\n-1\n+2\n",
+        "2\n",
+    ),
+    "svn's header": (
+        "1\n",
+        "Index: f\n==========\n--- f\t(revision 1)\n+++ f\t(working copy)\n@@ -1 +1 @@\n-1\n+2\n",
+        "2\n",
+    ),
+    "a form feed and other odd ends inside a line": (
+        "a\fb\u2028c\nd\n",
+        diff("@@ -1,2 +1,2 @@", " a\fb\u2028c", "-d", "+e"),
+        "a\fb\u2028c\ne\n",
+    ),
+    "an old Mac's file": ("1\r2\r3\r", diff("@@ -2 +2 @@", "-2", "+two"), "1\rtwo\r3\r"),
+    "trailing white space that the model left out": (
+        "a  \nb\t\nc\n",
+        envelope("@@", " a", "-b", "+x", " c"),
+        "a  \nx\nc\n",
+    ),
+    "indentation that the model got wrong": (
+        "    a\n    b\n",
+        envelope(" a", "-b", "+    x"),
+        "    a\n    x\n",
+    ),
+    "an envelope without any context adds at the end": ("1\n", envelope("+2"), "1\n2\n"),
+    "the end of the file is meant": (
+        "x\ny\nx\n",
+        envelope("@@", "-x", "+z", "*** End of File"),
+        "x\ny\nz\n",
+    ),
+    "an anchor chooses": (
+        "def a():\n    x\ndef b():\n    x\n",
+        envelope("@@ def b():", "-    x", "+    y"),
+        "def a():\n    x\ndef b():\n    y\n",
+    ),
+    "an anchor that the hunk repeats": (
+        "def a():\n    x\ndef b():\n    x\n",
+        envelope("@@ def b():", " def b():", "-    x", "+    y"),
+        "def a():\n    x\ndef b():\n    y\n",
+    ),
+    "a hunk line of a diff inside an envelope": (
+        "1\n2\n1\n",
+        envelope("@@ -3,1 +3,1 @@", "-1", "+3"),
+        "1\n2\n3\n",
+    ),
+    "a diff inside an envelope": (
+        "1\n",
+        "*** Begin Patch\n" + diff("@@ -1 +1 @@", "-1", "+2") + "*** End Patch\n",
+        "2\n",
+    ),
+    "a here-document around it": (
+        "1\n",
+        "apply_patch <<'EOF'\n" + envelope("-1", "+2") + "\nEOF\n",
+        "2\n",
+    ),
+    "a fence around it": ("1\n", "```diff\n" + diff("@@ -1 +1 @@", "-1", "+2") + "```\n", "2\n"),
+    "an envelope that never ends": (
+        "1\n",
+        "*** Begin Patch\n*** Update File: f\n@@\n-1\n+2",
+        "2\n",
+    ),
+}
+
+
+@pytest.mark.requirement("files:patch-tolerant")
+@pytest.mark.parametrize("name", CORPUS)
+def test_a_patch_as_models_and_tools_write_it_applies(name: str):
+    old, patch, new = CORPUS[name]
+    assert applied(old, patch) == new
+
+
+@pytest.mark.requirement("files:patch-offset")
+def test_what_went_elsewhere_or_fit_but_nearly_is_told():
+    _, remarks = told(NUMBERS, diff("@@ -1,3 +1,3 @@", " 19", "-20", "+twenty", " 21"))
+    assert remarks == ["hunk 1 at line 19 (offset +18)"]
+    _, remarks = told(NUMBERS, diff("@@ -9,3 +9,3 @@", " nine", "-10", "+ten", " 11"))
+    assert remarks == ["hunk 1 at line 9 (fuzz 1)"]
+    _, remarks = told(NUMBERS, diff("@@ -9,3 +9,3 @@", " 9", "-10", "+ten", " 11"))
+    assert remarks == []
+
+
+@pytest.mark.requirement("files:patch-clear-errors")
+@pytest.mark.parametrize(
+    ("patch", "said"),
+    [
+        (
+            diff("@@ -1,3 +1,3 @@", " 1", "-2", "+x", " 3", "@@ -2,3 +2,3 @@", "-2", "+y", " 3"),
+            "hunk 2 of 2 overlaps another hunk (line 2)",
+        ),
+        (envelope("-x", "+y"), "fits in 3 places: lines 31, 32, 33"),
+        (diff("@@ -8,3 +8,3 @@", " 8", "-nine", "+x", " 10"), "does not fit at line 8"),
+        (
+            diff("@@ -8,9 +8,9 @@", " a", " b", " c", "-9", "+x", " d", " e", " f"),
+            "does not fit at line 8",
+        ),
+        (diff("@@ -99,0 +100 @@", "+x"), "does not fit at line 99"),
+        (envelope("-1", "+y", "*** End of File"), "does not fit"),
+    ],
+)
+def test_what_does_not_fit_is_refused(patch: str, said: str):
+    with pytest.raises(ToolError) as error:
+        applied(NUMBERS + "x\nx\nx\n", patch)
+    assert said in str(error.value)
+    assert str(error.value).startswith("f: ")
+
+
+@pytest.mark.requirement("files:patch-names")
+@pytest.mark.parametrize(
+    ("patch", "kind", "path", "target"),
+    [
+        ("--- a/x y.txt\t2024\n+++ b/x y.txt\t2024\n@@ -1 +1 @@\n-1\n+2\n", "update", "x y.txt", ""),
+        ("--- a/a/b\n+++ b/a/b\n@@ -1 +1 @@\n-1\n+2\n", "update", "a/b", ""),
+        ("--- a/b\n+++ a/b\n@@ -1 +1 @@\n-1\n+2\n", "update", "a/b", ""),
+        ("--- x.orig\n+++ x\n@@ -1 +1 @@\n-1\n+2\n", "update", "x", ""),
+        ("--- x\n+++ x.new\n@@ -1 +1 @@\n-1\n+2\n", "update", "x", ""),
+        ('--- "a/t\\tb\\"\\\\\\303\\244ö"\n+++ "b/t\\tb\\"\\\\\\303\\244ö"\n@@ -1 +1 @@\n-1\n+2\n', "update", 't\tb"\\äö', ""),
+        ("--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+2\n", "create", "n", ""),
+        ("--- a/o\n+++ /dev/null\n@@ -1 +0,0 @@\n-2\n", "delete", "o", ""),
+        ("diff --git a/e b/e\nnew file mode 100644\nindex 000..e69\n", "create", "e", ""),
+        ("diff --git a/e b/e\ndeleted file mode 100644\nindex 000..e69\n", "delete", "e", ""),
+        ("diff --git a/o n b/o n\nold mode 100644\nnew mode 100755\n", "update", "o n", ""),
+        ("diff --git a/o b/n\nrename from o\nrename to n\n", "update", "o", "n"),
+        ("diff --git a/o b/n\ncopy from o\ncopy to n\n", "copy", "o", "n"),
+        ("diff --git x/y x/y\n--- x/y\n+++ x/y\n@@ -1 +1 @@\n-1\n+2\n", "update", "x/y", ""),
+    ],
+)  # fmt: skip
+def test_names_are_read_as_diff_and_git_write_them(patch: str, kind: str, path: str, target: str):
+    (file,) = parse(patch).files
+    assert (file.kind, file.path, file.target) == (kind, path, target or path)
+
+
+@pytest.mark.requirement("files:patch-names")
+def test_a_header_in_the_middle_of_a_body_begins_the_next_file_when_counts_allow():
+    patch = parse(
+        diff("@@ -1,2 +1,2 @@", " x", "-y", "+z") + diff("@@ -1 +1 @@", "-1", "+2").replace("f", "g")
+    )
+    assert [file.path for file in patch.files] == ["f", "g"]
+    assert [len(file.hunks[0].lines) for file in patch.files] == [3, 2]

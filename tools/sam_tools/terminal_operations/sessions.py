@@ -1,0 +1,241 @@
+"""The operations on a conversation's terminal session, and on what is visible of it."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from sam_tools.terminal_operations.answers import (
+    json_result,
+    state_words,
+    status,
+    working_directory,
+)
+from sam_tools.terminal_operations.arguments import (
+    CreateSession,
+    GetOutput,
+    GetTerminalBuffer,
+    SendInput,
+    SessionOnly,
+)
+from sam_tools.terminal_operations.plain import escaped, plain
+from sam_tools.terminal_operations.running import Ran
+from sam_tui.core.display import Terminal
+from sam_tui.core.errors import ToolError
+from sam_tui.core.events import Event, TerminalClosed, TerminalOpened
+from sam_tui.core.ids import ConversationId, SessionId
+from sam_tui.core.ports import SessionSpec, Terminals, TerminalSession
+from sam_tui.core.ports.terminals import CommandRecord
+from sam_tui.core.tooling.contract import NoArguments, ToolContext, ToolResult
+
+_STATES: Mapping[str, str] = {
+    "created": "open",
+    "existing": "still open",
+    "restarted": "open; the one before it was ended",
+}
+_LONGEST_SELECTION = 20_000
+_START = 5.0
+"""Seconds that a new shell is given to show its prompt."""
+_HIDDEN = "(hidden input)"
+"""What a card shows for keys typed at a password prompt."""
+
+
+class SessionHand:
+    """Opens, reads and types into sessions; each conversation sees its own alone."""
+
+    def __init__(
+        self,
+        terminals: Terminals,
+        publish: Callable[[Event], None],
+        last_run: Mapping[ConversationId, Ran],
+    ) -> None:
+        self._terminals = terminals
+        self._publish = publish
+        self._last_run = last_run
+        self._opened: set[ConversationId] = set()
+        self._unconfined: set[SessionId] = set()
+
+    async def create(self, arguments: CreateSession, context: ToolContext) -> ToolResult:
+        """Open the conversation's session, or return it; another folder restarts it."""
+        own = context.conversation
+        if arguments.conversation_id not in (None, "", own):
+            raise ToolError(
+                "A session can only be opened for this conversation.",
+                hint="Leave conversation_id out.",
+            )
+        session, made = await self._terminals.open(
+            SessionSpec(
+                own,
+                working_directory(arguments.working_directory, context),
+                confined=context.permit.confined,
+                writable=context.permit.writable,
+            )
+        )
+        name = "existing"
+        if made:
+            name = "restarted" if own in self._opened else "created"
+            self._adopt(session, own, confined=context.permit.confined)
+            await session.settled(within=_START)
+        return json_result({
+            "session_id": session.id,
+            "tty_name": session.tty_name,
+            "status": name,
+            "working_directory": session.cwd,
+            "message": f"The terminal session is {_STATES[name]}.",
+        })
+
+    async def send(self, arguments: SendInput, context: ToolContext) -> ToolResult:
+        """Type, then wait for the end of the command, for a question, or for the time to be up."""
+        session = self._own(arguments.session_id, context)
+        if session.id in self._unconfined and context.permit.confined:
+            raise ToolError(
+                "This session was opened without the sandbox, which now applies.",
+                hint="Close it and create a new one.",
+            )
+        hidden = session.state.secret
+        known = len(session.commands)
+        newest = session.commands[-1] if known else None
+        start = session.end
+        # A terminal's enter key is \r alone; the pair would be two of them.
+        session.write(arguments.input.replace("\r\n", "\r").encode(errors="replace"))
+        await session.settled(within=arguments.timeout)
+        printed = session.output(start)
+        text = plain(printed.text)
+        data: dict[str, Any] = {
+            "session_id": session.id,
+            "status": status(session),
+            "state": state_words(session),
+            "output": text,
+            "end_index": printed.end,
+        }
+        record = session.commands[-1] if session.commands else None
+        if record is not None and record != newest:
+            data |= {"exitCode": record.exit_code, "working_directory": session.directory}
+        shown = _HIDDEN if hidden else escaped(arguments.input.rstrip("\r\n"))
+        code = record.exit_code if record is not None else session.exit_code
+        seconds = (record.seconds or 0.0) if record is not None else 0.0
+        return json_result(data, Terminal(shown, text, code, seconds))
+
+    async def output(self, arguments: GetOutput, context: ToolContext) -> ToolResult:
+        """What it printed from an index on."""
+        session = self._own(arguments.session_id, context)
+        found = session.output(arguments.from_index)
+        return json_result({
+            "session_id": session.id,
+            "status": status(session),
+            "state": state_words(session),
+            "output": plain(found.text),
+            "from_index": found.start,
+            "end_index": found.end,
+            "truncated": found.start > arguments.from_index,
+        })
+
+    async def history(self, arguments: SessionOnly, context: ToolContext) -> ToolResult:
+        """All that is kept of it."""
+        session = self._own(arguments.session_id, context)
+        found = session.output(0)
+        return json_result({
+            "session_id": session.id,
+            "status": status(session),
+            "history": plain(found.text),
+            "truncated": found.start > 0,
+        })
+
+    async def close(self, arguments: SessionOnly, context: ToolContext) -> ToolResult:
+        """End it with all that runs in it."""
+        session = self._own(arguments.session_id, context)
+        await self._terminals.close(session.id)
+        self._opened.discard(context.conversation)
+        return json_result({"session_id": session.id, "status": "closed"})
+
+    async def buffer(self, arguments: GetTerminalBuffer, context: ToolContext) -> ToolResult:
+        """The text that its screen shows now."""
+        if arguments.id:
+            session = self._own(arguments.id, context)
+        else:
+            found = self._terminals.of(context.conversation)
+            if not found:
+                raise ToolError(
+                    "This conversation has no terminal session.", hint="create_session opens one."
+                )
+            session = found[0]
+        screen = session.screen
+        text = escaped(screen.text()).rstrip("\n")
+        return json_result(
+            {
+                "session_id": session.id,
+                "state": state_words(session),
+                "title": screen.title,
+                "columns": screen.columns,
+                "rows": screen.rows,
+                "cursor": screen.cursor,
+                "buffer": text,
+            },
+            Terminal(screen.title, text, session.exit_code, 0.0),
+        )
+
+    async def last_command(self, _: NoArguments, context: ToolContext) -> ToolResult:
+        """The last command of the session, by either hand, and the last one that ran to its end."""
+        data: dict[str, Any] = {"session": None, "run_command": None}
+        for session in self._terminals.of(context.conversation):
+            if session.commands:
+                data["session"] = _recorded(session, session.commands[-1])
+        ran = self._last_run.get(context.conversation)
+        if ran is not None:
+            data["run_command"] = {
+                "command": ran.command,
+                "exitCode": ran.result.exit_code,
+                "durationMs": round(ran.result.seconds * 1000),
+                "cwd": ran.cwd,
+                "output": ran.output,
+            }
+        if ran is None and data["session"] is None:
+            data["message"] = "No command has run in this conversation yet."
+        return json_result(data)
+
+    async def selection(self, _: NoArguments, context: ToolContext) -> ToolResult:
+        """What the person has selected in a terminal of the workbench: this conversation's, or theirs."""
+        for owner, name in ((context.conversation, "agent"), (None, "person")):
+            for session in self._terminals.of(owner):
+                if session.selection:
+                    text = plain(session.selection)[:_LONGEST_SELECTION]
+                    return json_result({"selection": text, "terminal": name})
+        return json_result({"selection": "", "message": "Nothing is selected in a terminal."})
+
+    def _own(self, given: str, context: ToolContext) -> TerminalSession:
+        """The conversation's own session of that id; whose another one is, is nobody's business."""
+        session = self._terminals.find(SessionId(given))
+        if session is None or session.conversation != context.conversation:
+            raise ToolError(
+                f"There is no terminal session {escaped(given)[:100]!r} in this conversation.",
+                hint="create_session returns the id of this conversation's session.",
+            )
+        return session
+
+    def _adopt(self, session: TerminalSession, own: ConversationId, *, confined: bool) -> None:
+        """Announce a new session, and its end whenever that comes."""
+        self._opened.add(own)
+        if not confined:
+            self._unconfined.add(session.id)
+        self._publish(TerminalOpened(own, session.id))
+
+        def changed() -> None:
+            if not session.running:
+                stop()
+                self._unconfined.discard(session.id)
+                self._publish(TerminalClosed(own, session.id, session.exit_code))
+
+        stop = session.watch(changed)
+
+
+def _recorded(session: TerminalSession, record: CommandRecord) -> dict[str, Any]:
+    """A command record as the model reads it."""
+    printed = session.output(record.start, record.end)
+    return {
+        "session_id": session.id,
+        "command": escaped(record.command),
+        "isRunning": record.end is None,
+        "exitCode": record.exit_code,
+        "durationMs": None if record.seconds is None else round(record.seconds * 1000),
+        "cwd": record.cwd,
+        "output": plain(printed.text),
+        "truncated": printed.start > record.start,
+    }
