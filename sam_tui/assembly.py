@@ -9,6 +9,7 @@ from sam_tools import build_tools
 from sam_tui.adapters.files import LocalFiles
 from sam_tui.adapters.llm.catalog import Catalog
 from sam_tui.adapters.llm.choice import Route, Wish, choose, warm
+from sam_tui.adapters.plugins import discover
 from sam_tui.adapters.prompts import FilePrompts, FileReminders
 from sam_tui.adapters.search import RipgrepSearch
 from sam_tui.adapters.storage import Storage, open_storage
@@ -35,7 +36,7 @@ from sam_tui.core.prompt.system import system_prompt
 from sam_tui.core.runtime import Runtime
 from sam_tui.core.services import Remembered, Services
 from sam_tui.core.tooling.execute import Executor
-from sam_tui.core.tooling.registry import Registry
+from sam_tui.core.tooling.registry import Registry, built_ins_first
 
 DEFAULT_TIMEOUT = 300.0
 """Seconds a model may be silent between two bytes."""
@@ -120,7 +121,9 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
         budgets=budgets,
         subagents=subagents,
     )
-    registry = Registry(build_tools(services), disabled=options.disabled_tools)
+    built_in = build_tools(services)
+    plugins = discover(services, taken=[tool.name for tool in built_in])
+    registry = Registry(built_ins_first(built_in, plugins.tools), disabled=options.disabled_tools)
     policy = Policy(
         options.mode,
         commands.confinement.kind != "none",
@@ -133,7 +136,7 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
         RequestBuilder(
             system_prompt(guidance(prompts, options.system_prompt), workspace),
             registry.schemas_json,
-            build_reminders(_sources(storage, prompts, options)),
+            [*build_reminders(_sources(storage, prompts, options)), *plugins.reminders],
             board,
         ),
         bus,
@@ -162,6 +165,7 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
         engine=engine,
         max_steps=options.max_turns or DEFAULT_STEPS,
         topic=options.topic,
+        plugins=plugins.reports,
         closers=(sandbox.close, storage.close),
     )
 

@@ -2,12 +2,13 @@
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 import click
 
+from sam_tui import __version__
 from sam_tui.cli.options import (
     Values,
     guarded_options,
@@ -20,6 +21,7 @@ from sam_tui.core.errors import SamError, ToolError, UsageError
 from sam_tui.core.events import InquiryClosed
 from sam_tui.core.ids import CallId, ConversationId, mint, mint_conversation
 from sam_tui.core.messages import ToolCall
+from sam_tui.core.plugin import API, PluginReport
 from sam_tui.core.runtime import Runtime
 from sam_tui.core.tooling.execute import Executed, parse_arguments
 from sam_tui.core.tooling.schema import canonical
@@ -29,6 +31,7 @@ from sam_tui.headless.outcome import EXIT_CODES
 from sam_tui.headless.output import Output
 from sam_tui.headless.prompt_input import read_prompt
 
+_OWN = {"package": "sam-tui", "version": __version__, "api": API}
 DONE, FAILED, USAGE, NEEDS_APPROVAL = 0, 1, 2, 3
 
 
@@ -43,12 +46,19 @@ def tools_group() -> None:
 def list_command(**values: Any) -> int:
     """List the tools and their operations, in the order the model sees."""
     require_output()
-    tools = open_runtime(values).registry.tools
+    runtime = open_runtime(values)
+    tools = runtime.registry.tools
+    origins = _origins(runtime.plugins)
+    for report in runtime.plugins:
+        if report.fault:
+            where = f"{report.entry} of {report.distribution} {report.version}"
+            click.echo(f"broken plug-in: {where}: {report.fault}", err=True)
     if values["as_json"]:
         listed = [
             {
                 "name": tool.name,
                 "description": tool.description,
+                **origins.get(tool.name, _OWN),
                 "operations": [{"name": o.name, "about": o.about} for o in tool.operations],
             }
             for tool in tools
@@ -56,10 +66,25 @@ def list_command(**values: Any) -> int:
         click.echo(json.dumps(listed, indent=2))
         return DONE
     for tool in tools:
-        click.echo(tool.name)
+        origin = origins.get(tool.name)
+        click.echo(f"{tool.name}  ({_in_words(origin)})" if origin else tool.name)
         for operation in tool.operations if tool.consolidated else ():
             click.echo(f"  {operation.name}  {operation.about}")
     return DONE
+
+
+def _origins(reports: Sequence[PluginReport]) -> dict[str, dict[str, Any]]:
+    """By tool name: the package, version and plug-in API of those that are not built in."""
+    return {
+        name: {"package": r.distribution, "version": r.version, "api": r.api}
+        for r in reports
+        for name in r.names
+        if r.group == "sam_tui.tools"
+    }
+
+
+def _in_words(origin: Mapping[str, Any]) -> str:
+    return f"{origin['package']} {origin['version']}, plug-in API {origin['api']}"
 
 
 @tools_group.command("schema")

@@ -16,6 +16,7 @@ from sam_tui.core.bus import Bus
 from sam_tui.core.errors import UsageError
 from sam_tui.core.ids import ConversationId, mint_conversation
 from sam_tui.core.inquiries import Inquiries
+from sam_tui.core.plugin import PluginReport
 from sam_tui.core.ports import Commands, ConversationStore, Model, ModelCatalog, Terminals
 from sam_tui.core.ports.memory import MemoryStore
 from sam_tui.core.ports.prompts import PromptLibrary
@@ -47,6 +48,7 @@ class Runtime:
     max_steps: int = DEFAULT_STEPS
     topic: str = ""
     """Whose memory new conversations share; empty for their own."""
+    plugins: tuple[PluginReport, ...] = ()
     closers: tuple[Callable[[], None], ...] = ()
     """What to release at the very end, in order."""
 

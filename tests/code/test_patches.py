@@ -62,7 +62,7 @@ rename to dir/ümlaut name.txt
 -2
 +two
  3
--- 
+--\x20
 2.43.0
 """
     done = await shop.done("apply_patch", patchContent=patch)
@@ -200,9 +200,7 @@ async def test_each_path_is_declared_under_its_own_parameter(shop: Any):
 async def test_a_dry_run_writes_nothing_and_shows_the_difference(shop: Any):
     shop.write("a.txt", "1\n2\n")
     before = shop.tree()
-    done = await shop.done(
-        "apply_patch", patchContent=hunk("-1", "+one"), dry_run=True
-    )
+    done = await shop.done("apply_patch", patchContent=hunk("-1", "+one"), dry_run=True)
     assert shop.tree() == before
     assert done.finished.text.startswith("Dry run, nothing was changed: 1 file (+1 -1)")
     assert "-1\n+one" in done.finished.text
@@ -235,10 +233,16 @@ async def test_the_file_and_the_folder_can_be_given_beside_the_patch(shop: Any):
         ("--- a/none\n+++ b/none\n@@ -1 +1 @@\n-1\n+2\n", "none cannot be read: not found"),
         ("*** Begin Patch\n*** Delete File: none\n*** End Patch", "not found"),
         ("*** Begin Patch\n*** Update File: a.txt\n*** End Patch", "nothing is changed in a.txt"),
-        ("*** Begin Patch\n*** Update File: a.txt\n@@ nowhere\n-1\n+2\n", "belongs below 'nowhere'"),
+        (
+            "*** Begin Patch\n*** Update File: a.txt\n@@ nowhere\n-1\n+2\n",
+            "belongs below 'nowhere'",
+        ),
         ("*** Begin Patch\nstray\n*** Delete File: a.txt\n*** End Patch", "stands outside"),
         ("*** Begin Patch\n*** Add File: n\n+x\ny\n*** End Patch", "begin with +"),
-        ("*** Begin Patch\n*** Delete File: a.txt\n*** Add File: a.txt\n+x\n*** End Patch", "two parts"),
+        (
+            "*** Begin Patch\n*** Delete File: a.txt\n*** Add File: a.txt\n+x\n*** End Patch",
+            "two parts",
+        ),
         (
             "diff --git a/a.txt b/b.txt\nrename from a.txt\nrename to b.txt\n",
             "b.txt already exists, and the patch renames to it",

@@ -42,6 +42,8 @@ class Answer:
     hang: bool = False
     cut: bool = False
     """Whether the connection breaks before the announced end."""
+    after: asyncio.Event | None = None
+    """What to wait for before anything is sent."""
 
 
 Player = Answer | Callable[[Asked], Answer]
@@ -79,6 +81,7 @@ class WebServer:
         self.asked: list[Asked] = []
         self.port = 0
         self.most_at_once = 0
+        """The most requests that waited for their answers together."""
         self._tls = tls
         self._open = 0
         self._server: asyncio.Server | None = None
@@ -115,21 +118,23 @@ class WebServer:
         task = asyncio.current_task()
         assert task is not None
         self._tasks.add(task)
-        self._open += 1
-        self.most_at_once = max(self.most_at_once, self._open)
         try:
             await self._answer(await _request(reader), writer)
         except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError, ssl.SSLError):
             pass  # the reader left, which is what several tests are about
         finally:
-            self._open -= 1
             self._tasks.discard(task)
             writer.close()
 
     async def _answer(self, asked: Asked, writer: asyncio.StreamWriter) -> None:
         self.asked.append(asked)
         player = self.routes.get(urlsplit(asked.path).path, Answer(b"not here", 404))
+        self._open += 1
+        self.most_at_once = max(self.most_at_once, self._open)
         answer = player if isinstance(player, Answer) else player(asked)
+        if answer.after is not None:
+            await answer.after.wait()
+        self._open -= 1
         headers = {"content-type": "text/plain", "connection": "close", **answer.headers}
         if not answer.flood:
             length = len(answer.body) + (1000 if answer.hang or answer.cut else 0)

@@ -77,8 +77,16 @@ CORPUS = {
         diff("@@ -1,2 +1,3 @@", " 1", " 2", "+3"),
         "1\n2\n3",
     ),
-    "counts too large": ("1\n2\n3\n", diff("@@ -1,7 +1,9 @@", " 1", "-2", "+two", " 3"), "1\ntwo\n3\n"),
-    "counts too small": ("1\n2\n3\n", diff("@@ -1,1 +1,1 @@", " 1", "-2", "+two", " 3"), "1\ntwo\n3\n"),
+    "counts too large": (
+        "1\n2\n3\n",
+        diff("@@ -1,7 +1,9 @@", " 1", "-2", "+two", " 3"),
+        "1\ntwo\n3\n",
+    ),
+    "counts too small": (
+        "1\n2\n3\n",
+        diff("@@ -1,1 +1,1 @@", " 1", "-2", "+two", " 3"),
+        "1\ntwo\n3\n",
+    ),
     "no counts at all": ("1\n2\n3\n", diff("@@ @@", " 1", "-2", "+two"), "1\ntwo\n3\n"),
     "only two signs": ("1\n2\n3\n", diff("@@", "-2", "+two"), "1\ntwo\n3\n"),
     "a line number that is far off": (
@@ -234,7 +242,10 @@ def test_what_does_not_fit_is_refused(patch: str, said: str):
         ("--- a/b\n+++ a/b\n@@ -1 +1 @@\n-1\n+2\n", "update", "a/b", ""),
         ("--- x.orig\n+++ x\n@@ -1 +1 @@\n-1\n+2\n", "update", "x", ""),
         ("--- x\n+++ x.new\n@@ -1 +1 @@\n-1\n+2\n", "update", "x", ""),
-        ('--- "a/t\\tb\\"\\\\\\303\\244ö"\n+++ "b/t\\tb\\"\\\\\\303\\244ö"\n@@ -1 +1 @@\n-1\n+2\n', "update", 't\tb"\\äö', ""),
+        (
+            '--- "a/t\\tb\\"\\\\\\303\\244ö"\n+++ "b/t\\tb\\"\\\\\\303\\244ö"\n@@ -1 +1 @@\n-1\n+2\n',
+            "update", 't\tb"\\äö', "",
+        ),
         ("--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+2\n", "create", "n", ""),
         ("--- a/o\n+++ /dev/null\n@@ -1 +0,0 @@\n-2\n", "delete", "o", ""),
         ("diff --git a/e b/e\nnew file mode 100644\nindex 000..e69\n", "create", "e", ""),
@@ -253,7 +264,8 @@ def test_names_are_read_as_diff_and_git_write_them(patch: str, kind: str, path: 
 @pytest.mark.requirement("files:patch-names")
 def test_a_header_in_the_middle_of_a_body_begins_the_next_file_when_counts_allow():
     patch = parse(
-        diff("@@ -1,2 +1,2 @@", " x", "-y", "+z") + diff("@@ -1 +1 @@", "-1", "+2").replace("f", "g")
+        diff("@@ -1,2 +1,2 @@", " x", "-y", "+z")
+        + diff("@@ -1 +1 @@", "-1", "+2").replace("f", "g")
     )
     assert [file.path for file in patch.files] == ["f", "g"]
     assert [len(file.hunks[0].lines) for file in patch.files] == [3, 2]

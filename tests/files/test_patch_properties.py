@@ -26,12 +26,11 @@ def texts(draw: st.DrawFn) -> str:
 
 def unified(old: str, new: str, context: int = 3) -> str:
     """A diff as ``diff -u`` writes it, with its remark on missing newlines."""
-    lines: list[str] = []
     pieces = (old.split("\n"), new.split("\n"))
     kept = [[p + "\n" for p in piece[:-1]] + piece[-1:] * bool(piece[-1]) for piece in pieces]
-    for line in difflib.unified_diff(kept[0], kept[1], "a/f", "b/f", n=context):
-        lines.append(line if line.endswith("\n") else line + "\n\\ No newline at end of file\n")
-    return "".join(lines)
+    lines = difflib.unified_diff(kept[0], kept[1], "a/f", "b/f", n=context)
+    remark = "\n\\ No newline at end of file\n"
+    return "".join(line if line.endswith("\n") else line + remark for line in lines)
 
 
 def applied(old: str, patch: str) -> str:

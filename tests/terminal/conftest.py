@@ -1,22 +1,58 @@
 import asyncio
+import json
 import os
 import re
 import subprocess
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from sam_tools.terminal_operations import TerminalOperations
+from sam_tui.adapters.files import LocalFiles
 from sam_tui.adapters.terminal.background import PortedCommands
 from sam_tui.adapters.terminal.commands import ShellCommands
 from sam_tui.adapters.terminal.confinement import Sandbox
 from sam_tui.adapters.terminal.sessions import PtyTerminals
+from sam_tui.core.accesses import Location
+from sam_tui.core.events import Event
+from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.ports import CommandRequest, CommandResult, TerminalSession
+from sam_tui.core.tooling.contract import Permit, ToolContext, ToolResult
 
 Run = Callable[..., Coroutine[None, None, CommandResult]]
 Until = Callable[[TerminalSession, str], Awaitable[str]]
 
 DEADLINE = 20.0
+ME = ConversationId("me")
+
+
+class Hand:
+    """Calls operations as the executor would once the guard has allowed them."""
+
+    def __init__(self, tool: TerminalOperations, workspace: Path) -> None:
+        self.owner = tool
+        self.tool = tool.tool()
+        self.workspace = workspace
+        self.heard: list[str] = []
+
+    def operation(self, name: str) -> Any:
+        return next(o for o in self.tool.operations if o.name == name)
+
+    def context(self, conversation: ConversationId = ME, **locations: Path) -> ToolContext:
+        root = str(self.workspace)
+        located = {name: Location(str(p), str(p), root) for name, p in locations.items()}
+        permit = Permit(located, confined=True, writable=(root,))
+        return ToolContext(conversation, CallId("call"), root, permit, self.heard.append)
+
+    async def call(self, name: str, context: ToolContext | None = None, **given: Any) -> ToolResult:
+        operation = self.operation(name)
+        arguments = operation.arguments.model_validate(given)
+        return await operation.run(arguments, context or self.context())
+
+    async def data(self, name: str, context: ToolContext | None = None, **given: Any) -> Any:
+        return json.loads((await self.call(name, context, **given)).text)
 
 
 @pytest.fixture
@@ -166,3 +202,22 @@ def bystander() -> Iterator[subprocess.Popen[bytes]]:
 @pytest.fixture
 def descriptors() -> Callable[[], int]:
     return lambda: len(os.listdir("/proc/self/fd"))
+
+
+@pytest.fixture
+def published() -> list[Event]:
+    return []
+
+
+@pytest.fixture
+def hand(
+    commands: ShellCommands,
+    terminals: PtyTerminals,
+    background: PortedCommands,
+    workspace: Path,
+    published: list[Event],
+) -> Hand:
+    tool = TerminalOperations(
+        commands, terminals, published.append, files=LocalFiles(), background=background
+    )
+    return Hand(tool, workspace)

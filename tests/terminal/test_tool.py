@@ -1,5 +1,4 @@
 import asyncio
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -8,70 +7,25 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from sam_tools.terminal_operations import TerminalOperations
 from sam_tools.terminal_operations.arguments import RunCommand
-from sam_tui.adapters.files import LocalFiles
-from sam_tui.adapters.terminal.background import PortedCommands
 from sam_tui.adapters.terminal.commands import ShellCommands
 from sam_tui.adapters.terminal.sessions import PtyTerminals
-from sam_tui.core.accesses import Location, Read, Run, Type
+from sam_tui.core.accesses import Read, Run, Type
 from sam_tui.core.display import Terminal
 from sam_tui.core.errors import ToolError
 from sam_tui.core.events import Event, TerminalClosed, TerminalOpened
-from sam_tui.core.ids import CallId, ConversationId
+from sam_tui.core.ids import ConversationId
 from sam_tui.core.ports import SessionSpec
-from sam_tui.core.tooling.contract import Permit, Schedule, ToolContext, ToolResult
+from sam_tui.core.tooling.contract import Schedule
 from sam_tui.core.tooling.schema import tool_schema
 
 ME = ConversationId("me")
 OTHER = ConversationId("other")
 
+Hand = Any
+"""Calls operations as the executor would once the guard has allowed them: see conftest."""
+
 pytestmark = pytest.mark.usefixtures("plain_shell")
-
-
-class Hand:
-    """Calls operations as the executor would once the guard has allowed them."""
-
-    def __init__(self, tool: TerminalOperations, workspace: Path) -> None:
-        self.tool = tool.tool()
-        self.workspace = workspace
-        self.heard: list[str] = []
-
-    def operation(self, name: str) -> Any:
-        return next(o for o in self.tool.operations if o.name == name)
-
-    def context(self, conversation: ConversationId = ME, **locations: Path) -> ToolContext:
-        root = str(self.workspace)
-        located = {name: Location(str(p), str(p), root) for name, p in locations.items()}
-        permit = Permit(located, confined=True, writable=(root,))
-        return ToolContext(conversation, CallId("call"), root, permit, self.heard.append)
-
-    async def call(self, name: str, context: ToolContext | None = None, **given: Any) -> ToolResult:
-        operation = self.operation(name)
-        arguments = operation.arguments.model_validate(given)
-        return await operation.run(arguments, context or self.context())
-
-    async def data(self, name: str, context: ToolContext | None = None, **given: Any) -> Any:
-        return json.loads((await self.call(name, context, **given)).text)
-
-
-@pytest.fixture
-def published() -> list[Event]:
-    return []
-
-
-@pytest.fixture
-def hand(
-    commands: ShellCommands,
-    terminals: PtyTerminals,
-    background: PortedCommands,
-    workspace: Path,
-    published: list[Event],
-) -> Hand:
-    tool = TerminalOperations(
-        commands, terminals, published.append, files=LocalFiles(), background=background
-    )
-    return Hand(tool, workspace)
 
 
 @pytest.mark.requirement("terminal:tool-schema")

@@ -31,8 +31,17 @@ from sam_tui.core.tooling.registry import Registry
 from tests.fakes.web_server import WebServer
 
 
+async def _resolve(host: str, port: int) -> list[str]:
+    if host.endswith(".example"):
+        return ["127.0.0.1"]
+    raise OSError(host)
+
+
 class Desk:
-    """One conversation whose web is one loopback site; the site is its search engine as well."""
+    """One conversation whose web is one loopback site; the site is its search engine as well.
+
+    The site answers as ``h0.example`` to ``h19.example`` too.
+    """
 
     def __init__(self, folder: Path, site: WebServer, *, image_model: str = "local") -> None:
         self.workspace = folder / "ws"
@@ -41,7 +50,11 @@ class Desk:
         self.bus, clock = Bus(), SystemClock()
         self.events = self.bus.subscribe()
         self.storage = open_storage(folder / "data")
-        self.web = GuardedWeb(allowed=frozenset({site.origin}))
+        hosts = [f"h{number}.example" for number in range(20)]
+        self.web = GuardedWeb(
+            allowed=frozenset({site.origin, *(f"{host}:{site.port}" for host in hosts)}),
+            resolver=_resolve,
+        )
         documents, files = LocalDocuments(), LocalFiles()
         memories = self.storage.memories
         search = DuckDuckGo(self.web, site.url("/search"))
@@ -88,6 +101,6 @@ class Desk:
         return list(self.storage.memories.search(scope, query, limit=20, threshold=0.0))
 
     @property
-    def progress(self) -> list[str]:
+    def progress(self) -> str:
         """What the tools said while they ran."""
-        return [e.text for e in self.events.drain() if isinstance(e, ToolProgressed)]
+        return "".join(e.text for e in self.events.drain() if isinstance(e, ToolProgressed))

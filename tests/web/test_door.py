@@ -1,52 +1,13 @@
-"""The door at work against a real server: redirects, rebinding, floods, time, TLS."""
+"""The door at work against a real server: redirects, rebinding, time, headers."""
 
 import asyncio
-import gzip
-import ssl
-import zlib
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
-from ipaddress import IPv4Address
-from pathlib import Path
 
 import pytest
 
 from sam_tui.adapters.web import GuardedWeb
-from sam_tui.adapters.web.allowance import Allowance, Allowances
-from sam_tui.core.clock import SystemClock
 from sam_tui.core.errors import ToolError
-from tests.fakes.web_server import Answer, Asked, WebServer, moved, packed, page
-
-
-class Hand(SystemClock):
-    """A clock that moves only when somebody waits."""
-
-    def __init__(self) -> None:
-        self.time = 0.0
-        self.waits: list[float] = []
-
-    def monotonic(self) -> float:
-        """Where it stands."""
-        return self.time
-
-    async def sleep(self, seconds: float) -> None:
-        """Move on at once."""
-        self.waits.append(seconds)
-        self.time += seconds
-
-
-@dataclass
-class Names:
-    """A resolver that answers from a list, one answer a question, the last one for ever."""
-
-    answers: list[Sequence[str]]
-    asked: list[tuple[str, int]] = field(default_factory=list[tuple[str, int]])
-
-    async def __call__(self, host: str, port: int) -> Sequence[str]:
-        """The next answer."""
-        self.asked.append((host, port))
-        return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+from tests.fakes.web_server import Answer, Asked, WebServer, moved, page
+from tests.web.names import Names
 
 
 @pytest.mark.requirement("web:fetch")
@@ -206,60 +167,6 @@ async def test_the_next_address_is_tried_where_one_does_not_answer(site: WebServ
     assert (await web.fetch(f"http://two.example:{site.port}/")).body == b"second"
 
 
-@pytest.mark.requirement("web:size")
-async def test_a_flood_is_cut_at_the_limit(site: WebServer, web: GuardedWeb) -> None:
-    site.routes["/flood"] = Answer(b"x" * 50_000, flood=True)
-    got = await web.fetch(site.url("/flood"), most_bytes=120_000)
-    assert got.truncated and len(got.body) == 120_000
-
-
-@pytest.mark.requirement("web:size")
-async def test_a_page_of_exactly_the_limit_is_not_cut(site: WebServer, web: GuardedWeb) -> None:
-    site.routes["/plain"] = Answer(b"x" * 1000)
-    site.routes["/packed"] = packed(b"x" * 1000)
-    for path in ("/plain", "/packed"):
-        got = await web.fetch(site.url(path), most_bytes=1000)
-        assert len(got.body) == 1000 and not got.truncated
-        assert (await web.fetch(site.url(path), most_bytes=999)).truncated
-
-
-@pytest.mark.requirement("web:size")
-async def test_a_decompression_bomb_fills_the_limit_and_no_more(
-    site: WebServer, web: GuardedWeb
-) -> None:
-    bomb = gzip.compress(b"\0" * 30_000_000)
-    assert len(bomb) < 40_000
-    site.routes["/bomb"] = Answer(bomb, 200, {"content-encoding": "gzip"})
-    got = await web.fetch(site.url("/bomb"), most_bytes=100_000)
-    assert got.truncated and len(got.body) == 100_000
-
-
-@pytest.mark.requirement("web:encodings")
-async def test_compressed_pages_are_read_and_unasked_or_broken_compression_is_told(
-    site: WebServer, web: GuardedWeb
-) -> None:
-    text = b"Hello " * 5000
-    raw = zlib.compressobj(wbits=-15)
-    bodies = {
-        "gzip": gzip.compress(text),
-        "deflate": zlib.compress(text),
-        "x-gzip": gzip.compress(text),
-    }
-    for encoding, body in bodies.items():
-        site.routes["/z"] = Answer(body, 200, {"content-encoding": encoding})
-        assert (await web.fetch(site.url("/z"))).body == text
-    body = raw.compress(text) + raw.flush()
-    site.routes["/z"] = Answer(body, 200, {"content-encoding": "deflate"})
-    assert (await web.fetch(site.url("/z"))).body == text
-    assert site.asked[0].headers["accept-encoding"] == "gzip, deflate"
-    site.routes["/z"] = Answer(b"\x1b\x00", 200, {"content-encoding": "br"})
-    with pytest.raises(ToolError, match="not asked for: 'br'"):
-        await web.fetch(site.url("/z"))
-    site.routes["/z"] = Answer(b"not gzip at all", 200, {"content-encoding": "gzip"})
-    with pytest.raises(ToolError, match="compression is broken"):
-        await web.fetch(site.url("/z"))
-
-
 @pytest.mark.requirement("web:time")
 async def test_a_server_that_never_ends_is_left_at_the_time_limit(
     site: WebServer, web: GuardedWeb
@@ -311,36 +218,6 @@ async def test_proxies_of_the_environment_are_not_used(
         assert proxy.asked == []
 
 
-@pytest.mark.requirement("web:allowance")
-async def test_a_host_is_asked_no_faster_than_its_bucket_refills() -> None:
-    clock = Hand()
-    allowances = Allowances(Allowance(burst=3, rate=2), clock)
-    for _ in range(5):
-        await allowances.take("a.example")
-    assert clock.waits == [0.5, 0.5]
-    await allowances.take("b.example")
-    assert len(clock.waits) == 2
-    clock.time += 100
-    for _ in range(3):
-        await allowances.take("a.example")
-    assert len(clock.waits) == 2
-
-
-@pytest.mark.requirement("web:allowance")
-async def test_who_would_wait_too_long_is_refused_and_the_table_of_hosts_stays_small() -> None:
-    class Still(Hand):
-        async def sleep(self, seconds: float) -> None:
-            self.waits.append(seconds)
-
-    clock = Still()
-    allowances = Allowances(Allowance(burst=1, rate=1), clock)
-    for _ in range(31):
-        await allowances.take("a.example")
-    assert clock.waits == [float(n) for n in range(1, 31)]
-    with pytest.raises(ToolError, match=r"Too many requests to a\.example"):
-        await allowances.take("a.example")
-
-
 @pytest.mark.requirement("web:cancel")
 async def test_cancelling_ends_the_request(site: WebServer, web: GuardedWeb) -> None:
     arrived = asyncio.Event()
@@ -355,84 +232,3 @@ async def test_cancelling_ends_the_request(site: WebServer, web: GuardedWeb) -> 
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-
-
-def certificate(folder: Path, name: str) -> tuple[ssl.SSLContext, ssl.SSLContext]:
-    """A server's context with a certificate for one name, and a client's that trusts it."""
-    from cryptography import x509
-    from cryptography.hazmat.primitives import hashes, serialization
-    from cryptography.hazmat.primitives.asymmetric import ec
-    from cryptography.x509.oid import NameOID
-
-    key = ec.generate_private_key(ec.SECP256R1())
-    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
-    now = datetime.now(UTC)
-    made = (
-        x509
-        .CertificateBuilder()
-        .subject_name(subject)
-        .issuer_name(subject)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
-        .add_extension(
-            x509.SubjectAlternativeName([
-                x509.DNSName(name),
-                x509.IPAddress(IPv4Address("127.0.0.9")),
-            ]),
-            critical=False,
-        )
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    file = folder / "server.pem"
-    file.write_bytes(
-        key.private_bytes(
-            serialization.Encoding.PEM,
-            serialization.PrivateFormat.PKCS8,
-            serialization.NoEncryption(),
-        )
-        + made.public_bytes(serialization.Encoding.PEM)
-    )
-    server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    server.load_cert_chain(file)
-    return server, ssl.create_default_context(
-        cadata=made.public_bytes(serialization.Encoding.PEM).decode()
-    )
-
-
-@pytest.mark.requirement("web:tls")
-async def test_a_certificate_is_checked_against_the_name_though_the_address_is_connected_to(
-    tmp_path: Path,
-) -> None:
-    server, client = certificate(tmp_path, "secure.example")
-    seen: list[str | None] = []
-
-    def remember(_: ssl.SSLObject, name: str | None, __: ssl.SSLContext) -> None:
-        seen.append(name)
-
-    server.sni_callback = remember
-    async with WebServer({"/": page("secure")}, server) as site:
-        names = Names([["127.0.0.1"]])
-        hosts = ("secure.example", "other.example")
-        allowed = frozenset(f"{host}:{site.port}" for host in hosts)
-        web = GuardedWeb(allowed=allowed, resolver=names, tls=client)
-        assert (await web.fetch(f"https://secure.example:{site.port}/")).body == b"secure"
-        assert seen == ["secure.example"]
-        with pytest.raises(ToolError, match=r"certificate of other\.example is not valid"):
-            await web.fetch(f"https://other.example:{site.port}/")
-
-
-@pytest.mark.requirement("web:redirects")
-async def test_encryption_is_not_given_up_by_a_redirect(tmp_path: Path, site: WebServer) -> None:
-    server, client = certificate(tmp_path, "secure.example")
-    site.routes["/"] = page("plain")
-    async with WebServer({"/": moved(site.url())}, server) as secure:
-        host = f"secure.example:{secure.port}"
-        web = GuardedWeb(
-            allowed=frozenset({host, site.origin}), resolver=Names([["127.0.0.1"]]), tls=client
-        )
-        with pytest.raises(ToolError, match="not encrypted"):
-            await web.fetch(f"https://{host}/")
-    assert site.asked == []

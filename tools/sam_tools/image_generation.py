@@ -62,7 +62,7 @@ class ImageGeneration:
         found = await asyncio.to_thread(self._files.stat, folder)
         if found is not None and found.kind != "directory":
             raise ToolError(f"{folder.shown} is not a folder.", hint="Name a folder.")
-        context.emit(f"Asking {self._images.name}")
+        context.emit(f"Asking {self._images.name}\n")
         order = ImageOrder(
             arguments.prompt,
             arguments.image_count,

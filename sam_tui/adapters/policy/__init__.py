@@ -6,7 +6,7 @@
 
 from sam_tui.adapters.policy.decisions import DecisionPages
 from sam_tui.adapters.policy.files import POLICY_FILE, PROJECT_FILE, PolicyFile, load_policies
-from sam_tui.adapters.policy.ledger import FileLedger, LiveGrant
+from sam_tui.adapters.policy.ledger import FileLedger
 from sam_tui.adapters.policy.saved import SavedRules
 from sam_tui.adapters.policy.trust import FileTrust
 
@@ -16,7 +16,6 @@ __all__ = [
     "DecisionPages",
     "FileLedger",
     "FileTrust",
-    "LiveGrant",
     "PolicyFile",
     "SavedRules",
     "load_policies",

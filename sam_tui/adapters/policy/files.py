@@ -32,6 +32,7 @@ _TOP_KEYS = ("mode", "minutes", "rule")
 _TEXTS = ("id", "effect", "operation", "path", "access", "command", "class", "host", "workspace",
           "between", "until", "comment")  # fmt: skip
 _RULE_KEYS = (*_TEXTS, "days", "exact")
+_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _AT_LINE = re.compile(r"\(at line (\d+), column \d+\)|at end of document")
 
 
@@ -97,7 +98,8 @@ class _Reader:
         named = [rule.id for rule in rules]
         for index, identifier in enumerate(named):
             if identifier in named[:index]:
-                raise self._fault(f"two rules are called “{identifier}”", ("rule", index, "id"), "")
+                name = identifier.partition(":")[2]
+                raise self._fault(f"two rules are called “{name}”", ("rule", index, "id"), "")
         return PolicyFile(
             self.path, self.layer, tuple(rules), self._mode(table), self._minutes(table), True
         )
@@ -152,6 +154,9 @@ class _Reader:
         if not {"operation", "path", "command", "class", "host"} & set(fields):
             hint = "Name an operation, a path, a command, a class or a host."
             raise self._fault("the rule names nothing", ("rule", index), hint)
+        if not _NAME.fullmatch(fields.get("id", "x")):
+            hint = "Use letters, digits, dots, dashes and underscores."
+            raise self._fault(f"{fields['id']!r} cannot be an id", ("rule", index, "id"), hint)
         if "exact" in fields and "command" not in fields:
             raise self._fault("“exact” needs a “command”", ("rule", index, "exact"), "")
         if self.layer == "project" and "workspace" in fields:
@@ -163,9 +168,7 @@ class _Reader:
         base = workspace or self.root
         number = line_of(self.text, ("rule", index))
         return Rule(
-            id=fields.get("id", f"{self.layer}:{index + 1}")
-            if self.layer == "user"
-            else f"{self.layer}:{fields.get('id', index + 1)}",
+            id=f"{self.layer}:{fields.get('id', index + 1)}",
             effect=fields["effect"],
             layer=self.layer,
             source=f"{self.path}:{number}",

@@ -4,27 +4,15 @@ import contextlib
 import json
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any, cast
 
 from sam_tui.adapters.policy.storing import exclusive, replace_file
 from sam_tui.core.errors import ConfigurationError
+from sam_tui.core.ports.policy import LiveGrant
 
 FOLDER = "grants"
 """Below the data folder."""
-
-
-@dataclass(frozen=True, slots=True)
-class LiveGrant:
-    """A grant of a running process. ``until`` in seconds since the epoch, None without an end."""
-
-    id: str
-    conversation: str
-    operation: str
-    target: str
-    until: float | None
-    uses: int | None
-    process: int = 0
 
 
 class FileLedger:
@@ -78,7 +66,9 @@ class FileLedger:
             with contextlib.suppress(OSError, ValueError, TypeError):
                 with open(self._path(process), encoding="utf-8") as file:
                     entries = cast("list[dict[str, Any]]", json.load(file))
-                found.extend(LiveGrant(**(entry | {"process": process})) for entry in entries)
+                for entry in entries:
+                    entry["process"] = process
+                    found.append(LiveGrant(**entry))
         return found
 
     def revoke(self, identifier: str) -> bool:

@@ -40,7 +40,7 @@ class SavedRules:
             text = self._text()
             for rule in self._rules(text):
                 if _same(rule, grant):
-                    return rule.id
+                    return rule.id.removeprefix("user:")
             identifier = mint("grant")
             block = self._block(grant, identifier)
             joined = (text.rstrip("\n") + "\n\n" if text.strip() else "") + block
@@ -51,15 +51,16 @@ class SavedRules:
     def rules(self) -> tuple[Rule, ...]:
         """What was allowed this way; rules that were written by hand are left out."""
         found = load_policy(self.path, "user", root=self.home or "/", home=self.home).rules
-        return tuple(rule for rule in found if rule.id.startswith("grant_"))
+        return tuple(rule for rule in found if rule.id.startswith("user:grant_"))
 
     def revoke(self, identifier: str) -> bool:
         """Take the rule of that id out of the file; False when it holds none such."""
         if not os.path.exists(self.path):
             return False
+        identifier = identifier.removeprefix("user:")
         with exclusive(self.path):
             text = self._text()
-            ids = [rule.id for rule in self._rules(text)]
+            ids = [rule.id.removeprefix("user:") for rule in self._rules(text)]
             if identifier not in ids:
                 return False
             lines = text.splitlines(keepends=True)

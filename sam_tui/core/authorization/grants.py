@@ -8,6 +8,7 @@ from sam_tui.core.authorization.commands import Reading
 from sam_tui.core.authorization.patterns import CommandPattern
 from sam_tui.core.clock import Clock
 from sam_tui.core.ids import ConversationId, mint
+from sam_tui.core.ports.policy import GrantLedger, LiveGrant
 
 FOREVER = math.inf
 """For a grant that ends with its conversation, or with the runtime."""
@@ -59,8 +60,9 @@ def pattern_covers(pattern: CommandPattern, reading: Reading) -> bool:
 class Grants:
     """The grants of one runtime. They live in memory and end with it."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, ledger: GrantLedger | None = None) -> None:
         self._clock = clock
+        self._ledger = ledger
         self._grants: list[Grant] = []
         self._watchers: list[Callable[[], None]] = []
 
@@ -146,10 +148,22 @@ class Grants:
     def _changed(self) -> None:
         for watcher in list(self._watchers):
             watcher()
+        if self._ledger is not None:
+            self._ledger.publish([self._live(grant) for grant in self._grants])
+
+    def _live(self, grant: Grant) -> LiveGrant:
+        left = self.remaining(grant)
+        until = None if math.isinf(left) else self._clock.now() + left
+        return LiveGrant(
+            grant.id, grant.conversation, grant.operation, grant.target, until, grant.uses
+        )
 
     def _expire(self) -> None:
         if not self._grants:
             return
         now = self._clock.monotonic()
-        if any(g.expires <= now for g in self._grants):
-            self._grants = [g for g in self._grants if g.expires > now]
+        gone = self._ledger.revoked() if self._ledger else frozenset[str]()
+        kept = [g for g in self._grants if g.expires > now and g.id not in gone]
+        if len(kept) != len(self._grants):
+            self._grants = kept
+            self._changed()

@@ -140,6 +140,11 @@ def _glob(pattern: str) -> re.Pattern[str]:
     return re.compile(body[:-1] + "(?:/.*)?$", re.DOTALL)
 
 
+def _closing(part: str, index: int) -> int:
+    """Where a set that opens before ``index`` closes; its first character may be ``]``."""
+    return part.find("]", index + 1 + part.startswith("!", index))
+
+
 def _segment(part: str) -> str:
     """One path component; ``fnmatch.translate`` would let ``*`` cross a slash."""
     out, index = "", 0
@@ -150,7 +155,7 @@ def _segment(part: str) -> str:
             out += "[^/]*"
         elif char == "?":
             out += "[^/]"
-        elif char == "[" and (end := part.find("]", index + 2)) != -1:
+        elif char == "[" and (end := _closing(part, index)) != -1:
             inner = part[index:end]
             kept = re.sub(r"([\\^\[])", r"\\\1", inner.removeprefix("!"))
             out += f"(?!/)[{'^' if inner.startswith('!') else ''}{kept}]"

@@ -225,7 +225,7 @@ class RuleSet:
 def saved_rule(saved: SavedGrant, identifier: str) -> Rule:
     """What a permission that was written down means from now on."""
     return Rule(
-        identifier,
+        f"user:{identifier}",
         "allow",
         "user",
         "just now",

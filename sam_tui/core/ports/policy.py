@@ -120,6 +120,31 @@ class SavedGrant:
     comment: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class LiveGrant:
+    """A grant of a running process. ``until`` in seconds since the epoch, None without an end."""
+
+    id: str
+    conversation: str
+    operation: str
+    target: str
+    until: float | None
+    uses: int | None
+    process: int = 0
+
+
+class GrantLedger(Protocol):
+    """Shows live grants to other processes, and hears which of them were taken back there."""
+
+    def publish(self, grants: Sequence[LiveGrant]) -> None:
+        """Show what is granted now; never raises."""
+        ...
+
+    def revoked(self) -> frozenset[str]:
+        """Ids of grants that were taken back elsewhere."""
+        ...
+
+
 class DecisionRecord(Protocol):
     """One entry of the decision log. ``made_at`` in seconds since the epoch."""
 

@@ -245,9 +245,7 @@ class WorkflowReader(Protocol):
         """All steps by position."""
         ...
 
-    def attempts(
-        self, execution: str, *, step: str = "", status: str = ""
-    ) -> Sequence[AttemptRow]:
+    def attempts(self, execution: str, *, step: str = "", status: str = "") -> Sequence[AttemptRow]:
         """Attempts in the order they began."""
         ...
 

@@ -130,7 +130,8 @@ class Case:
         self, attempt: AttemptRow, status: AttemptStatus, *, error: str = "", output: str = ""
     ) -> AttemptRow:
         """End an attempt and make its other tokens useless."""
-        row = replace(attempt, status=status, error=error, output_json=output, ended_at=self.now)
+        kept = output or attempt.output_json
+        row = replace(attempt, status=status, error=error, output_json=kept, ended_at=self.now)
         self.unit.save_attempt(row)
         self.unit.revoke_tokens(attempt.id, f"attempt {status}")
         self.opened = [open_ for open_ in self.opened if open_.id != attempt.id]

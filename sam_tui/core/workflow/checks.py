@@ -52,7 +52,8 @@ def _order_faults(definition: WorkflowDefinition) -> Iterator[Fault]:
         for number, need in enumerate(step.needs):
             if need not in ids:
                 yield Fault(
-                    ("steps", index, "needs", number), f"step {step.id!r} needs {need!r}, which is no step"
+                    ("steps", index, "needs", number),
+                    f"step {step.id!r} needs {need!r}, which is no step",
                 )
     order = [step.id for step in definition.steps]
     circle = cycle(needs)
@@ -104,9 +105,13 @@ def _action_faults(
             continue
         target = definition.step(action.target)
         if target is None:
-            yield Fault(place, f"step {step.id!r} rolls back to {action.target!r}, which is no step")
+            yield Fault(
+                place, f"step {step.id!r} rolls back to {action.target!r}, which is no step"
+            )
         elif action.target != step.id and action.target not in ancestors(step.id, needs):
-            yield Fault(place, f"step {step.id!r} rolls back to {action.target!r}, which is not before it")
+            yield Fault(
+                place, f"step {step.id!r} rolls back to {action.target!r}, which is not before it"
+            )
         elif action.previous and not target.each:
             yield Fault(place, f"{text!r}: {action.target!r} has no items to go back in")
 
@@ -140,15 +145,19 @@ def _reference_faults(
         for reference in found:
             root, first = reference.root, reference.path[0]
             if root == "params" and first not in definition.params:
-                yield Fault((*place, name), f"@{{{reference.text}}}: there is no parameter {first!r}")
+                yield Fault(
+                    (*place, name), f"@{{{reference.text}}}: there is no parameter {first!r}"
+                )
             if root == "item" and not step.each:
                 yield Fault((*place, name), f"@{{{reference.text}}}: the step has no each")
             if root == "inputs" and first not in step.inputs:
                 yield Fault((*place, name), f"@{{{reference.text}}}: there is no input {first!r}")
             if root == "output" and name not in ("guards",):
                 yield Fault((*place, name), f"@{{{reference.text}}}: only guards see the output")
-            if root == "outputs" and first not in before and not (
-                reference.optional and first in needs
+            if (
+                root == "outputs"
+                and first not in before
+                and not (reference.optional and first in needs)
             ):
                 yield Fault(
                     (*place, name), f"@{{{reference.text}}}: {first!r} is not before {step.id!r}"

@@ -14,9 +14,7 @@ from typing import Annotated, Any, Literal, cast
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 StepKind = Literal["agent", "tool", "llm", "human", "plan"]
-Comparison = Literal[
-    "present", "equals", "not_equals", "at_least", "at_most", "contains", "one_of"
-]
+Comparison = Literal["present", "equals", "not_equals", "at_least", "at_most", "contains", "one_of"]
 ActionKind = Literal["retry", "rollback", "replan", "ask", "abort"]
 
 MOST_STEPS = 200

@@ -69,9 +69,7 @@ def allows(tools: Sequence[str] | None, key: str) -> bool:
     if tools is None:
         return True
     tool = key.partition(".")[0]
-    return tool in VERBS or any(
-        entry in ("*", tool, key, f"{tool}.*") for entry in entries(tools)
-    )
+    return tool in VERBS or any(entry in ("*", tool, key, f"{tool}.*") for entry in entries(tools))
 
 
 def covers(outer: Sequence[str] | None, inner: Sequence[str] | None) -> bool:

@@ -37,7 +37,9 @@ class FindingDraft(BaseModel):
 
     title: str = Field(min_length=1, max_length=500)
     content: str = Field(min_length=1, max_length=100_000)
-    category: Literal["security", "architecture", "performance", "constraint", "pattern"] = "pattern"
+    category: Literal["security", "architecture", "performance", "constraint", "pattern"] = (
+        "pattern"
+    )
     severity: Literal["info", "low", "medium", "high", "critical"] = "info"
     scope: Literal["global", "project", "system"] = "system"
     project_id: str = Field(default="", max_length=200)

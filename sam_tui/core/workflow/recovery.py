@@ -89,9 +89,7 @@ def reopen(case: Case, step: str, *, error: str, previous: bool = False) -> None
     for task in case.tasks(step):
         if task.position == cursor or task.status != "completed":
             case.unit.save_task(replace(task, status="pending"))
-    case.put(
-        replace(row, status="pending", tries=0, cursor=cursor, error=error, completed_at=None)
-    )
+    case.put(replace(row, status="pending", tries=0, cursor=cursor, error=error, completed_at=None))
 
 
 def cancel(case: Case, steps: Iterable[str] | None, why: str) -> None:
@@ -100,6 +98,7 @@ def cancel(case: Case, steps: Iterable[str] | None, why: str) -> None:
     for attempt in case.attempts():
         if named is None or attempt.step in named:
             case.close_attempt(attempt, "cancelled", error=why)
+            _put_back(case, case.steps[attempt.step], attempt)
             case.record("step_cancelled", attempt.step, attempt.id, reason=why)
 
 

@@ -101,9 +101,7 @@ def _object_faults(
             yield f"{place}.{name} is not known"
 
 
-def _size_faults(
-    size: int, schema: Mapping[str, Any], place: str, unit: str
-) -> Iterator[str]:
+def _size_faults(size: int, schema: Mapping[str, Any], place: str, unit: str) -> Iterator[str]:
     least, most = schema.get(f"min{unit}"), schema.get(f"max{unit}")
     if least is not None and size < least:
         yield f"{place} must have at least {least}, has {size}"

@@ -53,7 +53,9 @@ def verify(tasks: Sequence[Measured], *, claimed: bool, threshold: float = THRES
     if busy:
         return failed("in_progress", f"{busy} tasks are still in progress")
     if claimed and critical and percent < 100:
-        return failed("consistency", f"success is claimed at {percent} % with critical tasks listed")
+        return failed(
+            "consistency", f"success is claimed at {percent} % with critical tasks listed"
+        )
     return Verdict(True, percent, finished, len(critical))
 
 

@@ -98,7 +98,7 @@ class DocumentOperations:
                 "was stored again; search it with memory_operations search_memory."
             )
             return ToolResult(text, data={"document_id": known.id, "already_imported": True})
-        context.emit(f"Reading {name}")
+        context.emit(f"Reading {name}\n")
         document = await self._documents.read(
             data, name=name, media_type=kind, url=source if kind else ""
         )

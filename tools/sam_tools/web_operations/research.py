@@ -65,7 +65,7 @@ class Researching:
     async def run(self, arguments: Research, context: ToolContext) -> ToolResult:
         """Digest with sources; the passages go to memory under the page's address."""
         plan = _PLANS[arguments.depth]
-        context.emit(f"Searching: {arguments.query}")
+        context.emit(f"Searching: {arguments.query}\n")
         hits = await self._hits(arguments, plan)
         if not hits:
             return ToolResult(f"Nothing was found for {arguments.query!r}.", data={"sources": []})
@@ -98,7 +98,7 @@ class Researching:
     async def _hits(self, arguments: Research, plan: _Plan) -> list[WebHit]:
         """Hits of the asked kind, and for a comprehensive research of the other kinds too."""
         others: list[SearchKind] = [kind for kind in _KINDS if kind != arguments.type]
-        kinds: list[SearchKind] = [arguments.type, *others][: plan.searches]
+        kinds = (arguments.type, *others)[: plan.searches]
         found: dict[str, WebHit] = {}
         for number, kind in enumerate(kinds):
             try:
@@ -116,7 +116,7 @@ class Researching:
     ) -> _Source | str:
         """One page, or why it could not be read."""
         async with room:
-            emit(f"Reading: {host_of(hit.url)}")
+            emit(f"Reading: {host_of(hit.url)}\n")
             try:
                 page = await self._web.fetch(hit.url, most_bytes=_MOST_BYTES, seconds=_SECONDS)
                 page.accepted()

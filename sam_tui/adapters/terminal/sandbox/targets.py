@@ -3,6 +3,7 @@
 import os
 import re
 from dataclasses import dataclass
+from functools import cache
 
 from sam_tui.adapters.terminal.sandbox.kernel import AT_FDCWD, Memory
 
@@ -92,8 +93,9 @@ class Target:
         return _status(f"/proc/{self.thread}/status")
 
 
+@cache
 def own_rights() -> Rights:
-    """As whom the calling thread acts."""
+    """As whom the supervisor acts when it acts for nobody."""
     return _rights(_status("/proc/thread-self/status"))
 
 

@@ -1,0 +1,129 @@
+"""Entry points -> tools and reminders. A broken one is reported and left out, never fatal.
+
+``sam_tui.tools`` points to a callable that takes ``core.services.Services`` and returns a ``Tool`` or
+several; ``sam_tui.reminders`` to one that takes the same and returns a ``Reminder`` or several. An
+attribute ``sam_tui_api`` on the callable says which contract it was written to (1 where it is missing).
+"""
+
+import logging
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, TypeVar, cast
+
+from sam_tui.core.errors import ToolError
+from sam_tui.core.plugin import API, PluginReport
+from sam_tui.core.prompt.reminders import Reminder
+from sam_tui.core.prompt.view import TurnView
+from sam_tui.core.services import Services
+from sam_tui.core.tooling.contract import Tool
+from sam_tui.core.tooling.neutral import neutralise
+from sam_tui.core.tooling.schema import parameters_schema
+
+TOOLS, REMINDERS = "sam_tui.tools", "sam_tui.reminders"
+
+logger = logging.getLogger(__name__)
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Plugins:
+    """What was found: usable tools by name, usable reminders by name, and a report for each entry."""
+
+    tools: tuple[Tool, ...]
+    reminders: tuple[Reminder, ...]
+    reports: tuple[PluginReport, ...]
+
+
+class ContainedReminder:
+    """A stranger's reminder whose faults end with it: it says nothing then."""
+
+    def __init__(self, reminder: Reminder) -> None:
+        self.name = f"plugin:{reminder.name}"
+        self._reminder = reminder
+
+    def content(self, view: TurnView) -> str | None:
+        """What it says, made unable to pass for another reminder; None when it fails."""
+        try:
+            told = self._reminder.content(view)
+            return neutralise(str(told)) if told else None
+        except Exception:
+            logger.warning("reminder %s failed", self.name, exc_info=True)
+            return None
+
+
+def discover(services: Services, *, taken: Collection[str]) -> Plugins:
+    """Load every entry point once. ``taken`` are the names of the built-in tools."""
+    reports: list[PluginReport] = []
+    names = set(taken)
+
+    def tools_of(made: object) -> list[Tool]:
+        return [_checked_tool(tool, names) for tool in _several(made)]
+
+    def reminders_of(made: object) -> list[Reminder]:
+        return [_checked_reminder(reminder) for reminder in _several(made)]
+
+    tools = _load(TOOLS, services, tools_of, reports)
+    reminders = _load(REMINDERS, services, reminders_of, reports)
+    return Plugins(
+        tuple(sorted(tools, key=lambda tool: tool.name)),
+        tuple(sorted(reminders, key=lambda reminder: reminder.name)),
+        tuple(reports),
+    )
+
+
+def _load(
+    group: str,
+    services: Services,
+    read: Callable[[object], list[T]],
+    reports: list[PluginReport],
+) -> list[T]:
+    found: list[T] = []
+    for entry in sorted(entry_points(group=group), key=lambda e: (e.name, e.value)):
+        distribution = entry.dist.name if entry.dist else ""
+        version = entry.dist.version if entry.dist else ""
+        api: int | None = None
+        try:
+            factory = _factory(entry)
+            api = int(getattr(factory, "sam_tui_api", 1))
+            if api != API:
+                raise ToolError(f"It was written to plug-in API {api}; this program has {API}.")
+            made = read(factory(services))
+        except Exception as fault:
+            # A stranger's code may raise anything; what it says belongs in a report.
+            logger.warning("plug-in %s of %s failed", entry.name, distribution, exc_info=True)
+            told = f"{type(fault).__name__}: {fault}"
+            reports.append(PluginReport(group, entry.name, distribution, version, api, fault=told))
+            continue
+        found.extend(made)
+        named = tuple(cast("Any", each).name for each in made)
+        reports.append(PluginReport(group, entry.name, distribution, version, api, named))
+    return found
+
+
+def _factory(entry: EntryPoint) -> Callable[[Services], object]:
+    factory = entry.load()
+    if not callable(factory):
+        raise ToolError(f"{entry.value} is not callable.")
+    return factory
+
+
+def _several(made: object) -> Sequence[object]:
+    return cast("Sequence[object]", made) if isinstance(made, list | tuple) else [made]
+
+
+def _checked_tool(made: object, names: set[str]) -> Tool:
+    if not isinstance(made, Tool):
+        raise ToolError(f"It gave a {type(made).__name__}, not a Tool.")
+    if not made.name.isidentifier() or made.name in names:
+        raise ToolError(f"Its tool cannot be called {made.name!r}: the name is taken or unfit.")
+    parameters_schema(made)
+    names.add(made.name)
+    return made
+
+
+def _checked_reminder(made: object) -> Reminder:
+    name = getattr(made, "name", None)
+    if not isinstance(name, str) or not name or not callable(getattr(made, "content", None)):
+        raise ToolError(f"It gave a {type(made).__name__}, not a Reminder.")
+    return ContainedReminder(cast("Reminder", made))

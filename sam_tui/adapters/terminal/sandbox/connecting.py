@@ -1,0 +1,126 @@
+"""Judging connections: sockets that stand as files outside are asked for, the internet is a policy.
+
+The supervisor connects a copy of the caller's socket itself, to the very address that was judged.
+"""
+
+import ctypes
+import errno
+import os
+import socket
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+
+from sam_tui.adapters.terminal.sandbox import deeds
+from sam_tui.adapters.terminal.sandbox.kernel import AT_FDCWD, call, libc
+from sam_tui.adapters.terminal.sandbox.names import signed
+from sam_tui.adapters.terminal.sandbox.notifications import Notification
+from sam_tui.adapters.terminal.sandbox.targets import Rights, Target
+from sam_tui.adapters.terminal.sandbox.watch import Watch, Wish
+
+NETWORK = "the network"
+_LONGEST_ADDRESS = 128
+_UNIX_PATH = 108
+_MOST_WAITING = 128
+
+_waiting = threading.BoundedSemaphore(_MOST_WAITING)
+
+
+def _connect(watch: Watch, notification: Notification) -> None:
+    _, address, length = notification.arguments[:3]
+    target = Target(notification.thread, watch.memory)
+    if not 2 <= length <= _LONGEST_ADDRESS:
+        raise OSError(errno.EINVAL, "Invalid argument")
+    given = target.data(address, length)
+    rights = target.rights()
+    if given[:2] != socket.AF_UNIX.to_bytes(2, "little"):
+        # Whatever socket stands there by now: such an address names none of this machine's.
+        _in_its_own_time(watch, notification, rights, given)
+        return
+    name = given[2:]
+    if len(name) > _UNIX_PATH:
+        raise OSError(errno.EINVAL, "Invalid argument")
+    if not name or name[0] == 0:
+        shown = "@" + os.fsdecode(name[1:]) if name else "@"
+
+        def connect() -> None:
+            _in_its_own_time(watch, notification, rights, given)
+
+        watch.settle(notification, Wish("connect", shown), connect)
+        return
+    path = os.fsdecode(name.split(b"\0", 1)[0])
+    place = target.place(AT_FDCWD, path, follow=True)
+    if place.special:
+        raise OSError(errno.ECONNREFUSED, "Connection refused")
+
+    def connect_there() -> None:
+        _in_its_own_time(watch, notification, rights, given, path=place.real)
+
+    if watch.inside.holds(place.real):
+        watch.carry_out(notification, connect_there)
+    else:
+        watch.settle(notification, Wish("connect", place.real), connect_there)
+
+
+@contextmanager
+def _copy(target: Target, descriptor: int) -> Generator[socket.socket]:
+    """The caller's own socket. Raises OSError (ENOTSOCK, EBADF)."""
+    process = os.pidfd_open(target.process)
+    try:
+        copied = call("pidfd_getfd", process, descriptor, 0)
+    finally:
+        os.close(process)
+    try:
+        found = socket.socket(fileno=copied)
+    except OSError:
+        os.close(copied)
+        raise
+    with found:
+        yield found
+
+
+def _in_its_own_time(
+    watch: Watch, notification: Notification, rights: Rights, address: bytes, *, path: str = ""
+) -> None:
+    """Connect on a thread, for a socket that waits may take minutes."""
+    if not _waiting.acquire(blocking=False):
+        raise OSError(errno.EAGAIN, "Resource temporarily unavailable")
+
+    def work() -> None:
+        try:
+            watch.carry_out(notification, connect)
+        except OSError:
+            pass  # the caller is gone
+        finally:
+            _waiting.release()
+
+    def connect() -> None:
+        target = Target(notification.thread, watch.memory)
+        with _copy(target, signed(notification.arguments[0])) as copied:
+            if not path:
+                _connect_to(copied, address)
+            else:
+                with deeds.acting_as(rights), deeds.exact(path) as handle:
+                    there = f"/proc/self/fd/{handle}".encode()
+                    _connect_to(copied, address[:2] + there + b"\0")
+        watch.succeed(notification)
+
+    threading.Thread(target=work, name="connect", daemon=True).start()
+
+
+def _connect_to(copied: socket.socket, address: bytes) -> None:
+    if libc().connect(copied.fileno(), address, len(address)):
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code))
+
+
+def _socket(watch: Watch, notification: Notification) -> None:
+    """An internet socket where the network is off: one question for all of it."""
+    watch.settle(
+        notification, Wish("connect", NETWORK), lambda: watch.proceed(notification)
+    )
+
+
+def connection_handlers() -> dict[str, Callable[[Watch, Notification], None]]:
+    """For each of these calls what judges it."""
+    return {"connect": _connect, "socket": _socket}

@@ -1,0 +1,204 @@
+"""Judging the calls that change what is known of a file. The supervisor always carries them out itself.
+
+Landlock does not know these calls, so letting one continue would trust memory, links and descriptors
+that another thread of the caller can exchange in the meantime.
+"""
+
+import errno
+import os
+import struct
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from sam_tui.adapters.terminal.sandbox import deeds
+from sam_tui.adapters.terminal.sandbox.kernel import (
+    AT_EMPTY_PATH,
+    AT_FDCWD,
+    AT_SYMLINK_NOFOLLOW,
+    open_exactly,
+)
+from sam_tui.adapters.terminal.sandbox.names import signed
+from sam_tui.adapters.terminal.sandbox.notifications import Notification
+from sam_tui.adapters.terminal.sandbox.targets import Target
+from sam_tui.adapters.terminal.sandbox.watch import Watch, Wish
+
+_LONGEST_NAME = 255
+_LONGEST_VALUE = 65536
+_SETXFLAGS = 0x401C5820
+_FSXATTR = 28
+_MICRO = 1_000_000
+
+Change = Callable[[int], None]
+"""Changes the object behind an O_PATH descriptor. Raises OSError."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """Whose metadata: a path, or with ``path`` None the open descriptor ``directory`` itself."""
+
+    directory: int
+    path: str | None
+    follow: bool = True
+
+
+def _judge(watch: Watch, call: Notification, subject: Subject, change: Change) -> None:
+    target = Target(call.thread, watch.memory)
+    rights = target.rights()
+    with deeds.acting_as(rights), _handle(target, subject, None) as handle:
+        real = _real(handle)
+        if watch.inside.holds(real) or not os.fstat(handle).st_nlink or not real.startswith("/"):
+            if watch.waits(call):
+                change(handle)
+                watch.succeed(call)
+            return
+
+    def do_it() -> None:
+        with deeds.acting_as(rights), _handle(target, subject, real) as again:
+            change(again)
+        watch.succeed(call)
+
+    watch.settle(call, Wish("metadata", real), do_it)
+
+
+@contextmanager
+def _handle(target: Target, subject: Subject, expected: str | None) -> Generator[int]:
+    """An O_PATH descriptor of the subject; of the one at ``expected`` when that was agreed to."""
+    if subject.path is None:
+        name = "cwd" if subject.directory == AT_FDCWD else f"fd/{subject.directory}"
+        try:
+            handle = os.open(f"/proc/{target.thread}/{name}", os.O_PATH | os.O_CLOEXEC)
+        except FileNotFoundError:
+            raise OSError(errno.EBADF, "Bad file descriptor") from None
+    else:
+        real = expected
+        if real is None:
+            place = target.place(subject.directory, subject.path, follow=subject.follow)
+            if place.special:
+                raise PermissionError(errno.EACCES, "Not a name in a file system")
+            real = place.real
+        handle = open_exactly(real, os.O_PATH | os.O_NOFOLLOW)
+    try:
+        if expected is not None and _real(handle) != expected:
+            raise PermissionError(errno.EACCES, "It is another file by now")
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def _real(handle: int) -> str:
+    return os.readlink(f"/proc/self/fd/{handle}")
+
+
+def _subject(target: Target, directory: int, address: int, flags: int) -> Subject:
+    """The subject of a call with a folder, a path and AT_ flags."""
+    path = target.text(address)
+    if not path and flags & AT_EMPTY_PATH:
+        return Subject(signed(directory), None)
+    return Subject(signed(directory), path, not flags & AT_SYMLINK_NOFOLLOW)
+
+
+def _mode(watch: Watch, call: Notification) -> None:
+    """chmod, fchmod, fchmodat, fchmodat2."""
+    a, target = call.arguments, Target(call.thread, watch.memory)
+    match watch.names[call.number]:
+        case "chmod":
+            subject, mode = _subject(target, AT_FDCWD, a[0], 0), a[1]
+        case "fchmod":
+            subject, mode = Subject(signed(a[0]), None), a[1]
+        case "fchmodat":
+            subject, mode = _subject(target, a[0], a[1], 0), a[2]
+        case _:
+            subject, mode = _subject(target, a[0], a[1], a[3]), a[2]
+    _judge(watch, call, subject, lambda handle: deeds.change_mode(handle, mode))
+
+
+def _owner(watch: Watch, call: Notification) -> None:
+    """chown, lchown, fchown, fchownat."""
+    a, target = call.arguments, Target(call.thread, watch.memory)
+    match watch.names[call.number]:
+        case "fchown":
+            subject, user, group = Subject(signed(a[0]), None), a[1], a[2]
+        case "fchownat":
+            subject, user, group = _subject(target, a[0], a[1], a[4]), a[2], a[3]
+        case name:
+            flags = AT_SYMLINK_NOFOLLOW if name == "lchown" else 0
+            subject, user, group = _subject(target, AT_FDCWD, a[0], flags), a[1], a[2]
+    low = 0xFFFFFFFF
+    _judge(
+        watch, call, subject, lambda handle: deeds.change_owner(handle, user & low, group & low)
+    )
+
+
+def _times(watch: Watch, call: Notification) -> None:
+    """utime, utimes, futimesat, utimensat."""
+    a, target = call.arguments, Target(call.thread, watch.memory)
+    name = watch.names[call.number]
+    if name in ("utime", "utimes"):
+        subject, given = _subject(target, AT_FDCWD, a[0], 0), a[1]
+    elif not a[1]:
+        if signed(a[0]) == AT_FDCWD:
+            raise OSError(errno.EFAULT, "Bad address")
+        subject, given = Subject(signed(a[0]), None), a[2]
+    else:
+        subject, given = _subject(target, a[0], a[1], a[3] if name == "utimensat" else 0), a[2]
+    times = _timespecs(target, name, given) if given else None
+    _judge(watch, call, subject, lambda handle: deeds.change_times(handle, times))
+
+
+def _timespecs(target: Target, name: str, address: int) -> bytes:
+    """What a call gives as times, as two struct timespec."""
+    if name == "utimensat":
+        return target.data(address, 32)
+    if name == "utime":
+        accessed, changed = struct.unpack("=2q", target.data(address, 16))
+        return struct.pack("=4q", accessed, 0, changed, 0)
+    seconds, micro, later, fraction = struct.unpack("=4q", target.data(address, 32))
+    if not (0 <= micro < _MICRO and 0 <= fraction < _MICRO):
+        raise OSError(errno.EINVAL, "Invalid argument")
+    return struct.pack("=4q", seconds, micro * 1000, later, fraction * 1000)
+
+
+def _attribute(watch: Watch, call: Notification) -> None:
+    """setxattr, removexattr and their l and f forms."""
+    a, target = call.arguments, Target(call.thread, watch.memory)
+    name = watch.names[call.number]
+    if name[0] == "f":
+        subject = Subject(signed(a[0]), None)
+    else:
+        subject = _subject(target, AT_FDCWD, a[0], AT_SYMLINK_NOFOLLOW if name[0] == "l" else 0)
+    attribute = target.text(a[1])
+    if len(attribute) > _LONGEST_NAME:
+        raise OSError(errno.ERANGE, "Numerical result out of range")
+    if name.endswith("removexattr"):
+        _judge(watch, call, subject, lambda handle: deeds.remove_attribute(handle, attribute))
+        return
+    if a[3] > _LONGEST_VALUE:
+        raise OSError(errno.E2BIG, "Argument list too long")
+    value, flags = target.data(a[2], a[3]), signed(a[4])
+    _judge(
+        watch, call, subject, lambda handle: deeds.set_attribute(handle, attribute, value, flags)
+    )
+
+
+def _file_flags(watch: Watch, call: Notification) -> None:
+    """The ioctls behind chattr; all others never come here."""
+    number, request, address = call.arguments[:3]
+    request &= 0xFFFFFFFF
+    size = _FSXATTR if request == _SETXFLAGS else 4
+    argument = Target(call.thread, watch.memory).data(address, size)
+    subject = Subject(signed(number), None)
+    _judge(watch, call, subject, lambda h: deeds.set_file_flags(h, request, argument))
+
+
+def metadata_handlers() -> dict[str, Callable[[Watch, Notification], None]]:
+    """For each of these calls what judges it."""
+    groups: tuple[tuple[Callable[[Watch, Notification], None], tuple[str, ...]], ...] = (
+        (_mode, ("chmod", "fchmod", "fchmodat", "fchmodat2")),
+        (_owner, ("chown", "lchown", "fchown", "fchownat")),
+        (_times, ("utime", "utimes", "futimesat", "utimensat")),
+        (_attribute, ("setxattr", "lsetxattr", "fsetxattr")),
+        (_attribute, ("removexattr", "lremovexattr", "fremovexattr")),
+        (_file_flags, ("ioctl",)),
+    )
+    return {name: handler for handler, names in groups for name in names}

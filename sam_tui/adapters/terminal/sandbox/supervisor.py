@@ -1,0 +1,180 @@
+"""The supervisor: answers the waiting system calls of every run, and puts questions to the program.
+
+It runs in a small process of its own, or on a thread where the kernel lets only ancestors look into a
+process. It ends with the program: when the control socket closes, every call that waits fails.
+"""
+
+import errno
+import json
+import os
+import select
+import socket
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+
+from sam_tui.adapters.terminal.sandbox.connecting import connection_handlers
+from sam_tui.adapters.terminal.sandbox.kernel import Memory, unshare_place
+from sam_tui.adapters.terminal.sandbox.machine import machine
+from sam_tui.adapters.terminal.sandbox.metadata import metadata_handlers
+from sam_tui.adapters.terminal.sandbox.names import name_handlers
+from sam_tui.adapters.terminal.sandbox.notifications import Listener, Notification
+from sam_tui.adapters.terminal.sandbox.targets import own_rights
+from sam_tui.adapters.terminal.sandbox.watch import Terms, Watch
+
+MESSAGE = 256 * 1024
+"""Bytes that one control message may have."""
+LISTENING = b"L"
+UNFILTERED = b"U"
+GO = b"G"
+
+Handler = Callable[[Watch, Notification], None]
+
+
+class Supervisor:
+    """All runs of one program."""
+
+    def __init__(self, control: socket.socket) -> None:
+        known = machine()
+        self._control = control
+        self._memory = Memory()
+        self._poll = select.epoll()
+        self._enrolling: dict[int, tuple[socket.socket, Watch]] = {}
+        self._listening: dict[int, Watch] = {}
+        self._runs: dict[int, Watch] = {}
+        calls = known.calls if known else {}
+        self._names = {number: name for name, number in calls.items()}
+        named = name_handlers()
+        handlers = named | metadata_handlers() | connection_handlers()
+        self._handlers = {calls[name]: h for name, h in handlers.items() if name in calls}
+        self._landlock_decides = frozenset(calls[name] for name in named if name in calls)
+
+    def serve(self) -> None:
+        """Answer until the control socket closes."""
+        control = self._control.fileno()
+        self._poll.register(control, select.EPOLLIN)
+        try:
+            while True:
+                for descriptor, events in self._poll.poll():
+                    if descriptor == control:
+                        if not self._obey():
+                            return
+                    elif descriptor in self._listening:
+                        self._hear(descriptor, events)
+                    elif descriptor in self._enrolling:
+                        self._enrol(descriptor)
+        finally:
+            self._end()
+
+    def _end(self) -> None:
+        for descriptor in self._listening:
+            os.close(descriptor)
+        for enrolment, _ in self._enrolling.values():
+            enrolment.close()
+        self._poll.close()
+        self._control.close()
+
+    def _obey(self) -> bool:
+        """One message of the program; False once it is gone."""
+        try:
+            data, descriptors, _, _ = socket.recv_fds(self._control, MESSAGE, 4)
+        except OSError:
+            return False
+        if not data:
+            return False
+        message = cast("dict[str, Any]", json.loads(data))
+        match message["tell"]:
+            case "run":
+                terms = Terms(message["run"], tuple(message["roots"]), message["asking"])
+                watch = Watch(terms, self._memory, self._tell)
+                watch.names = self._names
+                self._runs[terms.number] = watch
+                enrolment = socket.socket(fileno=descriptors[0])
+                self._enrolling[enrolment.fileno()] = (enrolment, watch)
+                self._poll.register(enrolment.fileno(), select.EPOLLIN)
+            case "answer":
+                watch = self._runs.get(message["run"])
+                if watch is not None:
+                    watch.answer(message["serial"], allowed=message["allowed"])
+            case _:
+                watch = self._runs.get(message["run"])
+                if watch is not None:
+                    watch.stop_asking()
+        return True
+
+    def _tell(self, message: Mapping[str, Any]) -> None:
+        try:
+            self._control.send(json.dumps(message).encode())
+        except OSError:
+            pass  # the program is going, and every answer will be no
+
+    def _enrol(self, descriptor: int) -> None:
+        """Take the listener that a starting command hands over, and let it start."""
+        enrolment, watch = self._enrolling.pop(descriptor)
+        self._poll.unregister(descriptor)
+        with enrolment:
+            try:
+                word, handed, _, _ = socket.recv_fds(enrolment, 16, 1)
+            except OSError:
+                word, handed = b"", []
+            if word[:1] == LISTENING and handed:
+                watch.listener = Listener(handed[0])
+                self._listening[handed[0]] = watch
+                self._poll.register(handed[0], select.EPOLLIN)
+            else:
+                del self._runs[watch.number]
+            unfiltered = word[:1] == UNFILTERED
+            self._tell({"tell": "enrolled", "run": watch.number, "unfiltered": unfiltered})
+            if word:
+                try:
+                    enrolment.send(GO)
+                except OSError:
+                    pass  # it died on the way
+
+    def _hear(self, descriptor: int, events: int) -> None:
+        watch = self._listening[descriptor]
+        if events & select.EPOLLIN:
+            try:
+                assert watch.listener is not None
+                call = watch.listener.receive()
+            except OSError:
+                return  # the caller was killed before it was heard
+            self._judge(watch, call)
+        elif events & (select.EPOLLHUP | select.EPOLLERR):
+            del self._listening[descriptor]
+            self._runs.pop(watch.number, None)
+            watch.listener = None
+            self._poll.unregister(descriptor)
+            os.close(descriptor)
+            self._tell({"tell": "gone", "run": watch.number})
+
+    def _judge(self, watch: Watch, call: Notification) -> None:
+        try:
+            try:
+                self._handlers[call.number](watch, call)
+            except OSError as error:
+                hidden = error.errno in (errno.EPERM, errno.EACCES)
+                if hidden and call.number in self._landlock_decides:
+                    watch.proceed(call)  # it hides its memory, and gets no question for it
+                else:
+                    watch.refuse(call, error.errno or errno.EACCES)
+            except (ValueError, KeyError, IndexError):
+                watch.refuse(call)
+        except OSError:
+            return  # the caller was killed
+
+
+def serve(control: socket.socket) -> None:
+    """Be the supervisor behind a control socket, on this thread, until the socket closes."""
+    if unshare_place():
+        os.umask(0)
+    own_rights()
+    Supervisor(control).serve()
+
+
+def main() -> None:
+    """Be the supervisor in this process; the control socket is the descriptor named last."""
+    descriptor = int(sys.argv[-1])
+    os.chdir("/")
+    os.umask(0)
+    serve(socket.socket(fileno=descriptor))

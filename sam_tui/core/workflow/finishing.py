@@ -1,0 +1,116 @@
+"""A step hands in its output: guards, evidence, artifacts, and what the output itself starts."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+from sam_tui.core.ids import mint
+from sam_tui.core.ports.workflows import ArtifactRow, AttemptRow, FindingRow
+from sam_tui.core.workflow.case import Case
+from sam_tui.core.workflow.definition import Step, sha256
+from sam_tui.core.workflow.guards import Judged, Scene, judge
+from sam_tui.core.workflow.output import ArtifactDraft, FindingDraft, Output
+from sam_tui.core.workflow.planning import adopt
+from sam_tui.core.workflow.recovery import fail_step
+from sam_tui.core.workflow.views import Failure
+
+
+def finish(case: Case, attempt: AttemptRow, output: Output) -> None:
+    """Take an output: the step is completed, or its failure is dealt with."""
+    step = attempt.step
+    stored = json.dumps(output.stored(), ensure_ascii=False)
+    attempt = replace(attempt, output_json=stored)
+    _keep(case, attempt, output)
+    judged = _judged(case, attempt, output)
+    failures = judged.failures
+    if not output.success:
+        reported = Failure("success", output.summary or "it was reported as failed", {})
+        failures = (reported, *failures)
+    if failures:
+        on_fail = judged.on_fail if output.success else None
+        fail_step(case, attempt, failures, on_fail=on_fail, percent=judged.percent)
+        return
+    complete(case, attempt, output.stored())
+    if case.spec(step).kind == "plan":
+        adopt(case, step, output.stored().get("steps"))
+
+
+def complete(case: Case, attempt: AttemptRow, stored: dict[str, Any]) -> None:
+    """The attempt succeeded: its item, or its step, is done."""
+    row = case.steps[attempt.step]
+    text = json.dumps(stored, ensure_ascii=False)
+    case.close_attempt(attempt, "completed", output=text)
+    seconds = round(case.now - attempt.started_at, 3)
+    if attempt.task is not None:
+        for task in case.tasks(row.id):
+            if task.position == attempt.task:
+                case.unit.save_task(replace(task, status="completed"))
+        case.put(replace(row, error=""))
+        case.record("task_completed", row.id, attempt.id, task=attempt.task, seconds=seconds)
+        return
+    case.put(replace(row, status="completed", output_json=text, error="", completed_at=case.now))
+    case.record("step_completed", row.id, attempt.id, seconds=seconds)
+
+
+def _judged(case: Case, attempt: AttemptRow, output: Output) -> Judged:
+    spec = case.spec(attempt.step)
+    guards = spec.guards
+    if not guards:
+        return Judged((), None, None)
+    tasks = case.tasks(attempt.step)
+    item = next((t for t in tasks if t.position == attempt.task), None)
+    scope = case.scope(attempt.step, item)
+    scope["output"] = output.stored()
+    evidence = case.unit.evidence(case.row.id, attempt=attempt.id)
+    return judge(guards, Scene(scope, evidence, case.measured, claimed=_claims(output)))
+
+
+def _claims(output: Output) -> bool:
+    """Whether the output says that all is done: seed 000's ``verification_passed``."""
+    data = output.model_extra or {}
+    return data.get("verification_passed", output.success) is True
+
+
+def _keep(case: Case, attempt: AttemptRow, output: Output) -> None:
+    """Artifacts and findings are kept whatever the guards say."""
+    for draft in output.artifacts:
+        keep_artifact(case, attempt, draft)
+    agent = case.spec(attempt.step).persona
+    for text in output.findings:
+        title = text.strip().splitlines()[0][:200] if text.strip() else ""
+        if title:
+            keep_finding(case, attempt, FindingDraft(title=title, content=text, source_agent=agent))
+    for draft in output.suggested_findings:
+        keep_finding(case, attempt, draft.model_copy(update={"accepted": False}))
+
+
+def keep_artifact(case: Case, attempt: AttemptRow, draft: ArtifactDraft) -> ArtifactRow:
+    """Store an artifact with its text."""
+    size = len(draft.content.encode("utf-8", "surrogatepass"))
+    metadata = json.dumps(draft.metadata, ensure_ascii=False)
+    row = ArtifactRow(
+        mint("art"), case.row.id, attempt.step, attempt.id, draft.type,
+        draft.name or draft.title or "unnamed", draft.content_type, size,
+        sha256(draft.content), metadata, case.now,
+    )  # fmt: skip
+    case.unit.save_artifact(row, draft.content)
+    case.record("artifact_stored", attempt.step, attempt.id, artifact=row.id, name=row.name)
+    return row
+
+
+def keep_finding(case: Case, attempt: AttemptRow, draft: FindingDraft) -> FindingRow:
+    """Store a finding that a step suggests."""
+    source = draft.source_agent or _persona(case.spec(attempt.step))
+    row = FindingRow(
+        mint("fnd"), case.row.id, attempt.step, draft.scope, draft.project_id, draft.category,
+        draft.severity, draft.title, draft.content,
+        json.dumps(list(draft.tags), ensure_ascii=False), "active",
+        "accepted" if draft.accepted else "suggested", source, case.now, case.now,
+    )  # fmt: skip
+    case.unit.save_finding(row)
+    case.record("finding_added", attempt.step, attempt.id, finding=row.id, severity=row.severity)
+    return row
+
+
+def _persona(step: Step) -> str:
+    return step.persona

@@ -1,0 +1,152 @@
+"""A plan step's output becomes steps: a revision of a sub-graph, in the same schema.
+
+What a revision repeats and had been completed stays completed: a step is the same when its id and
+the hash of all that it was told are the same.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, cast
+
+from pydantic import ValidationError
+
+from sam_tui.core.ports.workflows import EdgeRow, StepRow
+from sam_tui.core.workflow.case import Case
+from sam_tui.core.workflow.definition import Step, sha256
+from sam_tui.core.workflow.gate import covers
+from sam_tui.core.workflow.graph import ancestors, cycle
+from sam_tui.core.workflow.references import ReferenceMissing, references
+from sam_tui.core.workflow.refusals import WorkflowRefused
+
+MOST_CHILDREN = 50
+_FIELDS = {
+    "id", "kind", "description", "persona", "needs", "parallel", "tools", "prompt", "inputs", "tool",
+    "arguments", "output", "attempts", "timeout", "max_calls", "choices",
+}  # fmt: skip
+_TWINS = {
+    "stepId": "id", "phase": "id", "title": "description", "narrative_step": "description",
+    "agent": "persona", "dependsOn": "needs", "allowParallel": "parallel",
+}  # fmt: skip
+
+
+def read_plan(case: Case, plan: str, given: Any) -> tuple[Step, ...]:
+    """The steps of a plan. Raises ``WorkflowRefused`` (``output_invalid``) with every fault."""
+    if not isinstance(given, list) or not given:
+        raise _invalid(plan, ["steps must be a list that is not empty"])
+    items = cast("list[Any]", given)
+    if len(items) > MOST_CHILDREN:
+        raise _invalid(plan, [f"{len(items)} steps are more than {MOST_CHILDREN}"])
+    faults: list[str] = []
+    steps: list[Step] = []
+    for index, item in enumerate(items):
+        try:
+            steps.append(_read_child(item))
+        except ValidationError as error:
+            for fault in error.errors(include_url=False, include_input=False):
+                where = ".".join(map(str, fault["loc"])) or "step"
+                faults.append(f"steps[{index}].{where}: {fault['msg']}")
+        except ValueError as error:
+            faults.append(f"steps[{index}]: {error}")
+    faults.extend(_child_faults(case, plan, steps))
+    if faults:
+        raise _invalid(plan, faults)
+    return tuple(steps)
+
+
+def adopt(case: Case, plan: str, given: Any) -> None:
+    """Make the steps of a plan that was read before; what is unchanged and done stays done."""
+    steps = read_plan(case, plan, given)
+    parent = case.steps[plan]
+    revision = parent.revision + 1
+    case.put(replace(parent, revision=revision))
+    kept = 0
+    for index, step in enumerate(steps):
+        text = step.model_dump_json(by_alias=True, exclude_defaults=True)
+        id_ = f"{plan}/{step.id}"
+        old = case.steps.get(id_)
+        position = parent.position * 1000 + index + 1
+        if old is not None and old.status == "completed" and sha256(old.spec_json) == sha256(text):
+            case.put(replace(old, revision=revision, position=position))
+            kept += 1
+            continue
+        case.put(
+            StepRow(
+                case.row.id, id_, position, plan, revision, text, "pending",
+                old.attempts if old else 0, 0, -1, "", "", None, None,
+            )
+        )  # fmt: skip
+        for need in step.needs:
+            case.unit.save_edge(EdgeRow(case.row.id, f"{plan}/{need}", id_, "needs", case.now))
+    _pin_personas(case, steps)
+    case.record("plan_adopted", plan, revision=revision, steps=len(steps), kept=kept)
+
+
+def _read_child(item: Any) -> Step:
+    if not isinstance(item, Mapping):
+        raise ValueError("a step is an object")
+    given = {_TWINS.get(k, k): v for k, v in cast("Mapping[str, Any]", item).items()}
+    unknown = sorted(set(given) - _FIELDS)
+    if unknown:
+        raise ValueError(f"unknown fields: {', '.join(unknown)}")
+    step = Step.model_validate(given)
+    if step.kind == "plan":
+        raise ValueError("a plan cannot contain plans")
+    return step
+
+
+def _child_faults(case: Case, plan: str, steps: list[Step]) -> list[str]:
+    ids = [step.id for step in steps]
+    needs = {step.id: step.needs for step in steps}
+    limits = case.spec(plan).child_tools
+    faults = [f"the id {i!r} is used twice" for i in sorted({i for i in ids if ids.count(i) > 1})]
+    for step in steps:
+        faults += [f"{step.id} needs {n!r}, which is no step" for n in step.needs if n not in ids]
+        if step.kind in ("agent", "tool") and not covers(limits, step.allowed):
+            allowed = ", ".join(limits or ())
+            faults.append(f"{step.id} may use no more than: {allowed or 'no tools'}")
+        if step.persona and step.persona not in case.personas:
+            known = ", ".join(sorted(case.personas))
+            faults.append(
+                f"{step.id}: there is no persona {step.persona!r} here; there are {known}"
+            )
+        faults.extend(_reference_faults(step, needs))
+    circle = cycle(needs)
+    if circle:
+        faults.append(f"steps wait for each other: {' > '.join(circle)}")
+    return faults
+
+
+def _reference_faults(step: Step, needs: Mapping[str, tuple[str, ...]]) -> list[str]:
+    before = ancestors(step.id, needs)
+    try:
+        found = list(references([step.prompt, step.inputs, step.arguments]))
+    except ReferenceMissing as error:
+        return [f"{step.id}: {error}"]
+    return [
+        f"{step.id}: @{{{ref.text}}}: {ref.path[0]!r} is not before it"
+        for ref in found
+        if ref.root == "outputs" and ref.path[0] in needs and ref.path[0] not in before
+    ]
+
+
+def _pin_personas(case: Case, steps: tuple[Step, ...]) -> None:
+    """Children only name personas that are pinned already; note that they are used."""
+    used = sorted({step.persona for step in steps if step.persona})
+    if used:
+        case.record("personas_used", personas=used)
+
+
+def _invalid(plan: str, faults: list[str]) -> WorkflowRefused:
+    return WorkflowRefused(
+        "output_invalid",
+        f"The plan of step {plan} does not fit: {'; '.join(faults)}.",
+        hint="Correct it and send it again with the same token.",
+        details={"step": plan, "faults": faults},
+    )
+
+
+def plan_text(case: Case, plan: str) -> str:
+    """The present plan as JSON, for whoever makes the next one."""
+    rows = [row for row in case.living() if row.parent == plan]
+    return json.dumps([{**json.loads(r.spec_json), "status": r.status} for r in rows])

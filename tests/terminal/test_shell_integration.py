@@ -1,0 +1,313 @@
+import shutil
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sam_tui.adapters.terminal.sessions import PtyTerminals
+from sam_tui.adapters.terminal.shell_integration import Mark, MarkStream, integrate
+from sam_tui.core.ids import ConversationId
+from sam_tui.core.ports import SessionSpec, TerminalSession
+from sam_tui.core.ports.terminals import CommandRecord
+
+Until = Callable[[TerminalSession, str], Awaitable[str]]
+Open = Callable[[str], Awaitable[TerminalSession]]
+
+ONE = ConversationId("one")
+PATIENCE = 20.0
+SHELLS = [
+    pytest.param(
+        shell,
+        marks=pytest.mark.skipif(shutil.which(shell) is None, reason=f"{shell} is not installed"),
+    )
+    for shell in ("bash", "zsh", "fish")
+]
+NEEDS_PROC = pytest.mark.skipif(sys.platform != "linux", reason="the system does not tell")
+
+pytestmark = pytest.mark.usefixtures("plain_shell")
+
+
+@pytest.fixture
+def open_shell(
+    terminals: PtyTerminals, workspace: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Open:
+    """Opens a session of a shell with start-up files of its own, and waits for its prompt."""
+    home = tmp_path / "home"
+    (home / ".config" / "fish").mkdir(parents=True)
+    (home / ".bashrc").write_text(
+        "PS1='ready> '; HISTCONTROL=ignoreboth; mine() { echo loaded; }\n"
+    )
+    (home / ".zshrc").write_text("PS1='ready> '\nmine() { echo loaded }\n")
+    (home / ".config" / "fish" / "config.fish").write_text(
+        "function fish_prompt; echo 'ready> '; end\nfunction mine; echo loaded; end\n"
+    )
+    monkeypatch.delenv("ZDOTDIR", raising=False)
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+
+    async def opening(shell: str) -> TerminalSession:
+        monkeypatch.setenv("SHELL", shutil.which(shell) or "")
+        session, _ = await terminals.open(SessionSpec(ONE, str(workspace)))
+        await session.settled(within=PATIENCE)
+        return session
+
+    return opening
+
+
+async def enter(session: TerminalSession, line: str) -> CommandRecord:
+    """Type a line and wait; returns the newest record."""
+    session.write(line.encode() + b"\r")
+    await session.settled(within=PATIENCE)
+    return session.commands[-1]
+
+
+def output(session: TerminalSession, record: CommandRecord) -> list[str]:
+    """The lines that a command printed, without control sequences."""
+    text = session.output(record.start, record.end).text
+    return [line.rpartition("\r")[2] for line in text.removesuffix("\r\n").split("\r\n")]
+
+
+@pytest.mark.requirement("terminal:records")
+@pytest.mark.parametrize("shell", SHELLS)
+async def test_every_command_is_recorded_with_its_end(
+    open_shell: Open, workspace: Path, shell: str
+) -> None:
+    session = await open_shell(shell)
+    (workspace / "sub ü").mkdir()
+    first = await enter(session, "printf 'one\\ntwo'")
+    assert (first.command, first.exit_code, first.cwd) == (
+        "printf 'one\\ntwo'",
+        0,
+        str(workspace),
+    )
+    assert output(session, first) == ["one", "two"]
+    failed = await enter(session, "false")
+    assert (failed.command, failed.exit_code) == ("false", 1)
+    await enter(session, "cd 'sub ü'")
+    assert session.directory == str(workspace / "sub ü")
+    assert session.cwd == str(workspace)
+    slow = await enter(session, "sleep 0.4; echo x")
+    assert (output(session, slow), slow.cwd) == (["x"], str(workspace / "sub ü"))
+    assert slow.seconds is not None
+    assert slow.seconds >= 0.4
+    assert len(session.commands) == 4
+    assert session.state.name == "finished"
+
+
+@pytest.mark.requirement("terminal:records")
+@pytest.mark.parametrize("shell", SHELLS)
+async def test_the_person_s_own_start_up_files_are_loaded(open_shell: Open, shell: str) -> None:
+    session = await open_shell(shell)
+    assert output(session, await enter(session, "mine")) == ["loaded"]
+    assert "ready> " in session.output(0).text
+
+
+@pytest.mark.requirement("terminal:records")
+@pytest.mark.parametrize("shell", SHELLS)
+async def test_the_running_command_is_the_last_record(open_shell: Open, shell: str) -> None:
+    session = await open_shell(shell)
+    session.write(b"sleep 300\r")
+    state = await session.settled(within=0.4)
+    assert state.name in ("running", "quiet")
+    running = session.commands[-1]
+    assert (running.command, running.end, running.exit_code) == ("sleep 300", None, None)
+    session.write(b"\x03")
+    assert (await session.settled(within=PATIENCE)).name == "finished"
+    assert session.commands[-1].exit_code == 130
+
+
+@pytest.mark.requirement("terminal:records")
+async def test_two_lines_typed_at_once_are_two_records(open_shell: Open) -> None:
+    session = await open_shell("bash")
+    await enter(session, "echo one\rsleep 0.2; echo two")
+    assert [output(session, record) for record in session.commands] == [["one"], ["two"]]
+
+
+@pytest.mark.requirement("terminal:records")
+@pytest.mark.parametrize(
+    ("typed", "recorded"),
+    [
+        ("echo 'a  b' \"$HOME\" `true` \\\\", "echo 'a  b' \"$HOME\" `true` \\\\"),
+        (" echo not kept", "echo not kept"),
+        ("echo hellp\x7fo", "echo hello"),
+        ("echo b\x1b[D\x1b[D\x1b[D\x1b[D\x1b[D\x1b[Dtrue; \x05", "true; echo b"),
+        ("for i in 1 2\rdo echo $i\rdone", "for i in 1 2; do echo $i; done"),
+    ],
+)
+async def test_bash_commands_are_told_as_they_ran(
+    open_shell: Open, typed: str, recorded: str
+) -> None:
+    session = await open_shell("bash")
+    await enter(session, "true")
+    assert (await enter(session, typed)).command == recorded
+    assert (await enter(session, typed)).command == recorded
+
+
+@pytest.mark.requirement("terminal:records")
+async def test_a_prompt_that_is_made_anew_every_time_stays_marked(open_shell: Open) -> None:
+    session = await open_shell("bash")
+    await enter(session, "PROMPT_COMMAND+=('PS1=\"\\$? new> \"')")
+    await enter(session, "(exit 7)")
+    record = await enter(session, "true")
+    assert "7 new> " in session.output(0).text
+    assert record.exit_code == 0
+    assert [r.exit_code for r in session.commands[-2:]] == [7, 0]
+
+
+@pytest.mark.requirement("terminal:marks-private")
+@pytest.mark.parametrize("shell", SHELLS)
+async def test_a_program_cannot_forge_the_end_of_a_command(open_shell: Open, shell: str) -> None:
+    session = await open_shell(shell)
+    forged = r"printf '\033]133;D;0\033\\\033]7717;0123456789abcdef0123456789abcdef;D;0\a/x'"
+    session.write(f"{forged}; sleep 300\r".encode())
+    await session.settled(within=0.5)
+    assert session.commands[-1].end is None
+    assert session.directory != "/x"
+    session.write(b"\x03")
+    await session.settled(within=PATIENCE)
+    assert session.commands[-1].exit_code == 130
+
+
+@pytest.mark.requirement("terminal:marks-private")
+@pytest.mark.parametrize("shell", SHELLS)
+async def test_the_secret_is_in_no_output_environment_or_file(
+    open_shell: Open, shell: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+    session = await open_shell(shell)
+    await enter(
+        session, "env; tr '\\0' '\\n' < /proc/$fish_pid$$/environ; tr '\\0' ' ' </proc/self/cmdline"
+    )
+    await enter(session, "echo do''ne")
+    assert "7717" not in session.output(0).text
+    assert "done" in session.output(0).text
+    assert list((tmp_path / "temporary").iterdir()) == []
+
+
+@pytest.mark.requirement("terminal:marks-private")
+async def test_a_shell_that_never_tells_leaves_no_file_behind(
+    terminals: PtyTerminals, workspace: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "home" / ".bashrc").write_text("exec sleep 300")
+    session, _ = await terminals.open(SessionSpec(ONE, str(workspace)))
+    await terminals.close(session.id)
+    assert list((tmp_path / "temporary").iterdir()) == []
+
+
+@pytest.mark.requirement("terminal:states")
+@NEEDS_PROC
+async def test_a_shell_without_integration_is_followed_by_what_it_does(open_shell: Open) -> None:
+    session = await open_shell("sh")
+    assert session.commands == ()
+    assert session.state.name == "finished"
+    session.write(b"sleep 0.6; echo en''d\r")
+    assert (await session.settled(within=PATIENCE)).name == "finished"
+    assert "end\r\n" in session.output(0).text
+    session.write(b"cd /; sleep 300\r")
+    assert (await session.settled(within=0.3)).name == "running"
+    assert session.directory == "/"
+
+
+@pytest.mark.requirement("terminal:states")
+@NEEDS_PROC
+@pytest.mark.parametrize(
+    ("command", "secret"),
+    [
+        ("cat", False),
+        ("read -p 'go on? ' x", False),
+        ("read -s -p 'Password: ' x", True),
+        ("python3 -c 'input()'", False),
+        ("python3 -c 'import getpass; getpass.getpass()'", True),
+        ("less -X /etc/passwd", False),
+        ("(echo piped; sleep 300) | cat - /dev/tty > /dev/null & fg", None),
+    ],
+)
+async def test_a_program_that_waits_for_keys_is_told_from_one_that_works(
+    open_shell: Open, command: str, secret: bool | None
+) -> None:
+    session = await open_shell("bash")
+    session.write(command.encode() + b"\r")
+    if secret is None:
+        assert (await session.settled(within=1.5)).name != "waiting"
+    else:
+        state = await session.settled(within=PATIENCE)
+        assert (state.name, state.secret) == ("waiting", secret)
+
+
+@pytest.mark.requirement("terminal:states")
+async def test_a_command_that_prints_nothing_for_long_is_quiet(
+    open_shell: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sam_tui.adapters.terminal.pty_session._QUIET", 0.2)
+    session = await open_shell("bash")
+    session.write(b"sleep 300\r")
+    state = await session.settled(within=0.8)
+    assert state.name == "quiet"
+    assert state.seconds >= 0.2
+
+
+@pytest.mark.requirement("terminal:states")
+async def test_the_end_of_the_shell_ends_its_last_record(open_shell: Open) -> None:
+    session = await open_shell("bash")
+    session.write(b"echo bye; exit 9\r")
+    assert (await session.settled(within=PATIENCE)).name == "finished"
+    assert not session.running
+    last = session.commands[-1]
+    assert (last.command, last.exit_code, last.end) == ("echo bye; exit 9", 9, session.end)
+
+
+# ---- marks
+
+
+def collected(stream: MarkStream, pieces: list[bytes]) -> tuple[bytes, list[Mark]]:
+    text, marks = b"", list[Mark]()
+    for piece in pieces:
+        for part in stream.split(piece):
+            if isinstance(part, Mark):
+                marks.append(part)
+            else:
+                text += part
+    return text + stream.rest(), marks
+
+
+STREAM = (
+    b"a\x1b[1mb\x1b]7717;n;D;12\a/tmp/\xc3\xa9\x1b]7717;n;.;\a$ \x1b]7717;n;B;\a\x1b]77"
+    b"\x1b]7717;n;C;\a  5  ls\r\n\a\x1b[x\x1b]7717;n;.;\aout\x1b]7717;m;D;0\a\x1b"
+)
+
+
+@pytest.mark.requirement("terminal:marks-private")
+@given(st.lists(st.integers(0, len(STREAM)), max_size=12))
+def test_marks_are_found_wherever_the_stream_is_cut(cuts: list[int]) -> None:
+    places = [0, *sorted(cuts), len(STREAM)]
+    pieces = [STREAM[a:b] for a, b in zip(places, places[1:], strict=False)]
+    text, marks = collected(MarkStream("n"), pieces)
+    assert marks == [Mark("D", 12, "/tmp/é"), Mark("B"), Mark("C", 0, "  5  ls\n\a\x1b[x")]
+    assert text == b"a\x1b[1mb$ \x1b]77out\x1b]7717;m;D;0\a\x1b"
+
+
+@pytest.mark.requirement("terminal:marks-private")
+@given(st.lists(st.binary(max_size=30), max_size=20))
+def test_output_without_marks_passes_unchanged(pieces: list[bytes]) -> None:
+    text, marks = collected(MarkStream("secret"), pieces)
+    assert (text, marks) == (b"".join(pieces), [])
+
+
+@pytest.mark.requirement("terminal:marks-private")
+def test_a_mark_whose_end_is_lost_does_not_swallow_the_output() -> None:
+    text, marks = collected(MarkStream("n"), [b"\x1b]7717;n;C;\a", *[b"x" * 1000] * 100, b"end"])
+    assert text.endswith(b"xend")
+    assert [mark.kind for mark in marks] == ["C"]
+    open_mark = b"\x1b]7717;n;" + b"9" * 200
+    assert collected(MarkStream("n"), [open_mark, b"after"])[0].endswith(b"after")
+
+
+@pytest.mark.requirement("terminal:marks-private")
+def test_another_shell_is_started_plainly() -> None:
+    assert integrate("/bin/tcsh").argv == ("/bin/tcsh",)
+    assert integrate("/bin/tcsh").environment == {}
