@@ -233,6 +233,7 @@ import os, sys
 import sam_tui.assembly
 class Broken:
     name = "broken"
+    context_tokens = None
     async def stream(self, request):
         print("noise from a library")
         os.system("echo noise from a child")

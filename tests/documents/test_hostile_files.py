@@ -180,3 +180,33 @@ def test_a_selector_that_is_none_is_told_with_an_example(selector: str) -> None:
     with pytest.raises(ToolError) as caught:
         Selector.parse(selector)
     assert "h2.title" in caught.value.hint
+
+
+@pytest.mark.requirement("documents:html")
+async def test_of_a_very_large_page_all_text_is_given_instead_of_a_search_for_its_article() -> None:
+    page = b"<html><body><nav>Menu</nav>" + b"<p>words</p>" * 20_001 + b"</body></html>"
+    got = await LocalDocuments().read(page, media_type="text/html")
+    assert got.text.startswith("Menu\nwords\nwords") and got.text.count("words") == 20_001
+    assert "very large page" in got.notes[0]
+
+
+@pytest.mark.requirement("documents:hostile-content")
+@pytest.mark.parametrize("format_", DOCUMENT_FORMATS)
+async def test_content_that_fits_nowhere_is_written_or_refused_but_never_crashes(
+    format_: DocumentFormat,
+) -> None:
+    row = "|" + "a|" * 300
+    for content in (
+        f"{row}\n{row.replace('a', '-')}\n{row}",
+        "|a|\n|-|\n|" + "word " * 6000 + "|",
+        "x" * 20_000,
+        ">" * 3000 + " deep",
+        "\n".join("  " * n + "- x" for n in range(60)),
+        "[" * 2000,
+        "# \n\n#\n\n- \n\n```\n```",
+        "\x00\ud800\ufffe\x0b",
+    ):
+        try:
+            await LocalDocuments().write(content, format_, styling=Styling())
+        except ToolError as error:
+            assert format_ == "pdf" and "fit" in str(error)

@@ -1,16 +1,17 @@
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from sam_tools.terminal_operations import TerminalOperations
 from sam_tui.adapters.terminal.background import PortedCommands
 from sam_tui.adapters.terminal.sessions import PtyTerminals
 from sam_tui.core.accesses import Write
 from sam_tui.core.display import Terminal
 from sam_tui.core.errors import ToolError
+from sam_tui.core.events import Event
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.ports import SessionSpec, TerminalSession
 
@@ -332,12 +333,13 @@ async def test_cancelling_the_wait_leaves_the_session_as_it_is(
     hand: Hand, terminals: PtyTerminals, until: Until
 ) -> None:
     session = (await hand.data("create_session"))["session_id"]
+    command = "bash -c 'echo be\"\"gun; exec sleep 300'\r\n"
     sending = asyncio.ensure_future(
-        hand.call("send_input", session_id=session, input="sleep 300\r\n", timeout=300)
+        hand.call("send_input", session_id=session, input=command, timeout=300)
     )
     found = terminals.find(session)
     assert found is not None
-    await until(found, "sleep 300\r\n")
+    await until(found, "begun\r\n")
     sending.cancel()
     with pytest.raises(asyncio.CancelledError):
         await sending
@@ -347,11 +349,11 @@ async def test_cancelling_the_wait_leaves_the_session_as_it_is(
 
 @pytest.mark.requirement("terminal:tool-foreign")
 async def test_without_its_ports_an_operation_says_so(
-    hand: Hand, commands: Any, terminals: PtyTerminals
+    hand: Hand, commands: Any, terminals: PtyTerminals, published: list[Event]
 ) -> None:
-    bare = type(hand)(type(hand.owner)(commands, terminals, lambda _: None), hand.workspace)
+    bare = type(hand)(TerminalOperations(commands, terminals, published.append), hand.workspace)
     with pytest.raises(ToolError, match="cannot run in the background"):
         await started(bare, "ls")
-    context = replace(bare.context(dirPath=bare.workspace / "x"))
+    context = bare.context(dirPath=bare.workspace / "x")
     with pytest.raises(ToolError, match="cannot be made"):
         await bare.call("create_directory", context, dirPath="x")

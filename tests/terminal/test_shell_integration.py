@@ -1,3 +1,4 @@
+import itertools
 import shutil
 import sys
 from collections.abc import Awaitable, Callable
@@ -285,7 +286,7 @@ STREAM = (
 @given(st.lists(st.integers(0, len(STREAM)), max_size=12))
 def test_marks_are_found_wherever_the_stream_is_cut(cuts: list[int]) -> None:
     places = [0, *sorted(cuts), len(STREAM)]
-    pieces = [STREAM[a:b] for a, b in zip(places, places[1:], strict=False)]
+    pieces = [STREAM[a:b] for a, b in itertools.pairwise(places)]
     text, marks = collected(MarkStream("n"), pieces)
     assert marks == [Mark("D", 12, "/tmp/é"), Mark("B"), Mark("C", 0, "  5  ls\n\a\x1b[x")]
     assert text == b"a\x1b[1mb$ \x1b]77out\x1b]7717;m;D;0\a\x1b"

@@ -5,7 +5,7 @@ import re
 
 _HIDDEN = re.compile(
     "[\x00-\x08\x0e-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f"
-    "\ud800-\udfff\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+    "\ud800-\udfff\ufeff\ufff9-\ufffb\ufffe\uffff\U000e0000-\U000e007f]"
 )
 _BREAKS = re.compile("\r\n?|[\x0b\x0c\u2028\u2029]")
 _BLANK = re.compile(r"[ \t\u00a0]+(?=\n|\Z)")

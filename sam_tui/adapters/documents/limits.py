@@ -51,6 +51,20 @@ def understood(what: str, *own: type[Exception]) -> Generator[None, None, None]:
         ) from error
 
 
+@contextmanager
+def writable(what: str, *own: type[Exception]) -> Generator[None, None, None]:
+    """Turn what a writer raises on content it cannot place into a ``ToolError``."""
+    try:
+        yield
+    except ToolError:
+        raise
+    except (*_FAULTS, *own) as error:
+        raise ToolError(
+            f"The content cannot be written as {what} ({type(error).__name__}).",
+            hint="Leave out what is unusual (very wide tables, very long words), or use markdown.",
+        ) from error
+
+
 class Gathering:
     """Pieces of text up to the limits of size and time."""
 

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from sam_tui.adapters.documents.cleaning import clean
 from sam_tui.adapters.documents.detection import detect, sized
-from sam_tui.adapters.documents.limits import MOST_BYTES, MOST_CHARACTERS
+from sam_tui.adapters.documents.limits import MOST_BYTES, MOST_CHARACTERS, writable
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ports.documents import DocumentFile, DocumentFormat, DocumentText, Styling
 
@@ -97,7 +97,6 @@ def write(content: str, format_: DocumentFormat, title: str, styling: Styling) -
     text = clean(content)
     if format_ == "markdown":
         return DocumentFile((text + "\n").encode())
-    blocks = (to_sheets.separated(text) if format_ == "xlsx" else None) or parse(text)
     writers: Mapping[str, Callable[[Sequence[Block], str, Styling], DocumentFile]] = {
         "pdf": to_pdf.write_pdf,
         "docx": to_office.write_docx,
@@ -106,4 +105,6 @@ def write(content: str, format_: DocumentFormat, title: str, styling: Styling) -
         "rtf": to_text.write_rtf,
         "txt": to_text.write_txt,
     }
-    return writers[format_](blocks, clean(title), styling)
+    with writable(format_):
+        blocks = (to_sheets.separated(text) if format_ == "xlsx" else None) or parse(text)
+        return writers[format_](blocks, clean(title), styling)

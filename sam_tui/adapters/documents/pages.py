@@ -15,6 +15,7 @@ from sam_tui.core.ports.documents import DocumentText
 _MOST_BYTES = 10_000_000
 _LITTLE = 200
 """Characters of text below which a page counts as empty (spec/sam.md 1.11)."""
+_MOST_ELEMENTS = 20_000
 _MOST_FOUND = 200
 _LONGEST_FOUND = 2_000
 _INLINE = frozenset({
@@ -37,26 +38,16 @@ _SHOWN = ("author", "date", "sitename", "description")
 def read_html(data: bytes, media_type: str = "", url: str = "") -> DocumentText:
     """The main text as Markdown; all text of the page where no main part can be told."""
     tree = parse_html(data, media_type)
-    whole = clean(_all_text(tree))
-    with understood("page"):
-        import trafilatura
-
-        logging.getLogger("trafilatura").setLevel(logging.CRITICAL)
-        library = cast("Any", trafilatura)
-        # Dates that the page does not state are not guessed.
-        found = library.extract_metadata(tree, default_url=url or None, extensive=False)
-        main = library.extract(
-            tree,
-            url=url or None,
-            output_format="markdown",
-            include_comments=False,
-            include_links=False,
-            include_tables=True,
-        )
-    main = clean(main or "")
+    notes: list[str] = []
+    with understood("page", MarkupError):
+        whole = clean(_all_text(tree))
+        found, main = None, ""
+        if _outgrown(tree):
+            notes.append("a very large page: all of its text, not only its article")
+        else:
+            found, main = _article(tree, url)
     facts = {name: clean(str(getattr(found, name, "") or "")) for name in _SHOWN} if found else {}
     title = clean(getattr(found, "title", "") or "") or _title(tree)
-    notes: list[str] = []
     text = main
     if len(main) < _LITTLE and len(whole) > 2 * len(main):
         text = whole
@@ -70,13 +61,38 @@ def read_html(data: bytes, media_type: str = "", url: str = "") -> DocumentText:
     return DocumentText(text, "html", " ".join(title.split()), properties, tuple(notes))
 
 
+def _article(tree: Any, url: str) -> tuple[Any, str]:
+    """What the page says about itself, and its main text as Markdown."""
+    import trafilatura
+
+    logging.getLogger("trafilatura").setLevel(logging.CRITICAL)
+    library = cast("Any", trafilatura)
+    # Dates that the page does not state are not guessed.
+    found = library.extract_metadata(tree, default_url=url or None, extensive=False)
+    main = library.extract(
+        tree,
+        url=url or None,
+        output_format="markdown",
+        include_comments=False,
+        include_links=False,
+        include_tables=True,
+    )
+    return found, clean(main or "")
+
+
+def _outgrown(tree: Any) -> bool:
+    """Whether finding the article would take many seconds: it costs 0.2 ms an element."""
+    return any(number > _MOST_ELEMENTS for number, _ in enumerate(tree.iter()))
+
+
 def select(
     data: bytes, selectors: Mapping[str, str], media_type: str = "", url: str = ""
 ) -> Mapping[str, list[str]]:
     """What each named selector finds, as single lines or, with ``@attribute``, attribute values."""
     asked = {name: Selector.parse(text) for name, text in selectors.items()}
     tree = parse_html(data, media_type)
-    return {name: _found(tree, selector, url) for name, selector in asked.items()}
+    with understood("page", MarkupError):
+        return {name: _found(tree, selector, url) for name, selector in asked.items()}
 
 
 def parse_html(data: bytes, media_type: str = "") -> Any:
@@ -126,18 +142,16 @@ def _joined(url: str, link: str) -> str:
 def _all_text(tree: Any) -> str:
     """Every visible text, block by block."""
     skipped = "self::script or self::style or self::noscript or self::template or self::title"
-    blocks: list[str] = []
+    blocks: list[list[str]] = []
     last = None
     for text in tree.xpath(f"//text()[normalize-space() and not(ancestor::*[{skipped}])]"):
         owner = text.getparent()
         place = _block(owner.getparent() if text.is_tail else owner)
-        words = " ".join(text.split())
-        if blocks and place is last:
-            blocks[-1] += f" {words}"
-        else:
-            blocks.append(words)
+        if not blocks or place is not last:
+            blocks.append([])
+        blocks[-1].extend(text.split())
         last = place
-    return "\n".join(blocks)
+    return "\n".join(map(" ".join, blocks))
 
 
 def _block(element: Any) -> Any:

@@ -48,10 +48,9 @@ def write_pdf(blocks: Sequence[Block], title: str, styling: Styling) -> Document
     story = [flowable for block in blocks for flowable in page.flowables(block)]
     try:
         document.build(story, onFirstPage=_numbered, onLaterPages=_numbered)
-    except LayoutError:
-        raise ToolError(
-            "The content does not fit on the page.", hint="Use a larger page or smaller text."
-        ) from None
+    except (LayoutError, ValueError):
+        hint = "Use a larger page, smaller text, or tables with fewer columns."
+        raise ToolError("The content does not fit on the page.", hint=hint) from None
     missing = "".join(sorted(page.faces.missing))
     notes = (f"no font here shows {missing[:40]}: written as ?",) if missing else ()
     return DocumentFile(buffer.getvalue(), notes)

@@ -7,6 +7,7 @@
 from sam_tui.adapters.policy.decisions import DecisionPages
 from sam_tui.adapters.policy.files import POLICY_FILE, PROJECT_FILE, PolicyFile, load_policies
 from sam_tui.adapters.policy.ledger import FileLedger
+from sam_tui.adapters.policy.opening import Layers, Places, make_policy, read_layers
 from sam_tui.adapters.policy.saved import SavedRules
 from sam_tui.adapters.policy.trust import FileTrust
 
@@ -16,7 +17,11 @@ __all__ = [
     "DecisionPages",
     "FileLedger",
     "FileTrust",
+    "Layers",
+    "Places",
     "PolicyFile",
     "SavedRules",
     "load_policies",
+    "make_policy",
+    "read_layers",
 ]

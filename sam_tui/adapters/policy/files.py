@@ -113,7 +113,7 @@ class _Reader:
             why = "bypass needs the flag --permission-mode bypass. " if given == "bypass" else ""
             hint = f"{why}A {self.layer} policy may set: {', '.join(allowed)}."
             raise self._fault(f"mode cannot be {given!r} here", ("mode",), hint)
-        return cast("PermissionMode", given)
+        return given
 
     def _minutes(self, table: Mapping[str, Any]) -> float | None:
         given = table.get("minutes")
@@ -132,10 +132,8 @@ class _Reader:
             if key not in _RULE_KEYS:
                 hint = f"Known: {', '.join(_RULE_KEYS)}."
                 raise self._fault(f"unknown key “{key}” in a rule", at, hint)
-            wanted = bool if key == "exact" else list if key == "days" else str
-            if not isinstance(value, wanted) or (wanted is str and not value.strip()):
-                kind = {bool: "true or false", list: "a list of days", str: "a text"}[wanted]
-                raise self._fault(f"“{key}” must be {kind}", at, "")
+            if wrong := _wrong_kind(key, value):
+                raise self._fault(f"“{key}” must be {wrong}", at, "")
         self._check(index, fields)
         return self._build(index, fields)
 
@@ -212,6 +210,15 @@ class _Reader:
 
     def _fault(self, what: str, at: tuple[str | int, ...], hint: str) -> ConfigurationError:
         return ConfigurationError(f"{self.path}:{line_of(self.text, at)}: {what}.", hint=hint)
+
+
+def _wrong_kind(key: str, value: Any) -> str:
+    """What a value should have been; empty when it is that."""
+    if key == "exact":
+        return "" if isinstance(value, bool) else "true or false"
+    if key == "days":
+        return "" if isinstance(value, list) else "a list of days"
+    return "" if isinstance(value, str) and value.strip() else "a text"
 
 
 def _read(path: str, *, follow: bool) -> str | None:

@@ -6,11 +6,12 @@ import signal
 import subprocess
 import time
 
-from sam_tui.adapters.terminal.confinement import Sandbox
+from sam_tui.adapters.terminal.confinement import Holding, Sandbox, Wanted
 from sam_tui.adapters.terminal.endings import ProcessEnd, end_session, strike
 from sam_tui.adapters.terminal.environment import command_environment
 from sam_tui.adapters.terminal.output import BoundedOutput, LiveText
 from sam_tui.adapters.terminal.processes import Launch, start
+from sam_tui.adapters.terminal.refusals import refusals
 from sam_tui.core.ports import CommandRequest, CommandResult, Confinement
 
 _READ = 64 * 1024
@@ -36,25 +37,39 @@ class ShellCommands:
         """Run and wait for the shell; what it left in the background is not waited for.
 
         At the timeout, and when cancelled, everything in its session gets TERM, a second later KILL.
-        Raises ``ToolError`` when it cannot be started.
+        The time in which a person is asked something does not count. Raises ``ToolError`` when it
+        cannot be started.
         """
-        ruleset = self._sandbox.ruleset(request.writable) if request.confined else None
-        scratch = self._sandbox.scratch if ruleset is not None else None
+        holding = None
+        if request.confined:
+            holding = self._sandbox.hold(Wanted(request.writable, request.ask, request.network))
+        try:
+            return await self._run(request, holding)
+        finally:
+            if holding is not None:
+                holding.close()
+
+    async def _run(self, request: CommandRequest, holding: Holding | None) -> CommandResult:
+        scratch = self._sandbox.scratch if holding is not None else None
         began = time.monotonic()
         reading, writing = os.pipe()
         try:
             launch = Launch(request.command, request.cwd, command_environment(scratch), writing)
-            process = start(launch, ruleset)
+            process = start(launch, None if holding is None else holding.way)
         except BaseException:
             os.close(reading)
             raise
         finally:
             os.close(writing)
-        execution = _Execution(process, reading, LiveText(request.on_output))
+        if request.on_start is not None:
+            request.on_start(process.pid)
+        execution = _Execution(process, reading, LiveText(request.on_output), holding)
         try:
             timed_out = not await execution.wait(request.timeout)
         finally:
             execution.close()
+            if holding is not None:
+                holding.close()
         output, dropped = execution.output.text()
         code = process.returncode
         return CommandResult(
@@ -64,14 +79,22 @@ class ShellCommands:
             seconds=time.monotonic() - began,
             timed_out=timed_out,
             dropped=dropped,
+            refused=() if holding is None else refusals(holding, output, code),
         )
 
 
 class _Execution:
     """One running command: its pipe, its end, and how it is made to end."""
 
-    def __init__(self, process: subprocess.Popen[bytes], reading: int, live: LiveText) -> None:
+    def __init__(
+        self,
+        process: subprocess.Popen[bytes],
+        reading: int,
+        live: LiveText,
+        holding: Holding | None,
+    ) -> None:
         self.output = BoundedOutput()
+        self._holding = holding
         self._process = process
         self._reading = reading
         self._live = live
@@ -86,7 +109,7 @@ class _Execution:
     async def wait(self, seconds: float) -> bool:
         """Wait for the shell; False when the time was up and it was ended."""
         try:
-            await asyncio.wait([self._exited], timeout=seconds)
+            await self._last(seconds)
             if self._exited.done():
                 await self._drain()
                 return True
@@ -95,6 +118,26 @@ class _Execution:
         except asyncio.CancelledError:
             await self._stop()
             raise
+
+    async def _last(self, seconds: float) -> None:
+        """Wait until it ended, or until its time is up; while a person is asked, time stands still."""
+        began = self._loop.time()
+        while not self._exited.done():
+            held = None if self._holding is None else self._holding.held
+            asked = 0.0 if held is None else held.asked_seconds
+            left = seconds + asked - (self._loop.time() - began)
+            if held is not None and held.asking:
+                answered = self._loop.create_task(held.answered())
+                try:
+                    await asyncio.wait(
+                        [self._exited, answered], return_when=asyncio.FIRST_COMPLETED
+                    )
+                finally:
+                    answered.cancel()
+            elif left > 0:
+                await asyncio.wait([self._exited], timeout=left)
+            else:
+                return
 
     def close(self) -> None:
         """Reap the shell, close the pipe, pass on the last output."""

@@ -11,7 +11,9 @@ from sam_tui.core.ports.terminals import CommandRecord
 
 _KEPT_RECORDS = 200
 _NUMBERED = re.compile(r"\s*(\d+)\*?\s{1,2}(.*)", re.DOTALL)
-_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]*[0-~])")
+_EDIT = re.compile(
+    r"\x1b(?:\[([0-9]*)([@PKDC])|\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]*[0-~])|."
+)
 _LONGEST_ECHO = 8192
 _COMPLETED = re.compile(r"(?:\x1b\[[0-9;]*m)*[^\s\x1b]{0,8}(?:\x1b\[[0-9;]*m)* +\r \r\Z")
 """What zsh makes of an unfinished last line: a mark, spaces to the edge, and back."""
@@ -102,18 +104,39 @@ class ShellLog:
 
 
 def _typed(echoed: str) -> str:
-    """The line that a terminal's echo shows, without what the line editor moved and erased."""
+    """The line that a terminal's echo shows, after what the line editor moved, inserted and erased."""
     lines: list[str] = []
-    for line in _SEQUENCE.sub("", echoed).replace("\r\n", "\n").split("\n"):
+    for line in echoed.replace("\r\n", "\n").split("\n"):
         cells: list[str] = []
         at = 0
-        for character in line:
-            if character == "\r":
+        for found in _EDIT.finditer(line):
+            sequence, count, final = found[0], int(found[1] or 1), found[2]
+            if final:
+                at = _edited(cells, at, count, final)
+            elif sequence == "\r":
                 at = 0
-            elif character == "\b":
+            elif sequence == "\b":
                 at = max(0, at - 1)
-            elif character >= " ":
-                cells[at : at + 1] = character
+            elif sequence >= " " and len(sequence) == 1:
+                cells[at : at + 1] = sequence
                 at += 1
         lines.append("".join(cells))
     return "\n".join(lines).strip()
+
+
+def _edited(cells: list[str], at: int, count: int, final: str) -> int:
+    """What a control sequence does to a line; returns where the cursor is then."""
+    match final:
+        case "@":
+            cells[at:at] = " " * count
+        case "P":
+            del cells[at : at + count]
+        case "K":
+            del cells[at:]
+        case "D":
+            return max(0, at - count)
+        case "C":
+            return min(len(cells), at + count)
+        case _:
+            pass
+    return at

@@ -28,6 +28,14 @@ from sam_tui.core.ports.model import (
     TextDelta,
     UsageDelta,
 )
+from sam_tui.core.ports.sandbox import (
+    AskOutside,
+    Network,
+    OutsideAccess,
+    OutsideKind,
+    Protection,
+    Shield,
+)
 from sam_tui.core.ports.storage import (
     ConversationRecord,
     ConversationStore,
@@ -57,6 +65,7 @@ from sam_tui.core.ports.web import (
 
 __all__ = [
     "Archive",
+    "AskOutside",
     "CallDelta",
     "CellRun",
     "CommandRequest",
@@ -81,8 +90,12 @@ __all__ = [
     "ModelCatalog",
     "ModelOffer",
     "ModelRequest",
+    "Network",
     "OpaqueDelta",
+    "OutsideAccess",
+    "OutsideKind",
     "Page",
+    "Protection",
     "PruneRule",
     "ReasoningDelta",
     "ResultStore",
@@ -90,6 +103,7 @@ __all__ = [
     "Search",
     "SessionOutput",
     "SessionSpec",
+    "Shield",
     "TerminalSession",
     "Terminals",
     "TextDelta",

@@ -5,14 +5,17 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from sam_tui.core.ids import ConversationId, SessionId
+from sam_tui.core.ports.sandbox import AskOutside, Network, OutsideAccess, Protection
 
 
 @dataclass(frozen=True, slots=True)
 class Confinement:
     """What the kernel enforces on commands. ``kind`` is ``none`` where it can do nothing."""
 
-    kind: Literal["landlock", "none"]
+    kind: Literal["live", "landlock", "bubblewrap", "seatbelt", "none"]
+    """``live``: what is refused can be asked for at the system call, while the command waits."""
     detail: str
+    protections: tuple[Protection, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +33,9 @@ class CommandRequest:
     timeout: float
     on_output: Callable[[str], None]
     on_start: Callable[[int], None] | None = None
+    ask: AskOutside | None = None
+    """Asked for what a confined command tries outside; without it that is refused."""
+    network: Network = "on"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +43,8 @@ class CommandResult:
     """How a command ended. ``output`` holds both streams in the order written.
 
     ``exit_code`` is None when a signal ended it (then ``signal`` names it). ``dropped`` counts bytes
-    cut out of the middle of ``output`` to keep it bounded.
+    cut out of the middle of ``output`` to keep it bounded. ``refused`` is what a confined command
+    tried outside and did not get, each once.
     """
 
     output: str
@@ -46,6 +53,7 @@ class CommandResult:
     seconds: float
     timed_out: bool
     dropped: int
+    refused: tuple[OutsideAccess, ...] = ()
 
 
 class Commands(Protocol):
@@ -130,6 +138,9 @@ class SessionSpec:
     rows: int = 30
     confined: bool = False
     writable: tuple[str, ...] = field(default=())
+    ask: AskOutside | None = None
+    """Asked for what its programs try outside, as long as it lives; without it that is refused."""
+    network: Network = "on"
 
 
 @dataclass(frozen=True, slots=True)

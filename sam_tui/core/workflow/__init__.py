@@ -1,1 +1,1 @@
-"""Workflows: definitions, executions, tokens, the gate and the runner; ``service.Workflows`` is the door."""
+"""Workflows: definitions, executions, tokens, the gate and the runner; see ``service.Workflows``."""

@@ -4,7 +4,6 @@ What a revision repeats and had been completed stays completed: a step is the sa
 the hash of all that it was told are the same.
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, cast
@@ -65,7 +64,7 @@ def adopt(case: Case, plan: str, given: Any) -> None:
         text = step.model_dump_json(by_alias=True, exclude_defaults=True)
         id_ = f"{plan}/{step.id}"
         old = case.steps.get(id_)
-        position = parent.position * 1000 + index + 1
+        position = parent.position + index + 1
         if old is not None and old.status == "completed" and sha256(old.spec_json) == sha256(text):
             case.put(replace(old, revision=revision, position=position))
             kept += 1
@@ -78,7 +77,6 @@ def adopt(case: Case, plan: str, given: Any) -> None:
         )  # fmt: skip
         for need in step.needs:
             case.unit.save_edge(EdgeRow(case.row.id, f"{plan}/{need}", id_, "needs", case.now))
-    _pin_personas(case, steps)
     case.record("plan_adopted", plan, revision=revision, steps=len(steps), kept=kept)
 
 
@@ -130,13 +128,6 @@ def _reference_faults(step: Step, needs: Mapping[str, tuple[str, ...]]) -> list[
     ]
 
 
-def _pin_personas(case: Case, steps: tuple[Step, ...]) -> None:
-    """Children only name personas that are pinned already; note that they are used."""
-    used = sorted({step.persona for step in steps if step.persona})
-    if used:
-        case.record("personas_used", personas=used)
-
-
 def _invalid(plan: str, faults: list[str]) -> WorkflowRefused:
     return WorkflowRefused(
         "output_invalid",
@@ -144,9 +135,3 @@ def _invalid(plan: str, faults: list[str]) -> WorkflowRefused:
         hint="Correct it and send it again with the same token.",
         details={"step": plan, "faults": faults},
     )
-
-
-def plan_text(case: Case, plan: str) -> str:
-    """The present plan as JSON, for whoever makes the next one."""
-    rows = [row for row in case.living() if row.parent == plan]
-    return json.dumps([{**json.loads(r.spec_json), "status": r.status} for r in rows])

@@ -32,6 +32,7 @@ from sam_tui.core.workflow.engine import Engine
 from sam_tui.core.workflow.gate import conversation_gate
 from sam_tui.core.workflow.notes import FindingDraft, Notes, Witnessed
 from sam_tui.core.workflow.records import Records
+from sam_tui.core.workflow.upkeep import prune, sync
 from sam_tui.core.workflow.views import (
     Advanced,
     AttemptView,
@@ -57,9 +58,10 @@ class Workflows:
         announce: Callable[[EventRow], None] = lambda _: None,
     ) -> None:
         self._store = store
+        self._clock = clock
         self._catalog = Catalog(source)
         self._engine = Engine(store, self._catalog, clock, announce)
-        self._records = Records(store.reader, self._catalog)
+        self._records = Records(store.reader)
         self._notes = Notes(store, clock, announce)
 
     # -- definitions ---------------------------------------------------------------------------
@@ -86,7 +88,7 @@ class Workflows:
 
     def sync(self) -> SyncReport:
         """Compare the files with what was known, remember them, and say what differs."""
-        return self._engine.sync()
+        return sync(self._store, self._catalog, self._clock.now())
 
     def create(self, name: str) -> str:
         """Write a new definition into the project's folder and return its path; ``UsageError``."""
@@ -169,7 +171,7 @@ class Workflows:
         return self._engine.retry(execution_id, step)
 
     def decide(self, execution_id: str, choice: str) -> Advanced:
-        """Answer the question of a paused execution: ``retry``, ``accept``, ``abort`` or ``rollback:<step>``."""
+        """Answer a paused execution's question: ``retry``, ``accept``, ``abort``, ``rollback:<step>``."""
         return self._engine.decide(execution_id, choice)
 
     def replan(self, execution_id: str, step: str, plan: Any) -> Advanced:
@@ -182,7 +184,7 @@ class Workflows:
 
     def prune(self, older_than: float = 86_400.0) -> int:
         """Delete executions that ended longer ago than that many seconds; how many."""
-        return self._engine.prune(older_than)
+        return prune(self._store, self._clock.now() - older_than)
 
     # -- tokens --------------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sam_tools.build_and_version_control.arguments import GitCommit
-from sam_tools.build_and_version_control.git import Git
+from sam_tools.build_and_version_control.git import Git, literal
 from sam_tools.build_and_version_control.printed import Printer, line, printed
 from sam_tools.build_and_version_control.quoting import document, words
 from sam_tools.build_and_version_control.repository import Repository, look
@@ -15,8 +15,9 @@ from sam_tui.core.errors import ToolError
 from sam_tui.core.ports import CommandResult, Commands
 from sam_tui.core.tooling.contract import ToolContext, ToolResult
 
-_LONGEST_LIST = 60_000
-"""Bytes of names in one command; the system takes 128 KiB with everything around them."""
+_LONGEST_SCRIPT = 120_000
+"""Bytes of names and message together; the system takes 128 KiB with everything around them."""
+_COMMIT = "git commit --cleanup=whitespace -F -"
 _SHOWN_NAMES = 10
 
 
@@ -25,7 +26,8 @@ async def commit(commands: Commands, arguments: GitCommit, context: ToolContext)
     where = context.location("repositoryPath")
     git = Git(commands, context, where.real)
     names = [context.location(f"files.{at}").real for at in range(len(arguments.files or ()))]
-    if len(words(names).encode(errors="replace")) > _LONGEST_LIST:
+    script = _script(arguments.message, literal(names, git.folder))
+    if len(script.encode(errors="replace")) > _LONGEST_SCRIPT:
         raise ToolError(f"{len(names)} names are too many at once.", hint="Name their folder.")
     repository = await look(git)
     writable = context.permit.writable
@@ -34,9 +36,7 @@ async def commit(commands: Commands, arguments: GitCommit, context: ToolContext)
     _refuse_outside(git, repository, writable)
     _refuse_unready(repository, names)
     await _refuse_unchanged(git, repository, names)
-    result = await git.act(
-        _script(arguments.message, names), writable=writable, hear=Printer(context.emit)
-    )
+    result = await git.act(script, writable=writable, hear=Printer(context.emit))
     output = printed(result.output).strip("\n")
     shown = Terminal(
         f"git commit: {line(arguments.message, 200)}", output, result.exit_code, result.seconds
@@ -53,14 +53,15 @@ async def commit(commands: Commands, arguments: GitCommit, context: ToolContext)
     return ToolResult(text, display=(shown,), data=data, mime_type="application/json")
 
 
-def _script(message: str, names: Sequence[str]) -> str:
+def _script(message: str, pathspecs: Sequence[str]) -> str:
     """Stage, then commit with the message as standard input, so that no quoting touches it."""
-    paths = f" -- {words(names)}" if names else ""
-    only = " --only" if names else ""
     opening, lines = document(message)
+    if not pathspecs:
+        return f"git add -A || exit\n{_COMMIT} {opening}\n{lines}"
     return (
-        f"git add -A{paths} || exit\n"
-        f"git commit{only} --cleanup=whitespace -F -{paths} {opening}\n{lines}"
+        f"set -- {words(pathspecs)}\n"
+        'git add -A -- "$@" || exit\n'
+        f'{_COMMIT} --only -- "$@" {opening}\n{lines}'
     )
 
 

@@ -2,10 +2,11 @@
 
 import base64
 import binascii
+import posixpath
 import re
 import secrets
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from sam_tools.build_and_version_control.printed import printed
@@ -21,7 +22,7 @@ _LARGEST_ANSWER = 64 * 1024 * 1024
 # Names only: a value of several lines can make one too many, which unsets nothing.
 _PROLOGUE = (
     r"unset $(env | sed -n 's/^\(GIT_[A-Za-z0-9_]*\)=.*/\1/p')" + "\n"
-    "export GIT_TERMINAL_PROMPT=0 GIT_PAGER=cat GIT_EDITOR=true GIT_LITERAL_PATHSPECS=1\n"
+    "export GIT_TERMINAL_PROMPT=0 GIT_PAGER=cat GIT_EDITOR=true\n"
     # No program of the repository's choice watches files, and no identity is made up from host names.
     'git() { command git -c core.fsmonitor=false -c user.useConfigOnly=true "$@"; }\n'
 )
@@ -121,6 +122,14 @@ class Git:
                 on_output=hear,
             )
         )
+
+
+def literal(paths: Iterable[str], folder: str) -> list[str]:
+    """Absolute paths as pathspecs in a folder, without patterns.
+
+    Each says so for itself, because a hook would inherit a switch for all.
+    """
+    return [f":(literal){posixpath.relpath(path, folder)}" for path in paths]
 
 
 def _unheard(_: str) -> None:

@@ -4,7 +4,7 @@ import posixpath
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sam_tools.build_and_version_control.git import Answers, Git
+from sam_tools.build_and_version_control.git import Answers, Git, literal
 from sam_tools.build_and_version_control.status import Status, read_status
 from sam_tui.core.errors import ToolError
 
@@ -38,7 +38,7 @@ async def look(git: Git, *, ignored: bool = False, paths: Sequence[str] = ()) ->
         ("rev-parse", "-q", "--verify", "MERGE_HEAD"),
         ("var", "GIT_AUTHOR_IDENT"),
         ("var", "GIT_COMMITTER_IDENT"),
-        (*status, *(["--", *paths] if paths else [])),
+        (*status, *(["--", *literal(paths, git.folder)] if paths else [])),
     )
     top, own, shared, merge, author, committer, changes = answers.answers
     if not top.ok or not own.ok or not shared.ok or not changes.ok:

@@ -116,9 +116,7 @@ def _connect_to(copied: socket.socket, address: bytes) -> None:
 
 def _socket(watch: Watch, notification: Notification) -> None:
     """An internet socket where the network is off: one question for all of it."""
-    watch.settle(
-        notification, Wish("connect", NETWORK), lambda: watch.proceed(notification)
-    )
+    watch.settle(notification, Wish("connect", NETWORK), lambda: watch.proceed(notification))
 
 
 def connection_handlers() -> dict[str, Callable[[Watch, Notification], None]]:

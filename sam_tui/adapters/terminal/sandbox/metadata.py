@@ -125,9 +125,7 @@ def _owner(watch: Watch, call: Notification) -> None:
             flags = AT_SYMLINK_NOFOLLOW if name == "lchown" else 0
             subject, user, group = _subject(target, AT_FDCWD, a[0], flags), a[1], a[2]
     low = 0xFFFFFFFF
-    _judge(
-        watch, call, subject, lambda handle: deeds.change_owner(handle, user & low, group & low)
-    )
+    _judge(watch, call, subject, lambda handle: deeds.change_owner(handle, user & low, group & low))
 
 
 def _times(watch: Watch, call: Notification) -> None:

@@ -108,9 +108,7 @@ def judge_node(watch: Watch, call: Notification, path: Named, mode: int) -> None
 def judge_symlink(watch: Watch, call: Notification, path: Named) -> None:
     """symlink, symlinkat; the text of the link is the first argument."""
     text = Target(call.thread, watch.memory).text(call.arguments[0])
-    _judge_name(
-        watch, call, path, "write", lambda real, _: deeds.link_symbolically(text, real)
-    )
+    _judge_name(watch, call, path, "write", lambda real, _: deeds.link_symbolically(text, real))
 
 
 def judge_rename(watch: Watch, call: Notification, old: Named, new: Named, flags: int) -> None:

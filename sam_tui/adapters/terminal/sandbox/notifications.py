@@ -59,9 +59,7 @@ class Listener:
 
     def give(self, number: int, descriptor: int, *, flags: int) -> None:
         """Let the call return a copy of a descriptor; ``flags`` may hold O_CLOEXEC."""
-        given = struct.pack(
-            "=QIIII", number, _AND_ANSWER, descriptor, 0, flags & os.O_CLOEXEC
-        )
+        given = struct.pack("=QIIII", number, _AND_ANSWER, descriptor, 0, flags & os.O_CLOEXEC)
         fcntl.ioctl(self.descriptor, _ADD_DESCRIPTOR, given)
 
     def waits(self, number: int) -> bool:

@@ -10,6 +10,7 @@ import os
 import select
 import socket
 import sys
+from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
@@ -19,14 +20,9 @@ from sam_tui.adapters.terminal.sandbox.machine import machine
 from sam_tui.adapters.terminal.sandbox.metadata import metadata_handlers
 from sam_tui.adapters.terminal.sandbox.names import name_handlers
 from sam_tui.adapters.terminal.sandbox.notifications import Listener, Notification
+from sam_tui.adapters.terminal.sandbox.protocol import GO, LISTENING, MESSAGE
 from sam_tui.adapters.terminal.sandbox.targets import own_rights
 from sam_tui.adapters.terminal.sandbox.watch import Terms, Watch
-
-MESSAGE = 256 * 1024
-"""Bytes that one control message may have."""
-LISTENING = b"L"
-UNFILTERED = b"U"
-GO = b"G"
 
 Handler = Callable[[Watch, Notification], None]
 
@@ -37,6 +33,7 @@ class Supervisor:
     def __init__(self, control: socket.socket) -> None:
         known = machine()
         self._control = control
+        self._unsent: deque[bytes] = deque()
         self._memory = Memory()
         self._poll = select.epoll()
         self._enrolling: dict[int, tuple[socket.socket, Watch]] = {}
@@ -57,7 +54,9 @@ class Supervisor:
             while True:
                 for descriptor, events in self._poll.poll():
                     if descriptor == control:
-                        if not self._obey():
+                        if events & select.EPOLLOUT:
+                            self._send()
+                        if events & ~select.EPOLLOUT and not self._obey():
                             return
                     elif descriptor in self._listening:
                         self._hear(descriptor, events)
@@ -103,10 +102,23 @@ class Supervisor:
         return True
 
     def _tell(self, message: Mapping[str, Any]) -> None:
-        try:
-            self._control.send(json.dumps(message).encode())
-        except OSError:
-            pass  # the program is going, and every answer will be no
+        self._unsent.append(json.dumps(message).encode())
+        if len(self._unsent) == 1:
+            self._send()
+
+    def _send(self) -> None:
+        """Send what the program can take; never wait for it, for it may be waiting for an answer."""
+        wanted = select.EPOLLIN
+        while self._unsent:
+            try:
+                self._control.send(self._unsent[0], socket.MSG_DONTWAIT)
+            except BlockingIOError:
+                wanted |= select.EPOLLOUT
+                break
+            except OSError:
+                pass  # the program is going, and every answer will be no
+            self._unsent.popleft()
+        self._poll.modify(self._control.fileno(), wanted)
 
     def _enrol(self, descriptor: int) -> None:
         """Take the listener that a starting command hands over, and let it start."""
@@ -123,8 +135,7 @@ class Supervisor:
                 self._poll.register(handed[0], select.EPOLLIN)
             else:
                 del self._runs[watch.number]
-            unfiltered = word[:1] == UNFILTERED
-            self._tell({"tell": "enrolled", "run": watch.number, "unfiltered": unfiltered})
+            self._tell({"tell": "enrolled", "run": watch.number})
             if word:
                 try:
                     enrolment.send(GO)

@@ -1,0 +1,101 @@
+"""Everything a guard's policy rests on, read from its places at once."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sam_tui.adapters.policy.files import PolicyFile, load_policies
+from sam_tui.adapters.policy.saved import SavedRules
+from sam_tui.adapters.policy.trust import FileTrust
+from sam_tui.core.authorization.commands import CommandReader
+from sam_tui.core.authorization.containment import Workspace
+from sam_tui.core.authorization.policy import PermissionMode, Policy, own_folders
+from sam_tui.core.authorization.rules import RuleSet
+from sam_tui.core.authorization.secrets import Secrets
+from sam_tui.core.ports.policy import ShellParser, TrustState
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where things are: settings, data, home, as absolute paths."""
+
+    config_dir: str
+    data_dir: str
+    home: str
+
+    @classmethod
+    def of(cls, environ: Mapping[str, str], data_dir: str) -> "Places":
+        """The usual places; ``SAM_TUI_CONFIG_DIR`` moves the settings."""
+        config = environ.get("SAM_TUI_CONFIG_DIR")
+        if not config:
+            import platformdirs
+
+            config = platformdirs.user_config_dir("sam-tui", appauthor=False)
+        return cls(
+            os.path.abspath(os.path.expanduser(config)),
+            os.path.abspath(os.path.expanduser(data_dir)),
+            environ.get("HOME", ""),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Layers:
+    """What was read: both files, how the folder stands, and the stores behind them."""
+
+    user: PolicyFile
+    project: PolicyFile
+    state: TrustState
+    trust: FileTrust
+    saved: SavedRules
+
+    @property
+    def trusted(self) -> bool:
+        """Whether the person trusts the folder as it is now."""
+        return self.state == "trusted"
+
+    def mode(self, chosen: PermissionMode | None) -> PermissionMode:
+        """The mode that holds: as chosen by a flag, else the stricter file, else ``ask``."""
+        return chosen or self.project.mode or self.user.mode or "ask"
+
+    @property
+    def seconds(self) -> float | None:
+        """How long counted grants last where a file says so; the project can only shorten it."""
+        given = [f.minutes for f in (self.user, self.project) if f.minutes is not None]
+        if self.user.minutes is None and self.project.minutes is not None:
+            given.append(5.0)
+        return min(given) * 60 if given else None
+
+
+def read_layers(places: Places, workspace: str) -> Layers:
+    """The layers for a workspace. Raises ``ConfigurationError`` with file and line."""
+    trust = FileTrust(places.config_dir)
+    user, project = load_policies(places.config_dir, workspace, places.home)
+    saved = SavedRules(places.config_dir, places.home)
+    return Layers(user, project, trust.state(workspace), trust, saved)
+
+
+def make_policy(
+    layers: Layers,
+    places: Places,
+    workspace: Workspace,
+    *,
+    mode: PermissionMode | None,
+    sandboxed: bool,
+    parser: ShellParser,
+) -> Policy:
+    """The policy of a runtime. ``mode`` is what a flag chose, None where none did."""
+    rules = RuleSet.of(
+        (*layers.user.rules, *layers.project.rules),
+        workspace=workspace.root,
+        trusted=layers.trusted,
+    )
+    return Policy(
+        layers.mode(mode),
+        sandboxed,
+        own_folders(places.data_dir, places.config_dir),
+        secrets=Secrets(places.home),
+        rules=rules,
+        reader=CommandReader(parser, root=workspace.root, home=places.home),
+        trusted=layers.trusted,
+        roots=workspace.roots,
+    )

@@ -1,0 +1,183 @@
+"""What this machine can enforce, and what that protects, in words for people."""
+
+import os
+import platform
+import shutil
+import sys
+import threading
+from dataclasses import dataclass
+from functools import cache
+
+from sam_tui.adapters.terminal.sandbox import landlock
+from sam_tui.adapters.terminal.sandbox.entry import install_listening
+from sam_tui.adapters.terminal.sandbox.filter import passing
+from sam_tui.adapters.terminal.sandbox.kernel import capabilities
+from sam_tui.adapters.terminal.sandbox.machine import machine
+from sam_tui.adapters.terminal.sandbox.supervision import Host
+from sam_tui.core.ports import Confinement, Protection
+
+_LEAST_LIVE = (5, 14)
+"""Linux 5.14 answers a call and hands over a descriptor in one step (ADDFD_FLAG_SEND)."""
+_PTRACE = 1 << 19
+_YAMA = "/proc/sys/kernel/yama/ptrace_scope"
+
+
+@dataclass(frozen=True, slots=True)
+class Ability:
+    """What was found: the Landlock version, how live answers are given, and why not."""
+
+    landlock: int
+    host: Host | None
+    why_not_live: str = ""
+
+
+@cache
+def ability() -> Ability:
+    """What this kernel offers to this process. Looked at once."""
+    version = landlock.abi()
+    if version < landlock.LEAST_ABI:
+        return Ability(version, None, "there is no Landlock below it")
+    if machine() is None:
+        return Ability(version, None, f"no system call table for {platform.machine()}")
+    if _release() < _LEAST_LIVE:
+        return Ability(version, None, f"Linux {platform.release()} cannot hand over descriptors")
+    refused = _listener_refused()
+    if refused:
+        return Ability(version, None, refused)
+    return _host(version)
+
+
+def _host(version: int) -> Ability:
+    """Yama lets only ancestors look into a process, so the supervisor must then live in this one."""
+    try:
+        with open(_YAMA, encoding="ascii") as scope:
+            level = int(scope.read())
+    except (OSError, ValueError):
+        level = 0
+    privileged = bool(capabilities()[0] & _PTRACE)
+    if level >= 3 or (level == 2 and not privileged):
+        return Ability(version, None, f"kernel.yama.ptrace_scope is {level}")
+    alone = (level == 0 or privileged) and bool(sys.executable) and os.access("/bin/sh", os.X_OK)
+    return Ability(version, "process" if alone else "thread")
+
+
+def _release() -> tuple[int, int]:
+    major, _, rest = platform.release().partition(".")
+    minor = rest.partition(".")[0].partition("-")[0]
+    return (int(major), int(minor)) if major.isdecimal() and minor.isdecimal() else (0, 0)
+
+
+def _listener_refused() -> str:
+    """Why a filter cannot have a listener here; empty when it can. Tried on a thread that then ends."""
+    faults: list[OSError] = []
+
+    def attempt() -> None:
+        try:
+            os.close(install_listening(passing()))
+        except OSError as error:
+            faults.append(error)
+
+    thread = threading.Thread(target=attempt, name="sandbox-probe")
+    thread.start()
+    thread.join()
+    if not faults:
+        return ""
+    if faults[0].errno == 16:
+        return "this already runs inside another supervised sandbox"
+    return f"the kernel refuses a supervisor ({faults[0].strerror})"
+
+
+def describe(found: Ability, *, strict: bool) -> Confinement:
+    """The confinement that follows, with its protections."""
+    kernel = f"{platform.system()} {platform.release()}"
+    if strict and bubblewrap() is not None:
+        return Confinement("bubblewrap", f"bubblewrap on {kernel}", _strict())
+    if sys.platform == "darwin" and shutil.which("sandbox-exec"):
+        return Confinement("seatbelt", f"sandbox-exec on {kernel}", _seatbelt())
+    if found.landlock >= landlock.LEAST_ABI:
+        scope = ", signals and abstract sockets kept inside" if found.landlock >= 6 else ""
+        held = f"Landlock ABI {found.landlock} on {kernel}: writes held to given folders{scope}"
+        if found.host is not None:
+            detail = f"{held}; what lies outside can be approved while the command waits"
+            return Confinement("live", detail, _protections(found))
+        detail = f"{held}; no approvals while a command runs: {found.why_not_live}"
+        return Confinement("landlock", detail, _protections(found))
+    return Confinement("none", _why_none(found, kernel), _protections(found))
+
+
+def _why_none(found: Ability, kernel: str) -> str:
+    if sys.platform != "linux":
+        return f"{kernel} has no Landlock; commands are not confined"
+    if found.landlock:
+        return f"Landlock ABI {found.landlock} on {kernel} cannot refuse truncation"
+    return f"{kernel} offers no Landlock, or it is switched off"
+
+
+def _protections(found: Ability) -> tuple[Protection, ...]:
+    enough = found.landlock >= landlock.LEAST_ABI
+    live = enough and found.host is not None
+    filtered = enough and machine() is not None
+    scoped = enough and found.landlock >= landlock.SCOPE_ABI
+    return (
+        Protection("writes", enough, "Landlock" if enough else "nothing refuses them"),
+        Protection(
+            "metadata",
+            live,
+            f"carried out by the supervisor ({found.host})" if live else found.why_not_live,
+        ),
+        Protection("signals", scoped, "Landlock scopes" if scoped else "needs Landlock ABI 6"),
+        Protection(
+            "sockets",
+            live,
+            "connections to sockets outside are asked for" if live else found.why_not_live,
+        ),
+        Protection("network", filtered, "off when asked for" if filtered else "cannot be refused"),
+        Protection("secrets", enough, "outside of the workspace" if enough else "can be read"),
+        Protection(
+            "kernel",
+            filtered,
+            "io_uring, mounts, keys, namespaces, other call tables" if filtered else "not filtered",
+        ),
+    )
+
+
+def _strict() -> tuple[Protection, ...]:
+    return (
+        Protection("writes", True, "all else is mounted read-only"),
+        Protection("metadata", True, "all else is mounted read-only"),
+        Protection("signals", True, "own process ids"),
+        Protection("sockets", False, "sockets outside of masked folders can be connected to"),
+        Protection("network", True, "own network when it is off"),
+        Protection("secrets", True, "covered by empty folders"),
+        Protection("kernel", machine() is not None, "the same filter"),
+    )
+
+
+def _seatbelt() -> tuple[Protection, ...]:
+    return (
+        Protection("writes", True, "sandbox profile"),
+        Protection("metadata", True, "sandbox profile"),
+        Protection("signals", True, "sandbox profile"),
+        Protection("sockets", True, "sandbox profile"),
+        Protection("network", True, "off when asked for"),
+        Protection("secrets", True, "sandbox profile"),
+        Protection("kernel", False, "no filter of system calls"),
+    )
+
+
+@cache
+def bubblewrap() -> str | None:
+    """The path of bubblewrap where it is installed and permitted; tried once."""
+    found = shutil.which("bwrap") if sys.platform == "linux" else None
+    if found is None:
+        return None
+    import subprocess
+
+    tried = subprocess.run(
+        [found, "--ro-bind", "/", "/", "--unshare-user", "--unshare-pid", "--unshare-net", "true"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
+        timeout=10,
+    )
+    return found if tried.returncode == 0 else None

@@ -1,0 +1,153 @@
+"""Landlock rulesets: which folders may be written to, and which secrets may not be read."""
+
+import os
+import stat
+import struct
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from sam_tui.adapters.terminal.sandbox.kernel import forbid_new_privileges, syscall
+
+# The same numbers on every Linux architecture that has Landlock (x86-64, aarch64, riscv64 ...).
+_CREATE_RULESET = 444
+_ADD_RULE = 445
+_RESTRICT_SELF = 446
+_VERSION = 1
+_PATH_BENEATH = 1
+
+LEAST_ABI = 3
+"""Before this, truncation cannot be refused (linux/landlock.h), so outside files could be emptied."""
+NETWORK_ABI = 4
+DEVICE_ABI = 5
+SCOPE_ABI = 6
+
+_WRITE_FILE = 1 << 1
+_READ_FILE = 1 << 2
+_TRUNCATE = 1 << 14
+_IOCTL_DEV = 1 << 15
+# write_file, then remove_dir .. make_sym (bits 4 to 12), refer and truncate: all but reading.
+_WRITES = _WRITE_FILE | sum(1 << bit for bit in range(4, 13)) | (1 << 13) | _TRUNCATE
+_DEVICES = (1 << 6) | (1 << 11)
+"""Making character and block devices: with one, root reaches any disk. Allowed nowhere."""
+_ON_A_FILE = _WRITE_FILE | _TRUNCATE | _IOCTL_DEV
+_TCP = 0b11
+_SCOPES = 0b11
+"""Abstract unix sockets and signals stay within the sandbox."""
+_MOST_SIBLINGS = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What a ruleset holds to: real paths that may be written, and secrets that may not be read."""
+
+    writable: tuple[str, ...]
+    secrets: tuple[str, ...] = ()
+    tcp: bool = True
+
+
+def abi() -> int:
+    """The Landlock version of the running kernel; 0 without."""
+    if sys.platform != "linux":
+        return 0
+    try:
+        return syscall(_CREATE_RULESET, None, 0, _VERSION)
+    except OSError:
+        return 0
+
+
+def build(version: int, bounds: Bounds) -> int:
+    """A ruleset descriptor. Raises OSError."""
+    writes = _WRITES | (_IOCTL_DEV if version >= DEVICE_ABI else 0)
+    split = splits(bounds)
+    reads = _READ_FILE if split else 0
+    attributes = struct.pack(
+        "=QQQ",
+        writes | reads,
+        0 if bounds.tcp or version < NETWORK_ABI else _TCP,
+        _SCOPES if version >= SCOPE_ABI else 0,
+    )
+    size = 24 if version >= SCOPE_ABI else 16 if version >= NETWORK_ABI else 8
+    ruleset = syscall(_CREATE_RULESET, attributes[:size], size, 0)
+    try:
+        for path in bounds.writable:
+            _allow(ruleset, path, (writes & ~_DEVICES) | reads)
+        for path in _readable(split, bounds):
+            _allow(ruleset, path, reads)
+    except OSError:
+        os.close(ruleset)
+        raise
+    return ruleset
+
+
+def restrict(ruleset: int) -> None:
+    """Hold the calling thread, and all it starts from now on, to a ruleset. Raises OSError."""
+    forbid_new_privileges()
+    syscall(_RESTRICT_SELF, ruleset, 0)
+
+
+def maskable(bounds: Bounds) -> tuple[str, ...]:
+    """The secrets that can be masked: those that are there, and outside of what may be written.
+
+    Landlock adds rights on the way down and takes none away, so all siblings on the way to a secret
+    are allowed one by one. Inside the workspace that would hide new files from their maker.
+    """
+    found: list[str] = []
+    for secret in bounds.secrets:
+        real = os.path.realpath(secret)
+        inside = any(real == w or real.startswith(w.rstrip("/") + "/") for w in bounds.writable)
+        if real != "/" and not inside and os.path.lexists(real):
+            found.append(real)
+    return tuple(found)
+
+
+def splits(bounds: Bounds) -> tuple[str, ...]:
+    """The folders whose entries are allowed one by one, so that a secret among them is not."""
+    folders: set[str] = set()
+    for secret in maskable(bounds):
+        above = os.path.dirname(secret)
+        folders.add(above)
+        while above != "/":
+            above = os.path.dirname(above)
+            folders.add(above)
+    return tuple(sorted(folders))
+
+
+def identity(path: str, *, listing: bool = False) -> tuple[str, int, int, int]:
+    """What changes when a path becomes another file, or with ``listing`` a folder gets an entry."""
+    try:
+        found = os.stat(path, follow_symlinks=False)
+    except OSError:
+        return path, 0, 0, 0
+    return path, found.st_dev, found.st_ino, found.st_mtime_ns if listing else 0
+
+
+def _readable(split: Sequence[str], bounds: Bounds) -> Iterable[str]:
+    """Everything beside the way to a secret."""
+    hidden = set(maskable(bounds)) | set(split)
+    allowed: list[str] = []
+    for folder in split:
+        try:
+            names = os.listdir(folder)
+        except OSError:
+            continue
+        allowed += [path for name in names if (path := os.path.join(folder, name)) not in hidden]
+        if len(allowed) > _MOST_SIBLINGS:
+            raise OSError(7, f"There are too many entries beside secrets, such as in {folder}")
+    return allowed
+
+
+def _allow(ruleset: int, path: str, rights: int) -> None:
+    """Add a rule for a path; one that is missing, or has become a link, gets none."""
+    try:
+        handle = os.open(path, os.O_PATH | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return
+    try:
+        kind = os.fstat(handle).st_mode
+        if stat.S_ISLNK(kind):
+            return
+        allowed = rights if stat.S_ISDIR(kind) else rights & (_ON_A_FILE | _READ_FILE)
+        syscall(_ADD_RULE, ruleset, _PATH_BENEATH, struct.pack("=Qi", allowed, handle), 0)
+    finally:
+        os.close(handle)

@@ -1,0 +1,8 @@
+"""What program, supervisor and starting commands say to each other, one datagram a message."""
+
+MESSAGE = 256 * 1024
+"""Bytes that one message may have."""
+LISTENING = b"L"
+"""A starting command hands over its listener."""
+GO = b"G"
+"""The supervisor listens: the command may start."""

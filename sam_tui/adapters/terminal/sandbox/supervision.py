@@ -1,0 +1,287 @@
+"""The program's side of the supervisor: starts it, enrols runs, and puts its questions to people."""
+
+import asyncio
+import json
+import logging
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any, Literal, cast
+
+from sam_tui.adapters.terminal.sandbox.entry import enrolment
+from sam_tui.adapters.terminal.sandbox.protocol import MESSAGE
+from sam_tui.core.errors import ToolError
+from sam_tui.core.ports import AskOutside, OutsideAccess
+
+logger = logging.getLogger(__name__)
+
+Host = Literal["process", "thread"]
+
+_START = "import sys; sys.path.append(sys.argv[1]); from {module} import main; main()"
+_MODULE = "sam_tui.adapters.terminal.sandbox.supervisor"
+_DETACHED = '"$@" &'
+"""Run by sh: the supervisor becomes nobody's child, so that no one has to reap it."""
+
+
+class Held:
+    """One confined run: the way into it, what it was refused, and its open questions."""
+
+    def __init__(self, way: int, ask: AskOutside | None = None) -> None:
+        self.way = way
+        self.refused: list[OutsideAccess] = []
+        self._ask = ask
+        self._questions: set[asyncio.Task[None]] = set()
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._asked = 0.0
+        self._asked_since = 0.0
+
+    @property
+    def asking(self) -> bool:
+        """Whether a question is open, so that the command may be waiting for a person."""
+        return bool(self._questions)
+
+    @property
+    def asked_seconds(self) -> float:
+        """How long questions were open, in all."""
+        if not self._questions:
+            return self._asked
+        return self._asked + asyncio.get_running_loop().time() - self._asked_since
+
+    async def answered(self) -> None:
+        """Return once no question is open."""
+        await self._idle.wait()
+
+    def question(self, access: OutsideAccess, answer: "Answer") -> None:
+        """Ask the person; the answer is no when the question ends in any other way."""
+        if self._ask is None:
+            answer(allowed=False)
+            return
+        loop = asyncio.get_running_loop()
+        if not self._questions:
+            self._asked_since = loop.time()
+            self._idle.clear()
+        task = loop.create_task(_put(self._ask, access, answer))
+        self._questions.add(task)
+        task.add_done_callback(self._settled)
+
+    def end(self) -> None:
+        """Withdraw what is open; nothing is asked any more."""
+        self._ask = None
+        for task in tuple(self._questions):
+            task.cancel()
+
+    def shut(self) -> None:
+        """Close the way in, once the command has entered or will not."""
+        if self.way >= 0:
+            os.close(self.way)
+            self.way = -1
+
+    def _settled(self, task: asyncio.Task[None]) -> None:
+        if len(self._questions) == 1:
+            self._asked = self.asked_seconds
+        self._questions.discard(task)
+        if not self._questions:
+            self._idle.set()
+        if not task.cancelled() and (fault := task.exception()) is not None:
+            logger.error("A question of the sandbox failed, and so it was refused: %r", fault)
+
+
+class Answer:
+    """Sends one answer to the supervisor."""
+
+    def __init__(self, supervision: "Supervision", run: int, serial: int) -> None:
+        self._supervision = supervision
+        self._run = run
+        self._serial = serial
+
+    def __call__(self, *, allowed: bool) -> None:
+        """Say yes or no."""
+        self._supervision.tell({
+            "tell": "answer",
+            "run": self._run,
+            "serial": self._serial,
+            "allowed": allowed,
+        })
+
+
+async def _put(ask: AskOutside, access: OutsideAccess, answer: Answer) -> None:
+    allowed = False
+    try:
+        allowed = await ask(access) is True
+    finally:
+        answer(allowed=allowed)
+
+
+class Supervision:
+    """One supervisor for all runs of a sandbox, started with the first of them."""
+
+    def __init__(self, host: Host) -> None:
+        self._host: Host = host
+        self._control: socket.socket | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._held: dict[int, Held] = {}
+        self._last = 0
+
+    def hold(
+        self, roots: tuple[str, ...], ruleset: int, program: bytes, ask: AskOutside | None
+    ) -> tuple[int, Held]:
+        """Enrol a run: (its number, the run). Raises ``ToolError`` when there is no supervisor."""
+        try:
+            theirs, ours = enrolment(ruleset, program, live=True)
+        except OSError as error:
+            raise ToolError(f"The sandbox could not be set up: {error.strerror}.") from error
+        self._last += 1
+        message = {"tell": "run", "run": self._last, "roots": roots, "asking": ask is not None}
+        with ours:
+            if not self._send(message, ours.fileno()):
+                theirs.close()
+                raise ToolError("The supervisor of the sandbox does not answer.")
+        held = Held(theirs.detach(), ask)
+        self._held[self._last] = held
+        self._listen()
+        return self._last, held
+
+    def release(self, number: int) -> None:
+        """A run ended: collect what it was refused, and let what it left behind ask no more."""
+        self.receive()
+        held = self._held.get(number)
+        if held is not None:
+            held.end()
+            held.shut()
+            self.tell({"tell": "stop", "run": number})
+
+    def tell(self, message: Mapping[str, Any]) -> None:
+        """Say something to the supervisor, if it is still there."""
+        if self._control is not None:
+            with suppress(OSError):
+                self._control.send(json.dumps(message).encode())
+
+    def receive(self) -> None:
+        """Take in all that the supervisor said."""
+        while self._control is not None:
+            try:
+                data = self._control.recv(MESSAGE, socket.MSG_DONTWAIT)
+            except BlockingIOError:
+                return
+            except OSError:
+                data = b""
+            if not data:
+                self._lost()
+                return
+            self._heard(cast("dict[str, Any]", json.loads(data)))
+
+    def warm(self) -> None:
+        """Start the supervisor ahead of the first run. Takes two milliseconds, never raises."""
+        if self._control is None:
+            with suppress(OSError):
+                self._start()
+
+    def close(self) -> None:
+        """End the supervisor; whatever still waits for it fails."""
+        for held in self._held.values():
+            held.end()
+            held.shut()
+        self._held.clear()
+        self._lost()
+
+    def _send(self, message: Mapping[str, Any], handed: int) -> bool:
+        for _ in range(2):
+            try:
+                if self._control is None:
+                    self._start()
+                assert self._control is not None
+                socket.send_fds(self._control, [json.dumps(message).encode()], [handed])
+            except OSError:
+                self._lost()  # it died, and another one is started
+            else:
+                return True
+        return False
+
+    def _start(self) -> None:
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._control = ours
+        if self._host == "thread":
+            from sam_tui.adapters.terminal.sandbox.supervisor import serve
+
+            threading.Thread(target=serve, args=(theirs,), name="supervisor", daemon=True).start()
+            return
+        with theirs:
+            root = os.path.abspath(__file__)
+            for _ in range(5):
+                root = os.path.dirname(root)
+            start = _START.format(module=_MODULE)
+            argv = ["/bin/sh", "-c", _DETACHED, "sh", sys.executable, "-I", "-S", "-c", start, root]
+            subprocess.run(
+                [*argv, str(theirs.fileno())],
+                pass_fds=(theirs.fileno(),),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+                check=True,
+            )
+
+    def _lost(self) -> None:
+        """The control socket is of no more use."""
+        control, self._control = self._control, None
+        if control is None:
+            return
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.remove_reader(control.fileno())
+        self._loop = None
+        control.close()
+        for held in self._held.values():
+            held.end()
+            held.shut()
+        self._held.clear()
+
+    def _listen(self) -> None:
+        """Hear the supervisor on the loop that runs now."""
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            return
+        if loop is self._loop or self._control is None:
+            return
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.remove_reader(self._control.fileno())
+        self._loop = loop
+        loop.add_reader(self._control.fileno(), self.receive)
+
+    def _heard(self, message: dict[str, Any]) -> None:
+        number = int(message["run"])
+        held = self._held.get(number)
+        match message["tell"]:
+            case "ask":
+                answer = Answer(self, number, int(message["serial"]))
+                if held is None:
+                    answer(allowed=False)
+                else:
+                    held.question(_access(message), answer)
+            case "refused":
+                if held is not None:
+                    held.refused.append(_access(message))
+            case "enrolled":
+                if held is not None:
+                    held.shut()
+            case _:
+                gone = self._held.pop(number, None)
+                if gone is not None:
+                    gone.end()
+                    gone.shut()
+
+
+def _access(message: dict[str, Any]) -> OutsideAccess:
+    return OutsideAccess(
+        message["kind"],
+        message["path"],
+        message["process"],
+        message["pid"],
+        message["syscall"],
+        message["to"],
+    )

@@ -1,0 +1,208 @@
+"""The well-known forms of keys and tokens, and what a secret looks like where only its name tells."""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+
+def entropy(value: str) -> float:
+    """Bits a character, by how often each one occurs in the value."""
+    size = len(value)
+    return -sum(n / size * math.log2(n / size) for n in Counter(value).values()) if size else 0.0
+
+
+def _certain(_: str) -> bool:
+    return True
+
+
+def _random(value: str) -> bool:
+    """Whether a token's body looks drawn by lot: digits among letters, no run of words."""
+    return (
+        any(c.isdigit() for c in value) and any(c.isalpha() for c in value) and entropy(value) > 3.2
+    )
+
+
+def _password(value: str) -> bool:
+    return len(value) >= 4 and not _PLACEHOLDERS.search(value) and value[:1] not in "$<{%*["
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """One form. It occurs only where one of the ``hints`` does, which a plain search finds quickly.
+
+    The pattern is tried at the hint, or where that is not its start, after going ``back`` over
+    characters that may stand before the hint.
+    """
+
+    name: str
+    hints: tuple[str, ...]
+    pattern: re.Pattern[str]
+    convinces: Callable[[str], bool] = _certain
+    back: Callable[[str], bool] | None = None
+
+    def spans(self, text: str) -> Iterator[tuple[int, int]]:
+        """(start, end) of every secret of this form."""
+        for hint in self.hints:
+            at = text.find(hint)
+            while at != -1:
+                match = self.pattern.match(text, self._start(text, at))
+                if match and self.convinces(match["value"]):
+                    yield match.span("value")
+                at = text.find(hint, match.end() if match else at + 1)
+
+    def _start(self, text: str, at: int) -> int:
+        if self.back is None:
+            return at
+        start = at
+        while start > 0 and at - start < _LONGEST_BEFORE and self.back(text[start - 1]):
+            start -= 1
+        return start
+
+
+_LONGEST_BEFORE = 24
+_PLACEHOLDERS = re.compile(
+    r"(?<![A-Za-z0-9])example|changeme"
+    r"|change[-_ ]me|placeholder|your[-_]|dummy|xxxx|\*\*\*|^pass(?:word|wd)?$|^secret$"
+    r"|^user$|^test(?:ing)?$|redacted|<secret:|^token$|not[-_]?a[-_]?secret|\.\.\.",
+    re.IGNORECASE,
+)
+
+
+def _form(name: str, body: str, *hints: str, convinces: Callable[[str], bool] = _certain) -> Form:
+    """A token that stands alone: nothing of its own alphabet before or after it."""
+    pattern = re.compile(rf"(?<![A-Za-z0-9_])(?P<value>{body})(?![A-Za-z0-9])")
+    return Form(name, hints, pattern, convinces)
+
+
+def _of_scheme(character: str) -> bool:
+    return character.isalnum() or character in "+.-"
+
+
+NAMED = {
+    "private-key": re.compile(
+        r"-----BEGIN (?P<kind>[A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?)-----"
+        r"(?:(?:(?!-----).)*?-----END (?P=kind)-----|(?:(?:\\n|\s)+[A-Za-z0-9+/=:,; -]+)*)",
+        re.DOTALL,
+    )
+}
+"""Forms of more than one line."""
+
+FORMS: tuple[Form, ...] = (
+    _form("api-key", r"sk-(?:ant-[a-z0-9]+-|or-v1-|proj-|svcacct-|admin-)?[A-Za-z0-9_-]{20,}", "sk-",
+          convinces=_random),
+    _form("github-token", r"gh[pousr]_[A-Za-z0-9]{30,}", "gh"),
+    _form("github-token", r"github_pat_[A-Za-z0-9_]{22,}", "github_pat_"),
+    _form("gitlab-token", r"gl(?:pat|dt|rt)-[A-Za-z0-9_-]{20,}", "glpat-", "gldt-", "glrt-"),
+    _form("slack-token", r"xox[abeoprs](?:-[A-Za-z0-9]+){2,}|xapp-[A-Za-z0-9-]{20,}", "xox", "xapp-"),
+    _form("slack-webhook", r"hooks\.slack\.com/services/T[A-Z0-9]+/B[A-Z0-9]+/[A-Za-z0-9]{20,}",
+          "hooks.slack.com/"),
+    _form("aws-access-key", r"A(?:KIA|SIA)[A-Z0-9]{16}", "AKIA", "ASIA"),
+    _form("google-key", r"AIza[0-9A-Za-z_-]{35}", "AIza"),
+    _form("google-token", r"ya29\.[0-9A-Za-z_-]{20,}|GOCSPX-[0-9A-Za-z_-]{20,}", "ya29.", "GOCSPX-"),
+    _form("huggingface-token", r"hf_[A-Za-z0-9]{30,}", "hf_"),
+    _form("npm-token", r"npm_[A-Za-z0-9]{36}", "npm_"),
+    _form("pypi-token", r"pypi-[A-Za-z0-9_-]{50,}", "pypi-", convinces=_random),
+    Form("stripe-key", ("_live_", "_test_"),
+         re.compile(r"(?<![A-Za-z0-9_])(?P<value>[sr]k_(?:live|test)_[A-Za-z0-9]{16,})"), _random,
+         str.isalpha),
+    _form("webhook-secret", r"whsec_[A-Za-z0-9+/=]{24,}", "whsec_"),
+    _form("sendgrid-key", r"SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}", "SG."),
+    _form("twilio-key", r"SK[0-9a-f]{32}", "SK", convinces=_random),
+    Form("telegram-token", (":AA",), re.compile(r"(?P<value>\d{8,10}:AA[A-Za-z0-9_-]{32,})"),
+         back=str.isdigit),
+    _form("groq-key", r"gsk_[A-Za-z0-9]{40,}", "gsk_"),
+    _form("xai-key", r"xai-[A-Za-z0-9]{40,}", "xai-"),
+    _form("replicate-token", r"r8_[A-Za-z0-9]{30,}", "r8_", convinces=_random),
+    _form("perplexity-key", r"pplx-[A-Za-z0-9]{40,}", "pplx-"),
+    Form("digitalocean-token", ("_v1_",), re.compile(r"(?P<value>do[opr]_v1_[a-f0-9]{64})"),
+         back=str.isalpha),
+    _form("databricks-token", r"dapi[a-f0-9]{32}", "dapi"),
+    _form("shopify-token", r"shpat_[a-fA-F0-9]{32}", "shpat_"),
+    _form("linear-key", r"lin_api_[A-Za-z0-9]{32,}", "lin_api_"),
+    _form("notion-token", r"ntn_[A-Za-z0-9]{40,}", "ntn_"),
+    _form("vault-token", r"hvs\.[A-Za-z0-9_-]{24,}", "hvs."),
+    _form("age-key", r"AGE-SECRET-KEY-1[A-Z0-9]{50,}", "AGE-SECRET-KEY-1"),
+    _form("jwt", r"eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}", "eyJ"),
+    Form("url-password", ("://",),
+         re.compile(
+             r"[A-Za-z][A-Za-z0-9+.-]{1,24}://[^\s/:@'\"<>]{0,64}:(?P<value>[^\s/@'\"<>]{3,200})@"
+         ), _password, _of_scheme),
+    Form("authorization", ("earer ", "asic ", "oken "),
+         re.compile(r"\b(?:[Bb]earer|[Bb]asic|[Tt]oken) (?P<value>[A-Za-z0-9._~+/-]{16,}=*)"),
+         _random, str.isalpha),
+    Form("azure-key", ("AccountKey=", "SharedAccessKey="),
+         re.compile(r"(?:AccountKey|SharedAccessKey)=(?P<value>[A-Za-z0-9+/]{40,}=*)")),
+)  # fmt: skip
+"""One-line forms."""
+
+_KEYWORDS = ("passw", "passphrase", "secret", "token", "credential", "_pwd", "key")
+_TELLING = re.compile(
+    r"passw|passphrase|secret|token|credential|_pwd|(?:api|access|private|encryption|signing|auth|account"
+    r"|master|client|license|service|storage|deploy|webhook)[_.-]?key",
+    re.IGNORECASE,
+)
+_ASSIGNED = re.compile(
+    r"""(?P<name>[A-Za-z0-9_.-]{1,80})["']?\s{0,3}(?:=>|:=|=|:)\s{0,3}"""
+    r"""(?:(?P<quote>["'`])(?P<quoted>[^"'`\s<>]{8,256})(?P=quote)|(?P<bare>[^\s"'`<>,;()\[\]{}|&]{8,256}))"""
+)
+_NAME_ENDS = re.compile(
+    r"(?:name|ref|id|ids|path|file|url|uri|type|arn|version|count|length|size|limit|tokens|hash|digest|pub"
+    r"|public|public_key|expiry|expires|ttl|policy|field|label|header|prefix|suffix|class|regex|pattern"
+    r"|izer|manager|provider|store|service|namespace|at|in|endpoint|algorithm|format|index|usage)$",
+    re.IGNORECASE,
+)
+_NAME_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-")
+_ASSIGNS = re.compile(r"""[A-Za-z0-9_.-]{1,80}["']?\s{0,3}[:=]""")
+_NOT_VALUES = re.compile(r"[$%{}()\[\]\\]|::|^/|^\.|^https?:|^[\w.]+\.[\w.]+\.[a-z]+$")
+
+
+def assigned_secrets(text: str) -> list[tuple[str, int, int]]:
+    """(name, start, end) of values that are assigned to a telling name and look like a secret."""
+    lowered = text.lower()
+    if len(lowered) != len(text):  # some letters grow when lowered; then only ASCII is
+        lowered = "".join(c.lower() if c.isascii() else c for c in text)
+    found: dict[int, tuple[str, int, int]] = {}
+    for keyword in _KEYWORDS:
+        at = lowered.find(keyword)
+        while at != -1:
+            if (span := _assigned_at(text, at)) is not None:
+                found.setdefault(span[1], span)
+            at = lowered.find(keyword, at + len(keyword))
+    kept: list[tuple[str, int, int]] = []
+    for span in sorted(found.values(), key=lambda item: item[1]):
+        if not kept or span[1] >= kept[-1][2]:
+            kept.append(span)
+    return kept
+
+
+def _assigned_at(text: str, at: int) -> tuple[str, int, int] | None:
+    if not _ASSIGNS.match(text, at):
+        return None
+    start = at
+    while start > 0 and at - start < 48 and text[start - 1] in _NAME_CHARACTERS:
+        start -= 1
+    match = _ASSIGNED.match(text, start)
+    if match is None or at >= match.end("name") or text[start - 8 : start] == "<secret:":
+        return None
+    if text[start - 1 : start] == "<" or not _TELLING.search(match["name"]):
+        return None
+    group = "quoted" if match["quoted"] else "bare"
+    name, value = match["name"], match[group]
+    if _NAME_ENDS.search(name) or not _looks_secret(name, value, quoted=group == "quoted"):
+        return None
+    return name.strip(".-"), match.start(group), match.end(group)
+
+
+def _looks_secret(name: str, value: str, *, quoted: bool) -> bool:
+    """High entropy, digits among letters, and nothing that is code, a path, or a stand-in."""
+    if _PLACEHOLDERS.search(value) or _NOT_VALUES.search(value):
+        return False
+    letters, digits = any(map(str.isalpha, value)), any(map(str.isdigit, value))
+    marked = any(not c.isalnum() and c not in "_-." for c in value)
+    if not letters or not (digits or marked):
+        return False
+    if not quoted and not name.isupper() and value.replace("_", "").replace(".", "").isidentifier():
+        return digits and entropy(value) > 3.5 and "_" not in value.strip("_") and "." not in value
+    return entropy(value) >= 2.7

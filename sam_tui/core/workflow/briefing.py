@@ -1,0 +1,103 @@
+"""What a model is told: the prompt of a step, and the reminder of where it stands."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sam_tui.core.ports.workflows import EventQuery, FindingQuery, WorkflowReader
+from sam_tui.core.workflow.records import Records
+from sam_tui.core.workflow.views import Phase, StepView, Ticket
+
+_SUMMARY = 2000
+_BRACKETS = str.maketrans("<>", "‹›")
+
+
+def step_prompt(ticket: Ticket, steps: Sequence[StepView]) -> str:
+    """The message that begins a step in a conversation of its own."""
+    parts = [f"Workflow {ticket.workflow}, step {ticket.step}, attempt {ticket.attempt}."]
+    if ticket.persona_text:
+        parts.append(f"<persona>\n{ticket.persona_text}\n</persona>")
+    before = _before(ticket, steps)
+    if before:
+        parts.append(before)
+    parts.append(ticket.instructions)
+    parts.append(_ending(ticket))
+    return "\n\n".join(parts)
+
+
+def resumed_prompt(ticket: Ticket) -> str:
+    """The message that goes on with a step whose driver died."""
+    return (
+        f"The program ended while step {ticket.step} was being worked on. See what is done already,"
+        f" and finish it.\n\n{_ending(ticket)}"
+    )
+
+
+def repair_prompt(faults: Sequence[str]) -> str:
+    """The message that asks for an answer once more, saying what was wrong with it."""
+    listed = "\n".join(f"- {fault}" for fault in faults)
+    return f"Your answer cannot be taken:\n{listed}\n\nAnswer again with the corrected JSON object only."
+
+
+def phase_digest(phase: Phase, records: Records, reader: WorkflowReader) -> str:
+    """The reminder: phase, tools, tasks, the last failure, budgets, and what was found."""
+    view = records.execution(phase.execution_id)
+    steps = records.steps(phase.execution_id)
+    tools = "any" if phase.tools is None else ", ".join(phase.tools) or "none"
+    lines = [
+        f"Workflow {view.workflow} ({view.id}): {view.state}, {view.progress} steps done.",
+        f"Phase: {phase.step}. Tools allowed: {tools}. Others are refused.",
+    ]
+    tasks = [task for step in steps for task in step.tasks if step.status == "running"]
+    if tasks:
+        done = sum(task.status == "completed" for task in tasks)
+        current = next((t.title for t in tasks if t.status == "running"), "")
+        lines.append(f"Tasks: {done}/{len(tasks)} completed. Now: {current}".rstrip())
+    errors = [f"{step.id}: {step.error}" for step in steps if step.error]
+    if errors:
+        lines.append(f"Last failure: {errors[-1]}")
+    lines.append(f"Left: {view.rollbacks_left} rollbacks, {view.replans_left} new plans.")
+    found = reader.findings(FindingQuery(view.id, status="active", limit=3))
+    lines.extend(f"Finding ({row.severity}, {row.review}): {row.title}" for row in found)
+    if view.question is not None:
+        lines.append(f"It waits for a decision: {view.question.prompt}")
+    elif view.state == "running":
+        lines.append('When the phase is done: workflow {"operation": "advance", "output": {...}}.')
+    return "\n".join(_line(line) for line in lines)
+
+
+def last_failure(reader: WorkflowReader, execution: str) -> str:
+    """The newest failure of an execution in words, or nothing."""
+    events = reader.events(EventQuery(execution, type="step_failed", limit=1, newest=True))
+    return str(json.loads(events[0].data_json).get("error", "")) if events else ""
+
+
+def schema_text(schema: Mapping[str, Any]) -> str:
+    """A schema as short JSON."""
+    return json.dumps(schema, ensure_ascii=False, separators=(",", ":"))
+
+
+def _before(ticket: Ticket, steps: Sequence[StepView]) -> str:
+    own = next((step for step in steps if step.id == ticket.step), None)
+    needed = own.needs if own else ()
+    lines = [
+        f"- {step.id}: {str((step.output or {}).get('summary', ''))[:_SUMMARY]}"
+        for step in steps
+        if step.id in needed and step.output
+    ]
+    return "\n".join(["What came before:", *lines]) if lines else ""
+
+
+def _ending(ticket: Ticket) -> str:
+    if ticket.output_schema is None:
+        return "When it is done, answer with a summary of what you did and what it led to."
+    return (
+        "When it is done, answer with one JSON object, and nothing else, that fits this schema: "
+        + schema_text(ticket.output_schema)
+    )
+
+
+def _line(text: str) -> str:
+    """One line that cannot be a tag: much of it comes from models and files."""
+    line = " ".join(text.split())
+    return (line if len(line) <= 300 else line[:299] + "…").translate(_BRACKETS)

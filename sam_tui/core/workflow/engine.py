@@ -1,0 +1,366 @@
+"""The verbs: each one transaction that checks, changes, opens what follows and tells of it."""
+
+import json
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from sam_tui.core.clock import Clock
+from sam_tui.core.ports.workflows import (
+    AttemptRow,
+    EventRow,
+    ExecutionRow,
+    WorkflowStore,
+    WorkflowUnit,
+)
+from sam_tui.core.workflow.case import Case
+from sam_tui.core.workflow.catalog import Catalog
+from sam_tui.core.workflow.deciding import accept, failed_step
+from sam_tui.core.workflow.definition import Action
+from sam_tui.core.workflow.finishing import finish
+from sam_tui.core.workflow.opening import settle
+from sam_tui.core.workflow.output import read_output
+from sam_tui.core.workflow.planning import adopt, read_plan
+from sam_tui.core.workflow.recovery import cancel, end, fail_step, reopen, rollback
+from sam_tui.core.workflow.redeeming import not_running, redeem, refused_token
+from sam_tui.core.workflow.refusals import WorkflowRefused
+from sam_tui.core.workflow.starting import Order, create
+from sam_tui.core.workflow.states import ENDED, require_next, require_running
+from sam_tui.core.workflow.tickets import issue
+from sam_tui.core.workflow.tokens import read_token, token_hash
+from sam_tui.core.workflow.views import Advanced, Failure, Outcome, Ticket
+
+
+class Engine:
+    """Changes executions. Everything that returned is committed; ``announce`` hears it after that."""
+
+    def __init__(
+        self,
+        store: WorkflowStore,
+        catalog: Catalog,
+        clock: Clock,
+        announce: Callable[[EventRow], None],
+    ) -> None:
+        self._store = store
+        self._catalog = catalog
+        self._clock = clock
+        self._announce = announce
+
+    def start(
+        self,
+        name: str,
+        params: Mapping[str, Any],
+        *,
+        execution_id: str,
+        conversation: str,
+        hold: bool,
+    ) -> Advanced:
+        """Create an execution and, unless held, begin it."""
+        definition = self._catalog.find(name).definition
+        order = Order(definition, self._catalog.personas(), params)
+        with self._unit() as (unit, told):
+            case = create(
+                unit,
+                order,
+                execution=execution_id,
+                conversation=conversation,
+                now=self._clock.now(),
+            )
+            if not hold:
+                self._begin(case)
+            return self._done(case, told, "started" if not hold else "waiting")
+
+    def advance(self, token: str, output: Any, *, execution_id: str = "") -> Advanced:
+        """Finish the step of a token."""
+        said = read_token(token)
+        now = self._clock.now()
+        try:
+            with self._unit() as (unit, told):
+                case, attempt = redeem(unit, token, execution_id, now)
+                if self._overdue(case, attempt):
+                    return self._late(case, told, attempt)
+                read = read_output(case.spec(attempt.step), output)
+                if not unit.spend_token(token_hash(token), now):
+                    raise refused_token(
+                        "token_replayed", "That token was used already.", attempt.step
+                    )
+                case.record("token_validated", attempt.step, attempt.id)
+                finish(case, attempt, read)
+                return self._settled(case, told)
+        except WorkflowRefused as refusal:
+            self._tell_refusal(said.execution_id, said.step_name, refusal)
+            raise
+
+    def submit(self, execution_id: str, step: str, output: Any) -> Advanced:
+        """Finish an open step without a token."""
+        try:
+            with self._unit() as (unit, told):
+                case, attempt = self._open_step(unit, execution_id, step)
+                if self._overdue(case, attempt):
+                    return self._late(case, told, attempt)
+                finish(case, attempt, read_output(case.spec(attempt.step), output))
+                return self._settled(case, told)
+        except WorkflowRefused as refusal:
+            self._tell_refusal(execution_id, step, refusal)
+            raise
+
+    def fail_step(self, execution_id: str, step: str, error: str) -> Advanced:
+        """The open attempt at a step failed."""
+        with self._unit() as (unit, told):
+            case, attempt = self._open_step(unit, execution_id, step)
+            fail_step(case, attempt, (Failure("driver", error or "failed", {}),))
+            return self._settled(case, told)
+
+    def pause(self, execution_id: str, reason: str) -> Advanced:
+        """running -> paused."""
+        with self._unit() as (unit, told):
+            case = self._load(unit, execution_id)
+            case.move("paused", reason)
+            return self._done(case, told, "waiting")
+
+    def resume(self, execution_id: str) -> Advanced:
+        """paused -> running, or idle -> running; deadlines move on by the time it was paused."""
+        with self._unit() as (unit, told):
+            case = self._load(unit, execution_id)
+            if case.row.state == "idle":
+                self._begin(case)
+                return self._done(case, told, "started")
+            require_next(execution_id, case.row.state, "running")
+            if case.row.state in ENDED:
+                raise WorkflowRefused(
+                    "execution_closed",
+                    f"Execution {execution_id} is {case.row.state}.",
+                    hint="Open it again with retry.",
+                    details={"execution_id": execution_id, "state": case.row.state},
+                )
+            if case.row.question_json:
+                return self._answer(case, told, "retry")
+            self._go_on(case)
+            return self._settled(case, told, reissue=True)
+
+    def end(self, execution_id: str, state: str, reason: str) -> Advanced:
+        """-> abandoned, failed or diverged."""
+        with self._unit() as (unit, told):
+            case = self._load(unit, execution_id)
+            if state in ("failed", "diverged", "abandoned"):
+                require_next(execution_id, case.row.state, state)
+            end(case, state, reason)
+            return self._done(case, told, "diverged" if state == "diverged" else "failed")
+
+    def retry(self, execution_id: str, step: str) -> Advanced:
+        """Open a step afresh, whatever it was."""
+        with self._unit() as (unit, told):
+            case = self._load(unit, execution_id)
+            target = failed_step(case, step)
+            if case.row.state != "running":
+                require_next(execution_id, case.row.state, "running")
+                case.change(question_json="")
+                self._go_on(case)
+            if case.spec(target).each and case.steps[target].status == "completed":
+                case.put(replace(case.steps[target], cursor=-1))
+            reopen(case, target, error=case.steps[target].error)
+            case.record("step_reopened", target)
+            case.target = target
+            return self._settled(case, told)
+
+    def decide(self, execution_id: str, choice: str) -> Advanced:
+        """Answer the question of a paused execution."""
+        with self._unit() as (unit, told):
+            case = self._load(unit, execution_id)
+            if case.row.state != "paused" or not case.row.question_json:
+                raise WorkflowRefused(
+                    "nothing_asked",
+                    f"Execution {execution_id} asks nothing.",
+                    details={"execution_id": execution_id, "state": case.row.state},
+                )
+            return self._answer(case, told, choice)
+
+    def replan(self, execution_id: str, step: str, plan: Any) -> Advanced:
+        """A new revision of a plan step's children, made by whoever drives."""
+        with self._unit() as (unit, told):
+            case = self._load(unit, execution_id)
+            require_running(execution_id, case.row.state)
+            row = case.steps.get(step)
+            if row is None or case.spec(step).kind != "plan" or row.status != "completed":
+                raise WorkflowRefused(
+                    "step_not_plan",
+                    f"{step!r} is no plan step that has a plan.",
+                    details={"execution_id": execution_id, "step": step},
+                )
+            read_plan(case, step, plan)
+            if case.row.replans >= case.definition.policy.replans:
+                raise WorkflowRefused(
+                    "replans_exhausted",
+                    f"The replan budget of {case.definition.policy.replans} is used up.",
+                    details={"execution_id": execution_id},
+                )
+            children = [r.id for r in case.living() if r.parent == step]
+            cancel(case, children, "a new plan was made")
+            case.change(replans=case.row.replans + 1)
+            adopt(case, step, plan)
+            case.outcome = "replanned"
+            return self._settled(case, told)
+
+    def expire(self) -> tuple[Advanced, ...]:
+        """Time out every attempt and execution that is over its deadline."""
+        done: list[Advanced] = []
+        for row in self._store.reader.executions(state="running", limit=10_000):
+            late = self._late_in(row)
+            done.extend([late] if late else [])
+        return tuple(done)
+
+    def tickets(self, execution_id: str) -> tuple[Ticket, ...]:
+        """Fresh tokens for what is open."""
+        with self._unit() as (unit, told):
+            case = self._load(unit, execution_id)
+            if case.row.state != "running":
+                return ()
+            tickets = tuple(issue(case, attempt) for attempt in case.attempts())
+            told.extend(case.events)
+            return tickets
+
+    def claim(self, execution_id: str, step: str, *, driver: str, conversation: str) -> None:
+        """Note who works on an open attempt."""
+        with self._unit() as (unit, told):
+            case, attempt = self._open_step(unit, execution_id, step)
+            unit.save_attempt(replace(attempt, driver=driver, conversation=conversation))
+            case.record("step_claimed", step, attempt.id, driver=driver)
+            told.extend(case.events)
+
+    # -- parts of verbs ------------------------------------------------------------------------
+
+    @contextmanager
+    def _unit(self) -> Generator[tuple[WorkflowUnit, list[EventRow]], None, None]:
+        told: list[EventRow] = []
+        with self._store.unit() as unit:
+            yield unit, told
+        for event in told:
+            self._announce(event)
+
+    def _load(self, unit: WorkflowUnit, execution: str) -> Case:
+        return Case.load(unit, execution, self._clock.now())
+
+    def _begin(self, case: Case) -> None:
+        case.move("running")
+        case.record("workflow_started", workflow=case.row.workflow)
+        settle(case)
+
+    def _go_on(self, case: Case) -> None:
+        """Run again; what was open gets the time back that it was held up."""
+        held = max(0.0, case.now - case.row.updated_at)
+        for attempt in case.attempts():
+            if attempt.deadline is not None:
+                case.unit.save_attempt(replace(attempt, deadline=attempt.deadline + held))
+        case.move("running")
+
+    def _open_step(self, unit: WorkflowUnit, execution: str, step: str) -> tuple[Case, AttemptRow]:
+        case = self._load(unit, execution)
+        require_running(execution, case.row.state)
+        attempts = case.attempts(step=step)
+        if not attempts:
+            raise not_running(case, step)
+        return case, attempts[0]
+
+    def _answer(self, case: Case, told: list[EventRow], choice: str) -> Advanced:
+        question = json.loads(case.row.question_json)
+        step = question["step"]
+        if choice not in question["choices"]:
+            raise WorkflowRefused(
+                "choice_invalid",
+                f"{choice!r} is none of: {', '.join(question['choices'])}.",
+                details={"choices": question["choices"]},
+            )
+        case.change(question_json="")
+        case.record("question_answered", step, choice=choice)
+        if choice == "abort":
+            end(case, "failed", question["prompt"])
+            return self._done(case, told, "failed")
+        self._go_on(case)
+        if choice == "accept":
+            accept(case, step)
+        elif choice == "retry":
+            reopen(case, step, error=case.steps[step].error)
+        else:
+            target = choice.removeprefix("rollback:")
+            rollback(case, case.steps[step], Action("rollback", target), counted=False)
+        return self._settled(case, told)
+
+    def _overdue(self, case: Case, attempt: AttemptRow | None) -> bool:
+        limit = case.definition.policy.timeout
+        started = case.row.started_at
+        over = limit is not None and started is not None and case.now > started + limit
+        late = attempt is not None and attempt.deadline is not None and case.now > attempt.deadline
+        return over or late
+
+    def _late(self, case: Case, told: list[EventRow], attempt: AttemptRow | None) -> Advanced:
+        """Too late: the attempt is timed out, or the whole execution has failed."""
+        limit, started = case.definition.policy.timeout, case.row.started_at
+        if limit is not None and started is not None and case.now > started + limit:
+            end(case, "failed", f"it took longer than {limit:g} seconds")
+            return self._done(case, told, "failed")
+        assert attempt is not None
+        case.record("step_timed_out", attempt.step, attempt.id)
+        failure = Failure("timeout", "it took too long", {"code": "step_timed_out"})
+        fail_step(case, attempt, (failure,), status="timed_out")
+        return self._settled(case, told)
+
+    def _late_in(self, row: ExecutionRow) -> Advanced | None:
+        with self._unit() as (unit, told):
+            case = self._load(unit, row.id)
+            if case.row.state != "running":
+                return None
+            attempts = [a for a in case.attempts() if self._overdue(case, a)]
+            if not attempts and not self._overdue(case, None):
+                return None
+            return self._late(case, told, attempts[0] if attempts else None)
+
+    def _settled(self, case: Case, told: list[EventRow], *, reissue: bool = False) -> Advanced:
+        settle(case)
+        if reissue and case.row.state == "running":
+            case.opened = list(case.attempts())
+        return self._done(case, told, "continued" if case.opened else "waiting")
+
+    def _done(self, case: Case, told: list[EventRow], outcome: Outcome) -> Advanced:
+        tickets = tuple(issue(case, attempt) for attempt in case.opened)
+        told.extend(case.events)
+        reached: Any = case.outcome or outcome
+        if case.row.state in ENDED or case.row.state == "paused":
+            reached = {"completed": "completed", "diverged": "diverged", "paused": reached}.get(
+                case.row.state, "failed"
+            )
+        return Advanced(
+            case.row.id,
+            case.row.workflow,
+            case.row.state,
+            reached,
+            tickets,
+            _message(case),
+            tuple(case.failures),
+            case.target,
+        )
+
+    def _tell_refusal(self, execution: str, step: str, refusal: WorkflowRefused) -> None:
+        """In a transaction of its own: what was refused left nothing else behind."""
+        with self._unit() as (unit, told):
+            row = unit.execution(execution)
+            if row is not None:
+                case = Case(unit, row, self._clock.now())
+                kind = "token_expired" if refusal.code == "token_expired" else "refused"
+                case.record(kind, step, code=refusal.code)
+                told.extend(case.events)
+
+
+def _message(case: Case) -> str:
+    names = ", ".join(attempt.step for attempt in case.opened)
+    match case.row.state:
+        case "running":
+            return f"Next: {names}." if names else "Other steps are still running."
+        case "idle":
+            return "Created. Resume it to begin."
+        case "paused":
+            return f"Paused. {case.row.reason}".strip()
+        case "completed":
+            return "The workflow is completed."
+        case state:
+            return f"The workflow is {state}: {case.row.reason}".rstrip(": ")

@@ -1,0 +1,168 @@
+"""What is kept along the way: artifacts, findings with their review, and evidence."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pydantic import ValidationError
+
+from sam_tui.core.clock import Clock
+from sam_tui.core.ids import mint
+from sam_tui.core.ports.workflows import (
+    ArtifactRow,
+    EventRow,
+    EvidenceRow,
+    FindingRow,
+    WorkflowStore,
+)
+from sam_tui.core.workflow.case import Case
+from sam_tui.core.workflow.definition import sha256
+from sam_tui.core.workflow.finishing import keep_artifact
+from sam_tui.core.workflow.output import ArtifactDraft, FindingDraft
+from sam_tui.core.workflow.refusals import WorkflowRefused
+from sam_tui.core.workflow.states import require_running
+
+__all__ = ["FindingDraft", "Notes", "Witnessed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Witnessed:
+    """A call that the host ran: its operation, one line about it, and how it ended."""
+
+    operation: str
+    subject: str
+    ok: bool
+    exit_code: int | None
+    text: str
+
+
+class Notes:
+    """Adds to executions without moving them."""
+
+    def __init__(
+        self, store: WorkflowStore, clock: Clock, announce: Callable[[EventRow], None]
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._announce = announce
+
+    def add_artifact(
+        self, execution: str, step: str, name: str, text: str, *, type_: str
+    ) -> ArtifactRow:
+        """Keep a text with an open step. Raises ``WorkflowRefused``."""
+        try:
+            draft = ArtifactDraft.model_validate({"type": type_, "name": name, "content": text})
+        except ValidationError as error:
+            raise _invalid("artifact_invalid", error) from None
+        with self._store.unit() as unit:
+            case = Case.load(unit, execution, self._clock.now())
+            require_running(execution, case.row.state)
+            attempts = case.attempts(step=step)
+            if not attempts:
+                raise WorkflowRefused("step_not_running", f"Step {step} is not open now.")
+            row = keep_artifact(case, attempts[0], draft)
+        self._tell(case)
+        return row
+
+    def add_finding(self, draft: FindingDraft) -> FindingRow:
+        """Keep a finding; of an execution that exists, where it names one."""
+        try:
+            draft.require_project()
+        except ValueError as error:
+            raise WorkflowRefused("finding_invalid", f"{error}.") from None
+        now = self._clock.now()
+        row = FindingRow(
+            mint("fnd"), draft.source_execution_id, draft.step, draft.scope, draft.project_id,
+            draft.category, draft.severity, draft.title, draft.content,
+            json.dumps(list(draft.tags), ensure_ascii=False), "active",
+            "accepted" if draft.accepted else "suggested", draft.source_agent, now, now,
+        )  # fmt: skip
+        case: Case | None = None
+        with self._store.unit() as unit:
+            if draft.source_execution_id:
+                case = Case.load(unit, draft.source_execution_id, now)
+                case.record("finding_added", draft.step, finding=row.id, severity=row.severity)
+            unit.save_finding(row)
+        self._tell(case)
+        return row
+
+    def update_finding(self, finding: str, changes: Mapping[str, Any]) -> FindingRow:
+        """Change some fields. Raises ``WorkflowRefused`` for unknown ones and unknown findings."""
+        known = {"title", "content", "tags", "severity", "category", "status"}
+        if not changes or set(changes) - known:
+            raise WorkflowRefused(
+                "finding_invalid", f"Change one or more of: {', '.join(sorted(known))}."
+            )
+        given = dict(changes)
+        status = given.pop("status", None)
+        if status not in (None, "active", "deprecated"):
+            raise WorkflowRefused("finding_invalid", "status is active or deprecated.")
+        with self._store.unit() as unit:
+            row = unit.finding(finding)
+            if row is None:
+                raise _unknown(finding)
+            before = {
+                "title": row.title, "content": row.content, "severity": row.severity,
+                "category": row.category, "tags": json.loads(row.tags_json),
+            }  # fmt: skip
+            try:
+                draft = FindingDraft.model_validate({**before, **given})
+            except ValidationError as error:
+                raise _invalid("finding_invalid", error) from None
+            row = replace(
+                row,
+                title=draft.title,
+                content=draft.content,
+                severity=draft.severity,
+                category=draft.category,
+                tags_json=json.dumps(list(draft.tags), ensure_ascii=False),
+                status=status or row.status,
+                updated_at=self._clock.now(),
+            )
+            unit.save_finding(row)
+        return row
+
+    def review_finding(self, finding: str, accept: bool) -> FindingRow:
+        """Accept or reject a finding."""
+        with self._store.unit() as unit:
+            row = unit.finding(finding)
+            if row is None:
+                raise _unknown(finding)
+            review = "accepted" if accept else "rejected"
+            row = replace(row, review=review, updated_at=self._clock.now())
+            unit.save_finding(row)
+        return row
+
+    def witness(self, conversation: str, seen: Witnessed) -> EvidenceRow | None:
+        """Keep a call as evidence of the attempt that a conversation works on."""
+        attempt = self._store.reader.attempt_of(conversation)
+        if attempt is None:
+            return None
+        now = self._clock.now()
+        row = EvidenceRow(
+            mint("evd"), attempt.execution, attempt.step, attempt.id, seen.operation,
+            seen.subject[:2000], seen.ok, seen.exit_code, sha256(seen.text), now,
+        )  # fmt: skip
+        with self._store.unit() as unit:
+            case = Case.load(unit, attempt.execution, now)
+            unit.save_evidence(row)
+            case.record("evidence_added", row.step, row.attempt, operation=row.operation, ok=row.ok)
+        self._tell(case)
+        return row
+
+    def _tell(self, case: Case | None) -> None:
+        for event in case.events if case else ():
+            self._announce(event)
+
+
+def _unknown(finding: str) -> WorkflowRefused:
+    return WorkflowRefused("finding_unknown", f"There is no finding {finding!r}.")
+
+
+def _invalid(code: str, error: ValidationError) -> WorkflowRefused:
+    faults = [
+        f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}"
+        for fault in error.errors(include_url=False, include_input=False)
+    ]
+    return WorkflowRefused(code, f"{'; '.join(faults)}.", details={"faults": faults})

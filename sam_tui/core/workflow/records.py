@@ -1,0 +1,214 @@
+"""Executions as people and clients read them: rows turned into views, totals from the definition."""
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sam_tui.core.ports.workflows import (
+    ArtifactRow,
+    AttemptRow,
+    ExecutionRow,
+    StepRow,
+    WorkflowReader,
+)
+from sam_tui.core.workflow.case import needs_of, pinned_definition, spec_of
+from sam_tui.core.workflow.definition import Step, WorkflowDefinition
+from sam_tui.core.workflow.references import fill
+from sam_tui.core.workflow.refusals import WorkflowRefused
+from sam_tui.core.workflow.tickets import task_view
+from sam_tui.core.workflow.views import (
+    AttemptView,
+    Chunk,
+    ExecutionView,
+    Phase,
+    Question,
+    StepView,
+    TaskView,
+    Totals,
+)
+
+MOST_READ = 200_000
+"""Code points of an artifact in one piece."""
+
+
+class Records:
+    """Reads only what is committed."""
+
+    def __init__(self, reader: WorkflowReader) -> None:
+        self._reader = reader
+
+    def execution(self, execution: str) -> ExecutionView:
+        """One execution. Raises ``WorkflowRefused`` (``execution_unknown``)."""
+        return self._view(self._row(execution))
+
+    def executions(self, *, state: str, limit: int) -> tuple[ExecutionView, ...]:
+        """Newest first."""
+        return tuple(self._view(r) for r in self._reader.executions(state=state, limit=limit))
+
+    def steps(self, execution: str) -> tuple[StepView, ...]:
+        """The steps that count, in order."""
+        row = self._row(execution)
+        definition = pinned_definition(self._reader, row.version)
+        rows = living(self._reader.steps(execution))
+        params = json.loads(row.params_json)
+        return tuple(self._step(definition, one, params) for one in rows)
+
+    def history(self, execution: str) -> tuple[AttemptView, ...]:
+        """Every attempt, in order."""
+        row = self._row(execution)
+        definition = pinned_definition(self._reader, row.version)
+        params = json.loads(row.params_json)
+        specs = {r.id: spec_of(definition, r) for r in self._reader.steps(execution)}
+        return tuple(
+            AttemptView(
+                a.step,
+                a.number,
+                a.status,
+                _persona(specs[a.step], params),
+                a.task,
+                a.driver,
+                a.conversation,
+                a.started_at,
+                a.ended_at,
+                json.loads(a.output_json) if a.output_json else None,
+                a.error,
+            )
+            for a in self._reader.attempts(execution)
+        )
+
+    def artifacts(self, execution: str, step: str) -> Sequence[ArtifactRow]:
+        """Artifacts of an execution. Raises ``WorkflowRefused`` (``execution_unknown``)."""
+        self._row(execution)
+        return self._reader.artifacts(execution, step=step)
+
+    def read_artifact(self, artifact: str, start: int, length: int) -> Chunk:
+        """A range of an artifact's text."""
+        if self._reader.artifact(artifact) is None:
+            raise WorkflowRefused("artifact_unknown", f"There is no artifact {artifact!r}.")
+        start, length = max(0, start), min(max(0, length), MOST_READ)
+        text, total = self._reader.artifact_text(artifact, start, length)
+        return Chunk(text, min(start, total), min(start, total) + len(text), total)
+
+    def phase(self, conversation: str) -> Phase | None:
+        """What a conversation works on: its claimed attempt, or the execution that it drives."""
+        if not conversation:
+            return None
+        attempt = self._reader.attempt_of(conversation)
+        if attempt is not None:
+            row = self._reader.execution(attempt.execution)
+            return None if row is None else self._phase(row, [attempt])
+        row = self._reader.driven_by(conversation)
+        if row is None:
+            return None
+        return self._phase(row, self._reader.attempts(row.id, status="open"))
+
+    def effectiveness(self, execution: str) -> float:
+        """Seed 001's measure, from how attempts ended and what the host saw; 0.3 to 1.0."""
+        value = 0.8
+        backed = {e.attempt for e in self._reader.evidence(execution) if e.ok}
+        for attempt in self._reader.attempts(execution):
+            if attempt.status in ("failed", "timed_out"):
+                value -= 0.1
+            elif attempt.status == "completed" and attempt.id in backed:
+                value += 0.1
+            value = min(1.0, max(0.3, round(value, 2)))
+        return value
+
+    def _row(self, execution: str) -> ExecutionRow:
+        row = self._reader.execution(execution)
+        if row is None:
+            raise WorkflowRefused(
+                "execution_unknown",
+                f"There is no execution {execution!r}.",
+                details={"execution_id": execution},
+            )
+        return row
+
+    def _view(self, row: ExecutionRow) -> ExecutionView:
+        steps = living(self._reader.steps(row.id))
+        policy = pinned_definition(self._reader, row.version).policy
+        question = json.loads(row.question_json) if row.question_json else None
+        return ExecutionView(
+            row.id,
+            row.workflow,
+            row.version,
+            row.state,
+            row.reason,
+            row.conversation,
+            json.loads(row.params_json),
+            tuple(step.id for step in steps if step.status == "running"),
+            totals(steps),
+            max(0, policy.rollbacks - row.rollbacks),
+            max(0, policy.replans - row.replans),
+            self.effectiveness(row.id),
+            Question(question["step"], question["prompt"], tuple(question["choices"]))
+            if question
+            else None,
+            row.created_at,
+            row.started_at,
+            row.updated_at,
+            row.completed_at,
+        )
+
+    def _step(
+        self, definition: WorkflowDefinition, row: StepRow, params: Mapping[str, Any]
+    ) -> StepView:
+        spec = spec_of(definition, row)
+        tasks: tuple[TaskView, ...] = ()
+        if spec.each and row.cursor >= 0:
+            found = self._reader.tasks(row.execution, row.id, row.revision)
+            tasks = tuple(task_view(task) for task in found)
+        return StepView(
+            row.id,
+            spec.kind,
+            row.status,
+            _persona(spec, params),
+            spec.description,
+            needs_of(definition, row),
+            row.parent,
+            row.attempts,
+            row.started_at,
+            row.completed_at,
+            json.loads(row.output_json) if row.output_json else None,
+            row.error,
+            spec.allowed,
+            tasks,
+        )
+
+    def _phase(self, row: ExecutionRow, attempts: Sequence[AttemptRow]) -> Phase:
+        """The open step, or all of them when several are open in one conversation."""
+        definition = pinned_definition(self._reader, row.version)
+        rows = {step.id: step for step in self._reader.steps(row.id)}
+        specs = [spec_of(definition, rows[attempt.step]) for attempt in attempts]
+        names = ", ".join(attempt.step for attempt in attempts) or "(none)"
+        lists = [spec.allowed for spec in specs]
+        tools = None if any(one is None for one in lists) else _joined(lists)
+        return Phase(row.id, row.workflow, names, tools, row.state)
+
+
+def _joined(lists: Sequence[tuple[str, ...] | None]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(entry for one in lists for entry in one or ()))
+
+
+def living(rows: Sequence[StepRow]) -> list[StepRow]:
+    """The steps that count: not those of plans that were replaced."""
+    revisions = {row.id: row.revision for row in rows}
+    return [r for r in rows if not r.parent or r.revision == revisions.get(r.parent)]
+
+
+def totals(steps: Sequence[StepRow]) -> Totals:
+    """Steps by status."""
+    count = Counter(step.status for step in steps)
+    return Totals(
+        len(steps),
+        count["completed"],
+        count["failed"],
+        count["running"],
+        count["pending"],
+        count["skipped"],
+    )
+
+
+def _persona(spec: Step, params: Mapping[str, Any]) -> str:
+    return str(fill(spec.persona, {"params": params}) or "") if spec.persona else ""

@@ -1,0 +1,144 @@
+"""Beginning an execution: what it is given is checked, and all it will need is pinned."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sam_tui.core.ids import mint
+from sam_tui.core.ports.workflows import EdgeRow, ExecutionRow, StepRow, WorkflowUnit
+from sam_tui.core.workflow.case import Case
+from sam_tui.core.workflow.definition import WorkflowDefinition, sha256
+from sam_tui.core.workflow.references import fill
+from sam_tui.core.workflow.refusals import WorkflowRefused
+
+SPACING = 1000
+"""Positions between two steps of a definition: room for what plans add."""
+_NAMEABLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+_LARGEST = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What is to be started: the definition, the personas at hand by name, and what is given."""
+
+    definition: WorkflowDefinition
+    personas: Mapping[str, str]
+    params: Mapping[str, Any]
+
+
+def create(
+    unit: WorkflowUnit, order: Order, *, execution: str, conversation: str, now: float
+) -> Case:
+    """An idle execution with its steps, edges and pins. Raises ``WorkflowRefused``."""
+    definition = order.definition
+    identifier = _identifier(unit, execution)
+    given = checked_params(definition, order.params)
+    if conversation and (other := unit.driven_by(conversation)) is not None:
+        raise WorkflowRefused(
+            "conversation_busy",
+            f"This conversation drives workflow {other.workflow} already ({other.id}).",
+            hint="Finish or abandon that one first.",
+            details={"execution_id": other.id},
+        )
+    pins = _pin_personas(unit, definition, order.personas, given)
+    unit.pin(definition.fingerprint, definition.canonical)
+    row = ExecutionRow(
+        identifier, definition.name, definition.fingerprint, json.dumps(pins),
+        json.dumps(given, ensure_ascii=False), "idle", "", conversation, 0, 0, "", now, None, now,
+        None,
+    )  # fmt: skip
+    unit.save_execution(row)
+    for index, step in enumerate(definition.steps):
+        position = (index + 1) * SPACING
+        unit.save_step(
+            StepRow(
+                identifier, step.id, position, "", 0, "", "pending", 0, 0, -1, "", "", None, None
+            )
+        )
+        for need in step.needs:
+            unit.save_edge(EdgeRow(identifier, need, step.id, "needs", now))
+    case = Case(unit, row, now)
+    case.record("workflow_created", workflow=definition.name, version=definition.fingerprint)
+    return case
+
+
+def checked_params(definition: WorkflowDefinition, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Every parameter with its value or default. Raises ``WorkflowRefused`` (``params_invalid``)."""
+    faults = [f"there is no parameter {name!r}" for name in params if name not in definition.params]
+    given: dict[str, Any] = {}
+    for name, parameter in definition.params.items():
+        value = params.get(name, parameter.default)
+        if parameter.required and value in (None, ""):
+            faults.append(f"{name} is missing" + _about(parameter.description))
+        if parameter.choices and value is not None and value not in parameter.choices:
+            known = ", ".join(map(str, parameter.choices))
+            faults.append(f"{name} must be one of {known}")
+        given[name] = value
+    try:
+        too_long = len(json.dumps(given, allow_nan=False)) > _LARGEST
+    except (TypeError, ValueError, RecursionError):
+        raise _params(definition, ["parameters must be plain JSON"]) from None
+    if too_long:
+        faults.append(f"parameters are longer than {_LARGEST} characters")
+    if faults:
+        raise _params(definition, faults)
+    return given
+
+
+def _params(definition: WorkflowDefinition, faults: list[str]) -> WorkflowRefused:
+    names = ", ".join(definition.params) or "none"
+    return WorkflowRefused(
+        "params_invalid",
+        f"Workflow {definition.name}: {'; '.join(faults)}.",
+        hint=f"Parameters: {names}.",
+        details={"faults": faults},
+    )
+
+
+def _about(description: str) -> str:
+    return f" ({description})" if description else ""
+
+
+def _identifier(unit: WorkflowUnit, wanted: str) -> str:
+    if not wanted:
+        return mint("exec")
+    if not _NAMEABLE.fullmatch(wanted):
+        raise WorkflowRefused(
+            "execution_id_invalid",
+            f"{wanted!r} cannot name an execution.",
+            hint="Use 1 to 128 letters, digits, dots, dashes and underscores.",
+        )
+    if unit.execution(wanted) is not None:
+        raise WorkflowRefused(
+            "execution_exists",
+            f"There is an execution {wanted} already.",
+            details={"execution_id": wanted},
+        )
+    return wanted
+
+
+def _pin_personas(
+    unit: WorkflowUnit,
+    definition: WorkflowDefinition,
+    personas: Mapping[str, str],
+    params: Mapping[str, Any],
+) -> dict[str, str]:
+    """The hashes of all personas that may be needed. Raises ``persona_unknown``."""
+    named = [fill(step.persona, {"params": params}) for step in definition.steps if step.persona]
+    missing = sorted({str(name) for name in named if name not in personas})
+    if missing:
+        raise WorkflowRefused(
+            "persona_unknown",
+            f"Workflow {definition.name} needs the persona {missing[0]!r}, which does not exist.",
+            hint=f"There are: {', '.join(sorted(personas)) or 'none'}.",
+            details={"missing": missing},
+        )
+    if any(step.kind == "plan" for step in definition.steps):
+        named = list(personas)  # a plan may name any of them
+    pins: dict[str, str] = {}
+    for name in sorted(set(named)):
+        pins[name] = sha256(personas[name])
+        unit.pin(pins[name], personas[name])
+    return pins
