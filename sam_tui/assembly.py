@@ -6,16 +6,20 @@ from dataclasses import dataclass, replace
 
 from sam_reminders import Sources, build_reminders
 from sam_tools import build_tools
+from sam_tui.adapters.documents import LocalDocuments
 from sam_tui.adapters.files import LocalFiles
+from sam_tui.adapters.images import EndpointImages, image_settings
 from sam_tui.adapters.llm.catalog import Catalog
 from sam_tui.adapters.llm.choice import Route, Wish, choose, warm
 from sam_tui.adapters.plugins import discover
 from sam_tui.adapters.prompts import FilePrompts, FileReminders
 from sam_tui.adapters.search import RipgrepSearch
 from sam_tui.adapters.storage import Storage, open_storage
+from sam_tui.adapters.tasks import CommandTasks, FileTaskBook
 from sam_tui.adapters.terminal.commands import ShellCommands
 from sam_tui.adapters.terminal.confinement import Sandbox
 from sam_tui.adapters.terminal.sessions import PtyTerminals
+from sam_tui.adapters.web import GuardedWeb, search_from, serpapi_from
 from sam_tui.core.agent.budget import DEFAULT_STEPS, Budgets
 from sam_tui.core.agent.retry import RetryPolicy
 from sam_tui.core.agent.room import Room
@@ -27,14 +31,14 @@ from sam_tui.core.authorization.guard import Guard
 from sam_tui.core.authorization.policy import PermissionMode, Policy, protected_paths
 from sam_tui.core.board import TodoBoard
 from sam_tui.core.bus import Bus
-from sam_tui.core.clock import SystemClock
+from sam_tui.core.clock import Clock, SystemClock
 from sam_tui.core.errors import ToolError
 from sam_tui.core.inquiries import Inquiries, Responder
 from sam_tui.core.ports.prompts import PromptLibrary
 from sam_tui.core.prompt.requests import RequestBuilder
 from sam_tui.core.prompt.system import system_prompt
 from sam_tui.core.runtime import Runtime
-from sam_tui.core.services import Remembered, Services
+from sam_tui.core.services import Online, Remembered, Services
 from sam_tui.core.tooling.execute import Executor
 from sam_tui.core.tooling.registry import Registry, built_ins_first
 
@@ -96,6 +100,7 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
     storage = open_storage(options.data_dir, now=clock.now)
     sandbox = Sandbox()
     commands, terminals = ShellCommands(sandbox), PtyTerminals(sandbox)
+    tasks = CommandTasks(commands)
     prompts = FilePrompts(
         f"{options.data_dir}/prompts", workspace.root, storage.choices, lambda: False
     )
@@ -119,6 +124,11 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
         remembered=_remembered(storage),
         prompts=prompts,
         budgets=budgets,
+        workspace=workspace,
+        tasks=tasks,
+        task_book=FileTaskBook(f"{options.data_dir}/tasks", workspace.root),
+        online=_online(clock, environ),
+        documents=LocalDocuments(),
         subagents=subagents,
     )
     built_in = build_tools(services)
@@ -155,6 +165,7 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
         catalog=Catalog(environ, timeout=timeout),
         terminals=terminals,
         commands=commands,
+        tasks=tasks,
         conversations=storage.conversations,
         memories=storage.memories,
         prompts=prompts,
@@ -177,6 +188,16 @@ def guidance(prompts: PromptLibrary, prompt_id: str) -> str:
         known = ", ".join(p.id for p in prompts.list_system().prompts if p.active)
         raise ToolError(f"There is no system prompt {prompt_id!r}.", hint=f"There are: {known}.")
     return prompt.content
+
+
+def _online(clock: Clock, environ: Mapping[str, str]) -> Online:
+    """The web as the environment configures it; only a configured image endpoint may be local."""
+    web = GuardedWeb(clock=clock)
+    settings = image_settings(environ)
+    images = None
+    if settings is not None:
+        images = EndpointImages(GuardedWeb(allowed=frozenset({settings.origin})), settings)
+    return Online(web, search_from(web, environ), serpapi_from(web, environ), images)
 
 
 def _remembered(storage: Storage) -> Remembered:

@@ -1,26 +1,42 @@
-"""``sam-tui guard``: what the guard would say to a call, without making it."""
+"""``sam-tui guard``: what the guard would say, what is wrong with its rules, and what is granted."""
 
 import json
+import os
+import time
 from collections.abc import Iterator
+from dataclasses import asdict
+from datetime import datetime
 from typing import Any, cast
 
 import click
 
-from sam_tui.cli.options import guarded_options, named_conversation, open_runtime
-from sam_tui.cli.streams import contract_output, input_descriptor
+from sam_tui.adapters.policy import FileLedger, Places, SavedRules, read_layers
+from sam_tui.cli.log import default_data_dir
+from sam_tui.cli.options import (
+    guarded_options,
+    named_conversation,
+    open_runtime,
+    place_options,
+    workspace_of,
+)
+from sam_tui.cli.streams import contract_output, input_descriptor, require_output
 from sam_tui.core.accesses import Fetch, LocatedAccess, Read, Run, Type, Write
-from sam_tui.core.authorization.policy import Judgement
+from sam_tui.core.authorization.containment import Workspace
+from sam_tui.core.authorization.lint import lint
+from sam_tui.core.authorization.policy import Judgement, own_folders
+from sam_tui.core.authorization.rules import Rule
+from sam_tui.core.authorization.secrets import Secrets
 from sam_tui.core.errors import SamError, ToolError, UsageError
 from sam_tui.core.ids import CallId, ConversationId, mint
 from sam_tui.core.messages import ToolCall
 from sam_tui.core.runtime import Runtime
-from sam_tui.headless.output import Output
+from sam_tui.headless.output import Output, terminal_safe
 from sam_tui.headless.prompt_input import read_prompt
 
 
-@click.group("guard", short_help="What the guard would say.")
+@click.group("guard", short_help="What the guard would say, its rules and grants.")
 def guard_group() -> None:
-    """What the guard would say to a call, without making it."""
+    """What the guard would say to a call; its rules; what is granted."""
 
 
 @guard_group.command("explain")
@@ -30,7 +46,7 @@ def guard_group() -> None:
 @click.option("--conversation", metavar="ID", help="Whose grants count.")
 @guarded_options
 def explain_command(**values: Any) -> int:
-    """Print the decision on a call as JSON: allow, ask or deny, why, and what it touches.
+    """Print the decision on a call as JSON: allow, ask or deny, why, what it touches, and the trace.
 
     With --jsonl every input line {"operation": ..., "arguments": {...}} gets one output line; a bad
     one gets {"error": ...}, and the exit code is 2 when there was any.
@@ -50,6 +66,115 @@ def explain_command(**values: Any) -> int:
         answer = explainer.explain(values["name"], arguments)
         out.line(answer)
         return 2 if "error" in answer else 0
+
+
+@guard_group.command("lint")
+@click.option("--json", "as_json", is_flag=True, help="As one JSON list.")
+@place_options
+def lint_command(**values: Any) -> int:
+    """Name rules that never decide and rules that allow too much; exit 1 when there are any.
+
+    Reads policy.toml of the settings folder and .sam/policy.toml of the workspace.
+    """
+    require_output()
+    places, workspace = guard_places(values)
+    layers = read_layers(places, workspace)
+    findings = lint(
+        (*layers.user.rules, *layers.project.rules),
+        secrets=Secrets(places.home),
+        protected=own_folders(places.data_dir, places.config_dir),
+        trusted=layers.trusted,
+        now=time.time(),
+    )
+    if as_json := values["as_json"]:
+        rows = [
+            {"source": f.rule.source, "rule": f.rule.id, "fault": f.fault, "why": f.why}
+            for f in findings
+        ]
+        click.echo(json.dumps(rows, indent=2))
+    for found in () if as_json else findings:
+        line = f"{found.rule.source}: {found.fault}: {found.rule.words}: {found.why}"
+        click.echo(terminal_safe(line))
+    if not findings and not as_json:
+        count = len(layers.user.rules) + len(layers.project.rules)
+        click.echo(f"{count} rules, nothing to complain about.", err=True)
+    return 1 if findings else 0
+
+
+@guard_group.command("grants")
+@click.option("--json", "as_json", is_flag=True, help="As one JSON list.")
+@place_options
+def grants_command(**values: Any) -> int:
+    """List what is granted: by running programs for a while, and for good in your policy file."""
+    require_output()
+    places, _ = guard_places(values)
+    rows: list[dict[str, Any]] = [
+        {
+            "id": grant.id,
+            "operation": grant.operation,
+            "target": grant.target,
+            "conversation": grant.conversation,
+            "until": grant.until,
+            "process": grant.process,
+        }
+        for grant in FileLedger(places.data_dir).all()
+    ]
+    rows.extend(map(_saved_row, SavedRules(places.config_dir, places.home).rules()))
+    if values["as_json"]:
+        click.echo(json.dumps(rows, indent=2))
+        return 0
+    if not rows:
+        click.echo("Nothing is granted.", err=True)
+    for row in rows:
+        line = f"{row['id']}  {row['operation']}  {row['target']}  {_how_long(row)}"
+        click.echo(terminal_safe(line))
+    return 0
+
+
+@guard_group.command("revoke")
+@click.argument("grant_id", metavar="ID")
+@place_options
+def revoke_command(**values: Any) -> int:
+    """Take a grant back, of a running program or of your policy file."""
+    places, _ = guard_places(values)
+    identifier = values["grant_id"]
+    saved = SavedRules(places.config_dir, places.home)
+    if FileLedger(places.data_dir).revoke(identifier) or saved.revoke(identifier):
+        click.echo(terminal_safe(f"{identifier} is no longer granted."), err=True)
+        return 0
+    raise UsageError(
+        f"There is no grant {identifier}.", hint="“sam-tui guard grants” lists what is granted."
+    )
+
+
+def guard_places(values: dict[str, Any]) -> tuple[Places, str]:
+    """The places that the options mean, and the real path of the workspace."""
+    places = Places.of(os.environ, values["data_dir"] or default_data_dir())
+    return places, Workspace.open(workspace_of(values)).root
+
+
+def _saved_row(rule: Rule) -> dict[str, Any]:
+    return {
+        "id": rule.id.removeprefix("user:"),
+        "operation": rule.operation,
+        "target": _saved_target(rule),
+        "workspace": rule.workspace,
+        "source": rule.source,
+    }
+
+
+def _saved_target(rule: Rule) -> str:
+    if rule.command is not None:
+        return f"$ {rule.command.text} …"
+    return rule.path.text if rule.path is not None else rule.host
+
+
+def _how_long(row: dict[str, Any]) -> str:
+    if "source" in row:
+        return f"in {row['workspace']}, for good" if row["workspace"] else "everywhere, for good"
+    if row["until"] is None:
+        return "until its conversation ends"
+    return f"until {datetime.fromtimestamp(row['until']):%H:%M:%S}"
 
 
 class _Explainer:
@@ -83,12 +208,16 @@ class _Explainer:
             reason = unusable.explain()
             return {"decision": "deny", "reason": reason, "rule": "unusable-path", "accesses": []}
         explained = self._runtime.guard.explain(self._conversation, plan.key, located)
-        judged = zip(located, explained.judgements, strict=True)
+        traces = self._runtime.guard.trace(plan.key, located)
+        judged = zip(located, explained.judgements, traces, strict=True)
         return {
             "decision": explained.outcome,
             "reason": explained.reason,
             "rule": explained.rule,
-            "accesses": [_access(access, judgement) for access, judgement in judged],
+            "accesses": [
+                _access(access, judgement) | {"trace": [asdict(step) for step in trace]}
+                for access, judgement, trace in judged
+            ],
         }
 
     def _explain_line(self, line: str) -> dict[str, Any]:
@@ -135,4 +264,13 @@ def _access(located: LocatedAccess, judgement: Judgement) -> dict[str, Any]:
             described |= {"session": session, "keys": keys}
         case Fetch(url=url, parameter=parameter):
             described |= {"url": url, "parameter": parameter}
-    return described | {"decision": judgement.outcome, "rule": judgement.rule}
+    if judgement.reading is not None:
+        described["commands"] = [
+            {"words": list(part.words), "classes": sorted(part.classes), "why": part.why}
+            for part in judgement.reading.parts
+        ]
+    return described | {
+        "decision": judgement.outcome,
+        "rule": judgement.rule,
+        "reason": judgement.reason,
+    }

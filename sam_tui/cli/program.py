@@ -14,6 +14,9 @@ COMMANDS = {
     "guard": ("guard_command", "guard_group"),
     "demo": ("demo_command", "demo_command"),
     "sessions": ("sessions_command", "sessions_group"),
+    "trust": ("trust_command", "trust_command"),
+    "audit": ("audit_command", "audit_group"),
+    "doctor": ("doctor_command", "doctor_command"),
 }
 """Where each command is: loaded when it is called, so that the workbench waits for none of them."""
 _ABOUT = ("--help", "--version", "-V")

@@ -20,6 +20,7 @@ from sam_tui.core.plugin import PluginReport
 from sam_tui.core.ports import Commands, ConversationStore, Model, ModelCatalog, Terminals
 from sam_tui.core.ports.memory import MemoryStore
 from sam_tui.core.ports.prompts import PromptLibrary
+from sam_tui.core.ports.tasks import Tasks
 from sam_tui.core.tooling.execute import Executor
 from sam_tui.core.tooling.registry import Registry
 
@@ -37,6 +38,7 @@ class Runtime:
     catalog: ModelCatalog
     terminals: Terminals
     commands: Commands
+    tasks: Tasks
     conversations: ConversationStore
     memories: MemoryStore
     prompts: PromptLibrary
@@ -91,6 +93,7 @@ class Runtime:
     async def close(self) -> None:
         """End terminals and connections, then release what is left."""
         try:
+            await self.tasks.close()
             await self.terminals.close_all()
             if self.model is not None:
                 await self.model.close()

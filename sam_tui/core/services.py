@@ -5,11 +5,14 @@ from dataclasses import dataclass
 
 from sam_tui.core.agent.budget import Budgets
 from sam_tui.core.agent.subagents import Subagents
+from sam_tui.core.authorization.containment import Workspace
 from sam_tui.core.board import TodoBoard
 from sam_tui.core.clock import Clock
 from sam_tui.core.events import Event
 from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.ports import Commands, Files, ResultStore, Search, Terminals
+from sam_tui.core.ports.documents import Documents
+from sam_tui.core.ports.images import ImageMaker
 from sam_tui.core.ports.memory import (
     Archive,
     DocumentStore,
@@ -18,6 +21,8 @@ from sam_tui.core.ports.memory import (
     MemoryStore,
 )
 from sam_tui.core.ports.prompts import PromptLibrary
+from sam_tui.core.ports.tasks import TaskBook, Tasks
+from sam_tui.core.ports.web import SerpApi, Web, WebSearch
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +34,16 @@ class Remembered:
     knowledge: KnowledgeStore
     documents: DocumentStore
     archive: Archive
+
+
+@dataclass(frozen=True, slots=True)
+class Online:
+    """The web, and what is configured of it: None where there is no key or endpoint."""
+
+    web: Web
+    search: WebSearch
+    serpapi: SerpApi | None
+    images: ImageMaker | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,4 +62,9 @@ class Services:
     remembered: Remembered
     prompts: PromptLibrary
     budgets: Budgets
+    workspace: Workspace
+    tasks: Tasks
+    task_book: TaskBook
+    online: Online
+    documents: Documents
     subagents: Subagents

@@ -1,6 +1,7 @@
 """A web site on loopback that behaves as told: redirects, compression, slowness, floods, lies."""
 
 import asyncio
+import contextlib
 import gzip
 import json
 import ssl
@@ -109,9 +110,10 @@ class WebServer:
     async def __aexit__(self, *_: object) -> None:
         assert self._server is not None
         self._server.close()
-        for task in list(self._tasks):
+        tasks = list(self._tasks)
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
         await self._server.wait_closed()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -123,8 +125,10 @@ class WebServer:
         except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError, ssl.SSLError):
             pass  # the reader left, which is what several tests are about
         finally:
-            self._tasks.discard(task)
             writer.close()
+            with contextlib.suppress(ConnectionError, ssl.SSLError, asyncio.CancelledError):
+                await writer.wait_closed()
+            self._tasks.discard(task)
 
     async def _answer(self, asked: Asked, writer: asyncio.StreamWriter) -> None:
         self.asked.append(asked)

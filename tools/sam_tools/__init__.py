@@ -1,6 +1,9 @@
 """The model's hands: the explicit list of built-in tools, in the order the model sees (seed 004)."""
 
+from sam_tools.build_and_version_control import BuildAndVersionControl
+from sam_tools.document_operations import DocumentOperations
 from sam_tools.file_operations import FileOperations
+from sam_tools.image_generation import ImageGeneration
 from sam_tools.increase_max_iterations import IncreaseMaxIterations
 from sam_tools.memory_operations import MemoryOperations
 from sam_tools.prompts import ListMiniPrompts, ListSystemPrompts
@@ -11,13 +14,14 @@ from sam_tools.terminal_operations import TerminalOperations
 from sam_tools.think import Think
 from sam_tools.todo_operations import TodoOperations
 from sam_tools.user_collaboration import UserCollaboration
+from sam_tools.web_operations import WebOperations
 from sam_tui.core.services import Services
 from sam_tui.core.tooling.contract import Tool
 
 
 def build_tools(services: Services) -> list[Tool]:
     """Every built-in tool, each given only what it needs."""
-    remembered = services.remembered
+    remembered, online = services.remembered, services.online
     return [
         Think().tool(),
         UserCollaboration(services.inquiries).tool(),
@@ -31,6 +35,29 @@ def build_tools(services: Services) -> list[Tool]:
         TodoOperations(services.todos).tool(),
         ReadToolResult(services.results).tool(),
         RecallHistory(remembered.archive, remembered.memories).tool(),
+        WebOperations(
+            online.web,
+            online.search,
+            services.documents,
+            remembered.memories,
+            serpapi=online.serpapi,
+        ).tool(),
+        DocumentOperations(
+            services.documents,
+            services.files,
+            online.web,
+            remembered.memories,
+            remembered.documents,
+            clock=services.clock,
+        ).tool(),
         FileOperations(services.files, services.search).tool(),
         TerminalOperations(services.commands, services.terminals, services.publish).tool(),
+        BuildAndVersionControl(
+            services.commands,
+            services.tasks,
+            book=services.task_book,
+            files=services.files,
+            workspace=services.workspace,
+        ).tool(),
+        *([ImageGeneration(online.images, services.files).tool()] if online.images else []),
     ]

@@ -53,7 +53,10 @@ class Chunk:
 
 
 def cut(text: str, *, headed: bool = False) -> Iterator[Chunk]:
-    """The passages of a text in order; ``headed`` takes headings for names, as in Markdown. Very long lines are shortened, very long files end early."""
+    """The passages of a text in order; ``headed`` takes headings for names, as in Markdown.
+
+    Very long lines are shortened, very long files end early.
+    """
     lines = [line[:_LONGEST_LINE] for line in text.split("\n")]
     if lines and not lines[-1]:
         lines.pop()

@@ -32,6 +32,9 @@ _DERIVED = (".lock", ".min.js", ".min.css", ".map", ".svg", "package-lock.json",
 _NAME_BOOST = 1.5
 _MOST_OPEN = 4
 
+_Stale = tuple[int, str, Seen]
+"""A file to read: its id, its path, and what the scan found."""
+
 
 class SqliteCodeIndex:
     """Indexes below ``data_dir``, one file for each folder. Reads through ``files`` alone.
@@ -58,12 +61,15 @@ class SqliteCodeIndex:
 
     async def scan(self, where: Location, *, fresh: bool = False) -> IndexState:
         """Bring names, sizes and dates up to date; ``fresh`` forgets everything first."""
+        return (await self._scanned(where, fresh=fresh))[0]
+
+    async def _scanned(self, where: Location, *, fresh: bool) -> tuple[IndexState, list[_Stale]]:
+        """The index after a scan, and the files to read."""
         paths, _ = await self._search.files(where, "**", limit=_MOST_FILES, offset=0)
-        shelf = self._shelf(where)
         with _usable():
-            if fresh:
-                await asyncio.to_thread(shelf.forget)
-            return await asyncio.to_thread(_scanned, shelf, where, paths)
+            return await asyncio.to_thread(
+                _reconciled, self._shelf(where), where, paths, fresh=fresh
+            )
 
     async def update(self, where: Location, progress: Callable[[str], None]) -> IndexState:
         """Scan, then read what changed, a batch at a time."""
@@ -71,10 +77,11 @@ class SqliteCodeIndex:
             return await self._updated(where, progress)
 
     async def _updated(self, where: Location, progress: Callable[[str], None]) -> IndexState:
-        state = await self.scan(where)
+        state, stale = await self._scanned(where, fresh=False)
+        if not stale:
+            return state
         shelf = self._shelf(where)
         with _usable():
-            stale = await asyncio.to_thread(shelf.stale)
             deadline = time.monotonic() + self._seconds
             done = 0
             for batch in _batches(stale):
@@ -133,7 +140,7 @@ class SqliteCodeIndex:
             self._shelves.pop(next(iter(self._shelves))).close()
         return known
 
-    def _take(self, shelf: Shelf, where: Location, batch: Sequence[tuple[int, str, Seen]]) -> None:
+    def _take(self, shelf: Shelf, where: Location, batch: Sequence[_Stale]) -> None:
         settled = time.time_ns() - _TICK
         shelf.replace(
             [(file, path, found, self._chunks(where, path, found)) for file, path, found in batch],
@@ -193,10 +200,15 @@ class SqliteCodeIndex:
             known |= made
 
 
-def _scanned(shelf: Shelf, where: Location, paths: Sequence[str]) -> IndexState:
+def _reconciled(
+    shelf: Shelf, where: Location, paths: Sequence[str], *, fresh: bool
+) -> tuple[IndexState, list[_Stale]]:
+    if fresh:
+        shelf.forget()
     removed = shelf.reconcile(_seen(where, paths))
     files, passages = shelf.counts()
-    return IndexState(files, passages, 0, removed)
+    stale = shelf.stale()
+    return IndexState(files, passages, 0, removed, len(stale)), stale
 
 
 def _seen(where: Location, paths: Sequence[str]) -> dict[str, Seen]:
@@ -217,9 +229,9 @@ def _seen(where: Location, paths: Sequence[str]) -> dict[str, Seen]:
 
 
 def _batches(
-    stale: Sequence[tuple[int, str, Seen]],
-) -> Generator[list[tuple[int, str, Seen]], None, None]:
-    batch: list[tuple[int, str, Seen]] = []
+    stale: Sequence[_Stale],
+) -> Generator[list[_Stale], None, None]:
+    batch: list[_Stale] = []
     size = 0
     for item in stale:
         batch.append(item)

@@ -63,23 +63,22 @@ class Shelf:
 
     def __init__(self, path: Path) -> None:
         self._database = SqliteFile(path, _SCHEMA, version=_VERSION, disposable=True)
+        self._known: dict[str, tuple[int, int, int]] | None = None
+        self._known_version = -1
 
     def forget(self) -> None:
         """Begin with nothing."""
+        self._known = None
         self._database.forget()
 
     def close(self) -> None:
         """Close the file."""
+        self._known = None
         self._database.close()
 
     def reconcile(self, seen: Mapping[str, Seen]) -> int:
         """Take over what a scan found; returns how many files vanished."""
-        known = {
-            os.fsdecode(path): (id_, size, mtime)
-            for id_, path, size, mtime in self._database.query(
-                "SELECT id, path, size, mtime FROM files"
-            )
-        }
+        known = self._files()
         gone = [known[path][0] for path in known.keys() - seen.keys()]
         new: list[tuple[object, ...]] = []
         changed: list[tuple[int, int, int]] = []
@@ -91,6 +90,7 @@ class Shelf:
                 changed.append((found.size, found.mtime, old[0]))
         if not (gone or new or changed):
             return 0
+        self._known = None
         with self._database.transaction() as connection:
             for file in gone:
                 _clear(connection, file)
@@ -208,12 +208,20 @@ class Shelf:
         )
         return [IndexedFile(os.fsdecode(p), size, mtime / 1e9) for p, size, mtime in rows], total
 
+    def _files(self) -> dict[str, tuple[int, int, int]]:
+        """Id, size and date of every file, read again only when somebody else changed them."""
+        ((version,),) = self._database.query("PRAGMA data_version")
+        if self._known is None or self._known_version != version:
+            rows = self._database.query("SELECT id, path, size, mtime FROM files")
+            self._known = {os.fsdecode(path): (id_, size, mtime) for id_, path, size, mtime in rows}
+            self._known_version = version
+        return self._known
+
     def _allowed(self, wanted: set[str] | None) -> str | None:
         """The ids of files as a JSON list; None for all."""
         if wanted is None:
             return None
-        rows = self._database.query("SELECT id, path FROM files")
-        return str([id_ for id_, path in rows if os.fsdecode(path) in wanted])
+        return str([file[0] for path, file in self._files().items() if path in wanted])
 
 
 def _name(path: str) -> tuple[str, str]:

@@ -27,15 +27,14 @@ class Glob:
             self._alternatives += [[*parts, "**"] for parts in self._alternatives]
         whole = "|".join(_regex(parts) for parts in self._alternatives)
         self._match = re.compile(f"(?:{whole})\\Z", re.DOTALL).match
+        self.hidden = any(part.startswith(".") for parts in self._alternatives for part in parts)
+        """Whether it names something that begins with a dot."""
+        self.everything = ["**"] in self._alternatives
+        """Whether there is nothing that it does not match."""
 
     def matches(self, path: str) -> bool:
         """Whether a path relative to the searched folder matches as a whole."""
         return self._match(path) is not None
-
-    @property
-    def hidden(self) -> bool:
-        """Whether it names something that begins with a dot."""
-        return any(part.startswith(".") for parts in self._alternatives for part in parts)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 import sysconfig
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
@@ -105,12 +105,14 @@ class RipgrepSearch:
         kept: list[str] = []
         total = 0
         async with running(self._ripgrep(), [*arguments, "--", "./"], place) as run:
-            async for path in _paths(run.chunks()):
-                if glob.matches(path) and (glob.hidden or not _hidden(path)):
-                    total += 1
-                    kept.append(path)
-                    if len(kept) > 4 * (offset + limit) + 10_000:
-                        kept = heapq.nsmallest(offset + limit, kept, key=_order)
+            async for paths in _paths(run.chunks()):
+                if not glob.everything:
+                    paths = filter(glob.matches, paths)
+                before = len(kept)
+                kept += paths if glob.hidden else [path for path in paths if not _hidden(path)]
+                total += len(kept) - before
+                if len(kept) > 4 * (offset + limit) + 10_000:
+                    kept = heapq.nsmallest(offset + limit, kept, key=_order)
         return sorted(kept, key=_order)[offset : offset + limit], total
 
     async def _collect(self, hunt: _Hunt) -> None:
@@ -213,12 +215,14 @@ def _order(path: str) -> list[str]:
     return path.split("/")
 
 
-async def _paths(chunks: AsyncIterator[bytes]) -> AsyncIterator[str]:
+async def _paths(chunks: AsyncIterator[bytes]) -> AsyncIterator[Iterable[str]]:
+    """Paths in handfuls, as they come."""
     rest = b""
     async for chunk in chunks:
-        *paths, rest = (rest + chunk).split(b"\0")
-        for path in paths:
-            yield path.decode("utf-8", "surrogateescape").removeprefix("./")
+        whole, _, rest = (rest + chunk).rpartition(b"\0")
+        if whole:
+            paths = whole.decode("utf-8", "surrogateescape").split("\0")
+            yield [path.removeprefix("./") for path in paths]
 
 
 def _invalid(request: GrepRequest, errors: str) -> ToolError:

@@ -1,6 +1,7 @@
 """Every simple command of a bash text, wherever it hides: pipes, lists, bodies, substitutions."""
 
 import functools
+import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,12 @@ if TYPE_CHECKING:
 LONGEST = 65_536
 """Characters; a longer text is not read and counts as unparsable."""
 _DEEPEST = 200
+_MISREAD = re.compile(r"[^\s\\]\\\n\S|\\`")
+"""What the grammar takes for something else: a word continued on the next line, nested backquotes."""
+_RESERVED = frozenset(
+    ("{", "}", "(", ")", "!", "if", "then", "elif", "else", "fi", "do", "done", "while", "until", "for",
+     "case", "esac", "function")
+)  # fmt: skip
 
 
 @functools.cache
@@ -34,7 +41,7 @@ class BashParser:
         tree = _parser().parse(text.encode("utf-8", "replace"))
         walk = _Walk()
         walk.visit(tree.root_node, _Place())
-        unparsable = walk.too_deep or tree.root_node.has_error
+        unparsable = walk.lost or tree.root_node.has_error or bool(_MISREAD.search(text))
         return ShellText(tuple(walk.commands), unparsable, tuple(walk.functions))
 
 
@@ -53,12 +60,13 @@ class _Walk:
 
     commands: list[SimpleCommand] = field(default_factory=list[SimpleCommand])
     functions: list[str] = field(default_factory=list[str])
-    too_deep: bool = False
+    lost: bool = False
+    """Whether something was too deep, or came out as what no command can be."""
 
     def visit(self, node: "Node", place: _Place) -> None:
         """Collect what a node holds."""
         if place.depth > _DEEPEST:
-            self.too_deep = True
+            self.lost = True
             return
         place = replace(place, depth=place.depth + 1)
         match node.type:
@@ -132,6 +140,8 @@ class _Walk:
         redirections: list[Redirection],
         place: _Place,
     ) -> None:
+        if words and words[0].static and words[0].text in _RESERVED:
+            self.lost = True
         self.commands.append(
             SimpleCommand(
                 tuple(words),

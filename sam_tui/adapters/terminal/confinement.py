@@ -63,7 +63,7 @@ class Holding:
     def __init__(self, held: Held, release: Callable[[], None], *, supervised: bool) -> None:
         self.held = held
         self.supervised = supervised
-        self._release = release
+        self._release: Callable[[], None] | None = release
 
     @property
     def way(self) -> int:
@@ -72,7 +72,9 @@ class Holding:
 
     def close(self) -> None:
         """The run ended: nothing is asked for it any more. What it was refused is complete now."""
-        self._release()
+        release, self._release = self._release, None
+        if release is not None:
+            release()
 
 
 class Sandbox:

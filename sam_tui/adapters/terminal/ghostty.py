@@ -14,6 +14,8 @@ ffi: Any = pyghostty.ffi
 lib: Any = pyghostty.lib
 Terminal: Any = pyghostty.Terminal
 GhosttyError = pyghostty.GhosttyError
+_core: Any = importlib.import_module("pyghostty.core")
+_kept_alive: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
 _unions: Any = importlib.import_module("pyghostty._ffi").union_fn
 """Calls functions that take a union by value, which the binding offers in this module alone."""
 
@@ -33,24 +35,80 @@ def check(result: int, what: str) -> None:
         raise GhosttyError(f"{what} failed: {result}")
 
 
-def create(kind: str, name: str, owner: object) -> Any:
+def create(kind: str, name: str, owner: object, *given: Any) -> Any:
     """A library object: the pointer to its handle, freed together with ``owner``.
 
     ``kind`` is the C type, ``name`` the stem of its functions: ``ghostty_<name>_new`` and ``_free``.
     """
     pointer = ffi.new(f"{kind}*")
-    check(getattr(lib, f"ghostty_{name}_new")(ffi.NULL, pointer), name)
+    check(getattr(lib, f"ghostty_{name}_new")(ffi.NULL, pointer, *given), name)
     weakref.finalize(owner, getattr(lib, f"ghostty_{name}_free"), pointer[0])
     return pointer
 
 
 def scroll_viewport(terminal: Any, lines: int) -> None:
     """Move a terminal's view: negative is towards older lines, 0 is the bottom."""
+    kind = lib.GHOSTTY_SCROLL_VIEWPORT_DELTA if lines else lib.GHOSTTY_SCROLL_VIEWPORT_BOTTOM
+    _scroll(terminal, kind, lines)
+
+
+def scroll_to_row(terminal: Any, row: int) -> None:
+    """Move a terminal's view so that a row, counted from the oldest kept, is at its top."""
+    _scroll(terminal, lib.GHOSTTY_SCROLL_VIEWPORT_ROW, row)
+
+
+def _scroll(terminal: Any, kind: int, value: int) -> None:
     call = _unions("ghostty_terminal_scroll_viewport", "void(*)(GhosttyTerminal, SamScroll)")
     request = ffi.new("SamScroll*")
-    request.tag = lib.GHOSTTY_SCROLL_VIEWPORT_DELTA if lines else lib.GHOSTTY_SCROLL_VIEWPORT_BOTTOM
-    request.value.delta = lines
+    request.tag = kind
+    request.value.delta = value
     call(terminal, request[0])
+
+
+def sized(kind: str) -> Any:
+    """A new struct of the library's, with the size that it and its parts must carry."""
+    return _core.init_sized(kind)
+
+
+def string(data: bytes) -> Any:
+    """Bytes as the library takes them; what the string points to lives as long as it."""
+    kept = ffi.new("uint8_t[]", data or b"\0")
+    made = ffi.new("GhosttyString*")
+    made.ptr, made.len = kept, len(data)
+    _kept_alive[made] = kept
+    return made
+
+
+def copied(text: Any) -> bytes:
+    """A copy of one of the library's strings."""
+    return bytes(ffi.buffer(text.ptr, text.len)) if text.len else b""
+
+
+def ref_at(terminal: Any, column: int, row: int, space: str) -> Any:
+    """A cell, valid until the terminal changes. ``space``: active, viewport, screen or history."""
+    return terminal.ref(column, row, space)
+
+
+def place_of(terminal: Any, ref: Any) -> tuple[int, int]:
+    """The column and row of a cell, counted from the oldest row kept."""
+    point = ffi.new("GhosttyPointCoordinate*")
+    own = ffi.new("GhosttyGridRef*", ref)
+    tag = lib.GHOSTTY_POINT_TAG_SCREEN
+    check(lib.ghostty_terminal_point_from_grid_ref(terminal._t[0], own, tag, point), "place")
+    return int(point.x), int(point.y)
+
+
+def formatted(terminal: Any, selection: Any) -> str:
+    """A selection as plain text, soft wraps joined, blanks at the ends of lines cut."""
+    options = sized("GhosttyTerminalSelectionFormatOptions")
+    options.emit = lib.GHOSTTY_FORMATTER_FORMAT_PLAIN
+    options.unwrap, options.trim, options.selection = True, True, selection
+    call = lib.ghostty_terminal_selection_format_buf
+
+    def fill(buffer: Any, size: int, written: Any) -> int:
+        return call(terminal._t[0], options[0], buffer, size, written)
+
+    return _core.read_buf(fill)
 
 
 def cell_layout() -> dict[str, tuple[int, int]]:

@@ -1,10 +1,13 @@
 """Reads the emulator's cells, row by row, into runs of one style."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from itertools import groupby
 from typing import Any
 
-from sam_tui.adapters.terminal.ghostty import cell_layout, check, create, ffi, lib
+from sam_tui.adapters.terminal.ghostty import cell_layout, check, create, ffi, lib, ref_at
 from sam_tui.core.ports import CellRun
+from sam_tui.core.ports.screens import CursorShape
 
 Colour = int | tuple[int, int, int] | None
 Style = tuple[Colour, Colour, frozenset[str]]
@@ -14,6 +17,9 @@ _KEPT_STYLES = 4096
 """A picture in true colour has a style per cell; past this many the memory starts anew."""
 _GRAPHEME = 64
 """Codepoints of one cell that are read; a cell of more is noise."""
+
+_ADDRESS = 2048
+"""Bytes of a link's address that are read; a longer one is none."""
 
 _BACKGROUND_ONLY = 2
 _WIDE_SPACERS = 2
@@ -27,6 +33,13 @@ _ATTRIBUTES = (
     ("strikethrough", "strike"),
     ("invisible", "hidden"),
 )
+
+
+_SHAPES: dict[int, CursorShape] = {
+    lib.GHOSTTY_RENDER_STATE_CURSOR_VISUAL_STYLE_BAR: "bar",
+    lib.GHOSTTY_RENDER_STATE_CURSOR_VISUAL_STYLE_UNDERLINE: "underline",
+    lib.GHOSTTY_RENDER_STATE_CURSOR_VISUAL_STYLE_BLOCK_HOLLOW: "hollow",
+}
 
 
 class Grid:
@@ -54,19 +67,32 @@ class Grid:
             raise ValueError("the library packs its cells in an unknown way")
         self._style_at, self._style_mask = layout["style_id"]
         self._wide_at, _ = layout["wide"]
+        self._link_at, _ = layout["hyperlink"]
+        self._raw = ffi.new("GhosttyRow*")
+        self._has_links = ffi.new("bool*")
+        self._address = ffi.new(f"uint8_t[{_ADDRESS}]")
+        self._size = ffi.new("size_t*")
 
     def update(self) -> None:
         """Take over what changed in the terminal since the last update."""
         check(lib.ghostty_render_state_update(self._state[0], self._terminal._t[0]), "update")
 
+    def cursor_shape(self) -> tuple[CursorShape, bool]:
+        """How the program wants its cursor drawn, and whether it should blink."""
+        cursor = self._read_cursor()
+        return _SHAPES.get(int(cursor.visual_style), "block"), bool(cursor.blinking)
+
     def cursor(self) -> tuple[int, int] | None:
         """(column, row) from 0, or None while hidden or scrolled away."""
-        key = lib.GHOSTTY_RENDER_STATE_DATA_CURSOR
-        check(lib.ghostty_render_state_get(self._state[0], key, self._cursor), "cursor")
-        cursor = self._cursor
+        cursor = self._read_cursor()
         if not (cursor.visible and cursor.viewport_has_value):
             return None
         return int(cursor.viewport_x), int(cursor.viewport_y)
+
+    def _read_cursor(self) -> Any:
+        key = lib.GHOSTTY_RENDER_STATE_DATA_CURSOR
+        check(lib.ghostty_render_state_get(self._state[0], key, self._cursor), "cursor")
+        return self._cursor
 
     def dirty(self) -> list[tuple[int, Sequence[CellRun]]]:
         """The rows that changed, with their numbers; clears the marks."""
@@ -74,7 +100,8 @@ class Grid:
         rows, number = self._iterator(), self._y
         found: list[tuple[int, Sequence[CellRun]]] = []
         while advance(rows, number):
-            found.append((int(number[0]), self._row(rows)))
+            y = int(number[0])
+            found.append((y, self._row(rows, y)))
         check(lib.ghostty_render_state_clean(self._state[0]), "clean")
         return found
 
@@ -84,7 +111,7 @@ class Grid:
         rows = self._iterator()
         found: list[Sequence[CellRun]] = []
         while advance(rows):
-            found.append(self._row(rows))
+            found.append(self._row(rows, len(found)))
         return found
 
     def _iterator(self) -> Any:
@@ -92,19 +119,27 @@ class Grid:
         check(lib.ghostty_render_state_get(self._state[0], key, self._rows), "rows")
         return self._rows[0]
 
-    def _row(self, row: Any) -> list[CellRun]:
-        """The cells of the iterator's present row as runs."""
+    def _row(self, row: Any, y: int) -> list[CellRun]:
+        """The cells of the iterator's present row, number ``y`` of the view, as runs."""
         key = lib.GHOSTTY_RENDER_STATE_ROW_DATA_CELLS_RAW
         check(lib.ghostty_render_state_row_get(row, key, self._view), "cells")
         view = self._view
         packed = memoryview(ffi.buffer(view.ptr, view.len * 8)).cast("B").cast("Q").tolist()
+        key = lib.GHOSTTY_RENDER_STATE_ROW_DATA_RAW
+        check(lib.ghostty_render_state_row_get(row, key, self._raw), "row")
+        key = lib.GHOSTTY_ROW_DATA_HYPERLINK
+        check(lib.ghostty_row_get(self._raw[0], key, self._has_links), "row")
+        return self._linked(row, packed, y) if self._has_links[0] else self._runs(row, packed, 0)
+
+    def _runs(self, row: Any, packed: list[int], first: int) -> list[CellRun]:
+        """Some cells of a row, from column ``first`` on, as runs of one style."""
         style_at, style_mask, wide_at = self._style_at, self._style_mask, self._wide_at
         seen: dict[int, Style] = {0: _PLAIN}
         selected = False
         runs: list[CellRun] = []
         text: list[str] = []
         style, mark = _PLAIN, 0
-        for x, cell in enumerate(packed):
+        for x, cell in enumerate(packed, first):
             # A background-only cell carries its colour itself; the whole cell is its mark then.
             new = -cell if cell & _BACKGROUND_ONLY else cell >> style_at & style_mask
             if new != mark:
@@ -136,6 +171,28 @@ class Grid:
         if text:
             runs.append(CellRun("".join(text), *style))
         return runs
+
+    def _linked(self, row: Any, packed: list[int], y: int) -> list[CellRun]:
+        """The runs of a row, cut where links begin and end, and told where they lead."""
+        at = self._link_at
+        links = [self._link(x, y) if cell >> at & 1 else "" for x, cell in enumerate(packed)]
+        runs: list[CellRun] = []
+        first = 0
+        for link, stretch in groupby(links):
+            last = first + sum(1 for _ in stretch)
+            found = self._runs(row, packed[first:last], first)
+            runs.extend(replace(run, link=link) if link else run for run in found)
+            first = last
+        return runs
+
+    def _link(self, x: int, y: int) -> str:
+        """Where a cell leads; nothing for an address that is too long or no plain text."""
+        ref = ref_at(self._terminal, x, y, "viewport")
+        get = lib.ghostty_grid_ref_hyperlink_uri
+        if get(ref, self._address, _ADDRESS, self._size):
+            return ""
+        text = bytes(ffi.buffer(self._address, self._size[0])).decode(errors="replace")
+        return text if text.isprintable() else ""
 
     def _select(self, row: Any) -> None:
         key = lib.GHOSTTY_RENDER_STATE_ROW_DATA_CELLS

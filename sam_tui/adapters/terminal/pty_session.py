@@ -19,6 +19,7 @@ from sam_tui.core.ports import Screen, SessionOutput, SessionSpec
 from sam_tui.core.ports.terminals import CommandRecord, TerminalState
 
 if TYPE_CHECKING:
+    from sam_tui.adapters.terminal.recording import Recorder
     from sam_tui.adapters.terminal.screen import EmulatedScreen
 
 LARGEST_SIDE = 1000
@@ -34,6 +35,8 @@ _LONG_PAUSE = 0.3
 """The same for a program that waits for several things, and whose last line reads as a question."""
 _POLL_PAUSE = 1.0
 """The same for one that has set the terminal up for single keys, or hides them."""
+_LONGEST_HOLD = 0.2
+"""Seconds after which a program that keeps the screen from being drawn (mode 2026) is not heeded."""
 _QUIET = 2.0
 _LINE = 400
 
@@ -58,6 +61,9 @@ class PtySession:
         self._screen: EmulatedScreen | None = None
         self._watchers: list[Callable[[], None]] = []
         self._activity = asyncio.Event()
+        self._recorder: Recorder | None = None
+        self._record_typed = False
+        self._release: asyncio.TimerHandle | None = None
         self._last_output = time.monotonic()
         self.selection = ""
         """What the person has selected of it in the workbench."""
@@ -134,7 +140,23 @@ class PtySession:
 
     def write(self, data: bytes) -> None:
         """Type into it. Raises ``ToolError`` when it ended or does not read."""
+        recorder = self._recorder
+        if recorder is not None and self._record_typed:
+            recorder.input(data, secret=self._pty.modes.secret)
         self._pty.write(data)
+
+    def record(self, path: str, *, typed: bool = False) -> Callable[[], None]:
+        """Record from now on to an asciicast v2 file that must not exist; returns how to stop.
+
+        What is typed is recorded only if ``typed``, and never while the terminal hides it. One
+        recording at a time: another one ends the first. Raises ``ToolError`` when it cannot.
+        """
+        from sam_tui.adapters.terminal.recording import Recorder
+
+        recorder = Recorder(path, self._size)
+        self._stop_recording()
+        self._recorder, self._record_typed = recorder, typed
+        return recorder.close
 
     def output(self, start: int, end: int | None = None) -> SessionOutput:
         """Everything kept from ``start`` on, in characters since the session began."""
@@ -171,6 +193,8 @@ class PtySession:
         self._pty.resize(columns, rows)
         if self._screen is not None:
             self._screen.resize(columns, rows)
+        if self._recorder is not None:
+            self._recorder.resized(columns, rows)
 
     def watch(self, changed: Callable[[], None]) -> Callable[[], None]:
         """Call ``changed`` after output or the end; returns how to stop."""
@@ -209,8 +233,22 @@ class PtySession:
             # Without an emulator nobody would answer, and the program would wait.
             self._emulator()
         self._history.add(data)
+        if self._recorder is not None:
+            self._recorder.output(data)
         if self._screen is not None:
             self._screen.feed(data)
+            if self._screen.held and self._release is None:
+                # Nobody may come to draw again, if the program never says that it is done.
+                self._release = asyncio.get_running_loop().call_later(_LONGEST_HOLD, self._released)
+
+    def _released(self) -> None:
+        self._release = None
+        self._tell()
+
+    def _stop_recording(self) -> None:
+        if self._recorder is not None:
+            self._recorder.close()
+            self._recorder = None
 
     def _marked(self, mark: Mark) -> None:
         if not self._log.told:
@@ -223,6 +261,9 @@ class PtySession:
         self._history.add(b"", final=True)
         self._log.ended(self._history.end, self.exit_code)
         self._integration.discard()
+        self._stop_recording()
+        if self._release is not None:
+            self._release.cancel()
         self._tell()
 
     def _tell(self) -> None:

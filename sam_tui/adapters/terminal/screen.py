@@ -1,23 +1,19 @@
 """The ``Screen`` port: a terminal emulator fed with a program's output, without any UI."""
 
+import base64
 from collections.abc import Callable, Sequence
+from typing import Literal
 
-from sam_tui.adapters.terminal.ghostty import (
-    Terminal,
-    check,
-    create,
-    ffi,
-    lib,
-    scroll_viewport,
-)
+from sam_tui.adapters.terminal.ghostty import Terminal, scroll_to_row, scroll_viewport
 from sam_tui.adapters.terminal.grid import Grid
-from sam_tui.adapters.terminal.keys import control_byte, stroke
+from sam_tui.adapters.terminal.host import Host
+from sam_tui.adapters.terminal.input_encoding import InputEncoder
+from sam_tui.adapters.terminal.scrollback import Scrollback
 from sam_tui.core.ports import CellRun, KeyPress
+from sam_tui.core.ports.screens import ClipboardRequest, CursorShape, MouseInput, TextSpan
 
 _SCROLLBACK_LINES = 10_000
 _TITLE_LIMIT = 200
-_KEY_BYTES = 128
-_PASTE_BRACKETS = 16
 
 
 class EmulatedScreen:
@@ -29,16 +25,14 @@ class EmulatedScreen:
     def __init__(self, columns: int, rows: int) -> None:
         self.reply: Callable[[bytes], None] | None = None
         self._columns, self._rows = columns, rows
-        # The emulator keeps the callback, so the callback must not keep the screen.
-        self._answers: list[bytes] = []
         self._terminal = Terminal(columns, rows, scrollback=_SCROLLBACK_LINES)
-        self._terminal.on_reply(self._answers.append)
+        # The emulator keeps callbacks into its host, so the host must not keep the screen.
+        self._host = Host(self._terminal)
+        self._host.resized(columns, rows)
         self._grid = Grid(self._terminal)
+        self._input = InputEncoder(self._terminal)
+        self._scrollback = Scrollback(self._terminal)
         self._stale = True
-        self._encoder = create("GhosttyKeyEncoder", "key_encoder", self)
-        self._event = create("GhosttyKeyEvent", "key_event", self)
-        self._encoded = ffi.new(f"char[{_KEY_BYTES}]")
-        self._written = ffi.new("size_t*")
 
     @property
     def columns(self) -> int:
@@ -53,9 +47,7 @@ class EmulatedScreen:
     @property
     def title(self) -> str:
         """The title the program set, one line without control characters."""
-        found = self._terminal.get("title", "GhosttyString")
-        raw = bytes(ffi.buffer(found.ptr, found.len)) if found.len else b""
-        text = raw.decode(errors="replace")[:_TITLE_LIMIT]
+        text = self._host.title.decode(errors="replace")[:_TITLE_LIMIT]
         return "".join(c for c in text if c.isprintable())
 
     @property
@@ -64,24 +56,51 @@ class EmulatedScreen:
         self._refresh()
         return self._grid.cursor()
 
+    @property
+    def cursor_shape(self) -> CursorShape:
+        """How the program wants its cursor drawn."""
+        self._refresh()
+        return self._grid.cursor_shape()[0]
+
+    @property
+    def cursor_blinks(self) -> bool:
+        """Whether it wants the cursor to blink."""
+        self._refresh()
+        return self._grid.cursor_shape()[1]
+
+    @property
+    def alternate(self) -> bool:
+        """Whether the alternate screen is shown, which has no scrollback."""
+        return bool(self._terminal.get("active_screen", "GhosttyTerminalScreen"))
+
+    @property
+    def mouse_mode(self) -> Literal["none", "click", "drag", "motion"]:
+        """What of the mouse the program wants to hear."""
+        return self._input.mouse_mode
+
+    @property
+    def held(self) -> bool:
+        """Whether the program is in the midst of drawing (mode 2026): nothing is dirty so long."""
+        return self._host.held
+
     def feed(self, data: bytes) -> None:
         """Let the program's output act on the screen."""
-        self._terminal.feed(data)
+        self._host.feed(data)
         self._stale = True
-        if self._answers:
-            answer = b"".join(self._answers)
-            self._answers.clear()
-            if self.reply is not None:
-                self.reply(answer)
+        self._reply()
 
     def resize(self, columns: int, rows: int) -> None:
         """Change the size; lines of the primary screen are wrapped anew."""
         self._columns, self._rows = columns, rows
+        self._host.resized(columns, rows)
         self._terminal.resize(columns, rows)
         self._stale = True
+        self._reply()
 
     def dirty_rows(self) -> Sequence[tuple[int, Sequence[CellRun]]]:
         """The rows that changed since the last call, and their cells; clears the marks."""
+        if self._host.held:
+            return ()
         self._refresh()
         return self._grid.dirty()
 
@@ -94,51 +113,84 @@ class EmulatedScreen:
         """The visible rows as plain text, without the blanks at their ends."""
         return "\n".join("".join(run.text for run in row).rstrip() for row in self.all_rows())
 
+    # ---- the view, and what lies beyond it
+
+    @property
+    def total_rows(self) -> int:
+        """All rows that are kept, the visible ones included."""
+        return self._scrollback.total
+
+    @property
+    def top(self) -> int:
+        """The number of the first visible row; 0 is the oldest kept."""
+        return self._scrollback.top
+
     def scroll(self, lines: int) -> None:
         """Move the view through the scrollback: negative is up, 0 jumps to the bottom."""
         scroll_viewport(self._terminal._t[0], lines)
         self._stale = True
 
+    def scroll_to(self, row: int) -> None:
+        """Move the view so that a row is its first, as far as there are rows below."""
+        scroll_to_row(self._terminal._t[0], max(0, row))
+        self._stale = True
+
+    def search(self, needle: str, *, limit: int = 1000) -> Sequence[TextSpan]:
+        """Where a text stands in all that is kept, newest first, without regard to ASCII case."""
+        return self._scrollback.search(needle, limit=limit)
+
+    def text_range(self, start: tuple[int, int], end: tuple[int, int]) -> str:
+        """The text between two cells, both included, with soft wraps joined and blank ends cut."""
+        return self._scrollback.text(start, end)
+
+    def word_at(self, column: int, row: int) -> TextSpan | None:
+        """The word at a cell."""
+        return self._scrollback.word_at(column, row)
+
+    # ---- towards the program
+
     def encode_key(self, press: KeyPress) -> bytes:
         """The bytes this program expects for a key in its present mode; none for an unknown key."""
-        found = stroke(press.key, press.character)
-        if found is None:
-            return b""
-        event, text = self._event[0], found.text.encode()
-        # The event keeps the pointer only, so the text has to live until it is encoded.
-        held = ffi.new("char[]", text) if text else ffi.NULL
-        lib.ghostty_key_event_set_action(event, lib.GHOSTTY_KEY_ACTION_PRESS)
-        lib.ghostty_key_event_set_key(event, getattr(lib, f"GHOSTTY_KEY_{found.code}"))
-        lib.ghostty_key_event_set_mods(event, found.modifiers)
-        lib.ghostty_key_event_set_consumed_mods(event, found.consumed)
-        lib.ghostty_key_event_set_utf8(event, held, len(text))
-        lib.ghostty_key_event_set_unshifted_codepoint(event, found.unshifted)
-        lib.ghostty_key_encoder_setopt_from_terminal(self._encoder[0], self._terminal._t[0])
-        check(
-            lib.ghostty_key_encoder_encode(
-                self._encoder[0], event, self._encoded, _KEY_BYTES, self._written
-            ),
-            "key",
-        )
-        return bytes(ffi.buffer(self._encoded, self._written[0])) or control_byte(found)
+        return self._input.key(press)
+
+    def encode_mouse(self, given: MouseInput) -> bytes:
+        """The bytes for a mouse event; none where the program does not want it."""
+        return self._input.mouse(given, (self._columns, self._rows))
+
+    def encode_focus(self, *, gained: bool) -> bytes:
+        """The bytes for gaining or losing the focus; none where the program does not ask."""
+        return self._input.focus(gained=gained)
 
     def encode_paste(self, text: str) -> bytes:
-        """The bytes for pasted text, bracketed where the program asked for that.
+        """The bytes for pasted text, bracketed where the program asked for that."""
+        return self._input.paste(text)
 
-        Control characters that could end the brackets or act as keys are replaced by the library.
-        """
-        data = text.encode(errors="replace")
-        if not data:
-            return b""
-        source = ffi.new("char[]", data)  # a copy: it is edited in place
-        size = len(data) * 2 + _PASTE_BRACKETS
-        target = ffi.new("char[]", size)
-        bracketed = self._terminal.mode(2004)
-        check(
-            lib.ghostty_paste_encode(source, len(data), bracketed, target, size, self._written),
-            "paste",
-        )
-        return bytes(ffi.buffer(target, self._written[0]))
+    def on_clipboard(self, asked: Callable[[ClipboardRequest], None] | None) -> None:
+        """Hear what programs want of the clipboard; nobody hearing, nothing happens."""
+        self._host.on_clipboard = asked
+
+    def on_bell(self, rung: Callable[[], None] | None) -> None:
+        """Hear the bell."""
+        self._host.on_bell = rung
+
+    def answer_clipboard(self, text: str) -> None:
+        """Give the program the clipboard's text that it asked for, once the person agreed."""
+        data = base64.b64encode(text.encode(errors="replace"))
+        self._host.answers.append(b"\x1b]52;c;" + data + b"\x1b\\")
+        self._reply()
+
+    def use_colours(
+        self, foreground: tuple[int, int, int], background: tuple[int, int, int], *, dark: bool
+    ) -> None:
+        """What programs are told when they ask for the terminal's colours (0 to 255 each)."""
+        self._host.use_colours(foreground, background, dark=dark)
+
+    def _reply(self) -> None:
+        if self._host.answers:
+            answer = b"".join(self._host.answers)
+            self._host.answers.clear()
+            if self.reply is not None:
+                self.reply(answer)
 
     def _refresh(self) -> None:
         if self._stale:

@@ -341,7 +341,7 @@ def host_of(text: str) -> str:
 
 def _suspects(text: str) -> Iterator[Part]:
     """Heavy programs named anywhere in a text that could not be parsed."""
-    words = [Word(word.strip("\"'`();&|{}")) for word in text.split()]
+    words = [Word(word.strip("\"'`();&|{}")) for word in text.replace("\\\n", "").split()]
     for index, word in enumerate(words):
         name = word.text.rpartition("/")[2]
         found = classify(name, words[index : index + 12]) if name.isascii() and name else None

@@ -79,7 +79,7 @@ class Secrets:
         )
 
     def find(self, real: str, *, inside: bool) -> str:
-        """What makes a real path secret (a place, or a word for its name); empty when it is none.
+        """What makes a real path secret (a place, or words for its name); empty when it is none.
 
         ``inside`` says that it lies in the workspace: there only names count that are plain secrets.
         """
@@ -98,7 +98,7 @@ class Secrets:
         if not inside and _KEY_FILE.match(name) and self._home and key.startswith(self._home + "/"):
             return "a key file"
         if key.startswith("/proc/") and _PROCESS.match(key):
-            return "another process's memory or environment"
+            return key
         return ""
 
     def above(self, real: str) -> bool:

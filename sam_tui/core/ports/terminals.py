@@ -6,6 +6,9 @@ from typing import Literal, Protocol
 
 from sam_tui.core.ids import ConversationId, SessionId
 from sam_tui.core.ports.sandbox import AskOutside, Network, OutsideAccess, Protection
+from sam_tui.core.ports.screens import CellRun as CellRun
+from sam_tui.core.ports.screens import KeyPress as KeyPress
+from sam_tui.core.ports.screens import Screen as Screen
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,65 +69,6 @@ class Commands(Protocol):
 
     async def run(self, request: CommandRequest) -> CommandResult:
         """Run and wait. Cancelling ends the whole process group before it returns."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class CellRun:
-    """Neighbouring cells of one style on a screen row. Colours: palette index, (r, g, b), or None."""
-
-    text: str
-    foreground: int | tuple[int, int, int] | None = None
-    background: int | tuple[int, int, int] | None = None
-    attributes: frozenset[str] = frozenset()
-    """Of bold, dim, italic, underline, blink, reverse, strike, hidden."""
-
-
-@dataclass(frozen=True, slots=True)
-class KeyPress:
-    """One key for a terminal program. ``key`` is the Textual name (``up``, ``ctrl+c``, ``a``)."""
-
-    key: str
-    character: str | None
-
-
-class Screen(Protocol):
-    """What a terminal session shows: the emulator's grid, without any UI."""
-
-    @property
-    def columns(self) -> int: ...
-    @property
-    def rows(self) -> int: ...
-    @property
-    def title(self) -> str: ...
-
-    @property
-    def cursor(self) -> tuple[int, int] | None:
-        """(column, row) from 0, or None while hidden."""
-        ...
-
-    def dirty_rows(self) -> Sequence[tuple[int, Sequence[CellRun]]]:
-        """The rows that changed since the last call, and their cells; clears the marks."""
-        ...
-
-    def all_rows(self) -> Sequence[Sequence[CellRun]]:
-        """Every visible row."""
-        ...
-
-    def text(self) -> str:
-        """The visible rows as plain text."""
-        ...
-
-    def scroll(self, lines: int) -> None:
-        """Move the view through the scrollback: negative is up, 0 jumps to the bottom."""
-        ...
-
-    def encode_key(self, press: KeyPress) -> bytes:
-        """The bytes this program expects for a key in its present mode."""
-        ...
-
-    def encode_paste(self, text: str) -> bytes:
-        """The bytes for pasted text, bracketed where the program asked for that."""
         ...
 
 
@@ -255,6 +199,13 @@ class TerminalSession(Protocol):
 
     def resize(self, columns: int, rows: int) -> None:
         """Tell the program its new size."""
+        ...
+
+    def record(self, path: str, *, typed: bool = False) -> Callable[[], None]:
+        """Record from now on to a new asciicast v2 file; returns how to stop.
+
+        What is typed is recorded only if ``typed``, and never while the terminal hides it.
+        """
         ...
 
     def watch(self, changed: Callable[[], None]) -> Callable[[], None]:

@@ -7,7 +7,6 @@ it is found as ``project/<name>`` then. Of user and package the user's wins.
 import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
 
 from pydantic import ValidationError
 
@@ -216,8 +215,7 @@ def _view(name: str, definition: WorkflowDefinition | None, file: DefinitionFile
         for step in definition.steps
     )
     params = {
-        key: cast("dict[str, Any]", parameter.model_dump(mode="json"))
-        for key, parameter in definition.params.items()
+        key: parameter.model_dump(mode="json") for key, parameter in definition.params.items()
     }
     return DefinitionView(
         name, definition.description, definition.tags, definition.complexity, file.origin,

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from typing import Any
 
 from sam_tui.core.workflow.case import Case
 from sam_tui.core.workflow.finishing import complete
@@ -27,7 +28,9 @@ def failed_step(case: Case, step: str) -> str:
 def accept(case: Case, step: str) -> None:
     """A person takes the outcome of a failed step as it is."""
     past = case.unit.attempts(case.row.id, step=step)
-    stored = json.loads(past[-1].output_json) if past and past[-1].output_json else {}
+    stored: dict[str, Any] = (
+        json.loads(past[-1].output_json) if past and past[-1].output_json else {}
+    )
     if case.spec(step).kind == "plan" and not stored.get("steps"):
         raise WorkflowRefused("choice_invalid", f"Step {step} has made no plan to accept.")
     stored["summary"] = stored.get("summary") or "Accepted by a person."

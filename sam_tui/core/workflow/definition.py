@@ -223,8 +223,13 @@ class WorkflowDefinition(_Part):
         if "complexityHint" in given:
             given.setdefault("complexity", given.pop("complexityHint"))
         if "phases" in given and "steps" not in given:
-            given["steps"] = [_from_phase(phase) for phase in given.pop("phases") or []]
-        policy = given.get("policy") or {}
+            phases: Any = given.pop("phases")
+            given["steps"] = (
+                [_from_phase(phase) for phase in cast("list[Any]", phases)]
+                if isinstance(phases, list)
+                else phases
+            )
+        policy: Any = given.get("policy") or {}
         if isinstance(policy, Mapping) and given.get("complexity") in _COMPLEXITY:
             given["policy"] = {**_COMPLEXITY[given["complexity"]], **policy}
         return given

@@ -27,7 +27,7 @@ from sam_tui.core.workflow.redeeming import not_running, redeem, refused_token
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.starting import Order, create
 from sam_tui.core.workflow.states import ENDED, require_next, require_running
-from sam_tui.core.workflow.tickets import issue
+from sam_tui.core.workflow.tickets import describe, issue
 from sam_tui.core.workflow.tokens import read_token, token_hash
 from sam_tui.core.workflow.views import Advanced, Failure, Outcome, Ticket
 
@@ -210,13 +210,14 @@ class Engine:
             done.extend([late] if late else [])
         return tuple(done)
 
-    def tickets(self, execution_id: str) -> tuple[Ticket, ...]:
-        """Fresh tokens for what is open."""
+    def tickets(self, execution_id: str, *, mint: bool) -> tuple[Ticket, ...]:
+        """What is open, with fresh tokens if any are to be minted."""
         with self._unit() as (unit, told):
             case = self._load(unit, execution_id)
             if case.row.state != "running":
                 return ()
-            tickets = tuple(issue(case, attempt) for attempt in case.attempts())
+            ticket = issue if mint else describe
+            tickets = tuple(ticket(case, attempt) for attempt in case.attempts())
             told.extend(case.events)
             return tickets
 

@@ -151,6 +151,13 @@ class Notes:
         self._tell(case)
         return row
 
+    def add_usage(self, execution: str, step: str, usage: Mapping[str, Any]) -> None:
+        """Keep what a driver used at a step as an event."""
+        with self._store.unit() as unit:
+            case = Case.load(unit, execution, self._clock.now())
+            case.record("model_used", step, **usage)
+        self._tell(case)
+
     def _tell(self, case: Case | None) -> None:
         for event in case.events if case else ():
             self._announce(event)

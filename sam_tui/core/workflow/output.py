@@ -114,6 +114,8 @@ def read_output(step: Step, given: Any) -> Output:
     faults = list(_schema_faults(step, fields))
     if step.output is None and not str(fields.get("summary") or "").strip():
         faults.append("output.summary is missing")
+    if step.choices and fields.get("answer") not in step.choices:
+        faults.append(f"output.answer must be one of {', '.join(step.choices)}")
     try:
         output = Output.model_validate(fields)
     except ValidationError as error:

@@ -8,6 +8,7 @@ from typing import Any
 from sam_tui.core.ports.workflows import (
     ArtifactRow,
     AttemptRow,
+    EventQuery,
     ExecutionRow,
     StepRow,
     WorkflowReader,
@@ -102,6 +103,15 @@ class Records:
         if row is None:
             return None
         return self._phase(row, self._reader.attempts(row.id, status="open"))
+
+    def calls_left(self, execution: str) -> int | None:
+        """What is left of the budget of model calls; None without one."""
+        policy = pinned_definition(self._reader, self._row(execution).version).policy
+        if policy.model_calls is None:
+            return None
+        query = EventQuery(execution, type="model_used", limit=100_000)
+        used = sum(json.loads(e.data_json).get("calls", 0) for e in self._reader.events(query))
+        return max(0, policy.model_calls - used)
 
     def effectiveness(self, execution: str) -> float:
         """Seed 001's measure, from how attempts ended and what the host saw; 0.3 to 1.0."""

@@ -124,7 +124,9 @@ class Workflows:
         text counts as the summary. With ``execution_id`` a token of another is refused. Codes:
         ``token_malformed``, ``token_forged``, ``token_foreign``, ``token_replayed``,
         ``token_revoked``, ``token_expired``, ``execution_paused``, ``execution_closed``,
-        ``step_not_running``, ``step_timed_out``, ``output_invalid`` (the token stays good).
+        ``step_not_running``, ``phase_mismatch``, ``output_invalid`` (the token stays good). A step
+        that is over its deadline is timed out instead: its ``on_fail`` decides, see ``outcome``.
+        The output of a human step must come from a person: who serves a model asks one first.
         """
         return self._engine.advance(token, output, execution_id=execution_id)
 
@@ -188,12 +190,13 @@ class Workflows:
 
     # -- tokens --------------------------------------------------------------------------------
 
-    def tickets(self, execution_id: str) -> tuple[Ticket, ...]:
-        """A ticket with a fresh token for every open step; none unless it is running.
+    def tickets(self, execution_id: str, *, mint: bool = True) -> tuple[Ticket, ...]:
+        """A ticket for every open step, none unless it is running; each with a fresh token.
 
         Earlier tokens of the same attempt stay good (a few of them): whoever is first finishes it.
+        Without ``mint`` nothing is written and ``token`` is empty, for a driver in this process.
         """
-        return self._engine.tickets(execution_id)
+        return self._engine.tickets(execution_id, mint=mint)
 
     # -- readers -------------------------------------------------------------------------------
 
@@ -257,6 +260,14 @@ class Workflows:
         """Keep what a call of a conversation came to as evidence of its open attempt, if it has one."""
         return self._notes.witness(conversation, seen)
 
+    def add_usage(self, execution_id: str, step: str, usage: Mapping[str, Any]) -> None:
+        """Note what a driver used: ``calls``, ``input_tokens``, ``output_tokens``, ``cost``."""
+        self._notes.add_usage(execution_id, step, usage)
+
+    def calls_left(self, execution_id: str) -> int | None:
+        """Model calls that are left of the policy's budget; None where it sets none."""
+        return self._records.calls_left(execution_id)
+
     # -- conversations: gate, phase, reminder --------------------------------------------------
 
     def phase(self, conversation: str) -> Phase | None:
@@ -280,6 +291,11 @@ class Workflows:
     def claim(self, execution_id: str, step: str, *, driver: str, conversation: str) -> None:
         """Note who works on a step's open attempt, and in which conversation."""
         self._engine.claim(execution_id, step, driver=driver, conversation=conversation)
+
+    def claimed(self, execution_id: str, step: str) -> str:
+        """The conversation that the open attempt at a step was claimed for, or nothing."""
+        attempts = self._store.reader.attempts(execution_id, step=step, status="open")
+        return attempts[0].conversation if attempts else ""
 
     def hold(self, execution_id: str) -> AbstractContextManager[bool]:
         """Be the one process that drives an execution; False when another does. Death lets go."""

@@ -12,11 +12,16 @@ from sam_tui.core.workflow.views import TaskView, Ticket
 
 def issue(case: Case, attempt: AttemptRow) -> Ticket:
     """A ticket with a fresh token; the oldest unused ones of the attempt are revoked."""
-    spec = case.spec(attempt.step)
     case.unit.revoke_tokens(attempt.id, "too many tokens", keep=OUTSTANDING - 1)
     token, row = mint_token(case.row.id, attempt.step, attempt.id, case.now)
     case.unit.save_token(row)
     case.record("token_generated", attempt.step, attempt.id)
+    return describe(case, attempt, token, row.expires_at)
+
+
+def describe(case: Case, attempt: AttemptRow, token: str = "", expires_at: float = 0.0) -> Ticket:
+    """A ticket, with a token or without."""
+    spec = case.spec(attempt.step)
     tasks = case.tasks(attempt.step) if spec.each else ()
     task = next((t for t in tasks if t.position == attempt.task), None)
     scope = case.scope(attempt.step, task)
@@ -30,7 +35,7 @@ def issue(case: Case, attempt: AttemptRow) -> Ticket:
         kind=spec.kind,
         attempt=attempt.number,
         token=token,
-        expires_at=row.expires_at,
+        expires_at=expires_at,
         persona=persona,
         persona_text=pinned_text(case.unit, pin) if pin else "",
         instructions=instructions(case, attempt.step, scope, task),
@@ -39,6 +44,10 @@ def issue(case: Case, attempt: AttemptRow) -> Ticket:
         output_schema=spec.output,
         deadline=attempt.deadline,
         task=task_view(task) if task else None,
+        tool=spec.tool,
+        arguments=fill(spec.arguments, scope),
+        choices=spec.choices,
+        max_calls=spec.max_calls,
     )
 
 

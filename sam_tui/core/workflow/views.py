@@ -49,6 +49,13 @@ class Ticket:
     output_schema: Mapping[str, Any] | None
     deadline: float | None
     task: TaskView | None = None
+    tool: str = ""
+    """The operation that a tool step calls, with its ``arguments``."""
+    arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    choices: tuple[str, ...] = ()
+    """What a human step may be answered with; none: anything."""
+    max_calls: int | None = None
+    """Model calls that one attempt may make."""
 
 
 @dataclass(frozen=True, slots=True)

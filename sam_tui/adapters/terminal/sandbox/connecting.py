@@ -7,6 +7,7 @@ import ctypes
 import errno
 import os
 import socket
+import stat
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -19,6 +20,8 @@ from sam_tui.adapters.terminal.sandbox.targets import Rights, Target
 from sam_tui.adapters.terminal.sandbox.watch import Watch, Wish
 
 NETWORK = "the network"
+_NAME_SERVICES = ("/run/nscd/", "/run/systemd/userdb/", "/run/systemd/resolve/")
+"""The C library tries these for every name it looks up, and goes on by itself without them."""
 _LONGEST_ADDRESS = 128
 _UNIX_PATH = 108
 _MOST_WAITING = 128
@@ -50,7 +53,7 @@ def _connect(watch: Watch, notification: Notification) -> None:
         return
     path = os.fsdecode(name.split(b"\0", 1)[0])
     place = target.place(AT_FDCWD, path, follow=True)
-    if place.special:
+    if place.special or not _is_socket(place.real) or place.real.startswith(_NAME_SERVICES):
         raise OSError(errno.ECONNREFUSED, "Connection refused")
 
     def connect_there() -> None:
@@ -60,6 +63,11 @@ def _connect(watch: Watch, notification: Notification) -> None:
         watch.carry_out(notification, connect_there)
     else:
         watch.settle(notification, Wish("connect", place.real), connect_there)
+
+
+def _is_socket(path: str) -> bool:
+    """Whether there is a socket. Raises OSError when there is nothing."""
+    return stat.S_ISSOCK(os.stat(path, follow_symlinks=False).st_mode)
 
 
 @contextmanager

@@ -1,0 +1,96 @@
+"""What the sandbox costs: the same commands free, under Landlock alone, and with live approvals.
+
+Run: ``python bench/sandbox.py [rounds]``. Rounds are interleaved and medians compared, so that a busy
+machine slows all three alike. The targets: under 20 ms more per command, at most 1.15 times the rest.
+"""
+
+import asyncio
+import os
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from sam_tui.adapters.terminal.commands import ShellCommands
+from sam_tui.adapters.terminal.confinement import Sandbox
+from sam_tui.core.ports import CommandRequest
+
+MOST_EXTRA_MS = 20.0
+MOST_RATIO = 1.15
+_TEST = "import pytest\n@pytest.mark.parametrize('n', range(50))\ndef test_it(n, tmp_path):\n    (tmp_path / 'f').write_text(str(n))\n    assert n == int((tmp_path / 'f').read_text())\n"
+_PYTEST = f"{sys.executable} -m pytest -q --import-mode=prepend -p no:cacheprovider t"
+_COMPILE = "for i in 1 2 3; do gcc -O1 -c big.c -o o$i.o; done"
+
+LOADS = {
+    "true": "true",
+    "git status": "git status --short",
+    "grep -r": "grep -r zzzq lib > /dev/null; true",
+    "400 forks": "for i in $(seq 400); do /bin/true; done",
+    "pytest -q": _PYTEST,
+    "compile": _COMPILE,
+    "2,000 files": 'for i in $(seq 2000); do echo $i > "n$i"; done; rm -f n*',
+    "chmod, touch": "touch a1 a2 a3; chmod 600 a1 a2 a3; cp -a t t2; rm -r t2",
+}
+
+
+def prepare(workspace: Path) -> None:
+    """A small project: sources to search, a suite, something to compile, a repository."""
+    shutil.copytree(os.path.dirname(os.__file__), workspace / "lib", ignore=_only_python, symlinks=True)
+    (workspace / "t").mkdir()
+    (workspace / "t" / "test_small.py").write_text(_TEST, encoding="utf-8")
+    functions = "".join(f"int f{n}(int a){{return a*{n}+{n};}}\n" for n in range(3000))
+    (workspace / "big.c").write_text(functions, encoding="utf-8")
+    os.system(f"cd {workspace} && git init -q && git add -A t big.c && git -c user.name=a -c user.email=a@b commit -qm x")
+
+
+def _only_python(folder: str, names: list[str]) -> list[str]:
+    if folder.endswith(("site-packages", "test")):
+        return names
+    return [n for n in names if not n.endswith(".py") and os.path.isfile(os.path.join(folder, n))]
+
+
+async def measure(rounds: int) -> bool:
+    """Print the table; whether all targets were met."""
+    base = Path(tempfile.mkdtemp(prefix="bench-sandbox-", dir=Path.home()))
+    boxes = {"landlock": Sandbox(live=False), "live": Sandbox()}
+    met = True
+    try:
+        workspace = base / "workspace"
+        workspace.mkdir()
+        prepare(workspace)
+        ways = {"plain": ShellCommands(boxes["live"]), **{n: ShellCommands(b) for n, b in boxes.items()}}
+        print(f"{'load':<14}{'plain':>9}{'landlock':>18}{'live':>18}   (ms, median of {rounds})")
+        for load, command in LOADS.items():
+            taken: dict[str, list[float]] = {name: [] for name in ways}
+            for _ in range(rounds + 1):
+                for name, commands in ways.items():
+                    taken[name].append(await timed(commands, command, workspace, name != "plain"))
+            medians = {name: statistics.median(values[1:]) for name, values in taken.items()}
+            plain = medians["plain"]
+            cells = "".join(f"{medians[n]:>10.1f} ({medians[n] / plain:.2f}x)" for n in boxes)
+            print(f"{load:<14}{plain:>9.1f}{cells}")
+            extra = medians["live"] - plain
+            met &= extra < MOST_EXTRA_MS if load == "true" else medians["live"] <= plain * MOST_RATIO
+    finally:
+        for box in boxes.values():
+            box.close()
+        shutil.rmtree(base)
+    return met
+
+
+async def timed(commands: ShellCommands, command: str, workspace: Path, confined: bool) -> float:
+    """Milliseconds of one run. It must succeed, or the figure would mean nothing."""
+    began = time.perf_counter()
+    folder = str(workspace)
+    request = CommandRequest(command, folder, confined, (folder,), 120.0, lambda _: None)
+    result = await commands.run(request)
+    if result.exit_code:
+        raise SystemExit(f"{command}: exit code {result.exit_code}\n{result.output}")
+    return (time.perf_counter() - began) * 1e3
+
+
+if __name__ == "__main__":
+    chosen = int(sys.argv[1]) if len(sys.argv) > 1 else 7
+    sys.exit(0 if asyncio.run(measure(chosen)) else 1)

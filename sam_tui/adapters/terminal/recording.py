@@ -1,0 +1,242 @@
+"""Recording a terminal session to asciicast v2, and playing one.
+
+What is typed is recorded only on request, and never while the terminal hides it.
+"""
+
+import asyncio
+import codecs
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, cast
+
+from sam_tui.core.errors import ToolError
+
+_LONGEST_LINE = 8 * 1024 * 1024
+_LARGEST_SIDE = 1000
+_LONGEST_HELD = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class CastEvent:
+    """One event: ``at`` in seconds since the start, ``code`` ``o`` output, ``i`` input, ``r`` resize."""
+
+    at: float
+    code: str
+    data: str
+
+
+@dataclass(frozen=True, slots=True)
+class CastHeader:
+    """What a recording says of itself: size in cells, start in seconds since the epoch."""
+
+    columns: int
+    rows: int
+    timestamp: int
+    title: str
+
+
+class Recorder:
+    """Writes a session down as it happens. ``mask`` is given each piece of text before it is written."""
+
+    def __init__(
+        self,
+        path: str,
+        size: tuple[int, int],
+        *,
+        title: str = "",
+        mask: Callable[[str], str] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._mask = mask or _as_is
+        self._clock = clock
+        self._began = clock()
+        self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+        try:
+            # Only its owner reads it, and nothing that is there is overwritten.
+            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+        except OSError as error:
+            raise ToolError(f"The recording cannot be written: {error.strerror}: {path}") from error
+        self._file = os.fdopen(handle, "w", encoding="utf-8")
+        columns, rows = size
+        header: dict[str, Any] = {
+            "version": 2,
+            "width": columns,
+            "height": rows,
+            "timestamp": int(time.time()),
+            "env": {"TERM": "xterm-256color", "SHELL": os.environ.get("SHELL", "")},
+        }
+        if title:
+            header["title"] = title
+        self._line(header)
+
+    def output(self, data: bytes) -> None:
+        """What the program printed."""
+        self.text("o", self._decoder.decode(data))
+
+    def input(self, data: bytes, *, secret: bool) -> None:
+        """What was typed; nothing of it where the terminal hides it."""
+        if not secret:
+            self.text("i", data.decode(errors="replace"))
+
+    def text(self, code: str, text: str) -> None:
+        """Text that was printed (``o``) or typed (``i``)."""
+        if text:
+            self._event(code, self._mask(text))
+
+    def resized(self, columns: int, rows: int) -> None:
+        """A new size."""
+        self._event("r", f"{columns}x{rows}")
+
+    def close(self) -> None:
+        """Finish the file; safe to call again."""
+        if not self._file.closed:
+            self.text("o", self._decoder.decode(b"", final=True))
+            self._file.close()
+
+    def _event(self, code: str, data: str) -> None:
+        if not self._file.closed:
+            self._line([round(self._clock() - self._began, 6), code, data])
+
+    def _line(self, value: object) -> None:
+        self._file.write(json.dumps(value, ensure_ascii=False) + "\n")
+
+
+class Recording:
+    """A recording on disk. Raises ``ToolError`` for a file that is none, at the first such line."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self.header = self._read_header()
+
+    def events(self) -> Iterator[CastEvent]:
+        """Its events in order; times never run backwards."""
+        latest = 0.0
+        for number, line in self._lines():
+            if number == 1 or not line.strip():
+                continue
+            event = self._event(line, number)
+            latest = max(latest, event.at)
+            yield CastEvent(latest, event.code, event.data)
+
+    def _read_header(self) -> CastHeader:
+        first = next(iter(self._lines()), (1, ""))[1]
+        found = self._json(first, 1)
+        if not isinstance(found, dict):
+            raise self._wrong(1)
+        fields = cast("dict[str, Any]", found)
+        width, height = fields.get("width"), fields.get("height")
+        if fields.get("version") != 2 or not (_is_side(width) and _is_side(height)):
+            raise self._wrong(1)
+        stamp = fields.get("timestamp")
+        return CastHeader(
+            cast("int", width),
+            cast("int", height),
+            stamp if isinstance(stamp, int) else 0,
+            str(fields.get("title") or ""),
+        )
+
+    def _event(self, line: str, number: int) -> CastEvent:
+        found = self._json(line, number)
+        match found:
+            case [int() | float() as at, str() as code, str() as data] if 0 <= at < float("inf"):
+                return CastEvent(float(at), code, data)
+            case _:
+                raise self._wrong(number)
+
+    def _json(self, line: str, number: int) -> object:
+        try:
+            return json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise self._wrong(number) from error
+
+    def _lines(self) -> Iterator[tuple[int, str]]:
+        try:
+            with open(self._path, encoding="utf-8", errors="replace") as file:
+                number = 0
+                while line := file.readline(_LONGEST_LINE):
+                    number += 1
+                    if len(line) == _LONGEST_LINE:
+                        raise self._wrong(number)
+                    yield number, line
+        except OSError as error:
+            raise ToolError(
+                f"The recording cannot be read: {error.strerror}: {self._path}"
+            ) from error
+
+    def _wrong(self, number: int) -> ToolError:
+        return ToolError(f"{self._path} is no asciicast v2 recording (line {number}).")
+
+
+def export(recording: Recording, path: str, mask: Callable[[str], str]) -> None:
+    """Write a copy in which ``mask`` has seen all text, line by line, however it was printed.
+
+    A line appears at once, when its end did.
+    """
+    head = recording.header
+    now = 0.0
+    copy = Recorder(path, (head.columns, head.rows), title=head.title, mask=mask, clock=lambda: now)
+    waiting: dict[str, str] = {"o": "", "i": ""}
+    try:
+        for event in recording.events():
+            now = event.at
+            if event.code == "r":
+                columns, _, rows = event.data.partition("x")
+                if columns.isdecimal() and rows.isdecimal():
+                    copy.resized(int(columns), int(rows))
+            elif event.code in waiting:
+                text = waiting[event.code] + event.data
+                whole, end, rest = text.rpartition("\n" if event.code == "o" else "\r")
+                if len(rest) > _LONGEST_HELD:
+                    whole, end, rest = text, "", ""
+                waiting[event.code] = rest
+                copy.text(event.code, whole + end)
+        for code, rest in waiting.items():
+            copy.text(code, rest)
+    finally:
+        copy.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Where a recording is played: what is drawn, and how the size follows."""
+
+    feed: Callable[[bytes], None]
+    resize: Callable[[int, int], None]
+
+
+async def play(
+    recording: Recording, stage: Stage, *, speed: float = 1.0, longest_pause: float = 2.0
+) -> None:
+    """Play a recording at its pace times ``speed``; no pause is longer than ``longest_pause`` seconds.
+
+    Cancelling stops it where it is.
+    """
+    stage.resize(recording.header.columns, recording.header.rows)
+    loop = asyncio.get_running_loop()
+    due, last = loop.time(), 0.0
+    for event in recording.events():
+        due += min((event.at - last) / speed, longest_pause)
+        last = event.at
+        # Always given way, so that a recording without pauses does not stop the program.
+        await asyncio.sleep(max(0.0, due - loop.time()))
+        if event.code == "o":
+            stage.feed(event.data.encode(errors="replace"))
+        elif event.code == "r":
+            columns, _, rows = event.data.partition("x")
+            if columns.isdecimal() and rows.isdecimal():
+                stage.resize(_side(int(columns)), _side(int(rows)))
+
+
+def _as_is(text: str) -> str:
+    return text
+
+
+def _is_side(value: object) -> bool:
+    return isinstance(value, int) and 0 < value <= _LARGEST_SIDE
+
+
+def _side(cells: int) -> int:
+    return max(1, min(cells, _LARGEST_SIDE))

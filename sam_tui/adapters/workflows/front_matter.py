@@ -1,0 +1,134 @@
+"""Markdown with YAML front matter -> plain values, each with the line it stands on.
+
+Anchors, aliases, tags and doubled keys are refused: a definition is data, and small.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+import yaml
+
+LARGEST = 256_000
+"""Bytes of a definition file."""
+_DEEPEST = 30
+
+Place = tuple[str | int, ...]
+
+
+class FrontMatterFault(ValueError):
+    """What is wrong with a file, and on which line."""
+
+    def __init__(self, message: str, line: int) -> None:
+        super().__init__(message)
+        self.line = line
+
+
+@dataclass(frozen=True, slots=True)
+class FrontMatter:
+    """The values above the text, the text, and the line of every value by its place."""
+
+    fields: Mapping[str, Any]
+    body: str
+    lines: Mapping[Place, int]
+
+
+class _Loader(yaml.SafeLoader):
+    """Plain values only; a date stays the text that it was."""
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        """Refuse what could make a small file large."""
+        peek: Any = getattr(self, "peek_event")  # noqa: B009 # untyped in the library
+        event: Any = peek()
+        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
+            raise FrontMatterFault("anchors and aliases are not taken", _line_of(event.start_mark))
+        return super().compose_node(parent, index)
+
+
+def read_front_matter(text: str) -> FrontMatter:
+    """The parts of a definition file. Raises ``FrontMatterFault``."""
+    lines = text.removeprefix("\ufeff").splitlines()
+    if not lines or lines[0].strip() != "---":
+        raise FrontMatterFault("the file must begin with a line of ---", 1)
+    end = next((i for i, line in enumerate(lines[1:], 1) if line.strip() in ("---", "...")), None)
+    if end is None:
+        raise FrontMatterFault("the front matter has no closing ---", len(lines))
+    # One empty line in place of the opening mark, so that lines count from the file's first.
+    source = "\n".join(["", *lines[1:end]])
+    places: dict[Place, int] = {}
+    try:
+        node = _compose(source)
+        fields: Any = {} if node is None else _value(node, (), places)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        raise FrontMatterFault(
+            f"the YAML is invalid: {error.problem or error}", _line_of(mark) if mark else 1
+        ) from None
+    except yaml.YAMLError as error:
+        raise FrontMatterFault(f"the YAML is invalid: {error}", 1) from None
+    except RecursionError:
+        raise FrontMatterFault("the YAML is nested too deep", 1) from None
+    if not isinstance(fields, dict):
+        raise FrontMatterFault("the front matter must be a mapping", 2)
+    return FrontMatter(
+        cast("dict[str, Any]", fields), "\n".join(lines[end + 1 :]).strip("\n"), places
+    )
+
+
+def _compose(source: str) -> Any:
+    loader = _Loader(source)
+    try:
+        return loader.get_single_node()
+    finally:
+        loader.dispose()  # pyright: ignore[reportUnknownMemberType] # untyped
+
+
+def _value(node: Any, place: Place, places: dict[Place, int]) -> Any:
+    places[place] = _line_of(node.start_mark)
+    if len(place) > _DEEPEST:
+        raise FrontMatterFault("nested too deep", places[place])
+    if isinstance(node, yaml.MappingNode):
+        found: dict[str, Any] = {}
+        for key_node, value_node in node.value:
+            key = str(key_node.value)
+            if not isinstance(key_node, yaml.ScalarNode) or key in found:
+                text = f"the key {key!r} stands twice" if key in found else "a key must be a text"
+                raise FrontMatterFault(text, _line_of(key_node.start_mark))
+            found[key] = _value(value_node, (*place, key), places)
+            places[(*place, key)] = _line_of(key_node.start_mark)
+        return found
+    if isinstance(node, yaml.SequenceNode):
+        return [_value(item, (*place, i), places) for i, item in enumerate(node.value)]
+    return _scalar(node, places[place])
+
+
+def _scalar(node: Any, line: int) -> Any:
+    kind = str(node.tag).removeprefix("tag:yaml.org,2002:")
+    text = str(node.value)
+    match kind:
+        case "str" | "timestamp" | "value" | "merge":
+            return text
+        case "null":
+            return None
+        case "bool":
+            return text.lower() in ("true", "yes", "on")
+        case "int" | "float":
+            return _number(kind, node, line)
+        case _:
+            raise FrontMatterFault(f"the tag {node.tag} is not taken", line)
+
+
+def _number(kind: str, node: Any, line: int) -> Any:
+    loader = yaml.SafeLoader("")
+    try:
+        return (
+            loader.construct_yaml_int(node) if kind == "int" else loader.construct_yaml_float(node)
+        )
+    except ValueError:
+        raise FrontMatterFault(f"{node.value!r} is no number", line) from None
+    finally:
+        loader.dispose()  # pyright: ignore[reportUnknownMemberType] # untyped
+
+
+def _line_of(mark: Any) -> int:
+    return int(mark.line) + 1

@@ -1,0 +1,186 @@
+"""The queries: what is committed, or what the transaction of this connection has done so far."""
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+from sam_tui.adapters.workflows.rows import load, load_all, select
+from sam_tui.core.ports.workflows import (
+    ArtifactRow,
+    AttemptRow,
+    EdgeRow,
+    EventQuery,
+    EventRow,
+    EvidenceRow,
+    ExecutionRow,
+    FindingQuery,
+    FindingRow,
+    KnownFile,
+    StepRow,
+    TaskRow,
+    TokenRow,
+)
+
+_RANK = (
+    "CASE findings.severity WHEN 'critical' THEN 4 WHEN 'high' THEN 3 WHEN 'medium' THEN 2"
+    " WHEN 'low' THEN 1 ELSE 0 END"
+)
+
+
+class SqliteReader:
+    """The ``WorkflowReader`` over one connection."""
+
+    def __init__(
+        self,
+        connect: Callable[[], sqlite3.Connection],
+        explained: Callable[[str], AbstractContextManager[None]] = lambda _: nullcontext(),
+    ) -> None:
+        self._connect = connect
+        self._explained = explained
+
+    def execution(self, execution: str) -> ExecutionRow | None:
+        """One execution."""
+        return self._one(ExecutionRow, "executions", "id = ?", execution)
+
+    def executions(self, *, state: str = "", limit: int = 50) -> Sequence[ExecutionRow]:
+        """Newest first."""
+        where, values = ("WHERE state = ?", [state]) if state else ("", [])
+        sql = f"{select(ExecutionRow, 'executions')} {where} ORDER BY created_at DESC, rowid DESC LIMIT ?"
+        return load_all(ExecutionRow, self._run(sql, *values, limit))
+
+    def driven_by(self, conversation: str) -> ExecutionRow | None:
+        """The newest execution that a conversation drives."""
+        if not conversation:
+            return None
+        where = (
+            "conversation = ? AND conversation <> '' AND state IN ('running', 'paused')"
+            " ORDER BY created_at DESC, rowid DESC LIMIT 1"
+        )
+        return self._one(ExecutionRow, "executions", where, conversation)
+
+    def steps(self, execution: str) -> Sequence[StepRow]:
+        """All steps by position."""
+        return self._all(StepRow, "steps", "execution = ? ORDER BY position, id", execution)
+
+    def attempts(self, execution: str, *, step: str = "", status: str = "") -> Sequence[AttemptRow]:
+        """Attempts in the order they began."""
+        where, values = "execution = ?", [execution]
+        for name, value in (("step", step), ("status", status)):
+            if value:
+                where += f" AND {name} = ?"
+                values.append(value)
+        return self._all(AttemptRow, "attempts", f"{where} ORDER BY rowid", *values)
+
+    def attempt_of(self, conversation: str) -> AttemptRow | None:
+        """The open attempt that a conversation works on."""
+        if not conversation:
+            return None
+        where = "conversation = ? AND conversation <> '' AND status = 'open' ORDER BY rowid DESC LIMIT 1"
+        return self._one(AttemptRow, "attempts", where, conversation)
+
+    def tasks(self, execution: str, step: str, revision: int) -> Sequence[TaskRow]:
+        """The items of one list."""
+        where = "execution = ? AND step = ? AND revision = ? ORDER BY position"
+        return self._all(TaskRow, "tasks", where, execution, step, revision)
+
+    def edges(self, execution: str) -> Sequence[EdgeRow]:
+        """Every edge."""
+        return self._all(EdgeRow, "edges", "execution = ? ORDER BY made_at", execution)
+
+    def token(self, hash_: str) -> TokenRow | None:
+        """A token by its hash."""
+        return self._one(TokenRow, "tokens", "hash = ?", hash_)
+
+    def evidence(self, execution: str, *, attempt: str = "") -> Sequence[EvidenceRow]:
+        """What the host saw, in order."""
+        where, values = "execution = ?", [execution]
+        if attempt:
+            where += " AND attempt = ?"
+            values.append(attempt)
+        return self._all(EvidenceRow, "evidence", f"{where} ORDER BY rowid", *values)
+
+    def artifacts(self, execution: str, *, step: str = "") -> Sequence[ArtifactRow]:
+        """Artifacts without their text."""
+        where, values = "execution = ?", [execution]
+        if step:
+            where += " AND step = ?"
+            values.append(step)
+        return self._all(ArtifactRow, "artifacts", f"{where} ORDER BY rowid", *values)
+
+    def artifact(self, artifact: str) -> ArtifactRow | None:
+        """One artifact."""
+        return self._one(ArtifactRow, "artifacts", "id = ?", artifact)
+
+    def artifact_text(self, artifact: str, start: int, length: int) -> tuple[str, int]:
+        """A range of the text and its whole length."""
+        found = self._run("SELECT content FROM artifact_texts WHERE id = ?", artifact).fetchone()
+        text = bytes(found[0]).decode("utf-8", "replace") if found else ""
+        return text[start : start + length], len(text)
+
+    def findings(self, query: FindingQuery) -> Sequence[FindingRow]:
+        """The gravest first, then the newest."""
+        names = ", ".join(f"findings.{c.strip()}" for c in _finding_columns().split(","))
+        sql, where, values = f"SELECT {names} FROM findings", list[str](), list[Any]()
+        words = _words(query.text)
+        if query.text:
+            sql += " JOIN findings_words ON findings_words.rowid = findings.number"
+            where.append("findings_words MATCH ?")
+            values.append(words)
+        if query.text and not words:
+            return []
+        for name in ("execution", "scope", "project", "status", "review"):
+            value = getattr(query, name)
+            if value:
+                where.append(f"findings.{name} = ?")
+                values.append(value)
+        if where:
+            sql += f" WHERE {' AND '.join(where)}"
+        sql += f" ORDER BY {_RANK} DESC, findings.number DESC LIMIT ?"
+        return load_all(FindingRow, self._run(sql, *values, query.limit))
+
+    def finding(self, finding: str) -> FindingRow | None:
+        """One finding."""
+        return self._one(FindingRow, "findings", "id = ?", finding)
+
+    def events(self, query: EventQuery) -> Sequence[EventRow]:
+        """Events by their sequence."""
+        where, values = ["seq > ?"], list[Any]([query.after])
+        for name in ("execution", "type", "step"):
+            value = getattr(query, name)
+            if value:
+                where.append(f"{name} = ?")
+                values.append(value)
+        order = "DESC" if query.newest else "ASC"
+        found = f"{' AND '.join(where)} ORDER BY seq {order} LIMIT ?"
+        return self._all(EventRow, "events", found, *values, query.limit)
+
+    def pinned(self, sha256: str) -> str | None:
+        """A pinned text."""
+        found = self._run("SELECT text FROM texts WHERE sha256 = ?", sha256).fetchone()
+        return found[0] if found else None
+
+    def known_files(self) -> Sequence[KnownFile]:
+        """Every definition file that was ever seen."""
+        return self._all(KnownFile, "files", "1 ORDER BY path")
+
+    def _run(self, sql: str, *values: Any) -> sqlite3.Cursor:
+        with self._explained("read"):
+            return self._connect().execute(sql, values)
+
+    def _one(self, kind: type[Any], table: str, where: str, *values: Any) -> Any:
+        found = self._run(f"{select(kind, table)} WHERE {where}", *values).fetchone()
+        return load(kind, found) if found else None
+
+    def _all(self, kind: type[Any], table: str, where: str, *values: Any) -> list[Any]:
+        return load_all(kind, self._run(f"{select(kind, table)} WHERE {where}", *values))
+
+
+def _finding_columns() -> str:
+    return select(FindingRow, "findings").removeprefix("SELECT ").removesuffix(" FROM findings")
+
+
+def _words(text: str) -> str:
+    """A full-text query in which every word must begin one of the finding's; no operator is one."""
+    plain = "".join(c if c.isalnum() else " " for c in text)
+    return " ".join(f'"{word}"*' for word in plain.split()[:20])

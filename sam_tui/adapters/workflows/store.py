@@ -1,0 +1,252 @@
+"""``workflows.db``: one connection, write transactions, and who drives which execution.
+
+Write-ahead log with ``synchronous=NORMAL``: a commit that returned survives the death of the process
+at any moment. A power cut may take back the last ones, each as a whole: a token that comes back
+unspent finds the attempt open that it was spent on.
+"""
+
+import fcntl
+import hashlib
+import os
+import sqlite3
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from sam_tui.adapters.workflows.migrations import NewerDatabase, migrate, pending
+from sam_tui.adapters.workflows.reader import SqliteReader
+from sam_tui.adapters.workflows.rows import columns, upsert, values
+from sam_tui.core.errors import StorageError
+from sam_tui.core.ports.workflows import (
+    ArtifactRow,
+    AttemptRow,
+    EdgeRow,
+    EventRow,
+    EvidenceRow,
+    ExecutionRow,
+    FindingRow,
+    KnownFile,
+    StepRow,
+    TaskRow,
+    TokenRow,
+)
+
+FILE_NAME = "workflows.db"
+BUSY_SECONDS = 5.0
+"""How long a write waits for another process."""
+_HELD = 16
+"""Letters of an execution's hash that name its lock file."""
+_EVENT = tuple(name for name in columns(EventRow) if name != "seq")
+_APPEND = f"INSERT INTO events ({', '.join(_EVENT)}) VALUES ({', '.join('?' for _ in _EVENT)})"
+
+
+class SqliteUnit(SqliteReader):
+    """The ``WorkflowUnit``: every change of one transaction."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        super().__init__(lambda: connection)
+        self._connection = connection
+
+    def save_execution(self, row: ExecutionRow) -> None:
+        """Insert or replace."""
+        self._save(row, "executions", ("id",))
+
+    def save_step(self, row: StepRow) -> None:
+        """Insert or replace."""
+        self._save(row, "steps", ("execution", "id"))
+
+    def save_attempt(self, row: AttemptRow) -> None:
+        """Insert or replace."""
+        self._save(row, "attempts", ("id",))
+
+    def save_task(self, row: TaskRow) -> None:
+        """Insert or replace."""
+        self._save(row, "tasks", ("execution", "step", "revision", "position"))
+
+    def save_edge(self, row: EdgeRow) -> None:
+        """Insert; an edge that is there stays."""
+        sql = upsert(EdgeRow, "edges", columns(EdgeRow)).partition(" ON CONFLICT")[0]
+        self._connection.execute(f"{sql} ON CONFLICT DO NOTHING", values(row))
+
+    def save_token(self, row: TokenRow) -> None:
+        """Insert or replace."""
+        self._save(row, "tokens", ("hash",))
+
+    def spend_token(self, hash_: str, at: float) -> bool:
+        """Compare and swap."""
+        sql = "UPDATE tokens SET used_at = ? WHERE hash = ? AND used_at IS NULL AND revoked = ''"
+        return self._connection.execute(sql, (at, hash_)).rowcount == 1
+
+    def revoke_tokens(self, attempt: str, why: str, *, keep: int = 0) -> None:
+        """Revoke all unused tokens of an attempt but the newest ``keep``."""
+        self._connection.execute(
+            "UPDATE tokens SET revoked = ? WHERE hash IN (SELECT hash FROM tokens WHERE attempt = ?"
+            " AND used_at IS NULL AND revoked = '' ORDER BY issued_at DESC, hash LIMIT -1 OFFSET ?)",
+            (why, attempt, keep),
+        )
+
+    def save_evidence(self, row: EvidenceRow) -> None:
+        """Insert or replace."""
+        self._save(row, "evidence", ("id",))
+
+    def save_artifact(self, row: ArtifactRow, text: str) -> None:
+        """Insert or replace, with the text."""
+        self._save(row, "artifacts", ("id",))
+        self._connection.execute(
+            "INSERT OR REPLACE INTO artifact_texts VALUES (?, ?)",
+            (row.id, text.encode("utf-8", "replace")),
+        )
+
+    def save_finding(self, row: FindingRow) -> None:
+        """Insert or replace; the words follow by trigger."""
+        self._save(row, "findings", ("id",))
+
+    def pin(self, sha256: str, text: str) -> None:
+        """Keep a text under its hash."""
+        self._connection.execute("INSERT OR IGNORE INTO texts VALUES (?, ?)", (sha256, text))
+
+    def save_file(self, row: KnownFile) -> None:
+        """Insert or replace."""
+        self._save(row, "files", ("path",))
+
+    def delete_execution(self, execution: str) -> None:
+        """Remove an execution with all that is its own; accepted findings stay."""
+        run = self._connection.execute
+        run("DELETE FROM findings WHERE execution = ? AND review <> 'accepted'", (execution,))
+        run("UPDATE findings SET execution = '' WHERE execution = ?", (execution,))
+        run("DELETE FROM events WHERE execution = ?", (execution,))
+        run("DELETE FROM executions WHERE id = ?", (execution,))
+
+    def append(self, row: EventRow) -> int:
+        """Add an event."""
+        fields = values(replace(row, seq=0))
+        place = columns(EventRow).index("seq")
+        cursor = self._connection.execute(_APPEND, fields[:place] + fields[place + 1 :])
+        return int(cursor.lastrowid or 0)
+
+    def _save(self, row: object, table: str, key: tuple[str, ...]) -> None:
+        self._connection.execute(upsert(type(row), table, key), values(row))
+
+
+class SqliteWorkflows:
+    """The ``WorkflowStore`` of one data folder. For one thread; other processes may have it too."""
+
+    def __init__(self, folder: Path, *, busy_seconds: float = BUSY_SECONDS) -> None:
+        self.path = folder.expanduser().absolute() / FILE_NAME
+        self._busy_seconds = busy_seconds
+        self._connection: sqlite3.Connection | None = None
+        with self._explained("opened"):
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            os.close(os.open(self.path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
+            self._connection = self._open()
+        self.reader = SqliteReader(self._live, self._explained)
+
+    @contextmanager
+    def unit(self) -> Generator[SqliteUnit, None, None]:
+        """A write transaction. Raises ``StorageError`` for what SQLite refuses."""
+        with self._explained("written"):
+            connection = self._live()
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield SqliteUnit(connection)
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def hold(self, execution: str) -> Generator[bool, None, None]:
+        """A lock file per execution; the kernel lets go of it when the process dies."""
+        name = hashlib.sha256(execution.encode("utf-8", "replace")).hexdigest()[:_HELD]
+        folder = self.path.with_suffix(".locks")
+        with self._explained("locked"):
+            folder.mkdir(mode=0o700, exist_ok=True)
+            flags = os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
+            descriptor = os.open(folder / name, flags, 0o600)
+        try:
+            yield _lock(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def close(self) -> None:
+        """Close the connection; closing again does nothing."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _live(self) -> sqlite3.Connection:
+        if self._connection is None:
+            raise StorageError("The workflow database was already closed.")
+        return self._connection
+
+    def _open(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            self.path, timeout=self._busy_seconds, isolation_level=None, check_same_thread=False
+        )
+        try:
+            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute("PRAGMA foreign_keys = ON")
+            mode = connection.execute("PRAGMA journal_mode").fetchone()[0]
+            if mode != "wal" or pending(connection):
+                self._upgrade(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _upgrade(self, connection: sqlite3.Connection) -> None:
+        """One process at a time: SQLite's own waiting does not cover the change to a log."""
+        descriptor = os.open(
+            self.path.with_suffix(".lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600
+        )
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                migrate(connection)
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+        finally:
+            os.close(descriptor)
+
+    @contextmanager
+    def _explained(self, verb: str) -> Generator[None, None, None]:
+        try:
+            yield
+        except NewerDatabase as newer:
+            raise StorageError(
+                f"{self.path} was written by a newer sam-tui (it has the step “{newer}”).",
+                hint="Update sam-tui, or choose another folder with --data-dir.",
+            ) from newer
+        except sqlite3.Error as error:
+            raise StorageError(
+                f"{self.path} could not be {verb}: {error}.",
+                hint=f"See that {self.path.parent} can be written to and has room; a damaged file"
+                " can be moved away, and a new one is made.",
+            ) from error
+        except OSError as error:
+            if error.filename is None and error.errno is None:
+                raise
+            raise StorageError(
+                f"{error.filename or self.path} could not be {verb}: {error.strerror}.",
+                hint="Choose a folder that you can write to with --data-dir.",
+            ) from error
+
+
+def _lock(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def open_workflows(data_dir: str | Path, *, busy_seconds: float = BUSY_SECONDS) -> SqliteWorkflows:
+    """The store in a data folder, making both where they are missing. Raises ``StorageError``."""
+    return SqliteWorkflows(Path(data_dir), busy_seconds=busy_seconds)

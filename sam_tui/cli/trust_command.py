@@ -1,0 +1,66 @@
+"""``sam-tui trust``: whose policy, hooks and instructions are believed."""
+
+import json
+import os
+
+import click
+
+from sam_tui.adapters.policy import FileTrust, Places
+from sam_tui.cli.log import default_data_dir
+from sam_tui.cli.options import workspace_of
+from sam_tui.cli.streams import require_output
+from sam_tui.core.authorization.containment import Workspace
+from sam_tui.core.errors import UsageError
+from sam_tui.headless.output import terminal_safe
+
+
+@click.command("trust", short_help="Trust a folder's policy, hooks and instructions.")
+@click.argument("folder", required=False, metavar="[DIR]")
+@click.option("--list", "listed", is_flag=True, help="List the trusted folders and how they stand.")
+@click.option("--revoke", is_flag=True, help="Trust it no longer.")
+@click.option("--json", "as_json", is_flag=True, help="The list as JSON.")
+def trust_command(folder: str | None, *, listed: bool, revoke: bool, as_json: bool) -> int:
+    """Trust a folder (this one) as it is now.
+
+    Until then its policy only tightens and its hooks, servers and instructions are not believed.
+    When its policy or instruction files change, it has to be trusted again.
+    """
+    if listed and (revoke or folder):
+        raise UsageError("--list goes alone.")
+    if as_json and not listed:
+        raise UsageError("--json goes with --list.")
+    trust = FileTrust(Places.of(os.environ, default_data_dir()).config_dir)
+    if listed:
+        require_output()
+        return _list(trust, as_json=as_json)
+    given = folder or workspace_of({"workspace": None})
+    if revoke:
+        if not trust.revoke(given):
+            raise UsageError(
+                f"{given} was not trusted.", hint="“sam-tui trust --list” tells which are."
+            )
+        click.echo(terminal_safe(f"{os.path.realpath(given)} is no longer trusted."), err=True)
+        return 0
+    root = Workspace.open(given).root
+    for change in trust.changes(root):
+        click.echo(terminal_safe(change), err=True)
+    trust.trust(root)
+    click.echo(terminal_safe(f"{root} is trusted as it is now."), err=True)
+    return 0
+
+
+def _list(trust: FileTrust, *, as_json: bool) -> int:
+    rows = [
+        {"folder": f, "state": trust.state(f), "changes": list(trust.changes(f))}
+        for f in trust.folders()
+    ]
+    if as_json:
+        click.echo(json.dumps(rows, indent=2))
+        return 0
+    if not rows:
+        click.echo("No folder is trusted.", err=True)
+    for row in rows:
+        click.echo(terminal_safe(f"{row['state']:<8}  {row['folder']}"))
+        for change in row["changes"]:
+            click.echo(terminal_safe(f"          {change}"))
+    return 0

@@ -1,0 +1,171 @@
+"""What a terminal shows, and what is typed, clicked and pasted into it: the emulator without a UI."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class CellRun:
+    """Neighbouring cells of one style on a screen row. Colours: palette index, (r, g, b), or None."""
+
+    text: str
+    foreground: int | tuple[int, int, int] | None = None
+    background: int | tuple[int, int, int] | None = None
+    attributes: frozenset[str] = frozenset()
+    """Of bold, dim, italic, underline, blink, reverse, strike, hidden."""
+    link: str = ""
+    """Where it leads (OSC 8), as the program wrote it: to be shown before it is followed."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPress:
+    """One key for a terminal program. ``key`` is the Textual name (``up``, ``ctrl+c``, ``a``)."""
+
+    key: str
+    character: str | None
+
+
+CursorShape = Literal["block", "underline", "bar", "hollow"]
+
+
+@dataclass(frozen=True, slots=True)
+class MouseInput:
+    """A mouse event for a terminal program, at a cell counted from 0. ``button`` None: just moving."""
+
+    action: Literal["press", "release", "motion"]
+    button: (
+        Literal["left", "middle", "right", "wheel_up", "wheel_down", "wheel_left", "wheel_right"]
+        | None
+    )
+    column: int
+    row: int
+    shift: bool = False
+    ctrl: bool = False
+    alt: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ClipboardRequest:
+    """A program in a terminal wants to set the clipboard to ``text``, or to read it: ask first."""
+
+    kind: Literal["write", "read"]
+    text: str
+    location: str
+    """``clipboard``, ``primary`` or ``selection``."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextSpan:
+    """A stretch of a screen's text: first and last cell, each (column, row) with 0 the oldest row."""
+
+    start: tuple[int, int]
+    end: tuple[int, int]
+
+
+class Screen(Protocol):
+    """What a terminal session shows: the emulator's grid, without any UI."""
+
+    @property
+    def columns(self) -> int: ...
+    @property
+    def rows(self) -> int: ...
+    @property
+    def title(self) -> str: ...
+
+    @property
+    def cursor(self) -> tuple[int, int] | None:
+        """(column, row) from 0, or None while hidden."""
+        ...
+
+    def dirty_rows(self) -> Sequence[tuple[int, Sequence[CellRun]]]:
+        """The rows that changed since the last call, and their cells; clears the marks."""
+        ...
+
+    def all_rows(self) -> Sequence[Sequence[CellRun]]:
+        """Every visible row."""
+        ...
+
+    def text(self) -> str:
+        """The visible rows as plain text."""
+        ...
+
+    def scroll(self, lines: int) -> None:
+        """Move the view through the scrollback: negative is up, 0 jumps to the bottom."""
+        ...
+
+    def encode_key(self, press: KeyPress) -> bytes:
+        """The bytes this program expects for a key in its present mode."""
+        ...
+
+    def encode_paste(self, text: str) -> bytes:
+        """The bytes for pasted text, bracketed where the program asked for that."""
+        ...
+
+    def encode_mouse(self, given: MouseInput) -> bytes:
+        """The bytes for a mouse event; none where the program does not want it."""
+        ...
+
+    def encode_focus(self, *, gained: bool) -> bytes:
+        """The bytes for gaining or losing the focus; none where the program does not ask."""
+        ...
+
+    @property
+    def mouse_mode(self) -> Literal["none", "click", "drag", "motion"]:
+        """What of the mouse the program wants to hear."""
+        ...
+
+    @property
+    def cursor_shape(self) -> CursorShape:
+        """How the program wants its cursor drawn."""
+        ...
+
+    @property
+    def cursor_blinks(self) -> bool:
+        """Whether it wants the cursor to blink."""
+        ...
+
+    @property
+    def alternate(self) -> bool:
+        """Whether the alternate screen is shown, which has no scrollback."""
+        ...
+
+    @property
+    def total_rows(self) -> int:
+        """All rows that are kept, the visible ones included."""
+        ...
+
+    @property
+    def top(self) -> int:
+        """The number of the first visible row; 0 is the oldest kept."""
+        ...
+
+    def scroll_to(self, row: int) -> None:
+        """Move the view so that a row is its first, as far as there are rows below."""
+        ...
+
+    def search(self, needle: str, *, limit: int = 1000) -> Sequence[TextSpan]:
+        """Where a text stands in all that is kept, newest first, without regard to ASCII case."""
+        ...
+
+    def text_range(self, start: tuple[int, int], end: tuple[int, int]) -> str:
+        """The text between two cells, both included, with soft wraps joined and blank ends cut."""
+        ...
+
+    def word_at(self, column: int, row: int) -> TextSpan | None:
+        """The word at a cell."""
+        ...
+
+    def on_clipboard(self, asked: Callable[[ClipboardRequest], None] | None) -> None:
+        """Hear what programs want of the clipboard; nobody hearing, nothing happens."""
+        ...
+
+    def answer_clipboard(self, text: str) -> None:
+        """Give the program the clipboard's text that it asked for, once the person agreed."""
+        ...
+
+    def use_colours(
+        self, foreground: tuple[int, int, int], background: tuple[int, int, int], *, dark: bool
+    ) -> None:
+        """What programs are told when they ask for the terminal's colours (0 to 255 each)."""
+        ...

@@ -1,0 +1,224 @@
+"""How one step is worked on: by a conversation of our own, by one call, or by asking a person."""
+
+import asyncio
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from sam_tui.core.agent.budget import DEFAULT_STEPS, Budget
+from sam_tui.core.agent.history import History
+from sam_tui.core.agent.turn import Engine, Turn
+from sam_tui.core.consent import consents
+from sam_tui.core.display import Terminal
+from sam_tui.core.errors import ConfigurationError
+from sam_tui.core.events import TurnFinished
+from sam_tui.core.ids import CallId, ConversationId, mint
+from sam_tui.core.inquiries import Inquiries
+from sam_tui.core.inquiry import Question, Reply
+from sam_tui.core.messages import ToolCall
+from sam_tui.core.ports import ConversationStore, Model
+from sam_tui.core.tooling.execute import Executed
+from sam_tui.core.workflow.briefing import repair_prompt, resumed_prompt, step_prompt
+from sam_tui.core.workflow.extraction import first_object
+from sam_tui.core.workflow.refusals import WorkflowRefused
+from sam_tui.core.workflow.service import Workflows
+from sam_tui.core.workflow.views import Ticket
+from sam_tui.core.workflow.witness import Witness
+
+REPAIRS = 1
+"""How often an answer that does not fit is asked for again in the same conversation."""
+_SHOWN = 8000
+
+
+@dataclass(frozen=True, slots=True)
+class Crew:
+    """What steps are worked on with. ``parent`` is the conversation that the run belongs to."""
+
+    engine: Engine
+    conversations: ConversationStore
+    inquiries: Inquiries
+    model: Model | None
+    parent: ConversationId
+    tell: Callable[[str], None] = lambda _: None
+
+
+class Drivers:
+    """Works on tickets of one execution and hands in what they come to."""
+
+    def __init__(self, workflows: Workflows, crew: Crew, witness: Witness) -> None:
+        self._workflows = workflows
+        self._crew = crew
+        self._witness = witness
+
+    async def drive(self, ticket: Ticket) -> None:
+        """Work on a step to its end. Raises ``ConfigurationError`` when it needs a model."""
+        self._crew.tell(f"{ticket.step}: begins ({ticket.kind}, attempt {ticket.attempt})")
+        try:
+            async with asyncio.timeout(self._seconds(ticket)):
+                match ticket.kind:
+                    case "tool":
+                        await self._call(ticket)
+                    case "human":
+                        await self._ask(ticket)
+                    case _:
+                        await self._converse(ticket)
+        except TimeoutError:
+            self._workflows.expire()
+            self._crew.tell(f"{ticket.step}: timed out")
+        except WorkflowRefused as refusal:
+            # Another driver was faster, or a person paused or ended it meanwhile.
+            self._crew.tell(f"{ticket.step}: {refusal}")
+
+    async def _converse(self, ticket: Ticket) -> None:
+        """One conversation for one attempt; a driver that died is continued in its conversation."""
+        model = self._crew.model
+        if model is None:
+            raise ConfigurationError("No model is chosen.", hint="Choose one with --model.")
+        left = self._workflows.calls_left(ticket.execution_id)
+        if left == 0:
+            self._workflows.pause(ticket.execution_id, "the budget of model calls is used up")
+            return
+        history, prompt = self._history(ticket)
+        most = ticket.max_calls or DEFAULT_STEPS
+        budget = Budget(most if left is None else min(most, left))
+        if ticket.kind == "llm":
+            budget.max_steps = min(budget.max_steps, 2)
+        for _ in range(REPAIRS + 1):
+            turn = await self._turn(ticket, history, budget, prompt)
+            if turn is None:
+                return
+            try:
+                self._submit(ticket, _answer(ticket, turn.answer))
+                return
+            except WorkflowRefused as refusal:
+                if refusal.code != "output_invalid":
+                    raise
+                prompt = repair_prompt(refusal.details.get("faults", [str(refusal)]))
+                self._crew.tell(f"{ticket.step}: {refusal}")
+        self._workflows.fail_step(
+            ticket.execution_id, ticket.step, f"the answer did not fit: {prompt.splitlines()[1]}"
+        )
+
+    async def _turn(
+        self, ticket: Ticket, history: History, budget: Budget, prompt: str
+    ) -> TurnFinished | None:
+        """One turn; None when it did not finish and that was dealt with."""
+        model, engine = self._crew.model, self._crew.engine
+        assert model is not None
+        gate = self._witness.gate(history.conversation)
+        before = budget.steps
+        with engine.budgets.running(history.conversation, budget, model):
+            turn = await Turn(engine, model, history, budget, gate).run(prompt)
+        usage = turn.usage
+        self._workflows.add_usage(
+            ticket.execution_id,
+            ticket.step,
+            {
+                "calls": budget.steps - before,
+                "input_tokens": usage.input_tokens,
+                "output_tokens": usage.output_tokens,
+                "cost": usage.cost,
+            },
+        )
+        if turn.reason == "finished":
+            return turn
+        self._witness.flush()
+        if turn.reason == "limit":
+            self._workflows.fail_step(ticket.execution_id, ticket.step, turn.error)
+        else:
+            # The provider failed, not the step: it can be resumed as it is.
+            self._workflows.pause(ticket.execution_id, f"the model failed: {turn.error}")
+        return None
+
+    def _history(self, ticket: Ticket) -> tuple[History, str]:
+        """The conversation of the attempt and the message that begins or resumes it."""
+        crew = self._crew
+        known = ConversationId(self._workflows.claimed(ticket.execution_id, ticket.step))
+        if known and crew.conversations.find(known) is not None:
+            history = History(crew.conversations, known)
+            history.restore()
+            if history.messages:
+                return history, resumed_prompt(ticket)
+            return history, self._prompt(ticket)
+        return History(crew.conversations, self._claim(ticket)), self._prompt(ticket)
+
+    def _claim(self, ticket: Ticket) -> ConversationId:
+        """A new conversation for an attempt, which the gate and the witness know it by."""
+        crew = self._crew
+        conversation = ConversationId(mint("step"))
+        root = crew.engine.executor.workspace
+        crew.conversations.create(conversation, root, parent=crew.parent)
+        self._workflows.claim(
+            ticket.execution_id, ticket.step, driver="sam-tui", conversation=conversation
+        )
+        return conversation
+
+    def _prompt(self, ticket: Ticket) -> str:
+        return step_prompt(ticket, self._workflows.steps(ticket.execution_id))
+
+    async def _call(self, ticket: Ticket) -> None:
+        """One call through ``execute`` and its guard."""
+        conversation = self._claim(ticket)
+        call = ToolCall(
+            CallId(mint("call")), ticket.tool, json.dumps(ticket.arguments, ensure_ascii=False)
+        )
+        executor = self._crew.engine.executor
+        plan = executor.plan(call, self._witness.gate(conversation))
+        self._witness.watch(conversation)
+        self._submit(ticket, _result(await executor.run(plan, conversation)))
+
+    async def _ask(self, ticket: Ticket) -> None:
+        """A question to the person; nobody there pauses the execution until somebody is."""
+        offered = f"Answer with one of: {', '.join(ticket.choices)}." if ticket.choices else ""
+        context = f"Workflow {ticket.workflow}, step {ticket.step}. {offered}".strip()
+        while True:
+            outcome = await self._crew.inquiries.ask(
+                self._crew.parent,
+                CallId(mint("call")),
+                Question(ticket.instructions, context),
+            )
+            if not isinstance(outcome.answer, Reply):
+                self._workflows.pause(ticket.execution_id, f"step {ticket.step} needs a person")
+                return
+            text = outcome.answer.text.strip()
+            answer = next((c for c in ticket.choices if c.lower() == text.lower()), text)
+            if text and (not ticket.choices or answer in ticket.choices):
+                break
+        approved = consents(text) is True
+        self._submit(ticket, {"summary": text, "answer": answer, "approved": approved})
+
+    def _submit(self, ticket: Ticket, output: Any) -> None:
+        self._witness.flush()
+        done = self._workflows.submit(ticket.execution_id, ticket.step, output)
+        why = "; ".join(failure.message for failure in done.failures)
+        self._crew.tell(f"{ticket.step}: {why or 'done'} -> {done.message}")
+
+    def _seconds(self, ticket: Ticket) -> float | None:
+        if ticket.deadline is None:
+            return None
+        return max(0.0, ticket.deadline - self._crew.engine.clock.now()) + 0.01
+
+
+def _answer(ticket: Ticket, text: str) -> Any:
+    """What an answer hands in: its JSON object where the step has a schema, else itself."""
+    if ticket.output_schema is None and ticket.kind != "plan":
+        return {"summary": text.strip()}
+    found = first_object(text)
+    if found is None:
+        return {}
+    found.setdefault("summary", text.strip()[:2000])
+    return found
+
+
+def _result(executed: Executed) -> dict[str, Any]:
+    finished = executed.finished
+    shown = next((d for d in finished.display if isinstance(d, Terminal)), None)
+    code = shown.exit_code if shown else None
+    return {
+        "summary": finished.text[:_SHOWN] or finished.summary,
+        "success": finished.ok and code in (None, 0),
+        "ok": finished.ok,
+        "exit_code": code,
+        "text": finished.text[:_SHOWN],
+    }

@@ -1,0 +1,66 @@
+"""Evidence: what the host itself saw a step do, so that no guard has to believe a report.
+
+A call counts for the attempt that its conversation has claimed. The gate of a conversation comes
+from here, so that the witness begins to listen before the first call of a phase runs.
+"""
+
+from sam_tui.core.bus import Bus, Subscription
+from sam_tui.core.display import Terminal
+from sam_tui.core.events import ToolFinished
+from sam_tui.core.tooling.execute import Gate
+from sam_tui.core.workflow.notes import Witnessed
+from sam_tui.core.workflow.service import Workflows
+
+
+class Witness:
+    """Hears the calls of conversations that work on a step. It listens only while there are any."""
+
+    def __init__(self, workflows: Workflows, bus: Bus) -> None:
+        self._workflows = workflows
+        self._bus = bus
+        self._heard: Subscription | None = None
+        self._watched: set[str] = set()
+
+    def gate(self, conversation: str) -> Gate:
+        """The gate of a conversation; calls that it lets through during a phase are witnessed."""
+        decide = self._workflows.gate(conversation)
+
+        def watched(key: str) -> str:
+            self.watch(conversation)
+            return decide(key)
+
+        return watched
+
+    def watch(self, conversation: str) -> None:
+        """Keep what was heard so far, and go on listening if the conversation is at work."""
+        self.flush()
+        if self._workflows.phase(conversation) is None:
+            self._watched.discard(conversation)
+        else:
+            self._watched.add(conversation)
+        if self._watched and self._heard is None:
+            self._heard = self._bus.subscribe()
+        elif not self._watched and self._heard is not None:
+            self._heard.close()
+            self._heard = None
+
+    def flush(self) -> None:
+        """Write down everything heard. Called before a step hands in its output."""
+        for event in self._heard.drain() if self._heard else ():
+            if isinstance(event, ToolFinished) and event.conversation in self._watched:
+                self._workflows.witness(event.conversation, seen(event))
+
+    def close(self) -> None:
+        """Hear nothing more."""
+        self.flush()
+        if self._heard is not None:
+            self._heard.close()
+            self._heard = None
+
+
+def seen(event: ToolFinished) -> Witnessed:
+    """A finished call as evidence: a command by its text and exit code, anything else by its line."""
+    shown = next((d for d in event.display if isinstance(d, Terminal)), None)
+    code = shown.exit_code if shown else None
+    subject = shown.command if shown else event.summary
+    return Witnessed(event.operation, subject, event.ok and code in (None, 0), code, event.text)

@@ -1,0 +1,380 @@
+"""workflow: start, follow and advance a workflow from within a conversation; never gated itself."""
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+from pydantic import Field
+
+from sam_tui.core.consent import consents
+from sam_tui.core.display import Table, Text
+from sam_tui.core.errors import ToolError
+from sam_tui.core.inquiries import Inquiries
+from sam_tui.core.inquiry import Question, Reply
+from sam_tui.core.ports.workflows import FindingQuery
+from sam_tui.core.tooling.contract import (
+    Arguments,
+    Operation,
+    Schedule,
+    Tool,
+    ToolContext,
+    ToolResult,
+)
+from sam_tui.core.workflow.notes import FindingDraft
+from sam_tui.core.workflow.refusals import WorkflowRefused
+from sam_tui.core.workflow.service import Workflows
+from sam_tui.core.workflow.views import Advanced, ExecutionView, StepView, Ticket
+
+_ABOUT = (
+    "Work by phases: start a workflow, do the step it gives you with the tools it allows, advance"
+    " with the step's output, until it is completed."
+)
+_ID = Field(default="", description="default: the one of this conversation")
+
+
+class Start(Arguments):
+    """Arguments of start; without a name the workflows are listed."""
+
+    name: str = Field(default="", description="omit to list workflows")
+    params: dict[str, Any] | None = None
+
+
+class About(Arguments):
+    """Arguments of what only names an execution."""
+
+    executionId: str = _ID
+
+
+class Advance(Arguments):
+    """Arguments of advance."""
+
+    output: dict[str, Any] = Field(description="as the step's schema says; at least a summary")
+    step: str = Field(default="", description="default: the phase you are in")
+    executionId: str = _ID
+
+
+class Plan(Arguments):
+    """Arguments of plan and replan: the steps of a plan step."""
+
+    steps: list[dict[str, Any]] = Field(description="{id, persona?, needs?, tools?, prompt}")
+    step: str = Field(default="", description="default: the phase you are in")
+    executionId: str = _ID
+
+
+class Why(Arguments):
+    """Arguments of pause and abandon."""
+
+    reason: str = ""
+    executionId: str = _ID
+
+
+class Again(Arguments):
+    """Arguments of retry."""
+
+    step: str = Field(default="", description="default: the one that failed")
+    executionId: str = _ID
+
+
+class Artifact(Arguments):
+    """Arguments of artifact: keep a text, read one, or list them."""
+
+    name: str = Field(default="", description="with text: keep it under this name")
+    text: str = ""
+    artifactId: str = Field(default="", description="read this one")
+    offset: int = Field(default=0, ge=0)
+    length: int = Field(default=8000, ge=1, le=100_000)
+    executionId: str = _ID
+
+
+class Finding(Arguments):
+    """Arguments of finding: keep one, or list them."""
+
+    title: str = Field(default="", description="omit to list findings")
+    content: str = ""
+    severity: Literal["info", "low", "medium", "high", "critical"] = "info"
+    category: Literal["security", "architecture", "performance", "constraint", "pattern"] = (
+        "pattern"
+    )
+    executionId: str = _ID
+
+
+class WorkflowTool:
+    """The tool over the core's ``Workflows``. ``flush`` writes down what was witnessed so far.
+
+    A model answers for neither the person nor the host: a human step is asked here, and a tool step
+    is taken from what was witnessed.
+    """
+
+    def __init__(
+        self, workflows: Workflows, inquiries: Inquiries, flush: Callable[[], None]
+    ) -> None:
+        self._workflows = workflows
+        self._inquiries = inquiries
+        self._flush = flush
+
+    def tool(self) -> Tool:
+        """The tool, ready to register."""
+        operations: tuple[Operation[Any], ...] = (
+            Operation("start", "begin one", Start, self._start, lambda a: f"Workflow: {a.name}"),
+            Operation("status", "where it stands", About, self._status, _line("status")),
+            Operation("advance", "hand in the step's output", Advance, self._advance, _line("advance"),
+                      schedule=Schedule.BLOCKING),
+            Operation("plan", "hand in a plan step's steps", Plan, self._plan, _line("plan")),
+            Operation("replan", "replace them", Plan, self._replan, _line("replan")),
+            Operation("pause", "stop for now", Why, self._pause, _line("pause")),
+            Operation("resume", "go on", About, self._resume, _line("resume")),
+            Operation("abandon", "end it for good", Why, self._abandon, _line("abandon")),
+            Operation("retry", "open a step again", Again, self._retry, _line("retry")),
+            Operation("artifact", "keep, read or list texts", Artifact, self._artifact, _line("artifact")),
+            Operation("finding", "keep or list findings", Finding, self._finding, _line("finding")),
+        )  # fmt: skip
+        return Tool("workflow", _ABOUT, operations)
+
+    async def _start(self, arguments: Start, context: ToolContext) -> ToolResult:
+        if not arguments.name:
+            return self._list()
+        with Told():
+            done = self._workflows.start(
+                arguments.name, arguments.params or {}, conversation=context.conversation
+            )
+        return self._opened(done, context)
+
+    def _list(self) -> ToolResult:
+        views = self._workflows.definitions()
+        rows = tuple((v.name, v.origin, v.description) for v in views)
+        lines: list[str] = []
+        for view in views:
+            params = [f"{n}{'' if p.get('required') else '?'}" for n, p in view.params.items()]
+            lines.append(f"- {view.name}({', '.join(params)}): {view.description}")
+        text = "\n".join(lines) or "There are no workflows."
+        return ToolResult(text, display=(Table(("workflow", "from", "about"), rows),))
+
+    async def _status(self, arguments: About, context: ToolContext) -> ToolResult:
+        execution = self._of(arguments.executionId, context)
+        view, steps = self._workflows.execution(execution), self._workflows.steps(execution)
+        tickets = self._workflows.tickets(execution, mint=False)
+        if tickets and not self._workflows.phase(context.conversation):
+            self._claim(tickets[0], context)
+        parts = [_status_text(view, steps), *(_ticket_text(ticket) for ticket in tickets[:1])]
+        rows = tuple((s.id, s.status, s.persona, str(s.attempts)) for s in steps)
+        table = Table(("step", "status", "persona", "attempts"), rows)
+        data = {"executionId": view.id, "state": view.state, "progress": view.progress}
+        return ToolResult("\n\n".join(parts), display=(table,), data=data)
+
+    async def _advance(self, arguments: Advance, context: ToolContext) -> ToolResult:
+        execution = self._of(arguments.executionId, context)
+        self._flush()
+        with Told():
+            step = arguments.step or self._step(execution, context)
+            output = await self._vouched(execution, step, arguments.output, context)
+            done = self._workflows.submit(execution, step, output)
+        return self._opened(done, context)
+
+    async def _vouched(
+        self, execution: str, step: str, output: dict[str, Any], context: ToolContext
+    ) -> dict[str, Any]:
+        """The output, or what the person or the host says in its place."""
+        open_ = self._workflows.tickets(execution, mint=False)
+        ticket = next((t for t in open_ if t.step == step), None)
+        if ticket is not None and ticket.kind == "human":
+            return await self._asked(ticket, context)
+        if ticket is not None and ticket.kind == "tool":
+            return self._seen(ticket)
+        return output
+
+    async def _asked(self, ticket: Ticket, context: ToolContext) -> dict[str, Any]:
+        offered = f" Answer with one of: {', '.join(ticket.choices)}." if ticket.choices else ""
+        about = f"Workflow {ticket.workflow}, step {ticket.step}.{offered}"
+        question = Question(ticket.instructions, about)
+        outcome = await self._inquiries.ask(context.conversation, context.call, question)
+        if not isinstance(outcome.answer, Reply):
+            raise ToolError(
+                "Nobody is there to answer.", hint="Pause the workflow until somebody is."
+            )
+        text = outcome.answer.text.strip()
+        answer = next((c for c in ticket.choices if c.lower() == text.lower()), text)
+        return {"summary": text, "answer": answer, "approved": consents(text) is True}
+
+    def _seen(self, ticket: Ticket) -> dict[str, Any]:
+        """What the last such call of this attempt came to."""
+        attempts = [a for a in self._workflows.history(ticket.execution_id) if a.status == "open"]
+        begun = max((a.started_at for a in attempts if a.step == ticket.step), default=0.0)
+        wanted = ticket.arguments.get("command")
+        rows = [
+            row
+            for row in self._workflows.evidence(ticket.execution_id)
+            if (row.step, row.operation) == (ticket.step, ticket.tool)
+            and row.made_at >= begun
+            and wanted in (None, row.subject)
+        ]
+        if not rows:
+            arguments = json.dumps(ticket.arguments, ensure_ascii=False)
+            raise ToolError(
+                f"Nothing shows that {ticket.tool} was called in this step.",
+                hint=f"Call it with {arguments}, then advance.",
+            )
+        last = rows[-1]
+        code = last.exit_code
+        said = "succeeded" if last.ok else f"failed with {code}" if code is not None else "failed"
+        summary = f"{last.operation} {said}: {last.subject}"
+        return {"summary": summary, "success": last.ok, "ok": last.ok, "exit_code": code}
+
+    async def _plan(self, arguments: Plan, context: ToolContext) -> ToolResult:
+        execution = self._of(arguments.executionId, context)
+        output = {"summary": f"{len(arguments.steps)} steps planned", "steps": arguments.steps}
+        self._flush()
+        with Told():
+            step = arguments.step or self._step(execution, context)
+            done = self._workflows.submit(execution, step, output)
+        return self._opened(done, context)
+
+    async def _replan(self, arguments: Plan, context: ToolContext) -> ToolResult:
+        execution = self._of(arguments.executionId, context)
+        plans = [s for s in self._workflows.steps(execution) if s.kind == "plan"]
+        step = arguments.step or (plans[-1].id if plans else "")
+        with Told():
+            done = self._workflows.replan(execution, step, arguments.steps)
+        return self._opened(done, context)
+
+    async def _pause(self, arguments: Why, context: ToolContext) -> ToolResult:
+        execution = self._of(arguments.executionId, context)
+        with Told():
+            return self._opened(self._workflows.pause(execution, arguments.reason), context)
+
+    async def _resume(self, arguments: About, context: ToolContext) -> ToolResult:
+        execution = self._of(arguments.executionId, context)
+        with Told():
+            return self._opened(self._workflows.resume(execution), context)
+
+    async def _abandon(self, arguments: Why, context: ToolContext) -> ToolResult:
+        execution = self._of(arguments.executionId, context)
+        with Told():
+            return self._opened(self._workflows.abandon(execution, arguments.reason), context)
+
+    async def _retry(self, arguments: Again, context: ToolContext) -> ToolResult:
+        execution = self._of(arguments.executionId, context)
+        with Told():
+            return self._opened(self._workflows.retry(execution, arguments.step), context)
+
+    async def _artifact(self, arguments: Artifact, context: ToolContext) -> ToolResult:
+        with Told():
+            if arguments.artifactId:
+                chunk = self._workflows.read_artifact(
+                    arguments.artifactId, arguments.offset, arguments.length
+                )
+                note = f"[{chunk.start}-{chunk.end} of {chunk.total} characters]"
+                return ToolResult(f"{chunk.text}\n{note}")
+            execution = self._of(arguments.executionId, context)
+            if arguments.name:
+                step = self._step(execution, context)
+                row = self._workflows.add_artifact(execution, step, arguments.name, arguments.text)
+                return ToolResult(f"Kept as {row.id}: {row.name}, {row.size} bytes.")
+            rows = self._workflows.artifacts(execution)
+        lines = [f"{r.id}  {r.step}  {r.type}  {r.size} bytes  {r.name}" for r in rows]
+        return ToolResult("\n".join(lines) or "There are no artifacts.")
+
+    async def _finding(self, arguments: Finding, context: ToolContext) -> ToolResult:
+        execution = self._of(arguments.executionId, context)
+        with Told():
+            if arguments.title:
+                row = self._workflows.add_finding(
+                    FindingDraft(
+                        title=arguments.title,
+                        content=arguments.content or arguments.title,
+                        severity=arguments.severity,
+                        category=arguments.category,
+                        source_execution_id=execution,
+                    )
+                )
+                return ToolResult(f"Kept as {row.id}, to be reviewed by a person.")
+            rows = self._workflows.findings(FindingQuery(execution))
+        lines = [f"{r.id}  {r.severity}  {r.review}  {r.title}\n{r.content}" for r in rows]
+        return ToolResult("\n".join(lines) or "There are no findings.")
+
+    def _of(self, given: str, context: ToolContext) -> str:
+        """The execution that is meant."""
+        if given:
+            with Told():
+                return self._workflows.execution(given).id
+        phase = self._workflows.phase(context.conversation)
+        if phase is None:
+            raise ToolError(
+                "This conversation drives no workflow.",
+                hint='Begin one: {"operation": "start", "name": "..."}; or name an executionId.',
+            )
+        return phase.execution_id
+
+    def _step(self, execution: str, context: ToolContext) -> str:
+        """The step that is meant: the phase of the conversation, else the first that is open."""
+        phase = self._workflows.phase(context.conversation)
+        open_ = [ticket.step for ticket in self._workflows.tickets(execution, mint=False)]
+        if phase is not None and phase.execution_id == execution and phase.step in open_:
+            return phase.step
+        return open_[0] if open_ else ""
+
+    def _opened(self, done: Advanced, context: ToolContext) -> ToolResult:
+        """What a verb led to, and the next step, which the conversation is on from now on."""
+        lines = [f"{done.workflow} ({done.execution_id}): {done.outcome}. {done.message}"]
+        lines += [f"Did not hold: {failure.message}" for failure in done.failures]
+        text = "\n".join(lines)
+        open_ = (
+            self._workflows.tickets(done.execution_id, mint=False)
+            if done.state == "running"
+            else ()
+        )
+        if open_:
+            self._claim(open_[0], context)
+            text += f"\n\n{_ticket_text(open_[0])}"
+        data = {
+            "executionId": done.execution_id,
+            "state": done.state,
+            "outcome": done.outcome,
+            "open": [ticket.step for ticket in open_],
+        }
+        return ToolResult(text, display=(Text("\n".join(lines)),), data=data)
+
+    def _claim(self, ticket: Ticket, context: ToolContext) -> None:
+        self._workflows.claim(
+            ticket.execution_id, ticket.step, driver="sam-tui", conversation=context.conversation
+        )
+
+
+class Told:
+    """What the engine refuses reaches the model with its code."""
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: object, fault: BaseException | None, trace: object) -> None:
+        if isinstance(fault, WorkflowRefused):
+            raise ToolError(f"{fault.code}: {fault}", hint=fault.hint) from fault
+
+
+def _line(verb: str) -> Callable[[Any], str]:
+    return lambda _: f"Workflow: {verb}"
+
+
+def _status_text(view: ExecutionView, steps: Sequence[StepView]) -> str:
+    lines = [f"{view.workflow} ({view.id}): {view.state}, {view.progress} steps. {view.reason}"]
+    for step in steps:
+        lines.append(f"- {step.id}: {step.status}" + (f" ({step.error})" if step.error else ""))
+        lines += [f"  - {task.title}: {task.status}" for task in step.tasks]
+    if view.question is not None:
+        lines.append(f"It asks: {view.question.prompt}; a person decides.")
+    return "\n".join(lines)
+
+
+def _ticket_text(ticket: Ticket) -> str:
+    tools = "any" if ticket.tools is None else ", ".join(ticket.tools) or "none"
+    parts = [f"STEP {ticket.step} (attempt {ticket.attempt}). Tools allowed: {tools}."]
+    if ticket.persona_text:
+        parts.append(ticket.persona_text)
+    parts.append(ticket.instructions)
+    if ticket.kind == "human":
+        parts.append("Advance with any output: the person is asked then.")
+    if ticket.kind == "tool":
+        arguments = json.dumps(ticket.arguments, ensure_ascii=False)
+        parts.append(f"Call {ticket.tool} with {arguments}; advance with what it came to.")
+    if ticket.output_schema is not None:
+        schema = json.dumps(ticket.output_schema, ensure_ascii=False, separators=(",", ":"))
+        parts.append(f"Output: {schema}")
+    return "\n\n".join(parts)
