@@ -214,7 +214,7 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--files", type=int, default=100_000, help="of the tree that grep searches")
-    parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--repeat", type=int, default=8)
     parser.add_argument("--strict", action="store_true")
     options = parser.parse_args()
     figures = asyncio.run(measured(options.files, options.repeat))

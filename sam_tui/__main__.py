@@ -7,6 +7,7 @@ helped here, because Python imports it before us: a ``sam_tui`` of that folder's
 The ``sam-tui`` command and ``python -P -m sam_tui`` have none of these.
 """
 
+import gc
 import os
 import site
 import sys
@@ -19,6 +20,9 @@ def main() -> int:
     pin_import_path()
     if sys.argv[1:] in (["--version"], ["-V"]):
         return _say_version()
+    # Imports make what stays: looking through it for garbage took a fifth of the start. Whoever
+    # builds a runtime turns it on again (cli.options.open_runtime).
+    gc.disable()
     try:
         from sam_tui.cli.main import main as run
 

@@ -1,5 +1,6 @@
 """Options that commands share, and what they come to."""
 
+import gc
 import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -247,7 +248,11 @@ def open_runtime(
     """The runtime that the options describe. Raises ``SamError``."""
     from sam_tui.assembly import build
 
-    return build(settings(values, attended=attended, responder=responder), os.environ)
+    try:
+        return build(settings(values, attended=attended, responder=responder), os.environ)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def workspace_of(values: Values) -> str:

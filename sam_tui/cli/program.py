@@ -14,6 +14,7 @@ COMMANDS = {
     "guard": ("guard_command", "guard_group"),
     "demo": ("demo_command", "demo_command"),
     "sessions": ("sessions_command", "sessions_group"),
+    "workflow": ("workflow_command", "workflow_group"),
     "trust": ("trust_command", "trust_command"),
     "audit": ("audit_command", "audit_group"),
     "doctor": ("doctor_command", "doctor_command"),

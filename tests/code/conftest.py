@@ -2,8 +2,6 @@
 
 import itertools
 import json
-import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -143,12 +141,3 @@ def shop(tmp_path: Path) -> Iterator[Workshop]:
     workshop = Workshop(tmp_path)
     yield workshop
     workshop.close()
-
-
-@pytest.fixture
-def git(shop: Workshop) -> Iterator[Workshop]:
-    """The same as a git repository."""
-    if shutil.which("git") is None:
-        pytest.skip("needs git")
-    subprocess.run(["git", "init", "-q"], cwd=shop.root, check=True)
-    yield shop

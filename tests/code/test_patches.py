@@ -263,7 +263,7 @@ async def test_a_change_that_is_there_already_is_told(shop: Any):
     assert "there already, at line 2" in text
 
 
-@pytest.mark.requirement("files:patch-all-or-nothing")
+@pytest.mark.requirement("files:changed-meanwhile")
 async def test_a_file_that_changed_since_it_was_read_is_not_overwritten(shop: Any):
     file = shop.write("a.txt", "1\n")
     other = shop.write("b.txt", "1\n")

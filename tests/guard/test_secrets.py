@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -18,19 +19,22 @@ def words(text: str) -> list[str]:
 
 
 SECRETS = words("""
-~/.ssh/id_rsa ~/.ssh ~/.ssh/config ~/.aws/credentials ~/.gnupg/secring.gpg ~/.kube/config ~/.netrc
-~/.docker/config.json ~/.config/gh/hosts.yml ~/.password-store/a.gpg ~/.npmrc ~/.pypirc ~/.pgpass
-~/.git-credentials ~/.config/gcloud/x.db ~/.azure/token ~/.local/share/keyrings/login.keyring
-~/.mozilla/firefox/x/logins.json ~/.config/google-chrome/Default/Cookies ~/.config/chromium/x
-~/Library/Keychains/login.keychain-db ~/Library/Safari/History.db ~/Library/Cookies/x ~/snap/firefox/x
-~/Library/Application_Support ~/.cargo/credentials.toml ~/.vault-token ~/.codex/auth.json
-~/.claude/.credentials.json ~/deploy.pem ~/work/server.p12 ~/x/id_ed25519 ~/x/.env ~/.SSH/id_rsa
-.env .env.local .env.production sub/.env .envrc .ENV sub/id_rsa certs/private-key.pem certs/key.pem
-/etc/shadow /proc/self/environ /proc/1/environ /proc/self/mem ../own/sam.db ../own
+~/.ssh/id_rsa ~/.ssh ~/.ssh/config ~/.aws/credentials ~/.gnupg/secring.gpg ~/.kube/config
+~/.netrc ~/.docker/config.json ~/.config/gh/hosts.yml ~/.password-store/a.gpg ~/.npmrc
+~/.pypirc ~/.pgpass ~/.git-credentials ~/.config/gcloud/x.db ~/.azure/token
+~/.local/share/keyrings/login.keyring ~/.mozilla/firefox/x/logins.json
+~/.config/google-chrome/Default/Cookies ~/.config/chromium/x
+~/Library/Keychains/login.keychain-db ~/Library/Safari/History.db ~/Library/Cookies/x
+~/snap/firefox/x ~/Library/Application_Support ~/.cargo/credentials.toml ~/.vault-token
+~/.codex/auth.json ~/.claude/.credentials.json ~/deploy.pem ~/work/server.p12 ~/x/id_ed25519
+~/x/.env ~/.SSH/id_rsa .env .env.local .env.production sub/.env .envrc .ENV sub/id_rsa
+certs/private-key.pem certs/key.pem /etc/shadow /proc/self/environ /proc/1/environ
+/proc/self/mem ../own/sam.db ../own
 """)
 PLAIN = words("""
 a.txt .env.example .env.sample .env.template .env.dist .envoy.yaml environment.py
-id_generator.py sub/cert.pem sub/id_rsa.pub .ssh-notes.md keys.py secrets.py .gitignore sub/.npmrc env.txt README.md monkey.pem
+id_generator.py sub/cert.pem sub/id_rsa.pub .ssh-notes.md keys.py secrets.py .gitignore
+sub/.npmrc env.txt README.md monkey.pem
 """)
 
 
@@ -63,7 +67,7 @@ def test_what_only_resembles_a_secret_is_read_freely(ward: Callable[..., Ward]) 
 def test_only_a_rule_of_the_person_that_names_the_path_opens_a_secret(
     ward: Callable[..., Ward], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def outcome(rules: str, path: str, **options: object) -> str:
+    def outcome(rules: str, path: str, **options: Any) -> str:
         here = ward(rules=rules, **options)
         monkeypatch.setenv("HOME", here.home)
         return here.explain(Read(path, "p"), operation=READ).outcome
@@ -74,7 +78,7 @@ def test_only_a_rule_of_the_person_that_names_the_path_opens_a_secret(
     assert outcome('[[rule]]\neffect = "allow"\npath = ".env"\n', ".env") == "allow"
     assert outcome('[[rule]]\neffect = "allow"\noperation = "file_operations"\n', ".env") == "deny"
     assert outcome('[[rule]]\neffect = "allow"\npath = "/"\n', "~/.ssh/id_rsa") == "deny"
-    project = {"layer": "project", "trusted": True}
+    project: dict[str, Any] = {"layer": "project", "trusted": True}
     assert outcome('[[rule]]\neffect = "allow"\npath = ".env"\n', ".env", **project) == "deny"
 
 

@@ -6,7 +6,7 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sam_tui.adapters.terminal.sandbox import landlock
@@ -22,15 +22,9 @@ from sam_tui.core.ports import AskOutside, Confinement, Network
 
 __all__ = ["Sandbox", "Wanted", "restrict", "unshare_descriptors"]
 
-_DEVICES = (
-    "/dev/null",
-    "/dev/zero",
-    "/dev/full",
-    "/dev/tty",
-    "/dev/pts",
-    "/dev/ptmx",
-    "/dev/shm",
-)
+_DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/tty")
+_SHARED = ("/dev/pts", "/dev/ptmx", "/dev/shm")
+"""Where terminals and shared memory are made. A supervisor opens these itself, only the run's own."""
 _KEPT_RULESETS = 16
 
 
@@ -133,10 +127,14 @@ class Sandbox:
         """
         if self._confinement.kind not in ("live", "landlock"):
             return None
-        writable = (*wanted.writable, self.scratch, *_DEVICES)
         supervised = self._supervision is not None
-        tcp = wanted.network == "on" or supervised
-        ruleset = self._ruleset(Bounds(writable, self._secrets, tcp))
+        bounds = Bounds(
+            (*wanted.writable, self.scratch),
+            _DEVICES if supervised else (*_DEVICES, *_SHARED),
+            self._secrets,
+            tcp=wanted.network == "on" or supervised,
+        )
+        ruleset = self._ruleset(bounds)
         table = machine()
         if self._supervision is None:
             code = b"" if table is None else program(table, wanted.network, live=False)
@@ -144,7 +142,7 @@ class Sandbox:
         assert table is not None
         supervision = self._supervision
         code = program(table, wanted.network, live=True)
-        number, held = supervision.hold(writable, ruleset, code, wanted.ask)
+        number, held = supervision.hold(bounds, ruleset, code, wanted.ask)
         return Holding(held, functools.partial(supervision.release, number), supervised=True)
 
     def ruleset(
@@ -162,16 +160,14 @@ class Sandbox:
         """A ruleset, kept for as long as the folders stay the same ones."""
         paths = [landlock.identity(path) for path in bounds.writable]
         listed = [landlock.identity(path, listing=True) for path in landlock.splits(bounds)]
-        key = (*paths, *listed, *landlock.maskable(bounds), bounds.tcp)
+        key = (*paths, *listed, *landlock.maskable(bounds), bounds.devices, bounds.tcp)
         rulesets = self._kept.rulesets
         known = rulesets.get(key)
         if known is not None:
             return known
         present = tuple(path for path, _, inode, _ in paths if inode)
         try:
-            made = landlock.build(
-                self._ability.landlock, Bounds(present, bounds.secrets, bounds.tcp)
-            )
+            made = landlock.build(self._ability.landlock, replace(bounds, writable=present))
         except OSError as error:
             raise ToolError(f"The sandbox could not be set up: {error.strerror}.") from error
         while len(rulesets) >= _KEPT_RULESETS:

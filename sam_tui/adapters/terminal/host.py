@@ -81,6 +81,8 @@ class Host:
         """Let output act on the terminal. The start of a sequence that is ours waits for its rest."""
         if self._rest:
             data, self._rest = self._rest + data, b""
+        if b"\x7f" in data:
+            data = data.replace(b"\x7f", b"")  # no character, but the library would show one
         if b"\x1b" not in data:
             self._terminal.feed(data)
             return

@@ -56,16 +56,19 @@ class Workspace:
             if real == root or real.startswith(root if root.endswith("/") else root + "/"):
                 return root
         if sys.platform == "darwin":
-            return self._holder_by_identity(real)
+            return self.same_folder(real)
         return None
 
-    def _holder_by_identity(self, real: str) -> str | None:
-        """On volumes where two spellings name one folder, compare folders and not their names."""
+    def same_folder(self, real: str) -> str | None:
+        """The root that a real path lies in by the folders themselves, whatever they are called.
+
+        For volumes where two spellings, of case or of accents, name one folder.
+        """
+        parts = Path(real).parts
         for root in self.roots:
             depth = len(Path(root).parts)
-            ancestor = os.path.join(*Path(real).parts[:depth])
             try:
-                if len(Path(real).parts) >= depth and os.path.samefile(ancestor, root):
+                if len(parts) >= depth and os.path.samefile(os.path.join(*parts[:depth]), root):
                     return root
             except OSError:
                 continue

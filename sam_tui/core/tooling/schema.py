@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, cast
 
 from pydantic import BaseModel
@@ -45,6 +46,7 @@ def parameters_schema(tool: Tool) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": required}
 
 
+@cache
 def arguments_schema(model: type[BaseModel]) -> dict[str, Any]:
     """One operation's arguments: ``properties`` in declared order and the ``required`` names."""
     schema = model.model_json_schema()

@@ -106,7 +106,7 @@ class Drivers:
         """One turn; None when it did not finish and that was dealt with."""
         model, engine = self._crew.model, self._crew.engine
         assert model is not None
-        gate = self._witness.gate(history.conversation)
+        gate = self._witness.gate(history.conversation, required=True)
         before = budget.steps
         with engine.budgets.running(history.conversation, budget, model):
             turn = await Turn(engine, model, history, budget, gate).run(prompt)
@@ -164,7 +164,7 @@ class Drivers:
             CallId(mint("call")), ticket.tool, json.dumps(ticket.arguments, ensure_ascii=False)
         )
         executor = self._crew.engine.executor
-        plan = executor.plan(call, self._witness.gate(conversation))
+        plan = executor.plan(call, self._witness.gate(conversation, required=True))
         self._witness.watch(conversation)
         self._submit(ticket, _result(await executor.run(plan, conversation)))
 

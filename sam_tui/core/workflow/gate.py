@@ -19,7 +19,8 @@ _READ = (
     "file_operations.read_file", "file_operations.list_dir", "file_operations.get_errors",
     "file_operations.file_search", "file_operations.grep_search", "file_operations.semantic_search",
     "file_operations.list_usages", "file_operations.search_index",
-    "file_operations.get_search_results",
+    "file_operations.get_search_results", "build_and_version_control.get_changed_files",
+    "document_operations.get_doc_info",
 )  # fmt: skip
 _EDIT = (
     "file_operations.create_file", "file_operations.replace_string",
@@ -97,13 +98,19 @@ def gate_for(step: str, tools: Sequence[str] | None) -> Gate:
     return decide
 
 
-def conversation_gate(phase: Callable[[], Phase | None]) -> Gate:
-    """A gate that looks up the phase at every call; without a phase everything passes."""
+def conversation_gate(phase: Callable[[], Phase | None], *, required: bool = False) -> Gate:
+    """A gate that looks up the phase at every call.
+
+    Without a phase everything passes, or nothing but verbs where one is ``required``.
+    """
 
     def decide(key: str) -> str:
-        now = phase()
-        if now is None or key.partition(".")[0] in VERBS:
+        if key.partition(".")[0] in VERBS:
             return ""
+        now = phase()
+        if now is None:
+            over = f"{key} is not allowed: the step that this conversation worked on is over."
+            return f"{over} Answer with what you have." if required else ""
         if now.state == "paused":
             return (
                 f"{key} is not allowed: workflow {now.workflow} is paused in phase {now.step}."

@@ -39,9 +39,11 @@ _MOST_SIBLINGS = 4096
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What a ruleset holds to: real paths that may be written, and secrets that may not be read."""
+    """What a ruleset holds to: real folders that may be changed, devices that may be written to, and
+    secrets that may not be read."""
 
     writable: tuple[str, ...]
+    devices: tuple[str, ...] = ()
     secrets: tuple[str, ...] = ()
     tcp: bool = True
 
@@ -70,7 +72,7 @@ def build(version: int, bounds: Bounds) -> int:
     size = 24 if version >= SCOPE_ABI else 16 if version >= NETWORK_ABI else 8
     ruleset = syscall(_CREATE_RULESET, attributes[:size], size, 0)
     try:
-        for path in bounds.writable:
+        for path in (*bounds.writable, *bounds.devices):
             _allow(ruleset, path, (writes & ~_DEVICES) | reads)
         for path in _readable(split, bounds):
             _allow(ruleset, path, reads)

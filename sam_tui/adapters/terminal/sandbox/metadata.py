@@ -6,9 +6,10 @@ that another thread of the caller can exchange in the meantime.
 
 import errno
 import os
+import stat
 import struct
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from sam_tui.adapters.terminal.sandbox import deeds
@@ -20,7 +21,7 @@ from sam_tui.adapters.terminal.sandbox.kernel import (
 )
 from sam_tui.adapters.terminal.sandbox.names import signed
 from sam_tui.adapters.terminal.sandbox.notifications import Notification
-from sam_tui.adapters.terminal.sandbox.targets import Target
+from sam_tui.adapters.terminal.sandbox.targets import Target, own_rights
 from sam_tui.adapters.terminal.sandbox.watch import Watch, Wish
 
 _LONGEST_NAME = 255
@@ -44,46 +45,75 @@ class Subject:
 
 def _judge(watch: Watch, call: Notification, subject: Subject, change: Change) -> None:
     target = Target(call.thread, watch.memory)
-    rights = target.rights()
-    with deeds.acting_as(rights), _handle(target, subject, None) as handle:
+    rights = target.rights() if os.geteuid() == 0 else own_rights()
+    with deeds.acting_as(rights), _handle(watch, target, subject) as handle:
         real = _real(handle)
-        if watch.inside.holds(real) or not os.fstat(handle).st_nlink or not real.startswith("/"):
+        if _is_own(watch, target, real) or not os.fstat(handle).st_nlink:
             if watch.waits(call):
                 change(handle)
                 watch.succeed(call)
             return
 
     def do_it() -> None:
-        with deeds.acting_as(rights), _handle(target, subject, real) as again:
-            change(again)
+        with deeds.acting_as(rights), _again(target, subject, real) as handle:
+            change(handle)
         watch.succeed(call)
 
     watch.settle(call, Wish("metadata", real), do_it)
 
 
+def _is_own(watch: Watch, target: Target, real: str) -> bool:
+    """Inside, made by the run, or a pipe or socket, which has no place at all."""
+    return watch.inside.holds(real) or real[:1] != "/" or watch.own.holds(target, real)
+
+
 @contextmanager
-def _handle(target: Target, subject: Subject, expected: str | None) -> Generator[int]:
-    """An O_PATH descriptor of the subject; of the one at ``expected`` when that was agreed to."""
-    if subject.path is None:
-        name = "cwd" if subject.directory == AT_FDCWD else f"fd/{subject.directory}"
-        try:
-            handle = os.open(f"/proc/{target.thread}/{name}", os.O_PATH | os.O_CLOEXEC)
-        except FileNotFoundError:
-            raise OSError(errno.EBADF, "Bad file descriptor") from None
-    else:
-        real = expected
-        if real is None:
-            place = target.place(subject.directory, subject.path, follow=subject.follow)
-            if place.special:
-                raise PermissionError(errno.EACCES, "Not a name in a file system")
-            real = place.real
-        handle = open_exactly(real, os.O_PATH | os.O_NOFOLLOW)
+def _handle(watch: Watch, target: Target, subject: Subject) -> Generator[int]:
+    """An O_PATH descriptor of the subject. Raises OSError."""
+    handle = _opened(watch, target, subject)
     try:
-        if expected is not None and _real(handle) != expected:
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def _opened(watch: Watch, target: Target, subject: Subject) -> int:
+    if subject.path is None:
+        return _descriptor(target, subject.directory)
+    likely = watch.inside.likely(target, subject.directory, subject.path)
+    if likely:
+        with suppress(OSError):
+            handle = open_exactly(likely, os.O_PATH | os.O_NOFOLLOW)
+            if not (subject.follow and stat.S_ISLNK(os.fstat(handle).st_mode)):
+                return handle
+            os.close(handle)
+    place = target.place(subject.directory, subject.path, follow=subject.follow)
+    if place.special:
+        raise PermissionError(errno.EACCES, "Not a name in a file system")
+    return open_exactly(place.real, os.O_PATH | os.O_NOFOLLOW)
+
+
+@contextmanager
+def _again(target: Target, subject: Subject, agreed: str) -> Generator[int]:
+    """The same subject after the person agreed to its real path. Raises OSError if it moved away."""
+    if subject.path is None:
+        handle = _descriptor(target, subject.directory)
+    else:
+        handle = open_exactly(agreed, os.O_PATH | os.O_NOFOLLOW)
+    try:
+        if _real(handle) != agreed:
             raise PermissionError(errno.EACCES, "It is another file by now")
         yield handle
     finally:
         os.close(handle)
+
+
+def _descriptor(target: Target, number: int) -> int:
+    name = "cwd" if number == AT_FDCWD else f"fd/{number}"
+    try:
+        return os.open(f"/proc/{target.thread}/{name}", os.O_PATH | os.O_CLOEXEC)
+    except FileNotFoundError:
+        raise OSError(errno.EBADF, "Bad file descriptor") from None
 
 
 def _real(handle: int) -> str:

@@ -13,6 +13,7 @@ from sam_tui.adapters.terminal.sandbox.kernel import (
     AT_SYMLINK_FOLLOW,
 )
 from sam_tui.adapters.terminal.sandbox.notifications import Notification
+from sam_tui.adapters.terminal.sandbox.own import TERMINAL_MAKERS
 from sam_tui.adapters.terminal.sandbox.targets import Place, Target
 from sam_tui.adapters.terminal.sandbox.watch import Watch, Wish
 
@@ -46,20 +47,36 @@ def judge_open(watch: Watch, call: Notification, named: Named, flags: int, mode:
         watch.proceed(call)
         return
     place = target.place(named.directory, path, follow=follow)
-    if _left_to_landlock(watch, place):
+    if _left_to_landlock(watch, place) or place.real in watch.devices:
         watch.proceed(call)
         return
+    _settle_open(watch, call, place.real, flags, mode)
+
+
+def _settle_open(watch: Watch, call: Notification, real: str, flags: int, mode: int) -> None:
+    target = Target(call.thread, watch.memory)
     rights = target.rights()
+    own = watch.own
+    new = bool(flags & os.O_CREAT) and own.may_make(real)
+    master = real in TERMINAL_MAKERS
 
     def open_it() -> None:
+        exclusively = os.O_EXCL if new else 0
         with deeds.acting_as(rights):
-            opened = deeds.open_file(place.real, flags, mode & ~rights.umask)
+            opened = deeds.open_file(real, flags | exclusively, mode & ~rights.umask)
         try:
+            if new:
+                own.made(real)
+            elif master:
+                own.opened_master(opened)
             watch.give(call, opened, flags)
         finally:
             os.close(opened)
 
-    watch.settle(call, Wish("write", place.real), open_it)
+    if new or master or own.holds(target, real):
+        watch.carry_out(call, open_it)
+    else:
+        watch.settle(call, Wish("write", real), open_it)
 
 
 def judge_openat2(watch: Watch, call: Notification) -> None:
@@ -144,13 +161,21 @@ def _judge_name(
         watch.proceed(call)
         return
     rights = target.rights()
+    new = kind == "write" and watch.own.may_make(place.real)
 
     def do_it() -> None:
         with deeds.acting_as(rights):
             act(place.real, rights.umask)
+        if new:
+            watch.own.made(place.real)
+        elif kind == "delete":
+            watch.own.removed(place.real)
         watch.succeed(call)
 
-    watch.settle(call, Wish(kind, place.real), do_it)
+    if new or watch.own.holds(target, place.real):
+        watch.carry_out(call, do_it)
+    else:
+        watch.settle(call, Wish(kind, place.real), do_it)
 
 
 def _judge_pair(
@@ -173,12 +198,20 @@ def _judge_pair(
         return
     rights = target.rights()
 
+    own = watch.own
+    free = own.may_make(new.real)
+
     def do_it() -> None:
         with deeds.acting_as(rights):
             act(old.real, new.real)
+        if free:
+            own.made(new.real)
         watch.succeed(call)
 
-    watch.settle(call, _pair_wish(kind, old, new), do_it)
+    if own.holds(target, old.real) and (free or own.holds(target, new.real)):
+        watch.carry_out(call, do_it)
+    else:
+        watch.settle(call, _pair_wish(kind, old, new), do_it)
 
 
 def _pair_wish(kind: str, old: Place, new: Place) -> Wish:

@@ -11,7 +11,7 @@ _REMEMBERED_FOLDERS = 512
 
 
 class Inside:
-    """The folders and files that a command may change without anybody being asked."""
+    """The folders that a command may change without anybody being asked."""
 
     def __init__(self, roots: Sequence[str]) -> None:
         self._exact = frozenset(roots)
@@ -42,6 +42,14 @@ class Inside:
         except OSError:
             return True
         return False
+
+    def likely(self, target: Target, directory: int, path: str) -> str:
+        """Where a path probably leads, for what is opened without links and looked at again."""
+        absolute = target.absolute(directory, path)
+        folder, _, name = absolute.rpartition("/")
+        if not name or name in (".", ".."):
+            return ""
+        return f"{self._folder(target, folder or '/').rstrip('/')}/{name}"
 
     def _folder(self, target: Target, folder: str) -> str:
         now = time.monotonic()

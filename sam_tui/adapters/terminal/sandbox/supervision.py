@@ -13,6 +13,7 @@ from contextlib import suppress
 from typing import Any, Literal, cast
 
 from sam_tui.adapters.terminal.sandbox.entry import enrolment
+from sam_tui.adapters.terminal.sandbox.landlock import Bounds
 from sam_tui.adapters.terminal.sandbox.protocol import MESSAGE
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ports import AskOutside, OutsideAccess
@@ -128,7 +129,7 @@ class Supervision:
         self._last = 0
 
     def hold(
-        self, roots: tuple[str, ...], ruleset: int, program: bytes, ask: AskOutside | None
+        self, bounds: Bounds, ruleset: int, program: bytes, ask: AskOutside | None
     ) -> tuple[int, Held]:
         """Enrol a run: (its number, the run). Raises ``ToolError`` when there is no supervisor."""
         try:
@@ -136,7 +137,13 @@ class Supervision:
         except OSError as error:
             raise ToolError(f"The sandbox could not be set up: {error.strerror}.") from error
         self._last += 1
-        message = {"tell": "run", "run": self._last, "roots": roots, "asking": ask is not None}
+        message = {
+            "tell": "run",
+            "run": self._last,
+            "roots": bounds.writable,
+            "devices": bounds.devices,
+            "asking": ask is not None,
+        }
         with ours:
             if not self._send(message, ours.fileno()):
                 theirs.close()

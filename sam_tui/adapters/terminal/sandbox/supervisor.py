@@ -84,7 +84,12 @@ class Supervisor:
         message = cast("dict[str, Any]", json.loads(data))
         match message["tell"]:
             case "run":
-                terms = Terms(message["run"], tuple(message["roots"]), message["asking"])
+                terms = Terms(
+                    message["run"],
+                    tuple(message["roots"]),
+                    tuple(message["devices"]),
+                    message["asking"],
+                )
                 watch = Watch(terms, self._memory, self._tell)
                 watch.names = self._names
                 self._runs[terms.number] = watch

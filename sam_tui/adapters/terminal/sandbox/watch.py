@@ -7,6 +7,7 @@ from typing import Any
 
 from sam_tui.adapters.terminal.sandbox.kernel import Memory
 from sam_tui.adapters.terminal.sandbox.notifications import Listener, Notification
+from sam_tui.adapters.terminal.sandbox.own import Own
 from sam_tui.adapters.terminal.sandbox.rules import Inside
 from sam_tui.adapters.terminal.sandbox.targets import Target
 
@@ -28,10 +29,12 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What a run may do: real paths that it may change, and whether the person can be asked."""
+    """What a run may do: real folders that it may change, devices that it may only write to, and
+    whether the person can be asked."""
 
     number: int
     roots: tuple[str, ...]
+    devices: tuple[str, ...]
     asking: bool
 
 
@@ -41,6 +44,8 @@ class Watch:
     def __init__(self, terms: Terms, memory: Memory, tell: Callable[[Mapping[str, Any]], None]):
         self.number = terms.number
         self.inside = Inside(terms.roots)
+        self.devices = frozenset(terms.devices)
+        self.own = Own()
         self.asking = terms.asking
         self.memory = memory
         self.listener: Listener | None = None

@@ -1,0 +1,363 @@
+"""``sam-tui workflow``: definitions, executions and their verbs, without a screen.
+
+Only ``run`` needs a model. Every other command works on the stored executions, by token or by id.
+"""
+
+import asyncio
+import json
+import os
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeVar, cast
+
+import click
+
+from sam_tui.adapters.policy.opening import Places
+from sam_tui.adapters.workflows import DefinitionFiles, SqliteWorkflows, open_workflows
+from sam_tui.cli.log import default_data_dir
+from sam_tui.cli.options import Values, agent_options, open_runtime, place_options, workspace_of
+from sam_tui.cli.streams import contract_output, input_descriptor
+from sam_tui.cli.workflow_lines import (
+    advanced_lines,
+    advanced_object,
+    definition_lines,
+    definition_object,
+    event_line,
+    execution_lines,
+    execution_object,
+    refusal_object,
+)
+from sam_tui.core.clock import SystemClock
+from sam_tui.core.errors import UsageError
+from sam_tui.core.ids import ConversationId
+from sam_tui.core.ports.workflows import EventQuery
+from sam_tui.core.runtime import Runtime
+from sam_tui.core.workflow.drivers import Crew
+from sam_tui.core.workflow.refusals import WorkflowRefused
+from sam_tui.core.workflow.runner import Runner
+from sam_tui.core.workflow.service import Workflows
+from sam_tui.core.workflow.views import Advanced, ExecutionView
+from sam_tui.headless.answers import read_answers
+from sam_tui.headless.interrupts import Interrupts
+from sam_tui.headless.outcome import EXIT_CODES
+from sam_tui.headless.output import terminal_safe
+from sam_tui.headless.prompt_input import read_prompt
+
+F = TypeVar("F", bound=Callable[..., Any])
+DONE, FAILED, WAITS = 0, 1, 3
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What a command works with: the service, its store, and how to print."""
+
+    workflows: Workflows
+    store: SqliteWorkflows
+    as_json: bool
+    print: Callable[[str], None]
+
+    def show(self, value: Any, lines: Sequence[str]) -> None:
+        """The object for programs, or the lines for people."""
+        if self.as_json:
+            self.print(json.dumps(value, ensure_ascii=False, indent=2))
+            return
+        for line in lines:
+            self.print(terminal_safe(line))
+
+
+def workflow_options(command: F) -> F:
+    """--json, --workspace and --data-dir."""
+    json_option = click.option("--json", "as_json", is_flag=True, help="As JSON.")
+    return cast("F", json_option(place_options(command)))
+
+
+@click.group("workflow", short_help="Workflows: phases, tokens and people.")
+def workflow_group() -> None:
+    """Workflows: list and check them, start one, advance it by tokens, or let the agent run it."""
+
+
+@workflow_group.command("list")
+@workflow_options
+def list_command(**values: Any) -> int:
+    """List the workflows that can be started."""
+    with desk(values) as at:
+        views = at.workflows.definitions()
+        at.show(
+            [definition_object(view) for view in views],
+            [f"{view.name}  ({view.origin})  {view.description}" for view in views],
+        )
+        for problem in at.workflows.lint():
+            click.echo(terminal_safe(str(problem)), err=True)
+    return DONE
+
+
+@workflow_group.command("show")
+@click.argument("name")
+@workflow_options
+def show_command(**values: Any) -> int:
+    """Show a workflow: its parameters and steps."""
+    with desk(values) as at:
+        view = at.workflows.details(values["name"])
+        at.show(definition_object(view), definition_lines(view))
+    return DONE
+
+
+@workflow_group.command("lint")
+@click.argument("path", required=False)
+@workflow_options
+def lint_command(**values: Any) -> int:
+    """Check every definition, or the file PATH; exit 1 when one has errors."""
+    with desk(values) as at:
+        problems = at.workflows.lint(values["path"] or "")
+        rows = [
+            {"path": p.path, "line": p.line, "level": p.level, "message": p.message}
+            for p in problems
+        ]
+        at.show(rows, [str(problem) for problem in problems] or ["No problems."])
+        return FAILED if any(problem.level == "error" for problem in problems) else DONE
+
+
+@workflow_group.command("sync")
+@workflow_options
+def sync_command(**values: Any) -> int:
+    """Say which definition files were added, updated, unchanged or are missing since last time."""
+    with desk(values) as at:
+        report = at.workflows.sync()
+        names = ("added", "updated", "unchanged", "missing")
+        found = {name: list(getattr(report, name)) for name in names}
+        at.show(found, [f"{name}: {', '.join(found[name]) or '-'}" for name in names])
+    return DONE
+
+
+@workflow_group.command("new")
+@click.argument("name")
+@workflow_options
+def new_command(**values: Any) -> int:
+    """Write a workflow to start from into this project's .sam/workflows."""
+    with desk(values) as at:
+        path = at.workflows.create(values["name"])
+        at.show({"path": path}, [path])
+    return DONE
+
+
+@workflow_group.command("start")
+@click.argument("name")
+@click.option("-p", "--param", "pairs", multiple=True, metavar="NAME=VALUE", help="Repeatable.")
+@click.option("--params", metavar="JSON", help="All parameters as one object.")
+@click.option("--id", "execution", default="", metavar="ID", help="Name the execution.")
+@workflow_options
+def start_command(**values: Any) -> int:
+    """Start an execution and print its first steps with their tokens."""
+    with desk(values) as at:
+        params = _params(values)
+        return _told(
+            at, at.workflows.start(values["name"], params, execution_id=values["execution"])
+        )
+
+
+@workflow_group.command("next")
+@click.argument("token")
+@click.argument("output", required=False, metavar="[OUTPUT|-]")
+@workflow_options
+def next_command(**values: Any) -> int:
+    """Hand in a step's OUTPUT (JSON or text; - reads it) with its TOKEN; prints what follows."""
+    with desk(values) as at:
+        return _told(at, at.workflows.advance(values["token"], _output(values["output"])))
+
+
+@workflow_group.command("status")
+@click.argument("execution", required=False)
+@click.option("--tokens", is_flag=True, help="With fresh tokens for the open steps.")
+@click.option("--events", is_flag=True, help="With everything that happened.")
+@workflow_options
+def status_command(**values: Any) -> int:
+    """Show one execution, or the newest ones."""
+    with desk(values) as at:
+        name = values["execution"]
+        if not name:
+            views = at.workflows.executions()
+            lines = [line for view in views for line in execution_lines(view)]
+            at.show([execution_object(view) for view in views], lines)
+            return DONE
+        view, steps = at.workflows.execution(name), at.workflows.steps(name)
+        found, lines = execution_object(view, steps), execution_lines(view, steps)
+        if values["tokens"]:
+            tickets = at.workflows.tickets(name)
+            found["tokens"] = {ticket.step: ticket.token for ticket in tickets}
+            lines += [f"  {ticket.step}: {ticket.token}" for ticket in tickets]
+        if values["events"]:
+            events = at.workflows.events(EventQuery(name, limit=10_000))
+            found["events"] = [
+                {"seq": e.seq, "type": e.type, "step": e.step, "data": json.loads(e.data_json)}
+                for e in events
+            ]
+            lines += [event_line(event) for event in events]
+        at.show(found, lines)
+    return DONE
+
+
+def _verb(name: str, about: str, act: Callable[[Workflows, str, str], Advanced]) -> None:
+    """Add a command that takes an execution and, perhaps, a word on it."""
+
+    @click.argument("execution")
+    @click.argument("word", required=False, default="", metavar="[REASON|STEP|CHOICE]")
+    @workflow_options
+    def command(**values: Any) -> int:
+        with desk(values) as at:
+            return _told(at, act(at.workflows, values["execution"], values["word"]))
+
+    command.__doc__ = about
+    workflow_group.command(name)(command)
+
+
+_verb("pause", "Stop handing out work.", lambda w, e, word: w.pause(e, word))
+_verb("resume", "Go on after a pause; prints fresh tokens.", lambda w, e, _: w.resume(e))
+_verb("abandon", "End an execution for good.", lambda w, e, word: w.abandon(e, word))
+_verb("retry", "Open a step again, or the one that failed.", lambda w, e, word: w.retry(e, word))
+_verb("decide", "Answer what a paused execution asks.", lambda w, e, word: w.decide(e, word))
+
+
+@workflow_group.command("artifact")
+@click.argument("artifact")
+@click.option("--offset", type=click.IntRange(min=0), default=0, help="Characters to skip.")
+@click.option("--length", type=click.IntRange(min=1), default=200_000, help="Characters to print.")
+@workflow_options
+def artifact_command(**values: Any) -> int:
+    """Print an artifact, or a range of it."""
+    with desk(values) as at:
+        chunk = at.workflows.read_artifact(values["artifact"], values["offset"], values["length"])
+        found = {"text": chunk.text, "start": chunk.start, "end": chunk.end, "total": chunk.total}
+        at.show(found, chunk.text.splitlines())
+    return DONE
+
+
+@workflow_group.command("run")
+@click.argument("name", metavar="WORKFLOW|EXECUTION")
+@click.option("-p", "--param", "pairs", multiple=True, metavar="NAME=VALUE", help="Repeatable.")
+@click.option("--params", metavar="JSON", help="All parameters as one object.")
+@click.option("--id", "execution", default="", metavar="ID", help="Name the execution.")
+@click.option(
+    "--answers", metavar="FILE", help="JSON patterns that answer approvals and questions."
+)
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@agent_options
+def run_command(**values: Any) -> int:
+    """Let the agent run a workflow to its end, or go on with an execution.
+
+    Ends with 0 when it is completed, 3 when it waits for a person, 1 when it failed.
+    """
+    responder = read_answers(values["answers"]) if values["answers"] else None
+    runtime = open_runtime(values, responder=responder)
+    interrupts = Interrupts()
+    interrupts.install()
+    try:
+        with desk(values) as at:
+            return asyncio.run(_run(at, runtime, values, interrupts))
+    finally:
+        interrupts.restore()
+
+
+async def _run(at: Desk, runtime: Runtime, values: Values, interrupts: Interrupts) -> int:
+    """Start or continue, drive, and print how it ended."""
+    workflows = at.workflows
+    known = {view.id for view in workflows.executions(limit=100_000)}
+    execution = values["name"]
+    crew = Crew(
+        runtime.engine,
+        runtime.conversations,
+        runtime.inquiries,
+        runtime.model,
+        ConversationId(""),
+        lambda line: click.echo(terminal_safe(line), err=True),
+    )
+    try:
+        if execution not in known:
+            begun = workflows.start(execution, _params(values), execution_id=values["execution"])
+            execution = begun.execution_id
+        elif (view := workflows.execution(execution)).state == "paused" and not view.question:
+            workflows.resume(execution)
+        runner = Runner(workflows, crew, runtime.bus)
+        loop = asyncio.get_running_loop()
+        work = loop.create_task(runner.run(execution), name="workflow")
+        interrupts.cancel_with(lambda: loop.call_soon_threadsafe(work.cancel) and None)
+        try:
+            view = await work
+        except asyncio.CancelledError:
+            click.echo(f"Interrupted. Go on: sam-tui workflow run {execution}", err=True)
+            return EXIT_CODES[interrupts.subtype or "cancelled"]
+        finally:
+            interrupts.cancel_with(None)
+        at.show(
+            execution_object(view, workflows.steps(execution)),
+            execution_lines(view, workflows.steps(execution)),
+        )
+        return _code(view)
+    finally:
+        await runtime.close()
+
+
+def _code(view: ExecutionView) -> int:
+    return {"completed": DONE, "paused": WAITS}.get(view.state, FAILED)
+
+
+@contextmanager
+def desk(values: Values) -> Generator[Desk, None, None]:
+    """The service over the data folder and the three definition folders.
+
+    With ``--json`` a refusal is printed as an object and ends with 1.
+    """
+    places = Places.of(os.environ, values["data_dir"] or default_data_dir())
+    root = os.path.realpath(os.path.expanduser(workspace_of(values)))
+    store = open_workflows(places.data_dir)
+    with contract_output() as out:
+
+        def write(line: str) -> None:
+            out.write(f"{line}\n")
+            out.flush()
+
+        workflows = Workflows(store, DefinitionFiles(places.config_dir, root), SystemClock())
+        at = Desk(workflows, store, values["as_json"], write)
+        try:
+            yield at
+        except WorkflowRefused as refusal:
+            if not at.as_json:
+                raise
+            write(json.dumps(refusal_object(refusal), ensure_ascii=False, indent=2))
+            raise click.exceptions.Exit(refusal.exit_code) from refusal
+        finally:
+            store.close()
+
+
+def _told(at: Desk, done: Advanced) -> int:
+    at.show(advanced_object(done), advanced_lines(done))
+    return FAILED if done.outcome in ("failed", "diverged") and done.failures else DONE
+
+
+def _params(values: Values) -> dict[str, Any]:
+    """Parameters from --params and -p. Raises ``UsageError``."""
+    found: dict[str, Any] = {}
+    if values["params"]:
+        try:
+            given: Any = json.loads(values["params"])
+        except (ValueError, RecursionError) as error:
+            raise UsageError(f"--params is not valid JSON: {error}.") from error
+        if not isinstance(given, dict):
+            raise UsageError("--params must be one JSON object.")
+        found.update(cast("dict[str, Any]", given))
+    for pair in values["pairs"]:
+        name, mark, value = str(pair).partition("=")
+        if not mark or not name:
+            raise UsageError(f"{pair!r} is not NAME=VALUE.")
+        found[name] = value
+    return found
+
+
+def _output(given: str | None) -> Any:
+    """What a step hands in: an object when it is one, else a text."""
+    text = read_prompt("-", input_descriptor()).text if given in (None, "-") else given
+    try:
+        value: Any = json.loads(text or "")
+    except (ValueError, RecursionError):
+        return text
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else text

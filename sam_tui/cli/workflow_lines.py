@@ -1,0 +1,161 @@
+"""What ``sam-tui workflow`` prints: lines for people, objects for programs."""
+
+from typing import Any
+
+from sam_tui.core.ports.workflows import EventRow
+from sam_tui.core.workflow.refusals import WorkflowRefused
+from sam_tui.core.workflow.tokens import iso
+from sam_tui.core.workflow.views import (
+    Advanced,
+    DefinitionView,
+    ExecutionView,
+    StepView,
+    Ticket,
+)
+
+
+def definition_object(view: DefinitionView) -> dict[str, Any]:
+    """A workflow as an object."""
+    return {
+        "name": view.name,
+        "description": view.description,
+        "tags": list(view.tags),
+        "complexity": view.complexity,
+        "origin": view.origin,
+        "path": view.path,
+        "version": view.version,
+        "params": {name: dict(about) for name, about in view.params.items()},
+        "phases": [dict(phase) for phase in view.phases],
+    }
+
+
+def definition_lines(view: DefinitionView) -> list[str]:
+    """A workflow for people: its parameters and its steps."""
+    lines = [f"{view.name}  ({view.origin}: {view.path})", view.description, ""]
+    for name, about in view.params.items():
+        need = "required" if about.get("required") else f"default {about.get('default')!r}"
+        choices = f"; one of {', '.join(map(str, about['choices']))}" if about["choices"] else ""
+        lines.append(f"  -p {name}=...  {about.get('description', '')} ({need}{choices})")
+    for phase in view.phases:
+        after = f" after {', '.join(phase['dependsOn'])}" if phase["dependsOn"] else ""
+        who = f" by {phase['agent']}" if phase["agent"] else ""
+        lines.append(f"  {phase['phase']}: {phase['kind']}{who}{after}")
+        if phase["description"]:
+            lines.append(f"    {phase['description']}")
+    return lines
+
+
+def execution_object(view: ExecutionView, steps: tuple[StepView, ...] = ()) -> dict[str, Any]:
+    """An execution as an object."""
+    found: dict[str, Any] = {
+        "execution_id": view.id,
+        "workflow": view.workflow,
+        "state": view.state,
+        "reason": view.reason,
+        "progress": view.progress,
+        "current": list(view.current),
+        "effectiveness": view.effectiveness,
+        "rollbacks_left": view.rollbacks_left,
+        "replans_left": view.replans_left,
+        "created_at": iso(view.created_at),
+        "completed_at": None if view.completed_at is None else iso(view.completed_at),
+    }
+    if view.question is not None:
+        found["question"] = {
+            "step": view.question.step,
+            "prompt": view.question.prompt,
+            "choices": list(view.question.choices),
+        }
+    if steps:
+        found["steps"] = [step_object(step) for step in steps]
+    return found
+
+
+def step_object(step: StepView) -> dict[str, Any]:
+    """A step as an object."""
+    return {
+        "id": step.id,
+        "kind": step.kind,
+        "status": step.status,
+        "persona": step.persona,
+        "attempts": step.attempts,
+        "error": step.error,
+        "output": step.output,
+        "tasks": [
+            {"id": t.id, "title": t.title, "status": t.status, "critical": t.critical}
+            for t in step.tasks
+        ],
+    }
+
+
+def execution_lines(view: ExecutionView, steps: tuple[StepView, ...] = ()) -> list[str]:
+    """An execution for people."""
+    lines = [f"{view.id}  {view.workflow}  {view.state}  {view.progress}  {view.reason}".rstrip()]
+    marks = {"completed": "x", "running": ">", "failed": "!", "skipped": "-"}
+    for step in steps:
+        error = f"  {step.error}" if step.error else ""
+        lines.append(f"  [{marks.get(step.status, ' ')}] {step.id}{error}")
+        lines += [f"      [{marks.get(t.status, ' ')}] {t.title}" for t in step.tasks]
+    if view.question is not None:
+        lines.append(f"  It asks: {view.question.prompt}")
+        lines.append(f"  Answer: sam-tui workflow decide {view.id} <choice>, of")
+        lines.append(f"    {', '.join(view.question.choices)}")
+    return lines
+
+
+def ticket_object(ticket: Ticket) -> dict[str, Any]:
+    """A ticket as an object."""
+    return {
+        "step_name": ticket.step,
+        "kind": ticket.kind,
+        "attempt": ticket.attempt,
+        "agent_name": ticket.persona,
+        "agent_content": ticket.persona_text,
+        "instructions": ticket.instructions,
+        "tools": None if ticket.tools is None else list(ticket.tools),
+        "output_schema": ticket.output_schema,
+        "tool": ticket.tool,
+        "arguments": dict(ticket.arguments),
+        "token": ticket.token,
+        "expires_at": iso(ticket.expires_at),
+    }
+
+
+def advanced_object(done: Advanced) -> dict[str, Any]:
+    """What a verb did, as an object."""
+    return {
+        "execution_id": done.execution_id,
+        "workflow": done.workflow,
+        "state": done.state,
+        "outcome": done.outcome,
+        "message": done.message,
+        "target": done.target,
+        "failures": [
+            {"guard": f.guard, "message": f.message, "details": dict(f.details)}
+            for f in done.failures
+        ],
+        "opened": [ticket_object(ticket) for ticket in done.opened],
+    }
+
+
+def advanced_lines(done: Advanced) -> list[str]:
+    """What a verb did, for people."""
+    lines = [f"{done.execution_id}  {done.workflow}  {done.state}: {done.message}"]
+    lines += [f"  did not hold: {failure.message}" for failure in done.failures]
+    for ticket in done.opened:
+        tools = "any" if ticket.tools is None else ", ".join(ticket.tools) or "none"
+        lines += ["", f"STEP {ticket.step}  attempt {ticket.attempt}  tools: {tools}"]
+        lines += [f"  {line}" for line in ticket.instructions.splitlines()]
+        lines.append(f"TOKEN {ticket.token}")
+    return lines
+
+
+def event_line(event: EventRow) -> str:
+    """An event as one line."""
+    data = "" if event.data_json == "{}" else f"  {event.data_json}"
+    return f"{event.seq:>6}  {iso(event.at)}  {event.type}  {event.step}{data}"
+
+
+def refusal_object(refusal: WorkflowRefused) -> dict[str, Any]:
+    """A refusal as an object."""
+    return {"error": refusal.as_object()}

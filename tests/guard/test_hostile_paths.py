@@ -1,0 +1,289 @@
+"""A corpus of hostile paths for every file operation, through the real executor and real tools."""
+
+import os
+import shutil
+import socket
+import threading
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sam_tools.file_operations import FileOperations
+from sam_tui.adapters.files import LocalFiles
+from sam_tui.adapters.search import RipgrepSearch
+from sam_tui.adapters.storage import open_storage
+from sam_tui.core.authorization.containment import Workspace
+from sam_tui.core.authorization.grants import Grants
+from sam_tui.core.authorization.guard import Guard
+from sam_tui.core.authorization.policy import Policy
+from sam_tui.core.bus import Bus
+from sam_tui.core.clock import SystemClock
+from sam_tui.core.ids import CallId, ConversationId
+from sam_tui.core.inquiries import Inquiries
+from sam_tui.core.messages import ToolCall
+from sam_tui.core.tooling.execute import Executed, Executor
+from sam_tui.core.tooling.registry import Registry
+from tests.guard.ward import Ward
+
+HIDDEN = "outside content that nobody may see"
+TARGETS = ("secret.txt", "new.txt", "deep/inner.txt", "deep/new/file.txt")
+
+
+@dataclass
+class World:
+    """A workspace full of traps beside an outside, and an executor that nobody attends."""
+
+    folder: Path
+
+    def __post_init__(self) -> None:
+        self.inside, self.outside = self.folder / "ws", self.folder / "outside"
+        (self.outside / "deep").mkdir(parents=True)
+        for name in ("secret.txt", "deep/inner.txt"):
+            (self.outside / name).write_text(HIDDEN, encoding="utf-8")
+        sibling = self.folder / "ws-other"
+        sibling.mkdir()
+        (sibling / "secret.txt").write_text(HIDDEN, encoding="utf-8")
+        composed = self.folder / unicodedata.normalize("NFC", "ö-outside")
+        composed.mkdir()
+        (composed / "secret.txt").write_text(HIDDEN, encoding="utf-8")
+        self.handle = os.open(self.outside, os.O_RDONLY)
+        self.file = os.open(self.outside / "secret.txt", os.O_RDONLY)
+        self.furnish()
+        self.storage = open_storage(self.folder / "data")
+        bus, clock = Bus(), SystemClock()
+        inquiries = Inquiries(bus, clock, attended=False)
+        workspace = Workspace.open(str(self.inside))
+        guard = Guard(workspace, Policy("ask", True, ()), Grants(clock), inquiries)
+        # Only what needs no collaborators of its own is called here; patches are among them.
+        tool = FileOperations(LocalFiles(), RipgrepSearch()).tool()
+        self.executor = Executor(
+            Registry([tool]), guard, self.storage.results, self.storage.decisions, bus, clock
+        )
+        self.before = self.snapshot()
+
+    def close(self) -> None:
+        """Release what is open."""
+        os.close(self.handle)
+        os.close(self.file)
+        self.storage.close()
+
+    def furnish(self) -> None:
+        """The workspace as new: a file of its own, and links of every kind out of it."""
+        shutil.rmtree(self.inside, ignore_errors=True)
+        (self.inside / "sub").mkdir(parents=True)
+        (self.inside / "mine.txt").write_text("mine\n", encoding="utf-8")
+        links = {
+            "out": self.outside,
+            "file": self.outside / "secret.txt",
+            "dangling": self.outside / "new.txt",
+            "relative": Path("../outside"),
+            "chain": Path("out"),
+            "chain2": Path("chain"),
+            "up": Path(".."),
+            "sub/back": Path("../.."),
+            "loop": Path("loop"),
+            "root": Path("/"),
+        }
+        for name, target in links.items():
+            (self.inside / name).symlink_to(target)
+        os.link(self.outside / "secret.txt", self.inside / "hard")
+        os.mkfifo(self.inside / "pipe")
+        with socket.socket(socket.AF_UNIX) as made:
+            here = os.getcwd()
+            os.chdir(self.inside)
+            try:
+                made.bind("socket")
+            finally:
+                os.chdir(here)
+
+    def snapshot(self) -> dict[str, bytes | str]:
+        """Everything beside the workspace and the data folder: names, kinds, contents."""
+        found: dict[str, bytes | str] = {}
+        for parent, folders, files in os.walk(self.folder):
+            folders[:] = [
+                f for f in folders if Path(parent, f) not in (self.inside, self.folder / "data")
+            ]
+            for name in (*folders, *files):
+                path = Path(parent, name)
+                found[str(path)] = path.read_bytes() if path.is_file() else "folder"
+        return found
+
+    async def call(self, operation: str, **arguments: Any) -> Executed:
+        """One call, to its end."""
+        import json
+
+        call = ToolCall(CallId("k"), f"file_operations.{operation}", json.dumps(arguments))
+        return await self.executor.execute(call, ConversationId("c"))
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """One world; the workspace is furnished anew before every call."""
+    made = World(tmp_path_factory.mktemp("world"))
+    yield made
+    made.close()
+
+
+def corpus(world: World) -> list[str]:
+    """All hostile paths; those that stay inside by their real path are hostile in look only."""
+    outside, inside = str(world.outside), str(world.inside)
+    thread = threading.get_native_id()
+
+    return found
+
+    async def call(self, operation: str, **arguments: Any) -> Executed:
+        """One call, to its end."""
+        import json
+
+        call = ToolCall(CallId("k"), f"file_operations.{operation}", json.dumps(arguments))
+        return await self.executor.execute(call, ConversationId("c"))
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """One world; the workspace is furnished anew before every call."""
+    made = World(tmp_path_factory.mktemp("world"))
+    yield made
+    made.close()
+
+
+def corpus(world: World) -> list[str]:
+    """All hostile paths; those that stay inside by their real path are hostile in look only."""
+    outside, inside = str(world.outside), str(world.inside)
+    thread = threading.get_native_id()
+    ways = [
+        "../outside/{}", "./../outside/{}", "sub/../../outside/{}", "sub/./.././../outside/{}",
+        "..//outside//{}", "../outside/./{}", "../outside/deep/../{}", "../ws/../outside/{}",
+        "new/../../outside/{}", "../../" + world.folder.name + "/outside/{}", "../ws/sub/../../outside/{}",
+        outside + "/{}", "/" + outside + "/{}", "//" + outside + "/{}", inside + "/../outside/{}",
+        inside + "/sub/../../outside/{}", "/tmp/../" + outside + "/{}", outside + "/./{}",
+        "out/{}", "./out/{}", "relative/{}", "chain/{}", "chain2/{}", "up/outside/{}",
+        "sub/back/outside/{}", "root" + outside + "/{}", "out/../outside/{}", "out/deep/../{}",
+        "up/ws/up/outside/{}", "/proc/self/root" + outside + "/{}", "/proc/thread-self/root" + outside + "/{}",
+        f"/proc/self/task/{thread}/root" + outside + "/{}", f"/proc/self/fd/{world.handle}/{{}}",
+        f"/dev/fd/{world.handle}/{{}}", f"/proc/{os.getpid()}/root" + outside + "/{}",
+        f"/proc/{os.getpid()}/fd/{world.handle}/{{}}", "../ws-other/../outside/{}",
+        "../" + unicodedata.normalize("NFC", "ö-outside") + "/../outside/{}", "../outside/{}/",
+        "../outside/{}/.", "~/../{}", "~/{}",
+    ]  # fmt: skip
+    found = [way.format(target) for way in ways for target in TARGETS]
+    found += [
+        "../ws-other/secret.txt", "../ws-other/new", str(world.folder / "ws-other/x"), "..", "../", "/", "~",
+        "~root/x", "~nobody/x", "../ws2", "../ws.txt", inside + "x", inside + "-other/x", "file", "dangling",
+        "./file", "file/x", "dangling/x", "loop", "loop/x", "up", "out", "out/", "root", "root/etc/passwd",
+        "/etc/passwd", "/etc/hosts", "/etc/new", "/root/x", "/dev/null", "/dev/zero", "/dev/tty", "/dev/mem",
+        "/dev/stdin", "/dev/stdout", f"/dev/fd/{world.file}", f"/proc/self/fd/{world.file}", "/proc/self/mem",
+        "/proc/self/environ", "/proc/sysrq-trigger", "/sys/kernel/x", "/proc/1/root/etc/passwd", "pipe",
+        "socket", "sub/back/ws-other/secret.txt", "../" + unicodedata.normalize("NFC", "ö-outside") + "/secret.txt",
+        "../" + unicodedata.normalize("NFD", "ö-outside") + "/secret.txt", "a\0b", "../outside/a\0b", "",
+        "   ", "\n", "x" * 5000, "../" * 2000 + "etc/x", "../" + "y" * 300, "\ud800", "../outside/\ud800",
+        "../outside/\u202e.txt", "..\\outside\\secret.txt", "%2e%2e/outside/secret.txt", "．．/outside/secret.txt",
+        "file://" + outside + "/secret.txt", "$HOME/x", "${HOME}/x", "`id`", "$(id)", "../outside/*", "hard",
+        "../outside/secret.txt\n", " ../outside/secret.txt", "../outside/secret.txt ", "-rf", "--", "|cat",
+    ]  # fmt: skip
+    return found
+
+
+def seen(done: Executed) -> bool:
+    """Whether content from outside came back."""
+    return HIDDEN in done.finished.text or "root:x:" in done.finished.text
+
+
+@pytest.mark.requirement("guard:hostile-paths")
+def test_the_corpus_is_long_enough(world: World) -> None:
+    assert len(set(corpus(world))) >= 200
+
+
+@pytest.mark.requirement("guard:hostile-paths")
+async def test_no_hostile_path_is_read(world: World) -> None:
+    read: list[str] = []
+    world.furnish()
+    for path in corpus(world):
+        done = await world.call("read_file", filePath=path)
+        slipped = done.decision and done.decision.rule == "unattended" and done.finished.ok
+        if path != "hard" and (seen(done) or slipped):
+            read.append(path)
+    assert read == []
+
+
+@pytest.mark.requirement("guard:hostile-paths")
+@pytest.mark.parametrize(
+    "operation", ["create", "replace", "insert", "delete", "from", "to", "patch", "patch-from"]
+)
+async def test_no_hostile_path_changes_anything_outside(world: World, operation: str) -> None:
+    changed: list[str] = []
+    for path in corpus(world):
+        world.furnish()
+        done = await attempt(world, operation, path)
+        if seen(done) or world.snapshot() != world.before:
+            changed.append(path)
+    assert changed == []
+
+
+async def attempt(world: World, operation: str, path: str) -> Executed:
+    """One hostile call of a kind."""
+    match operation:
+        case "create":
+            return await world.call("create_file", filePath=path, content="gone", overwrite=True)
+        case "replace":
+            return await world.call(
+                "replace_string", filePath=path, oldString="outside", newString="gone"
+            )
+        case "insert":
+            return await world.call("insert_edit", filePath=path, lineNumber=1, newText="gone")
+        case "delete":
+            return await world.call("delete_file", filePath=path)
+        case "from":
+            return await world.call("rename_file", oldPath=path, newPath="taken")
+        case "to":
+            return await world.call("rename_file", oldPath="mine.txt", newPath=path)
+        case "patch":
+            text = f"--- /dev/null\n+++ b/{path}\n@@ -0,0 +1 @@\n+gone\n"
+            return await world.call("apply_patch", patchContent=text)
+        case _:
+            text = f"--- a/{path}\n+++ b/taken\n@@ -1 +1 @@\n-{HIDDEN}\n+gone\n"
+            return await world.call("apply_patch", patchContent=text)
+
+
+@pytest.mark.requirement("guard:hard-links")
+async def test_a_write_to_a_hard_link_leaves_the_outside_name_as_it_was(world: World) -> None:
+    world.furnish()
+    done = await world.call("create_file", filePath="hard", content="mine", overwrite=True)
+    assert done.finished.ok
+    assert (world.inside / "hard").read_text(encoding="utf-8") == "mine"
+    assert world.snapshot() == world.before
+
+
+@pytest.mark.requirement("guard:special-files")
+def test_a_write_to_a_device_pipe_or_socket_is_refused_wherever_it_lies(tmp_path: Path) -> None:
+    from sam_tui.core.accesses import Read, Write
+
+    here = Ward(tmp_path)
+    os.mkfifo(here.workspace.root + "/pipe")
+    for path in ("pipe", "/dev/null", "/dev/sda", "/proc/sysrq-trigger", "/sys/power/state"):
+        found = here.explain(Write(path, "p"))
+        assert (found.outcome, found.rule) == ("deny", "special-file"), path
+    assert here.explain(Read("pipe", "p")).outcome == "allow"
+    everything = Guard(Workspace.open("/"), here.policy(), Grants(here.clock), here.inquiries)
+    for path in ("/dev/null", "/proc/sysrq-trigger"):
+        found = everything.explain(ConversationId("c"), "o", everything.locate([Write(path, "p")]))
+        assert found.rule == "special-file"
+
+
+@pytest.mark.requirement("guard:folded-names")
+def test_where_two_spellings_name_one_folder_the_folder_counts_and_not_its_name(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "Ws").mkdir()
+    (tmp_path / "alias").symlink_to(tmp_path / "Ws")
+    workspace = Workspace.open(str(tmp_path / "Ws"))
+    # A second name for the same folder is what a volume that folds case gives to ``ws``.
+    assert workspace.same_folder(str(tmp_path / "alias" / "a" / "b")) == str(tmp_path / "Ws")
+    assert workspace.same_folder(str(tmp_path / "alias")) == str(tmp_path / "Ws")
+    assert workspace.same_folder(str(tmp_path / "other" / "a")) is None
+    assert workspace.same_folder("/") is None
+    assert workspace.same_folder(str(tmp_path)) is None
