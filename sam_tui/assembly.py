@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from sam_reminders import Sources, build_reminders
 from sam_tools import build_tools
+from sam_tui.adapters.code import SqliteJournal, open_insight
 from sam_tui.adapters.documents import LocalDocuments
 from sam_tui.adapters.files import LocalFiles
 from sam_tui.adapters.images import EndpointImages, image_settings
@@ -100,7 +101,9 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
     storage = open_storage(options.data_dir, now=clock.now)
     sandbox = Sandbox()
     commands, terminals = ShellCommands(sandbox), PtyTerminals(sandbox)
-    tasks = CommandTasks(commands)
+    tasks, files, search = CommandTasks(commands), LocalFiles(), RipgrepSearch()
+    journal = SqliteJournal(options.data_dir, files)
+    insight = open_insight(options.data_dir, workspace.root, files, search)
     prompts = FilePrompts(
         f"{options.data_dir}/prompts", workspace.root, storage.choices, lambda: False
     )
@@ -114,8 +117,8 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
     services = Services(
         clock=clock,
         publish=bus.publish,
-        files=LocalFiles(),
-        search=RipgrepSearch(),
+        files=files,
+        search=search,
         commands=commands,
         terminals=terminals,
         todos=board,
@@ -129,6 +132,8 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
         task_book=FileTaskBook(f"{options.data_dir}/tasks", workspace.root),
         online=_online(clock, environ),
         documents=LocalDocuments(),
+        insight=insight,
+        journal=journal,
         subagents=subagents,
     )
     built_in = build_tools(services)
@@ -167,6 +172,7 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
         commands=commands,
         tasks=tasks,
         conversations=storage.conversations,
+        journal=journal,
         memories=storage.memories,
         prompts=prompts,
         todos=board,
@@ -177,7 +183,7 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
         max_steps=options.max_turns or DEFAULT_STEPS,
         topic=options.topic,
         plugins=plugins.reports,
-        closers=(sandbox.close, storage.close),
+        closers=(insight.index.close, journal.close, sandbox.close, storage.close),
     )
 
 

@@ -18,6 +18,7 @@ from sam_tui.core.ids import ConversationId, mint_conversation
 from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.plugin import PluginReport
 from sam_tui.core.ports import Commands, ConversationStore, Model, ModelCatalog, Terminals
+from sam_tui.core.ports.code import EditJournal
 from sam_tui.core.ports.memory import MemoryStore
 from sam_tui.core.ports.prompts import PromptLibrary
 from sam_tui.core.ports.tasks import Tasks
@@ -40,6 +41,7 @@ class Runtime:
     commands: Commands
     tasks: Tasks
     conversations: ConversationStore
+    journal: EditJournal
     memories: MemoryStore
     prompts: PromptLibrary
     todos: TodoBoard

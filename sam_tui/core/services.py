@@ -10,7 +10,8 @@ from sam_tui.core.board import TodoBoard
 from sam_tui.core.clock import Clock
 from sam_tui.core.events import Event
 from sam_tui.core.inquiries import Inquiries
-from sam_tui.core.ports import Commands, Files, ResultStore, Search, Terminals
+from sam_tui.core.ports import Commands, ResultStore, Search, Terminals
+from sam_tui.core.ports.code import EditableFiles, EditJournal, Insight
 from sam_tui.core.ports.documents import Documents
 from sam_tui.core.ports.images import ImageMaker
 from sam_tui.core.ports.memory import (
@@ -52,7 +53,7 @@ class Services:
 
     clock: Clock
     publish: Callable[[Event], None]
-    files: Files
+    files: EditableFiles
     search: Search
     commands: Commands
     terminals: Terminals
@@ -67,4 +68,6 @@ class Services:
     task_book: TaskBook
     online: Online
     documents: Documents
+    insight: Insight
+    journal: EditJournal
     subagents: Subagents

@@ -22,6 +22,7 @@ from sam_tui.core.authorization.guard import Guard
 from sam_tui.core.authorization.policy import Policy
 from sam_tui.core.bus import Bus
 from sam_tui.core.clock import SystemClock
+from sam_tui.core.errors import ToolError
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.messages import ToolCall
@@ -57,12 +58,13 @@ class World:
         bus, clock = Bus(), SystemClock()
         inquiries = Inquiries(bus, clock, attended=False)
         workspace = Workspace.open(str(self.inside))
-        guard = Guard(workspace, Policy("ask", True, ()), Grants(clock), inquiries)
+        self.guard = Guard(workspace, Policy("ask", True, ()), Grants(clock), inquiries)
         # Only what needs no collaborators of its own is called here; patches are among them.
         tool = FileOperations(LocalFiles(), RipgrepSearch()).tool()
         self.executor = Executor(
-            Registry([tool]), guard, self.storage.results, self.storage.decisions, bus, clock
+            Registry([tool]), self.guard, self.storage.results, self.storage.decisions, bus, clock
         )
+        (self.folder / "home").mkdir(exist_ok=True)
         self.before = self.snapshot()
 
     def close(self) -> None:
@@ -129,73 +131,86 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 
 def corpus(world: World) -> list[str]:
-    """All hostile paths; those that stay inside by their real path are hostile in look only."""
+    """Hostile paths that reach no further than the test's own folder, so that they may be tried.
+
+    Those that stay inside by their real path are hostile in look only.
+    """
     outside, inside = str(world.outside), str(world.inside)
-    thread = threading.get_native_id()
-
-    return found
-
-    async def call(self, operation: str, **arguments: Any) -> Executed:
-        """One call, to its end."""
-        import json
-
-        call = ToolCall(CallId("k"), f"file_operations.{operation}", json.dumps(arguments))
-        return await self.executor.execute(call, ConversationId("c"))
-
-
-@pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    """One world; the workspace is furnished anew before every call."""
-    made = World(tmp_path_factory.mktemp("world"))
-    yield made
-    made.close()
-
-
-def corpus(world: World) -> list[str]:
-    """All hostile paths; those that stay inside by their real path are hostile in look only."""
-    outside, inside = str(world.outside), str(world.inside)
-    thread = threading.get_native_id()
+    thread, process = threading.get_native_id(), os.getpid()
+    accented = "../" + unicodedata.normalize("NFC", "ö-outside")
     ways = [
         "../outside/{}", "./../outside/{}", "sub/../../outside/{}", "sub/./.././../outside/{}",
         "..//outside//{}", "../outside/./{}", "../outside/deep/../{}", "../ws/../outside/{}",
-        "new/../../outside/{}", "../../" + world.folder.name + "/outside/{}", "../ws/sub/../../outside/{}",
-        outside + "/{}", "/" + outside + "/{}", "//" + outside + "/{}", inside + "/../outside/{}",
-        inside + "/sub/../../outside/{}", "/tmp/../" + outside + "/{}", outside + "/./{}",
-        "out/{}", "./out/{}", "relative/{}", "chain/{}", "chain2/{}", "up/outside/{}",
-        "sub/back/outside/{}", "root" + outside + "/{}", "out/../outside/{}", "out/deep/../{}",
-        "up/ws/up/outside/{}", "/proc/self/root" + outside + "/{}", "/proc/thread-self/root" + outside + "/{}",
-        f"/proc/self/task/{thread}/root" + outside + "/{}", f"/proc/self/fd/{world.handle}/{{}}",
-        f"/dev/fd/{world.handle}/{{}}", f"/proc/{os.getpid()}/root" + outside + "/{}",
-        f"/proc/{os.getpid()}/fd/{world.handle}/{{}}", "../ws-other/../outside/{}",
-        "../" + unicodedata.normalize("NFC", "ö-outside") + "/../outside/{}", "../outside/{}/",
-        "../outside/{}/.", "~/../{}", "~/{}",
+        "new/../../outside/{}", "../../" + world.folder.name + "/outside/{}",
+        "../ws/sub/../../outside/{}", outside + "/{}", "/" + outside + "/{}", "//" + outside + "/{}",
+        inside + "/../outside/{}", inside + "/sub/../../outside/{}", "/tmp/../" + outside + "/{}",
+        outside + "/./{}", "out/{}", "./out/{}", "relative/{}", "chain/{}", "chain2/{}",
+        "up/outside/{}", "sub/back/outside/{}", "root" + outside + "/{}", "out/../outside/{}",
+        "out/deep/../{}", "up/ws/up/outside/{}", "/proc/self/root" + outside + "/{}",
+        "/proc/thread-self/root" + outside + "/{}", f"/proc/self/task/{thread}/root{outside}/{{}}",
+        f"/proc/self/fd/{world.handle}/{{}}", f"/dev/fd/{world.handle}/{{}}",
+        f"/proc/{process}/root{outside}/{{}}", f"/proc/{process}/fd/{world.handle}/{{}}",
+        "../ws-other/../outside/{}", accented + "/../outside/{}", "../outside/{}/", "../outside/{}/.",
+        "~/../outside/{}", "~/{}",
     ]  # fmt: skip
     found = [way.format(target) for way in ways for target in TARGETS]
     found += [
-        "../ws-other/secret.txt", "../ws-other/new", str(world.folder / "ws-other/x"), "..", "../", "/", "~",
-        "~root/x", "~nobody/x", "../ws2", "../ws.txt", inside + "x", inside + "-other/x", "file", "dangling",
-        "./file", "file/x", "dangling/x", "loop", "loop/x", "up", "out", "out/", "root", "root/etc/passwd",
-        "/etc/passwd", "/etc/hosts", "/etc/new", "/root/x", "/dev/null", "/dev/zero", "/dev/tty", "/dev/mem",
-        "/dev/stdin", "/dev/stdout", f"/dev/fd/{world.file}", f"/proc/self/fd/{world.file}", "/proc/self/mem",
-        "/proc/self/environ", "/proc/sysrq-trigger", "/sys/kernel/x", "/proc/1/root/etc/passwd", "pipe",
-        "socket", "sub/back/ws-other/secret.txt", "../" + unicodedata.normalize("NFC", "ö-outside") + "/secret.txt",
-        "../" + unicodedata.normalize("NFD", "ö-outside") + "/secret.txt", "a\0b", "../outside/a\0b", "",
-        "   ", "\n", "x" * 5000, "../" * 2000 + "etc/x", "../" + "y" * 300, "\ud800", "../outside/\ud800",
-        "../outside/\u202e.txt", "..\\outside\\secret.txt", "%2e%2e/outside/secret.txt", "．．/outside/secret.txt",
-        "file://" + outside + "/secret.txt", "$HOME/x", "${HOME}/x", "`id`", "$(id)", "../outside/*", "hard",
-        "../outside/secret.txt\n", " ../outside/secret.txt", "../outside/secret.txt ", "-rf", "--", "|cat",
+        "../ws-other/secret.txt", "../ws-other/new", str(world.folder / "ws-other/x"), "../ws2",
+        "../ws.txt", inside + "x", inside + "-other/x", "file", "dangling", "./file", "file/x",
+        "dangling/x", "loop", "loop/x", "up", "out", "out/", "root", "pipe", "socket", "hard",
+        f"/dev/fd/{world.file}", f"/proc/self/fd/{world.file}", "sub/back/ws-other/secret.txt",
+        accented + "/secret.txt", unicodedata.normalize("NFD", accented) + "/secret.txt", "a\0b",
+        "../outside/a\0b", "", "   ", "\n", "x" * 5000, "../" + "y" * 300, "\ud800",
+        "../outside/\ud800", "../outside/\u202e.txt", "..\\outside\\secret.txt",
+        "%2e%2e/outside/secret.txt", "．．/outside/secret.txt", "file://" + outside + "/secret.txt",
+        "$HOME/x", "${HOME}/x", "`id`", "$(id)", "../outside/*", "../outside/secret.txt\n",
+        " ../outside/secret.txt", "../outside/secret.txt ", "-rf", "--", "|cat",
     ]  # fmt: skip
     return found
+
+
+FOREIGN = (
+    "..", "../", "/", "~root/x", "~nobody/x", "/etc/passwd", "/etc/hosts", "/etc/new", "/root/x",
+    "root/etc/passwd", "/proc/self/root/etc/passwd", "/proc/1/root/etc/passwd", "/dev/null", "/dev/zero",
+    "/dev/tty", "/dev/mem", "/dev/stdin", "/dev/stdout", "/proc/self/mem", "/proc/self/environ",
+    "/proc/sysrq-trigger", "/sys/kernel/x", "../" * 1300 + "etc/x", "/usr/bin/env", "/boot/x",
+    "/var/spool/cron/root", "/tmp/../etc/x", "//etc/x", "/etc/../etc/x", "up/../../../../../../etc/x",
+)  # fmt: skip
+"""Paths of the machine itself: only judged, never tried, so that a failure here harms nothing."""
+
+
+@pytest.fixture(autouse=True)
+def home_beside_the_workspace(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``~`` is a folder of this world, whose contents are compared like the rest."""
+    (world.folder / "home").mkdir(exist_ok=True)
+    monkeypatch.setenv("HOME", str(world.folder / "home"))
 
 
 def seen(done: Executed) -> bool:
     """Whether content from outside came back."""
-    return HIDDEN in done.finished.text or "root:x:" in done.finished.text
+    return HIDDEN in done.finished.text
 
 
 @pytest.mark.requirement("guard:hostile-paths")
 def test_the_corpus_is_long_enough(world: World) -> None:
     assert len(set(corpus(world))) >= 200
+
+
+@pytest.mark.requirement("guard:hostile-paths")
+@pytest.mark.parametrize("write", [True, False])
+def test_no_path_of_the_machine_is_touched_without_a_question(world: World, write: bool) -> None:
+    from sam_tui.core.accesses import Read, Write
+
+    guard = world.guard
+    free: list[str] = []
+    for path in FOREIGN:
+        try:
+            located = guard.locate([Write(path, "p") if write else Read(path, "p")])
+        except ToolError:
+            continue
+        if guard.explain(ConversationId("c"), "o", located).outcome == "allow":
+            free.append(path)
+    assert free == []
 
 
 @pytest.mark.requirement("guard:hostile-paths")

@@ -50,7 +50,13 @@ def build_tools(services: Services) -> list[Tool]:
             remembered.documents,
             clock=services.clock,
         ).tool(),
-        FileOperations(services.files, services.search).tool(),
+        FileOperations(
+            services.files,
+            services.search,
+            journal=services.journal,
+            insight=services.insight,
+            commands=services.commands,
+        ).tool(),
         TerminalOperations(services.commands, services.terminals, services.publish).tool(),
         BuildAndVersionControl(
             services.commands,

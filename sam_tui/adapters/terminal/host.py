@@ -7,8 +7,7 @@ its host is answered here.
 import re
 import time
 import weakref
-from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 from sam_tui.adapters.terminal.ghostty import check, copied, ffi, lib, string
 from sam_tui.core.ports.screens import ClipboardRequest
@@ -19,12 +18,14 @@ LONGEST_HOLD = 0.15
 """Seconds that a program may keep the screen from being drawn (mode 2026)."""
 
 _TITLES = 10
+_REQUESTS = 4
 _SCROLLBACK_BYTES = 64 * 1024 * 1024
 _CLIPBOARD = 256 * 1024
 _ACTED_ON = re.compile(
     rb"\x1b(?:\[!p"  # DECSTR
     rb"|\[(2[23])(?:;[012]?)?(?:;[0-9]*)?t"  # XTWINOPS: save and restore titles
     rb"|\[\?6n"  # DECXCPR
+    rb"|\[g"  # TBC, which the library hears with its parameter only
     rb"|\]52;([a-z0-9]{0,8});\?(?:\x07|\x1b\\))"  # clipboard read
 )
 _UNFINISHED = re.compile(
@@ -45,8 +46,10 @@ class Host:
     def __init__(self, terminal: Any) -> None:
         self.answers: list[bytes] = []
         """What is to be sent back to the program, oldest first."""
-        self.on_clipboard: Callable[[ClipboardRequest], None] | None = None
-        self.on_bell: Callable[[], None] | None = None
+        self.requests: list[ClipboardRequest] = []
+        """What the program wants of the clipboard, oldest first."""
+        self.bells = 0
+        """How often the bell rang. Collected, because nothing may go wrong within the library."""
         self.dark = True
         self._terminal = terminal
         self._titles: list[bytes] = []
@@ -131,13 +134,14 @@ class Host:
             place = b"%d;%d" % (row + 1, column + 1)
             if found[0].endswith(b"n"):
                 self.answers.append(b"\x1b[?%sR" % place)
+            elif found[0].endswith(b"g"):
+                self._terminal.feed(b"\x1b[0g")
             else:
                 self._terminal.feed(_SOFT_RESET + b"\x1b[%sH" % place)
 
-    def _ask(self, kind: str, location: str, text: str) -> None:
-        if self.on_clipboard is not None:
-            where = _LOCATIONS.get(location[:1], "clipboard")
-            self.on_clipboard(ClipboardRequest("write" if kind == "write" else "read", text, where))
+    def _ask(self, kind: Literal["read", "write"], location: str, text: str) -> None:
+        where = _LOCATIONS.get(location[:1], "clipboard")
+        self.requests = [*self.requests[1 - _REQUESTS :], ClipboardRequest(kind, text, where)]
 
     def written(self, write: Any) -> None:
         """A program wants to set the clipboard (OSC 52): a person decides."""
@@ -180,8 +184,8 @@ def _callbacks(host: Host) -> dict[str, Any]:
 
     def bell(_terminal: Any, _data: Any) -> None:
         found = holder()
-        if found is not None and found.on_bell is not None:
-            found.on_bell()
+        if found is not None:
+            found.bells += 1
 
     return {
         "SIZE": ffi.callback("GhosttyTerminalSizeFn", size),

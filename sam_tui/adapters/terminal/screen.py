@@ -32,6 +32,8 @@ class EmulatedScreen:
         self._grid = Grid(self._terminal)
         self._input = InputEncoder(self._terminal)
         self._scrollback = Scrollback(self._terminal)
+        self._on_clipboard: Callable[[ClipboardRequest], None] | None = None
+        self._on_bell: Callable[[], None] | None = None
         self._stale = True
 
     @property
@@ -87,7 +89,7 @@ class EmulatedScreen:
         """Let the program's output act on the screen."""
         self._host.feed(data)
         self._stale = True
-        self._reply()
+        self._deliver()
 
     def resize(self, columns: int, rows: int) -> None:
         """Change the size; lines of the primary screen are wrapped anew."""
@@ -167,11 +169,11 @@ class EmulatedScreen:
 
     def on_clipboard(self, asked: Callable[[ClipboardRequest], None] | None) -> None:
         """Hear what programs want of the clipboard; nobody hearing, nothing happens."""
-        self._host.on_clipboard = asked
+        self._on_clipboard = asked
 
     def on_bell(self, rung: Callable[[], None] | None) -> None:
         """Hear the bell."""
-        self._host.on_bell = rung
+        self._on_bell = rung
 
     def answer_clipboard(self, text: str) -> None:
         """Give the program the clipboard's text that it asked for, once the person agreed."""
@@ -184,6 +186,18 @@ class EmulatedScreen:
     ) -> None:
         """What programs are told when they ask for the terminal's colours (0 to 255 each)."""
         self._host.use_colours(foreground, background, dark=dark)
+
+    def _deliver(self) -> None:
+        """Pass on what came up while output acted on the screen."""
+        self._reply()
+        requests, self._host.requests = self._host.requests, []
+        for request in requests:
+            if self._on_clipboard is not None:
+                self._on_clipboard(request)
+        if self._host.bells:
+            self._host.bells = 0
+            if self._on_bell is not None:
+                self._on_bell()
 
     def _reply(self) -> None:
         if self._host.answers:

@@ -297,7 +297,7 @@ def _named(word: Word, scene: _Scene, *, writes: bool = False) -> NamedPath:
         full = os.path.join(scene.base, tilde) if scene.base or tilde.startswith("/") else ""
         if word.pattern:
             return NamedPath(text, os.path.normpath(full) if full else "", writes, True)
-        return NamedPath(text, os.path.realpath(full) if full and "\0" not in full else "", writes)
+        return NamedPath(text, _real(full) if full else "", writes)
     return NamedPath(text, _resolved(text, scene), writes)
 
 
@@ -313,8 +313,16 @@ def _resolved(text: str, scene: _Scene) -> str:
                 and (not after or after[0] == "/")
                 and "$" not in after
             ):
-                return os.path.realpath(value + after)
+                return _real(value + after)
     return ""
+
+
+def _real(path: str) -> str:
+    """The real path, or what the text alone says where the kernel will not tell."""
+    try:
+        return os.path.realpath(path)
+    except (OSError, ValueError):
+        return os.path.normpath(path)
 
 
 def _at_home(text: str, home: str) -> str:

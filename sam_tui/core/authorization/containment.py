@@ -40,15 +40,15 @@ class Workspace:
         """
         _refuse_unusable(path)
         full = os.path.join(self.root, os.path.expanduser(path))
-        if follow:
-            real = os.path.realpath(full)
-        else:
-            head, tail = os.path.split(full.rstrip("/"))
-            real = (
-                os.path.join(os.path.realpath(head), tail)
-                if tail not in ("", ".", "..")
-                else os.path.realpath(full)
-            )
+        head, tail = os.path.split(full.rstrip("/"))
+        try:
+            if follow or tail in ("", ".", ".."):
+                real = os.path.realpath(full)
+            else:
+                real = os.path.join(os.path.realpath(head), tail)
+        except OSError as error:
+            # The kernel refuses to say where some links of /proc lead.
+            raise ToolError(f"Where {path} leads cannot be told: {error.strerror}.") from error
         return Location(path, real, self._holder(real))
 
     def _holder(self, real: str) -> str | None:

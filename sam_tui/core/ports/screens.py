@@ -160,6 +160,10 @@ class Screen(Protocol):
         """Hear what programs want of the clipboard; nobody hearing, nothing happens."""
         ...
 
+    def on_bell(self, rung: Callable[[], None] | None) -> None:
+        """Hear the bell, at most once per piece of output."""
+        ...
+
     def answer_clipboard(self, text: str) -> None:
         """Give the program the clipboard's text that it asked for, once the person agreed."""
         ...

@@ -134,7 +134,7 @@ def _reference_faults(
     parts: list[tuple[str, Any]] = [
         ("prompt", step.prompt), ("inputs", step.inputs), ("arguments", step.arguments),
         ("each", step.each),
-        ("when", [g.value for g in step.when]), ("guards", [[g.value, g.to] for g in step.guards]),
+        ("when", [g.value for g in step.when]), ("guards", [[g.value, g.to, g.contains] for g in step.guards]),
     ]  # fmt: skip
     for name, value in parts:
         try:

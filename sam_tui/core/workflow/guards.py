@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from sam_tui.core.ports.workflows import EvidenceRow
 from sam_tui.core.workflow.definition import Guard, OnFail
-from sam_tui.core.workflow.references import ReferenceMissing, fill
+from sam_tui.core.workflow.references import ReferenceMissing, fill, fill_text
 from sam_tui.core.workflow.verification import Measured, Verdict, verify
 from sam_tui.core.workflow.views import Failure
 
@@ -56,7 +56,7 @@ def _evaluate(guard: Guard, scene: Scene) -> tuple[Failure | None, Verdict | Non
             )
             return _tasks_failure(guard, verdict), verdict
         case "evidence":
-            return _evidence_failure(guard, scene.evidence), None
+            return _evidence_failure(guard, scene), None
         case _:
             return _value_failure(guard, scene.scope), None
 
@@ -73,13 +73,17 @@ def _tasks_failure(guard: Guard, verdict: Verdict) -> Failure | None:
     return Failure("tasks", guard.message or verdict.reason, details)
 
 
-def _evidence_failure(guard: Guard, evidence: Sequence[EvidenceRow]) -> Failure | None:
+def _evidence_failure(guard: Guard, scene: Scene) -> Failure | None:
+    try:
+        part = fill_text(guard.contains, scene.scope)
+    except ReferenceMissing as missing:
+        return Failure("evidence", guard.message or str(missing), {"wanted": guard.contains})
     matching = [
         row
-        for row in evidence
-        if fnmatch.fnmatchcase(row.operation, guard.evidence) and guard.contains in row.subject
+        for row in scene.evidence
+        if fnmatch.fnmatchcase(row.operation, guard.evidence) and part in row.subject
     ]
-    wanted = guard.evidence + (f" with “{guard.contains}”" if guard.contains else "")
+    wanted = guard.evidence + (f" with “{part}”" if part else "")
     if not matching:
         text = guard.message or f"nothing shows that {wanted} was run in this step"
         return Failure("evidence", text, {"wanted": wanted, "seen": 0})

@@ -69,4 +69,4 @@ def _controlling(target: Target) -> str:
     major, minor = os.major(device & 0xFFFFFFFF), os.minor(device & 0xFFFFFFFF)
     if not _FIRST_MAJOR <= major <= _LAST_MAJOR:
         return ""
-    return f"{_TERMINALS}{(major - _FIRST_MAJOR) * 256 + minor if minor < 256 else minor}"
+    return f"{_TERMINALS}{(major - _FIRST_MAJOR) * 256 + minor}"

@@ -39,7 +39,7 @@ class Supervisor:
         self._enrolling: dict[int, tuple[socket.socket, Watch]] = {}
         self._listening: dict[int, Watch] = {}
         self._runs: dict[int, Watch] = {}
-        calls = known.calls if known else {}
+        calls: Mapping[str, int] = known.calls if known else {}
         self._names = {number: name for name, number in calls.items()}
         named = name_handlers()
         handlers = named | metadata_handlers() | connection_handlers()

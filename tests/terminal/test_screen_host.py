@@ -1,0 +1,276 @@
+import time
+
+import pytest
+
+from sam_tui.adapters.terminal import host
+from sam_tui.adapters.terminal.screen import EmulatedScreen
+from sam_tui.core.ports import CellRun
+from sam_tui.core.ports.screens import ClipboardRequest, MouseInput, TextSpan
+
+
+def shown(*pieces: str, columns: int = 20, rows: int = 4) -> EmulatedScreen:
+    screen = EmulatedScreen(columns, rows)
+    for piece in pieces:
+        screen.feed(piece.encode())
+    return screen
+
+
+def clicked(
+    screen: EmulatedScreen, action: str = "press", button: str | None = "left", **more: int
+) -> bytes:
+    place = {"column": 3, "row": 1} | more
+    return screen.encode_mouse(MouseInput(action, button, **place))  # pyright: ignore[reportArgumentType]
+
+
+# ---- links, cursor, synchronized output
+
+
+@pytest.mark.requirement("terminal:screen-links")
+def test_a_link_is_told_with_its_text_and_cuts_runs_at_its_ends() -> None:
+    screen = shown("a \x1b]8;;http://x.y/1\x1b\\漢l\x1b[1mink\x1b[m\x1b]8;;\x1b\\ b")
+    row = screen.all_rows()[0]
+    assert row[:4] == [
+        CellRun("a "),
+        CellRun("漢l", link="http://x.y/1"),
+        CellRun("ink", attributes=frozenset({"bold"}), link="http://x.y/1"),
+        CellRun(" b" + " " * 10),
+    ]
+    assert dict(screen.dirty_rows())[0] == row
+    assert screen.text().split("\n")[0] == "a 漢link b"
+
+
+@pytest.mark.requirement("terminal:screen-links")
+def test_neighbouring_links_and_wrapped_ones_are_told_apart() -> None:
+    screen = shown(
+        "\x1b]8;;http://a\x07one\x1b]8;;http://b\x07two three four\x1b]8;;\x07", columns=10
+    )
+    first, second = screen.all_rows()[:2]
+    assert first == [CellRun("one", link="http://a"), CellRun("two thr", link="http://b")]
+    assert second[0] == CellRun("ee four", link="http://b")
+
+
+@pytest.mark.requirement("terminal:screen-links")
+def test_an_address_too_long_to_be_read_is_none() -> None:
+    screen = shown(f"\x1b]8;;http://{'x' * 5000}\x07text\x1b]8;;\x07")
+    assert screen.all_rows()[0][0].link == ""
+
+
+@pytest.mark.requirement("terminal:screen-cursor")
+@pytest.mark.parametrize(
+    ("style", "shape", "blinks"),
+    [
+        (1, "block", True),
+        (2, "block", False),
+        (3, "underline", True),
+        (4, "underline", False),
+        (5, "bar", True),
+        (6, "bar", False),
+    ],
+)
+def test_the_cursor_has_the_shape_the_program_chose(
+    style: int, shape: str, *, blinks: bool
+) -> None:
+    screen = shown(f"\x1b[{style} q")
+    assert (screen.cursor_shape, screen.cursor_blinks) == (shape, blinks)
+
+
+@pytest.mark.requirement("terminal:screen-held")
+def test_what_is_half_drawn_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    screen = shown("before")
+    screen.dirty_rows()
+    screen.feed(b"\x1b[?2026h\x1b[Hhalf")
+    assert (screen.held, screen.dirty_rows()) == (True, ())
+    screen.feed(b"way\x1b[?2026l")
+    assert not screen.held
+    assert [y for y, _ in screen.dirty_rows()] == [0]
+    screen.feed(b"\x1b[?2026hnever ends")
+    assert screen.dirty_rows() == ()
+    now += host.LONGEST_HOLD
+    assert [y for y, _ in screen.dirty_rows()] == [0]
+
+
+# ---- the clipboard, the bell, colours
+
+
+@pytest.mark.requirement("terminal:screen-clipboard")
+def test_programs_only_ask_for_the_clipboard() -> None:
+    screen = EmulatedScreen(20, 4)
+    answers: list[bytes] = []
+    asked: list[ClipboardRequest] = []
+    screen.reply = answers.append
+    ask = b"\x1b]52;c;aMOp\x07\x1b]52;c;?\x07\x1b]52;p;?\x1b\\"
+    screen.feed(ask)
+    screen.on_clipboard(asked.append)
+    screen.feed(ask)
+    assert asked == [
+        ClipboardRequest("write", "hé", "clipboard"),
+        ClipboardRequest("read", "", "clipboard"),
+        ClipboardRequest("read", "", "primary"),
+    ]
+    assert answers == []
+    screen.answer_clipboard("né")
+    assert answers == [b"\x1b]52;c;bsOp\x1b\\"]
+
+
+@pytest.mark.requirement("terminal:screen-clipboard")
+def test_a_flood_of_clipboard_requests_is_bounded() -> None:
+    screen = EmulatedScreen(20, 4)
+    asked: list[ClipboardRequest] = []
+    screen.on_clipboard(asked.append)
+    screen.feed(b"\x1b]52;c;?\x07" * 1000)
+    screen.feed(b"\x1b]52;c;" + b"QUFB" * 200_000 + b"\x07")
+    assert len(asked) <= 4
+
+
+@pytest.mark.requirement("terminal:screen-answers")
+def test_colours_are_told_once_they_are_known() -> None:
+    screen = EmulatedScreen(20, 4)
+    answers: list[bytes] = []
+    screen.reply = answers.append
+    screen.use_colours((255, 255, 255), (0, 0, 16), dark=True)
+    screen.feed(b"\x1b]10;?\x07\x1b]11;?\x07\x1b[?996n")
+    assert b"".join(answers) == (
+        b"\x1b]10;rgb:ffff/ffff/ffff\x07\x1b]11;rgb:0000/0000/1010\x07\x1b[?997;1n"
+    )
+    answers.clear()
+    screen.use_colours((0, 0, 0), (255, 255, 255), dark=False)
+    screen.feed(b"\x1b[?996n")
+    assert answers == [b"\x1b[?997;2n"]
+
+
+@pytest.mark.requirement("terminal:screen-answers")
+def test_a_program_that_asked_for_it_is_told_a_new_size() -> None:
+    screen = shown("\x1b[?2048h")
+    answers: list[bytes] = []
+    screen.reply = answers.append
+    screen.resize(30, 5)
+    assert answers == [b"\x1b[48;5;30;80;240t"]
+
+
+@pytest.mark.requirement("terminal:screen-answers")
+def test_the_bell_is_heard_once_for_each_piece_of_output() -> None:
+    screen = EmulatedScreen(20, 4)
+    rung: list[int] = []
+    screen.on_bell(lambda: rung.append(1))
+    screen.feed(b"\x07" * 50)
+    screen.feed(b"no bell: \x1b]2;title\x07")
+    assert rung == [1]
+
+
+# ---- mouse and focus
+
+
+@pytest.mark.requirement("terminal:mouse")
+def test_the_mouse_is_silent_until_a_program_wants_it() -> None:
+    screen = EmulatedScreen(20, 4)
+    assert (screen.mouse_mode, clicked(screen)) == ("none", b"")
+    screen.feed(b"\x1b[?1000h")
+    assert (screen.mouse_mode, clicked(screen)) == ("click", b'\x1b[M $"')
+    screen.feed(b"\x1b[?1006h")
+    assert clicked(screen) == b"\x1b[<0;4;2M"
+    assert clicked(screen, "release") == b"\x1b[<0;4;2m"
+    assert clicked(screen, button="right", ctrl=True) == b"\x1b[<18;4;2M"
+    assert clicked(screen, button="wheel_up") == b"\x1b[<64;4;2M"
+    assert clicked(screen, button="wheel_down", shift=True) == b"\x1b[<69;4;2M"
+    assert clicked(screen, "motion") == b""
+
+
+@pytest.mark.requirement("terminal:mouse")
+def test_dragging_and_moving_are_told_cell_by_cell_where_wanted() -> None:
+    screen = shown("\x1b[?1002;1006h")
+    assert screen.mouse_mode == "drag"
+    clicked(screen)
+    assert clicked(screen, "motion", column=4) == b"\x1b[<32;5;2M"
+    assert clicked(screen, "motion", column=4) == b""
+    assert clicked(screen, "motion", column=5) == b"\x1b[<32;6;2M"
+    assert clicked(screen, "motion", None, column=6) == b""
+    screen.feed(b"\x1b[?1003h")
+    assert screen.mouse_mode == "motion"
+    assert clicked(screen, "motion", None, column=7) == b"\x1b[<35;8;2M"
+
+
+@pytest.mark.requirement("terminal:mouse")
+def test_a_click_outside_counts_at_the_edge() -> None:
+    screen = shown("\x1b[?1000;1006h")
+    assert clicked(screen, column=999, row=-4) == b"\x1b[<0;20;1M"
+
+
+@pytest.mark.requirement("terminal:mouse")
+def test_the_wheel_is_cursor_keys_on_an_alternate_screen_without_mouse() -> None:
+    screen = EmulatedScreen(20, 4)
+    assert clicked(screen, button="wheel_up") == b""
+    screen.feed(b"\x1b[?1049h")
+    assert screen.alternate
+    assert clicked(screen, button="wheel_up") == b"\x1b[A" * 3
+    screen.feed(b"\x1b[?1h")
+    assert clicked(screen, button="wheel_down") == b"\x1bOB" * 3
+    screen.feed(b"\x1b[?1007l")
+    assert clicked(screen, button="wheel_down") == b""
+
+
+@pytest.mark.requirement("terminal:mouse")
+def test_focus_is_told_where_asked() -> None:
+    screen = EmulatedScreen(20, 4)
+    assert screen.encode_focus(gained=True) == b""
+    screen.feed(b"\x1b[?1004h")
+    assert screen.encode_focus(gained=True) == b"\x1b[I"
+    assert screen.encode_focus(gained=False) == b"\x1b[O"
+
+
+# ---- scrollback
+
+
+@pytest.mark.requirement("terminal:scrollback")
+def test_ten_thousand_lines_are_kept_and_not_many_more() -> None:
+    screen = EmulatedScreen(80, 24)
+    for start in range(0, 30_000, 1000):
+        screen.feed(
+            "".join(f"line {n} {'x' * 60}\r\n" for n in range(start, start + 1000)).encode()
+        )
+    assert 9_500 <= screen.total_rows <= 10_024
+    oldest = screen.text_range((0, 0), (79, 0))
+    assert int(oldest.split()[1]) >= 19_900
+
+
+@pytest.mark.requirement("terminal:scrollback")
+def test_text_is_taken_with_soft_wraps_joined() -> None:
+    screen = shown("one two three four five six  \r\nseven\r\n", columns=10)
+    assert screen.text_range((0, 0), (9, 3)) == "one two three four five six\nseven"
+    assert screen.text_range((4, 0), (2, 1)) == "two three"
+    assert screen.text_range((2, 1), (4, 0)) == "two three"
+    assert screen.text_range((0, -5), (99, 99)) == screen.text_range((0, 0), (9, 3))
+    assert screen.text_range((0, 99), (0, 120)) == ""
+
+
+@pytest.mark.requirement("terminal:scrollback")
+def test_a_search_finds_across_wraps_and_the_view_goes_there() -> None:
+    screen = shown(*(f"{n} a needle in line\r\n" for n in range(30)), columns=8)
+    found = screen.search("NEEDLE IN", limit=2)
+    assert len(found) == 2
+    assert [screen.text_range(span.start, span.end) for span in found] == ["needle in"] * 2
+    assert found[0].start[1] > found[1].start[1]
+    assert len(screen.search("needle in")) == 30
+    screen.scroll_to(found[1].start[1])
+    assert screen.top == found[1].start[1]
+    assert screen.text().split("\n")[0].startswith("28 a nee")
+    screen.scroll(0)
+    assert screen.top == screen.total_rows - 4
+
+
+@pytest.mark.requirement("terminal:scrollback")
+@pytest.mark.parametrize("needle", ["", "absent", "x" * 10_000, "\x00", "\ud800"])
+def test_a_search_for_what_is_not_there_finds_nothing(needle: str) -> None:
+    assert list(shown("some text").search(needle)) == []
+
+
+@pytest.mark.requirement("terminal:scrollback")
+def test_the_word_at_a_cell_is_found() -> None:
+    screen = shown("see src/main.py now")
+    span = screen.word_at(6, 0)
+    assert span == TextSpan((4, 0), (14, 0))
+    assert screen.text_range(span.start, span.end) == "src/main.py"
+    assert screen.word_at(6, 3) is None
+    assert screen.word_at(99, 0) is None
+    assert screen.word_at(0, 99) is None
