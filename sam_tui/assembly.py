@@ -33,7 +33,7 @@ from sam_tui.core.authorization.policy import PermissionMode, Policy, protected_
 from sam_tui.core.board import TodoBoard
 from sam_tui.core.bus import Bus
 from sam_tui.core.clock import Clock, SystemClock
-from sam_tui.core.errors import ToolError
+from sam_tui.core.errors import UsageError
 from sam_tui.core.inquiries import Inquiries, Responder
 from sam_tui.core.ports.prompts import PromptLibrary
 from sam_tui.core.prompt.requests import RequestBuilder
@@ -188,11 +188,11 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
 
 
 def guidance(prompts: PromptLibrary, prompt_id: str) -> str:
-    """The text of a system prompt. Raises ``ToolError`` for one that is not there or not active."""
+    """The text of a system prompt. Raises ``UsageError`` for one that is not there or not active."""
     prompt = prompts.get(prompt_id)
     if prompt is None or prompt.kind != "system" or not prompt.active:
         known = ", ".join(p.id for p in prompts.list_system().prompts if p.active)
-        raise ToolError(f"There is no system prompt {prompt_id!r}.", hint=f"There are: {known}.")
+        raise UsageError(f"There is no system prompt {prompt_id!r}.", hint=f"There are: {known}.")
     return prompt.content
 
 

@@ -12,6 +12,8 @@ COMMANDS = {
     "exec": ("run_command", "run_command"),
     "tools": ("tools_command", "tools_group"),
     "guard": ("guard_command", "guard_group"),
+    "edits": ("edits_command", "edits_group"),
+    "prompts": ("prompts_command", "prompts_group"),
     "demo": ("demo_command", "demo_command"),
     "sessions": ("sessions_command", "sessions_group"),
     "workflow": ("workflow_command", "workflow_group"),

@@ -1,8 +1,9 @@
 """Every argument of every built-in operation that names a path or an address is a declared access."""
 
+import json
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,46 +13,64 @@ from pydantic import Field
 from sam_tui.assembly import Options, build
 from sam_tui.core.accesses import Fetch, Read, Run, Write
 from sam_tui.core.tooling.contract import Arguments, Operation, Tool, ToolContext, ToolResult
-from sam_tui.core.tooling.schema import example_arguments
+from sam_tui.core.tooling.schema import arguments_schema, example_call
 
 MARK = "../planted-elsewhere"
 NAMED = re.compile(r"path|file|dir|folder|url|uri", re.IGNORECASE)
 DESCRIBED = re.compile(r"\b(?:paths?|files?|folders?|director(?:y|ies)|urls?)\b", re.IGNORECASE)
 NO_PATHS = {
-    "grep_search.includePattern": "a filter on names below rootPath",
-    "file_search.query": "a filter on names below rootPath",
+    "file_operations.grep_search.includePattern": "a filter on names below rootPath",
+    "file_operations.file_search.query": "a filter on names below rootPath",
+    "file_operations.apply_patch.patchContent": "its names are tried with hostile paths",
 }
 """What speaks of paths without naming one, and why that is so."""
 
 
-def suspicious(operation: Operation[Any]) -> Iterator[str]:
-    """Arguments of text or lists that seem to name a path or an address."""
-    properties: dict[str, Any] = operation.arguments.model_json_schema().get("properties", {})
-    for name, schema in properties.items():
-        kinds = {schema.get("type"), *(part.get("type") for part in schema.get("anyOf", ()))}
-        speaks = NAMED.search(name) or DESCRIBED.search(schema.get("description", ""))
-        if kinds & {"string", "array"} and speaks and "enum" not in schema:
-            yield name
+PATCH = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n"
+FITTING: dict[str, dict[str, Any]] = {"apply_patch": {"patchContent": PATCH}}
+"""Arguments that must be more than an example to be parsed at all."""
+
+
+def suspicious(operation: Operation[Any]) -> Iterator[tuple[str, ...]]:
+    """Arguments of text or lists that seem to name a path or an address, also inside of objects."""
+    for name, schema in arguments_schema(operation.arguments)["properties"].items():
+        if speaks(name, schema):
+            yield (name,)
+        for inner, nested in schema.get("items", {}).get("properties", {}).items():
+            if speaks(inner, nested):
+                yield (name, inner)
+
+
+def speaks(name: str, schema: Mapping[str, Any]) -> bool:
+    """Whether an argument, going by its name and its words, may name a path."""
+    kinds = {schema.get("type"), *(part.get("type") for part in schema.get("anyOf", ()))}
+    named = NAMED.search(name) or DESCRIBED.search(schema.get("description", ""))
+    objects = "properties" in schema.get("items", {})
+    return bool(kinds & {"string", "array"} and named and "enum" not in schema and not objects)
 
 
 def undeclared(tools: Sequence[Tool]) -> list[str]:
     """Operation and argument of every suspicious one that reaches no access."""
-    found: list[str] = []
-    for tool in tools:
-        for operation in tool.operations:
-            for name in suspicious(operation):
-                key = f"{operation.name}.{name}"
-                if key not in NO_PATHS and not declared(operation, name):
-                    found.append(f"{tool.name}.{key}")
-    return found
+    return [
+        key
+        for tool in tools
+        for operation in tool.operations
+        for place in suspicious(operation)
+        if (key := ".".join((tool.name, operation.name, *place))) not in NO_PATHS
+        and not declared(tool, operation, place)
+    ]
 
 
-def declared(operation: Operation[Any], name: str) -> bool:
+def declared(tool: Tool, operation: Operation[Any], place: tuple[str, ...]) -> bool:
     """Whether a value given for an argument comes back in some access."""
-    schema: dict[str, Any] = operation.arguments.model_json_schema()["properties"][name]
-    kinds = {schema.get("type"), *(part.get("type") for part in schema.get("anyOf", ()))}
-    value: Any = [MARK] if "array" in kinds else MARK
-    given = {**example_arguments(operation), name: value}
+    given = json.loads(example_call(tool, operation)) | FITTING.get(operation.name, {})
+    schema = arguments_schema(operation.arguments)["properties"][place[0]]
+    if len(place) == 2:
+        inner: dict[str, Any] = schema["items"]["properties"]
+        entry = dict.fromkeys((n for n, s in inner.items() if s.get("type") == "string"), "x")
+        given[place[0]] = [entry | {place[1]: MARK}]
+    else:
+        given[place[0]] = [MARK] if schema.get("type") == "array" else MARK
     arguments = operation.arguments.model_validate(given)
     return any(MARK.lstrip("./") in reached(access) for access in operation.accesses(arguments))
 

@@ -64,7 +64,7 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What errands need of the outside: ``system`` raises ``ToolError`` for an unknown prompt."""
+    """What errands need of the outside: ``system`` raises ``UsageError`` for an unknown prompt."""
 
     open_model: "OpenModel"
     system: Callable[[str], str]

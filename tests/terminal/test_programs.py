@@ -1,0 +1,165 @@
+"""Real full-screen programs, driven by keys and looked at through the emulator."""
+
+import asyncio
+import shutil
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from sam_tui.adapters.terminal.sessions import PtyTerminals
+from sam_tui.core.ports import KeyPress, SessionSpec, TerminalSession
+from sam_tui.core.ports.screens import MouseInput
+
+DEADLINE = 20.0
+
+pytestmark = pytest.mark.usefixtures("plain_shell")
+
+
+def needs(program: str) -> pytest.MarkDecorator:
+    return pytest.mark.skipif(shutil.which(program) is None, reason=f"{program} is not installed")
+
+
+class Person:
+    """Looks at a session's screen and presses keys."""
+
+    def __init__(self, session: TerminalSession) -> None:
+        self.session = session
+
+    def press(self, *keys: str) -> None:
+        for key in keys:
+            character = key if len(key) == 1 else None
+            self.session.write(self.session.screen.encode_key(KeyPress(key, character)))
+
+    def type(self, text: str) -> None:
+        self.press(*("space" if c == " " else c for c in text))
+
+    async def enter(self, command: str) -> None:
+        self.session.write(command.encode() + b"\r")
+        await self.session.settled(within=DEADLINE)
+
+    async def sees(self, wanted: str) -> list[str]:
+        """Wait until the screen shows a text; returns its lines."""
+        changed = asyncio.Event()
+        stop = self.session.watch(changed.set)
+        try:
+            async with asyncio.timeout(DEADLINE):
+                while wanted not in (text := self.session.screen.text()):
+                    changed.clear()
+                    await changed.wait()
+                return text.split("\n")
+        except TimeoutError:
+            pytest.fail(f"never showed {wanted!r}:\n{self.session.screen.text()}")
+        finally:
+            stop()
+
+
+@pytest.fixture
+async def person(terminals: PtyTerminals, workspace: Path) -> AsyncIterator[Person]:
+    session, _ = await terminals.open(SessionSpec(None, str(workspace), 60, 12))
+    assert session.screen.rows == 12
+    await session.settled(within=DEADLINE)
+    yield Person(session)
+
+
+@needs("vim")
+@pytest.mark.requirement("terminal:programs")
+async def test_vim_edits_a_file(person: Person, workspace: Path) -> None:
+    await person.enter("vim -u NONE -N note.txt")
+    await person.sees('"note.txt" [New')
+    assert person.session.screen.alternate
+    person.press("i")
+    await person.sees("-- INSERT --")
+    person.type("hello")
+    person.press("enter")
+    person.type("world")
+    person.press("up", "home", "delete", "end", "!")
+    person.press("escape")
+    lines = await person.sees("ello!")
+    assert lines[:2] == ["ello!", "world"]
+    person.type(":wq")
+    person.press("enter")
+    await person.session.settled(within=DEADLINE)
+    assert (workspace / "note.txt").read_text() == "ello!\nworld\n"
+    assert not person.session.screen.alternate
+    assert person.session.commands[-1].exit_code == 0
+
+
+@needs("less")
+@pytest.mark.requirement("terminal:programs")
+async def test_less_pages_searches_and_scrolls_by_wheel(person: Person) -> None:
+    await person.enter("seq 1 500 | less")
+    await person.sees("11\n:")
+    person.press("space")
+    await person.sees("22\n:")
+    person.type("/^300$")
+    person.press("enter")
+    lines = await person.sees("300\n301")
+    assert lines[0] == "300"
+    wheel = MouseInput("press", "wheel_down", 5, 5)
+    person.session.write(person.session.screen.encode_mouse(wheel))
+    assert (await person.sees("303\n"))[0] == "303"
+    person.press("q")
+    assert (await person.session.settled(within=DEADLINE)).name == "finished"
+
+
+@needs("tmux")
+@pytest.mark.requirement("terminal:programs")
+async def test_tmux_splits_panes_and_follows_the_size(person: Person, workspace: Path) -> None:
+    tmux = f"tmux -f /dev/null -S {workspace}/socket"
+    await person.enter(f"{tmux} new-session 'PS1=one bash --norc'")
+    await person.sees("[0]")
+    try:
+        person.press("ctrl+b", '"')
+        await person.sees("───")
+        person.type("stty size")
+        person.press("enter")
+        await person.sees("5 60")
+        person.session.resize(44, 20)
+        person.type("stty size")
+        person.press("enter")
+        await person.sees(" 44")
+        person.press("ctrl+b", "d")
+        await person.session.settled(within=DEADLINE)
+    finally:
+        await person.enter(f"{tmux} kill-server")
+    assert not person.session.screen.alternate
+
+
+@pytest.mark.requirement("terminal:programs")
+async def test_python_is_spoken_to(person: Person) -> None:
+    await person.enter("python3 -q")
+    await person.sees(">>> ")
+    person.type("[n*n for n in range(5)]")
+    person.press("enter")
+    await person.sees("[0, 1, 4, 9, 16]")
+    person.press("up", "backspace")
+    person.type("][2]")
+    person.press("home", "right", "delete", "n", "end", "enter")
+    await person.sees("\n4\n>>>")
+    person.type("input('name? ')")
+    person.press("enter")
+    await person.sees("name? ")
+    assert person.session.state.name in ("waiting", "running")
+    person.press("ctrl+c")
+    await person.sees("KeyboardInterrupt")
+    person.press("ctrl+d")
+    assert (await person.session.settled(within=DEADLINE)).name == "finished"
+
+
+@needs("git")
+@pytest.mark.requirement("terminal:programs")
+async def test_git_stages_hunk_by_hunk(person: Person, workspace: Path) -> None:
+    numbers = "\n".join(map(str, range(40)))
+    (workspace / "file").write_text(numbers)
+    await person.enter("git init -q . && git add file")
+    (workspace / "file").write_text(numbers.replace("3\n", "three\n", 1).replace("38", "x"))
+    await person.enter("git --no-pager -c color.ui=always add -p file")
+    await person.sees("(1/2) Stage this hunk")
+    assert person.session.state.name == "waiting"
+    person.press("y", "enter")
+    await person.sees("(2/2) Stage this hunk")
+    person.press("n", "enter")
+    await person.session.settled(within=DEADLINE)
+    await person.enter("git --no-pager diff --cached --shortstat")
+    await person.sees("1 insertion(+)")
