@@ -12,6 +12,7 @@ from sam_tui.adapters.files import LocalFiles
 from sam_tui.adapters.images import EndpointImages, image_settings
 from sam_tui.adapters.llm.catalog import Catalog
 from sam_tui.adapters.llm.choice import Route, Wish, choose, warm
+from sam_tui.adapters.llm.embedding import embedder_from
 from sam_tui.adapters.plugins import discover
 from sam_tui.adapters.prompts import FilePrompts, FileReminders
 from sam_tui.adapters.search import RipgrepSearch
@@ -98,12 +99,13 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
     model = choose(wish, environ) if options.model else None
     clock, bus = SystemClock(), Bus()
     inquiries = Inquiries(bus, clock, attended=options.attended, responder=options.responder)
-    storage = open_storage(options.data_dir, now=clock.now)
+    embedder = embedder_from(environ)
+    storage = open_storage(options.data_dir, now=clock.now, embedder=embedder)
     sandbox = Sandbox()
     commands, terminals = ShellCommands(sandbox), PtyTerminals(sandbox)
     tasks, files, search = CommandTasks(commands), LocalFiles(), RipgrepSearch()
     journal = SqliteJournal(options.data_dir, files)
-    insight = open_insight(options.data_dir, workspace.root, files, search)
+    insight = open_insight(options.data_dir, workspace.root, files, search, embedder=embedder)
     prompts = FilePrompts(
         f"{options.data_dir}/prompts", workspace.root, storage.choices, lambda: False
     )

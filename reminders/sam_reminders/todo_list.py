@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 
+from sam_tui.core.board import TodoBoard
 from sam_tui.core.prompt.view import TurnView
+from sam_tui.core.todo_edits import Told, differences
 from sam_tui.core.todos import (
     Todo,
     completed_ids,
@@ -18,22 +20,55 @@ _ITEMS = 25
 _BRACKETS = str.maketrans("<>", "‹›")
 
 
+_EDITS = 30
+"""Changes of a person told one by one; the list itself shows what came of them."""
+
+
 class TodoListReminder:
-    """Where the list stands, and the one thing to do about it now."""
+    """Where the list stands, what the person changed about it, and the one thing to do now.
+
+    Without a ``board`` it knows nothing of a person's edits.
+    """
 
     name = "todo_list"
+
+    def __init__(self, board: TodoBoard | None = None) -> None:
+        self._board = board
 
     def content(self, view: TurnView) -> str | None:
         """The list between ``<todoList>`` tags, or None when there is none."""
         items = view.todos
+        told = Told()
+        if self._board is not None:
+            told = self._board.edits_to_tell(view.conversation, new_message=view.new_message)
+        edits = _edits(told)
         if not items:
-            return None
+            return (
+                "\n".join(["<todoList>", *edits, "It is empty now.", "</todoList>"])
+                if edits
+                else None
+            )
         counts = todo_statistics(items)
         lines = [f"Completed: {counts.completed}"] if counts.completed else []
         lines += _line("In Progress", with_status(items, "in-progress"))
         lines += _line("Not Started", with_status(items, "not-started"))
         lines += _line("Blocked", with_status(items, "blocked"))
-        return "\n".join(["<todoList>", *lines, "", _guidance(items), "</todoList>"])
+        return "\n".join(["<todoList>", *lines, *edits, "", _guidance(items), "</todoList>"])
+
+
+def _edits(told: Told) -> list[str]:
+    """One line for all that the person changed since the model was last told; none for nothing.
+
+    A second line of the same turn says so: it must differ from the first even where its words are
+    the same, else it would not be appended.
+    """
+    rows = [row for span in told.spans for row in differences(span, _titled)]
+    if not rows:
+        return []
+    again = f" again ({told.times})" if told.times > 1 else ""
+    if len(rows) > _EDITS:
+        rows[_EDITS:] = [f"and {len(rows) - _EDITS} more changes"]
+    return [f"The person changed the list{again}: {'; '.join(rows)}."]
 
 
 def _guidance(items: Sequence[Todo]) -> str:
@@ -53,7 +88,9 @@ def _guidance(items: Sequence[Todo]) -> str:
         )
     if waiting:
         done = completed_ids(items)
-        first = next((i for i in waiting if not unmet_dependencies(i, done)), waiting[0])
+        # In the order of the list, which is the person's to change.
+        ready = (i for i in items if i in waiting and not unmet_dependencies(i, done))
+        first = next(ready, waiting[0])
         return (
             "None is being worked on. Choose one and mark it before any other step, for example"
             f" {_call(first.id, 'in-progress')}."
@@ -82,7 +119,11 @@ def _line(label: str, items: Sequence[Todo]) -> list[str]:
 
 def _named(item: Todo) -> str:
     reason = f" ({_quiet(item.blocked_reason)})" if item.status == "blocked" else ""
-    return f"[{item.id}] {_quiet(item.title)}{reason}"
+    return f"{_titled(item)}{reason}"
+
+
+def _titled(item: Todo) -> str:
+    return f"[{item.id}] {_quiet(item.title)}"
 
 
 def _quiet(text: str) -> str:

@@ -1,32 +1,78 @@
-"""The todo lists of all conversations: stored, and announced when they change."""
+"""The todo lists of all conversations: stored, announced, and what a person changed about them."""
 
 from collections.abc import Sequence
+from typing import Protocol
 
 from sam_tui.core.bus import Bus
 from sam_tui.core.clock import Clock
 from sam_tui.core.events import TodosChanged
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.ports import TodoStore
+from sam_tui.core.todo_edits import Span, TodoEdit, Told, edited, extended
 from sam_tui.core.todos import Todo
+
+
+class BoardStore(TodoStore, Protocol):
+    """The lists, and for each the edits of a person that the model was not told of yet."""
+
+    def load_edits(self, conversation: ConversationId) -> tuple[Span, ...]: ...
+    def save_edits(self, conversation: ConversationId, spans: Sequence[Span]) -> None: ...
 
 
 class TodoBoard:
     """Reads and replaces a conversation's list; the rules are those of ``core.todos``."""
 
-    def __init__(self, store: TodoStore, bus: Bus, clock: Clock) -> None:
+    def __init__(self, store: BoardStore, bus: Bus, clock: Clock) -> None:
         self._store = store
         self._bus = bus
         self._clock = clock
+        self._told: dict[ConversationId, Told] = {}
 
     def items(self, conversation: ConversationId) -> tuple[Todo, ...]:
         """The list as stored, in its own order."""
         return self._store.load(conversation)
 
     def replace(self, conversation: ConversationId, items: Sequence[Todo]) -> None:
-        """Store the whole list and tell everyone."""
-        self._store.save(conversation, items)
-        self._bus.publish(TodosChanged(conversation, tuple(items)))
+        """Store the whole list as the model wants it, and tell everyone."""
+        self._save(conversation, items)
+        # The model answered what it was told; what it was not told of yet still waits.
+        if conversation in self._told:
+            self._told[conversation] = Told((), self._told[conversation].times)
+
+    def edit(self, conversation: ConversationId, edit: TodoEdit) -> bool:
+        """Carry out what a person wants, remember it for the model, and tell everyone.
+
+        False when it changes nothing. Raises ``ToolError`` where it would break a rule.
+        """
+        before = self.items(conversation)
+        after = edited(before, edit, now=self.now())
+        if after == before:
+            return False
+        spans = self._store.load_edits(conversation)
+        self._save(conversation, after)
+        self._store.save_edits(conversation, extended(spans, before, after))
+        return True
+
+    def edits_to_tell(self, conversation: ConversationId, *, new_message: bool) -> Told:
+        """What a person changed, for the reminder that is being built: each edit is new only once.
+
+        It stays the same within a turn until the model replaces the list or another edit comes, so
+        that a reminder which says it changes no more often than there is something to say.
+        """
+        told = self._told.get(conversation, Told())
+        if new_message:
+            told = Told()
+        fresh = self._store.load_edits(conversation)
+        if fresh:
+            told = Told(fresh, told.times + 1)
+            self._store.save_edits(conversation, ())
+        self._told[conversation] = told
+        return told
 
     def now(self) -> float:
         """The time to stamp changes with, in seconds since the epoch."""
         return self._clock.now()
+
+    def _save(self, conversation: ConversationId, items: Sequence[Todo]) -> None:
+        self._store.save(conversation, items)
+        self._bus.publish(TodosChanged(conversation, tuple(items)))

@@ -1,16 +1,21 @@
 """What must hold in a todo list: seed 004, Validation Rules, and ``spec/sam.md`` 4.2 and C13 to C15."""
 
+import math
 from collections import Counter, deque
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from sam_tui.core.todos import Todo, completed_ids, unmet_dependencies
+from sam_tui.core.todos import Todo, completed_ids, open_subtasks, unmet_dependencies
 
 MAX_ID = 2**53 - 1
 """Beyond it JSON readers lose digits."""
 MAX_TITLE = 300
 """Characters; the seed asks for three to seven words, the rest belongs into the description."""
+MAX_SUBTASKS = 20
+MAX_EVIDENCE = 10
+MAX_EVIDENCE_LENGTH = 200
+"""Characters of one entry: it names a call, a file or a command, it does not quote it."""
 _PATH_SHOWN = 12
 
 Rule = Literal[
@@ -22,7 +27,11 @@ Rule = Literal[
     "cycle",
     "blocked-without-reason",
     "progress-range",
+    "subtasks",
+    "estimate",
+    "evidence",
     "progress-status",
+    "open-subtasks",
     "unmet-dependency",
 ]
 
@@ -55,6 +64,7 @@ def validate(items: Sequence[Todo]) -> list[Finding]:
     ]
     for item in items:
         findings += _about_one(item)
+        findings += _about_parts(item)
         findings += _about_dependencies(item, ids)
     findings += _about_cycles(items)
     return findings + _warnings(items)
@@ -155,6 +165,38 @@ def _about_one(item: Todo) -> list[Finding]:
     return findings
 
 
+def _about_parts(item: Todo) -> list[Finding]:
+    """Subtasks, estimate and evidence."""
+    texts: list[tuple[Rule, str]] = []
+    if len(item.subtasks) > MAX_SUBTASKS:
+        texts.append(("subtasks", f"has {len(item.subtasks)} subtasks; at most {MAX_SUBTASKS}"))
+    for id_, count in Counter(part.id for part in item.subtasks).items():
+        if count > 1:
+            texts.append(("subtasks", f"has {count} subtasks with id {id_}; ids must be unique"))
+        if not 0 < id_ <= MAX_ID:
+            texts.append(("subtasks", f"has subtask {id_}; ids are whole numbers from 1 on"))
+    texts.extend(
+        ("subtasks", f"has subtask {part.id} whose title is empty or over {MAX_TITLE} characters")
+        for part in item.subtasks
+        if not 0 < len(part.title.strip()) <= MAX_TITLE
+    )
+    estimate = item.estimate_minutes
+    if estimate is not None and not (math.isfinite(estimate) and estimate > 0):
+        texts.append(("estimate", f"has estimateMinutes {estimate:g}; it is a number above 0"))
+    if len(item.evidence) > MAX_EVIDENCE:
+        texts.append((
+            "evidence",
+            f"has {len(item.evidence)} entries of evidence; at most {MAX_EVIDENCE}",
+        ))
+    if any(len(entry) > MAX_EVIDENCE_LENGTH for entry in item.evidence):
+        texts.append((
+            "evidence",
+            f"has an entry of evidence over {MAX_EVIDENCE_LENGTH} characters; name a call id, a"
+            " file or a command",
+        ))
+    return [Finding(rule, item.id, f"Todo {item.id} {text}") for rule, text in texts]
+
+
 def _about_dependencies(item: Todo, ids: Collection[int]) -> list[Finding]:
     findings = [
         Finding(
@@ -198,6 +240,11 @@ def _warnings(items: Sequence[Todo]) -> list[Finding]:
             waits = ", ".join(str(id_) for id_ in unmet)
             text = f"Todo {item.id} is in progress before what it depends on is completed: {waits}"
             findings.append(Finding("unmet-dependency", item.id, text, "warning"))
+        left = open_subtasks(item) if item.status == "completed" else ()
+        if left:
+            names = ", ".join(f"{item.id}.{part.id}" for part in left)
+            text = f"Todo {item.id} is completed with open subtasks: {names}"
+            findings.append(Finding("open-subtasks", item.id, text, "warning"))
         odd = _odd_progress(item)
         if odd:
             findings.append(Finding("progress-status", item.id, odd, "warning"))

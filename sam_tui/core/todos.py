@@ -13,8 +13,21 @@ TODO_PRIORITIES: tuple[TodoPriority, ...] = get_args(TodoPriority)
 
 
 @dataclass(frozen=True, slots=True)
+class Subtask:
+    """A part of an item, one level deep: it has no parts of its own. Its id is unique in the item."""
+
+    id: int
+    title: str
+    status: TodoStatus = "not-started"
+
+
+@dataclass(frozen=True, slots=True)
 class Todo:
-    """One item. Times are seconds since the epoch; ``progress`` is 0 to 1 or None when not told."""
+    """One item. Times are seconds since the epoch; ``progress`` is 0 to 1 or None when not told.
+
+    ``estimate_minutes`` is how long it is thought to take, None when not told. ``evidence`` names
+    what proves it, a short line each: ids of tool calls, files, commands.
+    """
 
     id: int
     title: str
@@ -28,6 +41,9 @@ class Todo:
     blocked_reason: str = ""
     created_at: float = 0.0
     updated_at: float = 0.0
+    subtasks: tuple[Subtask, ...] = ()
+    estimate_minutes: float | None = None
+    evidence: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +94,11 @@ def with_status(items: Iterable[Todo], status: TodoStatus) -> list[Todo]:
 def completed_ids(items: Iterable[Todo]) -> frozenset[int]:
     """The ids of what is done."""
     return frozenset(item.id for item in items if item.status == "completed")
+
+
+def open_subtasks(item: Todo) -> tuple[Subtask, ...]:
+    """The parts that are not completed."""
+    return tuple(part for part in item.subtasks if part.status != "completed")
 
 
 def unmet_dependencies(item: Todo, done: Collection[int]) -> tuple[int, ...]:

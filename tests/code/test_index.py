@@ -4,6 +4,7 @@ import asyncio
 import os
 import stat
 import sys
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -227,10 +228,10 @@ class Meaning:
         self.asked: list[list[str]] = []
         self.down = False
 
-    async def embed(self, texts: list[str]) -> list[list[float]]:
+    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
         if self.down:
             raise ModelUnavailable("not there")
-        self.asked.append(texts)
+        self.asked.append(list(texts))
         return [
             [float("marsupial" in text or "wombat" in text), float("bird" in text), 0.1]
             for text in texts

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -151,6 +152,17 @@ class Bench:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
         return file
+
+    def introduce(self) -> None:
+        """Tell git who the person is, in their own settings."""
+        settings = "[user]\n\tname = Ada\n\temail = ada@example.org\n[init]\n\tdefaultBranch = main\n"
+        (Path.home() / ".gitconfig").write_text(settings, encoding="utf-8")
+
+    def repository(self) -> None:
+        """Make the workspace a repository with one commit of all that is there."""
+        self.introduce()
+        for arguments in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "first"]):
+            subprocess.run(["git", *arguments], cwd=self.folder, check=True)
 
     def schema(self, tool: str) -> dict[str, Any]:
         """A tool as it is advertised."""

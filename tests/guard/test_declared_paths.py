@@ -21,6 +21,8 @@ DESCRIBED = re.compile(r"\b(?:paths?|files?|folders?|director(?:y|ies)|urls?)\b"
 NO_PATHS = {
     "file_operations.grep_search.includePattern": "a filter on names below rootPath",
     "file_operations.file_search.query": "a filter on names below rootPath",
+    "file_operations.semantic_search.includePattern": "a filter on names of the workspace",
+    "file_operations.search_index.query": "a part of a name",
     "file_operations.apply_patch.patchContent": "its names are tried with hostile paths",
 }
 """What speaks of paths without naming one, and why that is so."""

@@ -151,15 +151,16 @@ class Colours:
 
     name = "colours"
 
-    def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
+    async def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
         """Warm or cold."""
         warm = ("red", "crimson", "scarlet")
         return [[1.0, 0.0] if any(w in text for w in warm) else [0.0, 1.0] for text in texts]
 
 
 @pytest.mark.requirement("memory:embedder")
-def test_an_embedder_finds_by_meaning_what_words_do_not(data_dir: Path) -> None:
+async def test_an_embedder_finds_by_meaning_what_words_do_not(data_dir: Path) -> None:
     storage = open_storage(data_dir, embedder=Colours())
+    await storage.memories.prepare(["a crimson coat", "a blue hat", "scarlet"])
     for text in ("a crimson coat", "a blue hat"):
         storage.memories.store(S, MemoryDraft(text))
     found = relevance(storage, "scarlet")

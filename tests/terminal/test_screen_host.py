@@ -269,6 +269,7 @@ def test_a_search_for_what_is_not_there_finds_nothing(needle: str) -> None:
 def test_the_word_at_a_cell_is_found() -> None:
     screen = shown("see src/main.py now")
     span = screen.word_at(6, 0)
+    assert span is not None
     assert span == TextSpan((4, 0), (14, 0))
     assert screen.text_range(span.start, span.end) == "src/main.py"
     assert screen.word_at(6, 3) is None

@@ -106,6 +106,7 @@ def test_the_schema_names_the_seeds_fields_in_order_and_every_operation_is_seria
     properties = function["parameters"]["properties"]
     fields = ["title", "description", "status", "priority", "dependencies"]
     fields += ["canRunParallel", "parallelGroup", "progress", "blockedReason"]
+    fields += ["subtasks", "estimateMinutes", "evidence"]
     assert list(properties) == ["operation", "todoList", "todoUpdates", "newTodos"]
     assert list(properties["todoList"]["items"]["properties"]) == ["id", *fields]
     assert list(properties["todoUpdates"]["items"]["properties"]) == ["id", *fields]
@@ -113,5 +114,6 @@ def test_the_schema_names_the_seeds_fields_in_order_and_every_operation_is_seria
     assert properties["todoList"]["items"]["required"] == ["id", "title", "status"]
     assert properties["todoUpdates"]["items"]["required"] == ["id"]
     assert properties["newTodos"]["items"]["required"] == ["title"]
+    assert len(json.dumps(function, separators=(",", ":")).encode()) < 2_694 + 600
     assert "$ref" not in json.dumps(function)
     assert "anyOf" not in json.dumps(function)

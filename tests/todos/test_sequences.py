@@ -18,6 +18,7 @@ from sam_tui.core.clock import SystemClock
 from sam_tui.core.display import Todos
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ids import CallId, ConversationId
+from sam_tui.core.todo_edits import Span
 from sam_tui.core.todo_rules import validate
 from sam_tui.core.todos import TODO_STATUSES, Todo
 from sam_tui.core.tooling.contract import Operation, Permit, ToolContext, ToolResult
@@ -31,12 +32,19 @@ class Memory:
 
     def __init__(self) -> None:
         self.lists: dict[ConversationId, tuple[Todo, ...]] = {}
+        self.edits: dict[ConversationId, tuple[Span, ...]] = {}
 
     def load(self, conversation: ConversationId) -> tuple[Todo, ...]:
         return self.lists.get(conversation, ())
 
     def save(self, conversation: ConversationId, items: Sequence[Todo]) -> None:
         self.lists[conversation] = tuple(items)
+
+    def load_edits(self, conversation: ConversationId) -> tuple[Span, ...]:
+        return self.edits.get(conversation, ())
+
+    def save_edits(self, conversation: ConversationId, spans: Sequence[Span]) -> None:
+        self.edits[conversation] = tuple(spans)
 
 
 ids = st.integers(0, 6)
@@ -47,6 +55,9 @@ optional = {
     "dependencies": st.lists(ids, max_size=2),
     "progress": st.sampled_from([0, 0.5, "0.5", 1, 1.5, "x"]),
     "blockedReason": st.sampled_from(["", "no key"]),
+    "subtasks": st.lists(st.fixed_dictionaries({}, optional={"id": ids, "title": st.just("p")})),
+    "estimateMinutes": st.sampled_from([0, 5, "2.5", -1]),
+    "evidence": st.sampled_from([[], ["call_1"], "make test"]),
 }
 titles = st.sampled_from(["a", "b", "", "c\nd"])
 drafts = st.fixed_dictionaries({"id": ids, "title": titles, "status": statuses}, optional=optional)
@@ -163,6 +174,9 @@ values = st.recursive(
                 "dependencies",
                 "progress",
                 "blocked_reason",
+                "subtasks",
+                "estimateMinutes",
+                "evidence",
                 "x",
             ]),
             inner,

@@ -120,7 +120,8 @@ async def test_update_tells_what_was_applied_what_failed_and_what_was_so_already
         "  Item at index 4: id is missing\n"
         '  Todo #3: priority "hot" is none of low, medium, high, critical\n'
         "  Todo #3: nothing to change was given; fields are title, description, status, priority,"
-        " dependencies, canRunParallel, parallelGroup, progress, blockedReason\n"
+        " dependencies, canRunParallel, parallelGroup, progress, blockedReason, subtasks,"
+        " estimateMinutes, evidence\n"
         "\n"
         "Redundant:\n"
         "  Todo #2 (T2): already not-started, nothing new\n"

@@ -232,9 +232,10 @@ def _read(path: str, *, follow: bool) -> str | None:
         return None
     except OSError as error:
         raise ConfigurationError(f"{path} cannot be read: {error.strerror}.") from error
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise ConfigurationError(f"{path} is not a file.")
     with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise ConfigurationError(f"{path} is not a file.")
         data = file.read(LARGEST + 1)
     if len(data) > LARGEST:
         raise ConfigurationError(f"{path} is longer than {LARGEST} bytes.")

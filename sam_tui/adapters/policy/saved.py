@@ -103,7 +103,7 @@ class SavedRules:
             "workspace": grant.workspace,
             "comment": grant.comment,
         }
-        rows = [f"{key} = {_quoted(value)}" for key, value in fields.items() if value]
+        rows = [f"{key} = {_quoted(value)}" for key, value in fields.items() if value.strip()]
         return "\n".join([f"{_MARK} on {self.today().isoformat()}", "[[rule]]", *rows]) + "\n"
 
 

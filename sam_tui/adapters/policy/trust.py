@@ -163,8 +163,9 @@ def _content(path: str) -> tuple[str, int]:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return "unreadable", 0
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        return "special", 0
     with os.fdopen(handle, "rb") as file:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            return "special", 0
         digest = hashlib.file_digest(file, "sha256")
         return digest.hexdigest(), file.tell()

@@ -19,7 +19,7 @@ from sam_tui.adapters.storage.memories import SqliteMemories
 from sam_tui.adapters.storage.notes import SqliteNotes
 from sam_tui.adapters.storage.results import SqliteResults
 from sam_tui.adapters.storage.todos import SqliteTodos
-from sam_tui.core.ports.memory import Embedder
+from sam_tui.core.ports.meaning import Embedder
 
 __all__ = ["Storage", "open_storage"]
 

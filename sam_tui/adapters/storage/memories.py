@@ -13,7 +13,7 @@ from sam_tui.adapters.storage.vectors import MemoryVectors, fused
 from sam_tui.adapters.storage.word_index import WordIndex
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.memories import MEMORY_TYPES, Memory, MemoryDraft, MemoryHit, Scope
-from sam_tui.core.ports.memory import Embedder
+from sam_tui.core.ports.meaning import Embedder
 
 _COLUMNS = "number, id, scope, type, content, tags, context, source, created_at"
 
@@ -28,6 +28,11 @@ class SqliteMemories:
         self._now = now
         self._index = WordIndex(database, "memory_words")
         self._vectors = MemoryVectors(database, embedder) if embedder else None
+
+    async def prepare(self, texts: Sequence[str]) -> None:
+        """Compute the vectors of texts that come next; without an embedder nothing."""
+        if self._vectors:
+            await self._vectors.prepare(texts)
 
     def scope_of(self, conversation: ConversationId) -> Scope:
         """``topic:`` and the topic's name, or the conversation's own id, which has no colon."""
@@ -63,7 +68,7 @@ class SqliteMemories:
         known = self._known(key, digest)
         if known is not None:
             return known, False
-        vector = self._vectors.of(draft.content) if self._vectors else b""
+        vector = self._vectors.of(draft.content) if self._vectors else None
         with self._database.transaction() as connection:
             written = connection.execute(
                 "INSERT INTO memories (id, scope, digest, type, content, tags, context, source,"
@@ -84,7 +89,7 @@ class SqliteMemories:
             new = written.rowcount == 1
             if new and written.lastrowid is not None:
                 self._index.add(connection, written.lastrowid, key, _searched(draft))
-                if self._vectors:
+                if self._vectors and vector is not None:
                     self._vectors.add(connection, written.lastrowid, vector)
             row = connection.execute(
                 f"SELECT {_COLUMNS} FROM memories WHERE scope = ? AND digest = ?", (key, digest)

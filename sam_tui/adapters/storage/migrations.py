@@ -192,6 +192,10 @@ STEPS: tuple[Step, ...] = (
             )""",
         ),
     ),
+    Step(
+        "008-todo-edits",
+        ("ALTER TABLE todos ADD COLUMN edits TEXT NOT NULL DEFAULT '[]'",),
+    ),
 )
 """Append only. Readers of an older program see a name they do not know and stop."""
 

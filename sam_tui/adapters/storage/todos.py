@@ -1,4 +1,4 @@
-"""The todo list of each conversation, as one JSON array."""
+"""The todo list of each conversation and what a person changed about it, as JSON arrays."""
 
 import time
 from collections.abc import Sequence
@@ -12,11 +12,12 @@ from pydantic_core import from_json, to_json
 from sam_tui.adapters.storage.database import Database
 from sam_tui.adapters.storage.plain_text import storable, storable_json
 from sam_tui.core.ids import ConversationId
+from sam_tui.core.todo_edits import Span
 from sam_tui.core.todos import Todo
 
 
 class SqliteTodos:
-    """The ``TodoStore``. A saved list replaces the one before it, in one committed transaction."""
+    """The ``BoardStore``. A saved list replaces the one before it, in one committed transaction."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -30,15 +31,35 @@ class SqliteTodos:
 
     def save(self, conversation: ConversationId, items: Sequence[Todo]) -> None:
         """Keep this list."""
-        body = to_json(
-            [storable_json(asdict(item)) for item in items], inf_nan_mode="null"
-        ).decode()
         with self._database.transaction() as connection:
             connection.execute(
-                "INSERT INTO todos VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET"
+                "INSERT INTO todos (conversation, items, updated_at) VALUES (?, ?, ?)"
+                " ON CONFLICT DO UPDATE SET"
                 " items = excluded.items, updated_at = excluded.updated_at",
-                (storable(conversation), body, time.time()),
+                (storable(conversation), _json(items), time.time()),
             )
+
+    def load_edits(self, conversation: ConversationId) -> tuple[Span, ...]:
+        """The edits that wait to be told, oldest first; none where they cannot be read."""
+        rows = self._database.query(
+            "SELECT edits FROM todos WHERE conversation = ?", storable(conversation)
+        )
+        try:
+            return _spans().validate_json(rows[0][0]) if rows else ()
+        except ValidationError:
+            return ()
+
+    def save_edits(self, conversation: ConversationId, spans: Sequence[Span]) -> None:
+        """Keep these in place of those that waited, beside a list that was saved."""
+        with self._database.transaction() as connection:
+            connection.execute(
+                "UPDATE todos SET edits = ? WHERE conversation = ?",
+                (_json(spans), storable(conversation)),
+            )
+
+
+def _json(rows: Sequence[Todo] | Sequence[Span]) -> str:
+    return to_json([storable_json(asdict(row)) for row in rows], inf_nan_mode="null").decode()
 
 
 def _items(body: str) -> tuple[Todo, ...]:
@@ -61,3 +82,8 @@ def _item(raw: object) -> Todo | None:
 @cache
 def _adapter() -> TypeAdapter[Todo]:
     return TypeAdapter(Todo)
+
+
+@cache
+def _spans() -> TypeAdapter[tuple[Span, ...]]:
+    return TypeAdapter(tuple[Span, ...])

@@ -1,12 +1,17 @@
 """Vectors of memories, where an embedder is given: meaning counts beside words."""
 
+import logging
 import math
 import sqlite3
 from array import array
 from collections.abc import Mapping, Sequence
 
 from sam_tui.adapters.storage.database import Database
-from sam_tui.core.ports.memory import Embedder
+from sam_tui.core.errors import ModelError
+from sam_tui.core.ports.meaning import Embedder
+
+_BATCH, _KEPT = 64, 2048
+logger = logging.getLogger(__name__)
 
 MOST = 2000
 """The newest memories of a scope that are compared; plain Python needs about 10 ms for them."""
@@ -18,6 +23,22 @@ class MemoryVectors:
     def __init__(self, database: Database, embedder: Embedder) -> None:
         self._database = database
         self._embedder = embedder
+        self._prepared: dict[str, bytes] = {}
+
+    async def prepare(self, texts: Sequence[str]) -> None:
+        """Compute vectors ahead, a batch at a time; a refusal leaves it to the words."""
+        missing = [text for text in dict.fromkeys(texts) if text not in self._prepared]
+        for start in range(0, len(missing), _BATCH):
+            batch = missing[start : start + _BATCH]
+            try:
+                vectors = await self._embedder.embed(batch)
+            except ModelError as refusal:
+                logger.warning("no embeddings: %s", refusal)
+                return
+            for text, vector in zip(batch, vectors, strict=True):
+                self._prepared[text] = array("f", _unit(vector)).tobytes()
+        while len(self._prepared) > _KEPT:
+            del self._prepared[next(iter(self._prepared))]
 
     def add(self, connection: sqlite3.Connection, memory: int, vector: bytes) -> None:
         """Keep a memory's vector, inside the caller's transaction."""
@@ -26,13 +47,16 @@ class MemoryVectors:
             (memory, self._embedder.name, vector),
         )
 
-    def of(self, text: str) -> bytes:
-        """The unit vector of a text, as stored; computed outside of any transaction."""
-        return array("f", _unit(self._embedder.embed([text])[0])).tobytes()
+    def of(self, text: str) -> bytes | None:
+        """The unit vector of a prepared text, as stored; None for one that was not."""
+        return self._prepared.get(text)
 
     def similar(self, scope: str, query: str) -> Mapping[int, float]:
         """How near the memories of a scope are: cosine by row, only where it is positive."""
-        wanted = _floats(self.of(query))
+        prepared = self.of(query)
+        if prepared is None:
+            return {}
+        wanted = _floats(prepared)
         rows = self._database.query(
             "SELECT v.memory, v.vector FROM memory_vectors v JOIN memories m ON m.number = v.memory"
             " WHERE m.scope = ? AND v.model = ? ORDER BY v.memory DESC LIMIT ?",

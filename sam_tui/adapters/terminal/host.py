@@ -19,7 +19,8 @@ LONGEST_HOLD = 0.15
 
 _TITLES = 10
 _REQUESTS = 4
-_SCROLLBACK_BYTES = 64 * 1024 * 1024
+_SCROLLBACK_LINES = 10_000
+_CELL_BYTES, _ROW_BYTES = 8, 200
 _CLIPBOARD = 256 * 1024
 _ACTED_ON = re.compile(
     rb"\x1b(?:\[!p"  # DECSTR
@@ -53,14 +54,13 @@ class Host:
         self.dark = True
         self._terminal = terminal
         self._titles: list[bytes] = []
+        self._scrollback = 0
         self._held_since: float | None = None
         self._rest = b""
         self._size = ffi.new("GhosttySizeReportSize*")
         self._callbacks = _callbacks(self)
         for name, function in self._callbacks.items():
             self._set(name, function)
-        # Without this the library keeps a few hundred lines, whatever number of them is allowed.
-        self._set("SCROLLBACK_MAX_BYTES", ffi.new("size_t*", _SCROLLBACK_BYTES))
         self._set("TERMINFO_NAME", string(b"xterm-256color"))
         terminal.on_reply(self.answers.append)
 
@@ -104,6 +104,12 @@ class Host:
         size = self._size
         size.columns, size.rows = columns, rows
         size.cell_width, size.cell_height = CELL_WIDTH, CELL_HEIGHT
+        # The library's own limit is a few hundred lines, and one in lines costs it its speed. Never
+        # lowered, so that a narrow moment loses nothing.
+        self._scrollback = max(
+            self._scrollback, _SCROLLBACK_LINES * (columns * _CELL_BYTES + _ROW_BYTES)
+        )
+        self._set("SCROLLBACK_MAX_BYTES", ffi.new("size_t*", self._scrollback))
 
     def use_colours(
         self, foreground: tuple[int, int, int], background: tuple[int, int, int], *, dark: bool

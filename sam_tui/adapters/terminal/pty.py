@@ -20,8 +20,6 @@ from sam_tui.core.errors import ToolError
 _PtyProcess: Any = ptyprocess.PtyProcess
 
 _READ = 64 * 1024
-_BATCH = 128 * 1024
-"""Bytes taken per turn of the loop: about two milliseconds of work. The kernel hands out 4 KiB."""
 _UNREAD_LIMIT = 1024 * 1024
 _LAST_READS = 64
 _STAGES = ((signal.SIGHUP, 0.5), (signal.SIGTERM, 0.5), (signal.SIGKILL, 1.0))
@@ -149,24 +147,22 @@ class Pty:
         self._on_end()
 
     def _read(self) -> bool:
-        """Take a batch of output; False when there is none now."""
-        pieces: list[bytes] = []
-        size = 0
-        while size < _BATCH:
-            try:
-                data = os.read(self._fd, _READ)
-            except BlockingIOError:
-                break
-            except OSError:
-                data = b""  # Linux ends a terminal with EIO
-            if not data:
-                self._stop_reading()
-                break
-            pieces.append(data)
-            size += len(data)
-        if pieces:
-            self._heard(pieces[0] if len(pieces) == 1 else b"".join(pieces))
-        return bool(pieces)
+        """Take one piece of output; False when there is none now.
+
+        One only: the kernel hands out 4 KiB at most, and draining it in a loop is slower, because
+        the writer sleeps meanwhile, and keeps everybody else waiting.
+        """
+        try:
+            data = os.read(self._fd, _READ)
+        except BlockingIOError:
+            return False
+        except OSError:
+            data = b""  # Linux ends a terminal with EIO
+        if not data:
+            self._stop_reading()
+            return False
+        self._heard(data)
+        return True
 
     def _stop_reading(self) -> None:
         if self._reading:

@@ -12,7 +12,8 @@ from sam_tui.adapters.terminal.scrollback import Scrollback
 from sam_tui.core.ports import CellRun, KeyPress
 from sam_tui.core.ports.screens import ClipboardRequest, CursorShape, MouseInput, TextSpan
 
-_SCROLLBACK_LINES = 10_000
+_MOST_LINES = 10_000_000
+"""No limit by lines: the host sets one in bytes."""
 _TITLE_LIMIT = 200
 
 
@@ -25,7 +26,7 @@ class EmulatedScreen:
     def __init__(self, columns: int, rows: int) -> None:
         self.reply: Callable[[bytes], None] | None = None
         self._columns, self._rows = columns, rows
-        self._terminal = Terminal(columns, rows, scrollback=_SCROLLBACK_LINES)
+        self._terminal = Terminal(columns, rows, scrollback=_MOST_LINES)
         # The emulator keeps callbacks into its host, so the host must not keep the screen.
         self._host = Host(self._terminal)
         self._host.resized(columns, rows)

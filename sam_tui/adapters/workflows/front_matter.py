@@ -12,6 +12,7 @@ import yaml
 LARGEST = 256_000
 """Bytes of a definition file."""
 _DEEPEST = 30
+_PLAIN = ("tag:yaml.org,2002:map", "tag:yaml.org,2002:seq")
 
 Place = tuple[str | int, ...]
 
@@ -87,6 +88,8 @@ def _value(node: Any, place: Place, places: dict[Place, int]) -> Any:
     places[place] = _line_of(node.start_mark)
     if len(place) > _DEEPEST:
         raise FrontMatterFault("nested too deep", places[place])
+    if not isinstance(node, yaml.ScalarNode) and str(node.tag) not in _PLAIN:
+        raise FrontMatterFault(f"the tag {node.tag} is not taken", places[place])
     if isinstance(node, yaml.MappingNode):
         found: dict[str, Any] = {}
         for key_node, value_node in node.value:

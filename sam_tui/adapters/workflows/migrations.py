@@ -58,8 +58,8 @@ STEPS: tuple[tuple[str, str], ...] = (
             hash TEXT PRIMARY KEY, execution TEXT NOT NULL REFERENCES executions ON DELETE CASCADE,
             step TEXT NOT NULL, attempt TEXT NOT NULL REFERENCES attempts ON DELETE CASCADE,
             issued_at REAL NOT NULL, expires_at REAL NOT NULL, used_at REAL, revoked TEXT NOT NULL
-        ) WITHOUT ROWID;
-        CREATE INDEX tokens_by_attempt ON tokens (attempt, issued_at);
+        );
+        CREATE INDEX tokens_by_attempt ON tokens (attempt);
         CREATE INDEX tokens_by_execution ON tokens (execution);
         CREATE TABLE evidence (
             id TEXT PRIMARY KEY, execution TEXT NOT NULL REFERENCES executions ON DELETE CASCADE,

@@ -81,8 +81,8 @@ class SqliteUnit(SqliteReader):
     def revoke_tokens(self, attempt: str, why: str, *, keep: int = 0) -> None:
         """Revoke all unused tokens of an attempt but the newest ``keep``."""
         self._connection.execute(
-            "UPDATE tokens SET revoked = ? WHERE hash IN (SELECT hash FROM tokens WHERE attempt = ?"
-            " AND used_at IS NULL AND revoked = '' ORDER BY issued_at DESC, hash LIMIT -1 OFFSET ?)",
+            "UPDATE tokens SET revoked = ? WHERE rowid IN (SELECT rowid FROM tokens WHERE attempt = ?"
+            " AND used_at IS NULL AND revoked = '' ORDER BY rowid DESC LIMIT -1 OFFSET ?)",
             (why, attempt, keep),
         )
 

@@ -172,17 +172,6 @@ class IndexedFile:
     mtime: float
 
 
-class Embedder(Protocol):
-    """Turns texts into vectors; ``name`` tells one model's vectors from another's."""
-
-    @property
-    def name(self) -> str: ...
-
-    async def embed(self, texts: list[str]) -> list[list[float]]:
-        """One vector for each text. Raises ``SamError``."""
-        ...
-
-
 class CodeIndex(Protocol):
     """One index for each folder, kept on disk, brought up to date by what changed.
 

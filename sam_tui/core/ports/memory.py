@@ -27,24 +27,18 @@ class PruneRule:
     most: Mapping[LearntKind, int] | None = None
 
 
-class Embedder(Protocol):
-    """Texts -> vectors of one length, where meaning is to count beside words."""
-
-    @property
-    def name(self) -> str:
-        """Which model it is: vectors of another are not compared with its own."""
-        ...
-
-    def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
-        """One vector for each text, of any norm."""
-        ...
-
-
 class MemoryStore(Protocol):
     """Memories of each scope, found by words and parts of identifiers."""
 
     def scope_of(self, conversation: ConversationId) -> Scope:
         """The shared topic's scope where the conversation has one, else its own."""
+        ...
+
+    async def prepare(self, texts: Sequence[str]) -> None:
+        """Have the meaning of texts at hand that are about to be stored or looked for.
+
+        Does nothing where words alone decide; when it fails, words alone decide for these.
+        """
         ...
 
     def set_topic(self, conversation: ConversationId, topic: str) -> None:

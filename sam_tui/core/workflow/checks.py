@@ -1,12 +1,12 @@
 """What is wrong with a definition beyond the shape of its fields: order, names and references."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from sam_tui.core.workflow.definition import Guard, OnFail, Step, WorkflowDefinition, parse_action
 from sam_tui.core.workflow.graph import ancestors, cycle, unreachable
-from sam_tui.core.workflow.references import ReferenceMissing, references
+from sam_tui.core.workflow.references import Reference, ReferenceMissing, references
 from sam_tui.core.workflow.schema import schema_faults
 
 Place = tuple[str | int, ...]
@@ -134,7 +134,8 @@ def _reference_faults(
     parts: list[tuple[str, Any]] = [
         ("prompt", step.prompt), ("inputs", step.inputs), ("arguments", step.arguments),
         ("each", step.each),
-        ("when", [g.value for g in step.when]), ("guards", [[g.value, g.to, g.contains] for g in step.guards]),
+        ("when", [[g.value, g.to] for g in step.when]),
+        ("guards", [[g.value, g.to, g.contains] for g in step.guards]),
     ]  # fmt: skip
     for name, value in parts:
         try:
@@ -143,22 +144,31 @@ def _reference_faults(
             yield Fault((*place, name), str(error))
             continue
         for reference in found:
-            root, first = reference.root, reference.path[0]
-            if root == "params" and first not in definition.params:
-                yield Fault(
-                    (*place, name), f"@{{{reference.text}}}: there is no parameter {first!r}"
-                )
-            if root == "item" and not step.each:
-                yield Fault((*place, name), f"@{{{reference.text}}}: the step has no each")
-            if root == "inputs" and first not in step.inputs:
-                yield Fault((*place, name), f"@{{{reference.text}}}: there is no input {first!r}")
-            if root == "output" and name not in ("guards",):
-                yield Fault((*place, name), f"@{{{reference.text}}}: only guards see the output")
-            if (
-                root == "outputs"
-                and first not in before
-                and not (reference.optional and first in needs)
-            ):
-                yield Fault(
-                    (*place, name), f"@{{{reference.text}}}: {first!r} is not before {step.id!r}"
-                )
+            text = _reference_fault(reference, step, definition, before)
+            if text and not (name == "guards" and reference.root == "output"):
+                yield Fault((*place, name), f"@{{{reference.text}}}: {text}")
+
+
+def _reference_fault(
+    reference: Reference, step: Step, definition: WorkflowDefinition, before: Collection[str]
+) -> str:
+    """What is wrong with one reference, or nothing. A planned step may be named if it is optional."""
+    root, first = reference.root, reference.path[0]
+    owner, planned, _ = first.partition("/")
+    match root:
+        case "params" if first not in definition.params:
+            return f"there is no parameter {first!r}"
+        case "item" if not step.each:
+            return "the step has no each"
+        case "inputs" if first not in step.inputs:
+            return f"there is no input {first!r}"
+        case "output":
+            return "only guards see the output"
+        case "outputs" if owner not in before:
+            if reference.optional and definition.step(owner) is not None:
+                return ""
+            return f"{first!r} is not before {step.id!r}"
+        case "outputs" if planned and not reference.optional:
+            return "what a plan may add must be optional: end it with ?"
+        case _:
+            return ""

@@ -133,7 +133,9 @@ class DocumentOperations:
         scope = self._memories.scope_of(context.conversation)
         labels = tuple(dict.fromkeys(label for tag in tags if (label := one_line(tag))))
         count = 0
-        for passage in document.passages():
+        passages = list(document.passages())
+        await self._memories.prepare(passages)
+        for passage in passages:
             draft = MemoryDraft(
                 passage,
                 type="document",

@@ -97,6 +97,7 @@ class MemoryOperations:
     async def _search(self, arguments: SearchMemory, context: ToolContext) -> ToolResult:
         query, threshold = arguments.query, arguments.similarity_threshold
         scope = self._memories.scope_of(context.conversation)
+        await self._memories.prepare([query])
         hits = self._memories.search(scope, query, limit=arguments.limit, threshold=threshold)
         known = knowledge_scope(self._memories, context.conversation, context.workspace)
         learnt = self._knowledge.search(
@@ -118,6 +119,7 @@ class MemoryOperations:
             one_line(arguments.context),
         )
         scope = self._memories.scope_of(context.conversation)
+        await self._memories.prepare([draft.content])
         memory, new = self._memories.store(scope, draft)
         data = {"id": memory.id, "type": memory.draft.type, "new": new}
         return ToolResult(stored_report(memory, new=new), data=data)

@@ -10,7 +10,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar, cast
 
-from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, ValidationError
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    PlainValidator,
+    ValidationError,
+    WithJsonSchema,
+)
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from sam_tui.core.todo_rules import MAX_TITLE
@@ -85,6 +92,18 @@ def _unique(ids: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(dict.fromkeys(ids))
 
 
+def _lines(value: Any) -> Any:
+    """A list of texts, its JSON text, or one text alone."""
+    found = _decoded(value)
+    return (
+        (value,) if isinstance(value, str) and not isinstance(found, list) else cast("Any", found)
+    )
+
+
+def _told(entries: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(entry for entry in entries if entry))
+
+
 Id = Annotated[int, BeforeValidator(_no_boolean)]
 Title = Annotated[str, AfterValidator(_title)]
 Prose = Annotated[str, AfterValidator(visible_text)]
@@ -93,12 +112,37 @@ Status = Annotated[TodoStatus, BeforeValidator(_word)]
 Priority = Annotated[TodoPriority, BeforeValidator(_word)]
 Ids = Annotated[tuple[Id, ...], BeforeValidator(_decoded), AfterValidator(_unique)]
 Progress = Annotated[float, BeforeValidator(_share)]
+Minutes = Annotated[float, BeforeValidator(_no_boolean)]
+Lines = Annotated[tuple[Line, ...], BeforeValidator(_lines), AfterValidator(_told)]
 
 
 class Numbered(Arguments):
     """The id comes first in what the model reads and writes."""
 
     id: Id
+
+
+class Part(Arguments):
+    """A subtask. Without an id it is a new one; a field that was not given stays or has its default."""
+
+    id: Id = 0
+    title: Title = ""
+    status: Annotated[Status, WithJsonSchema({"type": "string"})] = "not-started"
+    """Its values are those of the item, so the schema does not list them again."""
+
+
+def _part(raw: Any) -> Any:
+    """The fields of a subtask from an object, its JSON text, or a bare title."""
+    raw = _decoded(raw)
+    if not isinstance(raw, Mapping):
+        return {"title": raw} if isinstance(raw, str) else raw
+    fields = {str(n): v for n, v in cast("Mapping[Any, Any]", raw).items() if v is not None}
+    if fields.get("subtasks"):
+        raise PydanticCustomError(_OWN, "has subtasks of its own: they go one level deep")
+    return fields
+
+
+Parts = Annotated[tuple[Annotated[Part, BeforeValidator(_part)], ...], BeforeValidator(_decoded)]
 
 
 class Item(Arguments):
@@ -108,11 +152,14 @@ class Item(Arguments):
     description: Prose = ""
     status: Status = "not-started"
     priority: Priority = "medium"
-    dependencies: Ids = Field(default=(), description="ids to be completed before")
+    dependencies: Ids = ()
     canRunParallel: bool = False
     parallelGroup: Line = ""
-    progress: Progress = Field(default=0.0, description="0 to 1")
-    blockedReason: Line = Field(default="", description="required when blocked")
+    progress: Progress = 0.0
+    blockedReason: Line = ""
+    subtasks: Parts = ()
+    estimateMinutes: Minutes = 0.0
+    evidence: Lines = ()
 
     def gives(self, field: str) -> bool:
         """Whether the model wrote this field."""
@@ -120,10 +167,14 @@ class Item(Arguments):
 
 
 class TodoDraft(Item, Numbered):
-    """A whole item, as ``write`` takes it."""
+    """A whole item, as ``write`` takes it. What its fields mean is told here, once for all three."""
 
     title: Title = Field(description="3 to 7 words")
     status: Status = Field()
+    dependencies: Ids = Field(default=(), description="ids to be completed before")
+    progress: Progress = Field(default=0.0, description="0 to 1")
+    blockedReason: Line = Field(default="", description="required when blocked")
+    evidence: Lines = Field(default=(), description="what proves it: call ids, files, commands")
 
 
 class TodoUpdate(Item, Numbered):
@@ -133,7 +184,7 @@ class TodoUpdate(Item, Numbered):
 class NewTodo(Item):
     """An item to append; its id comes from the list."""
 
-    title: Title = Field(description="3 to 7 words")
+    title: Title = Field()
 
 
 ItemT = TypeVar("ItemT", bound=Item)
@@ -170,14 +221,20 @@ def _id_of(fields: Mapping[str, Any]) -> int | None:
 
 def _problem(error: ErrorDetails) -> str:
     """One finding of the parser as the model reads it."""
-    field = str(error["loc"][0])
+    field, last = _place(error["loc"]), str(error["loc"][-1])
     if error["type"] == "missing":
         return f"{field} is missing"
     if error["type"] == _OWN:
         return f"{field} {error['msg']}"
-    if field in _LISTED:
-        return f'{field} "{_short(error["input"])}" is none of {", ".join(_LISTED[field])}'
+    if last in _LISTED:
+        return f'{field} "{_short(error["input"])}" is none of {", ".join(_LISTED[last])}'
     return f'{field} "{_short(error["input"])}": {error["msg"]}'
+
+
+def _place(loc: tuple[int | str, ...]) -> str:
+    """``subtasks[0].title``."""
+    parts = [f"[{part}]" if isinstance(part, int) else f".{part}" for part in loc]
+    return "".join(parts).removeprefix(".")
 
 
 def _short(value: Any) -> str:

@@ -4,7 +4,14 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sam_tools.todo_operations.arguments import Item, NewTodo, Rejected, TodoDraft, TodoUpdate
+from sam_tools.todo_operations.arguments import (
+    Item,
+    NewTodo,
+    Part,
+    Rejected,
+    TodoDraft,
+    TodoUpdate,
+)
 from sam_tui.core.errors import ToolError
 from sam_tui.core.todo_rules import (
     Finding,
@@ -14,7 +21,7 @@ from sam_tui.core.todo_rules import (
     stamped,
     validate,
 )
-from sam_tui.core.todos import Todo
+from sam_tui.core.todos import Subtask, Todo
 
 _SHOWN = 40
 """Findings told at once; a list with more is better written anew."""
@@ -28,6 +35,9 @@ _FIELDS = {
     "parallelGroup": "parallel_group",
     "progress": "progress",
     "blockedReason": "blocked_reason",
+    "subtasks": "subtasks",
+    "estimateMinutes": "estimate_minutes",
+    "evidence": "evidence",
 }
 
 
@@ -52,10 +62,12 @@ class Batch:
 def written(before: Sequence[Todo], drafts: Sequence[TodoDraft | Rejected], now: float) -> Change:
     """The list that replaces ``before``.
 
+    Subtasks, estimate and evidence of an item whose id was there stay where they are left out.
     Raises ``ToolError`` with every finding at once; nothing is to be stored then. Checked in this
     order: the items' form, the list's rules, completed items that would go.
     """
-    items = [_filled(Todo(d.id, d.title), d) for d in _readable(drafts)]
+    old = {item.id: item for item in before}
+    items = [_filled(_kept(old.get(d.id), d), d) for d in _readable(drafts)]
     running = {item.id for item in before if item.status == "in-progress"}
     # Within one list nothing says what was begun last: of those begun by it, the first one stays.
     begun = [i.id for i in items if i.status == "in-progress" and i.id not in running][:1]
@@ -141,9 +153,47 @@ def _refusal(update: TodoUpdate | Rejected, items: dict[int, Todo]) -> str:
     return ""
 
 
+def _kept(old: Todo | None, draft: TodoDraft) -> Todo:
+    """What a whole item begins as: bare, but for what grew with the one it replaces."""
+    bare = Todo(draft.id, draft.title)
+    if old is None:
+        return bare
+    return replace(
+        bare,
+        subtasks=old.subtasks,
+        estimate_minutes=old.estimate_minutes,
+        evidence=old.evidence,
+    )
+
+
+def _merged(old: Sequence[Subtask], parts: Sequence[Part], *, whole: bool) -> tuple[Subtask, ...]:
+    """Subtasks changed by id and new ones after them, numbered on where they have no id.
+
+    ``whole`` leaves out those that ``parts`` does not name.
+    """
+    known = {part.id: part for part in old}
+    fresh = max([0, *known, *(part.id for part in parts)])
+    merged: list[Subtask] = [] if whole else list(old)
+    for part in parts:
+        fields = {n: getattr(part, n) for n in ("title", "status") if n in part.model_fields_set}
+        id_ = part.id if "id" in part.model_fields_set else (fresh := fresh + 1)
+        changed = replace(known.get(id_, Subtask(id_, "")), **fields)
+        at = [i for i, other in enumerate(merged) if other.id == id_ and not whole]
+        if at:
+            merged[at[0]] = changed
+        else:
+            merged.append(changed)
+    return tuple(merged)
+
+
 def _filled(item: Todo, given: Item) -> Todo:
-    """``item`` with the given fields."""
+    """``item`` with the given fields. Subtasks change by id; an empty list of them removes all."""
     changes = {own: getattr(given, name) for name, own in _FIELDS.items() if given.gives(name)}
+    if given.gives("subtasks"):
+        whole = isinstance(given, TodoDraft) or not given.subtasks
+        changes["subtasks"] = _merged(item.subtasks, given.subtasks, whole=whole)
+    if given.gives("estimateMinutes"):
+        changes["estimate_minutes"] = given.estimateMinutes or None
     filled = replace(item, **changes)
     reopened = item.status == "completed" and filled.status != "completed"
     if reopened and filled.progress == 1.0 and not given.gives("progress"):

@@ -9,6 +9,7 @@ from sam_tui.core.todos import (
     TodoStatus,
     completed_ids,
     one_line,
+    open_subtasks,
     todo_statistics,
     unmet_dependencies,
     with_status,
@@ -20,6 +21,12 @@ _SECTIONS: tuple[tuple[TodoStatus, str], ...] = (
     ("not-started", "NOT STARTED"),
     ("completed", "COMPLETED"),
 )
+_MARKS: dict[TodoStatus, str] = {
+    "not-started": "[ ]",
+    "in-progress": "[>]",
+    "completed": "[x]",
+    "blocked": "[!]",
+}
 _ONE = "only one can be in progress"
 _ALL_DONE = "All todos are completed."
 
@@ -29,6 +36,9 @@ def read_report(items: Sequence[Todo]) -> str:
     if not items:
         return "TODO LIST\n\nThe list is empty. Create it with write."
     lines = ["TODO LIST", "", f"Progress: {_share(items)}"]
+    left = sum(i.estimate_minutes or 0.0 for i in items if i.status != "completed")
+    if left:
+        lines.append(f"Estimated time left: {_time(left)}")
     done = completed_ids(items)
     for status, heading in _SECTIONS:
         section = with_status(items, status)
@@ -103,7 +113,7 @@ def add_report(before: Sequence[Todo], stored: Sequence[Todo], change: Change) -
 
 def _in_full(item: Todo, done: Collection[int]) -> list[str]:
     if item.status == "completed":
-        return [f"  ✓ {item.id}. {item.title}"]
+        return [f"  ✓ {item.id}. {item.title}", *_parts(item)]
     line = f"  {item.id}. {item.title}"
     if item.priority != "medium":
         line += f" [Priority: {item.priority}]"
@@ -112,6 +122,8 @@ def _in_full(item: Todo, done: Collection[int]) -> list[str]:
         line += f" [Parallel{group}]"
     if item.progress is not None:
         line += f" ({_percent(item.progress)} complete)"
+    if item.estimate_minutes is not None:
+        line += f" [Estimate: {_time(item.estimate_minutes)}]"
     lines = [line]
     if item.description:
         lines.append(f"     → {one_line(item.description)}")
@@ -121,7 +133,15 @@ def _in_full(item: Todo, done: Collection[int]) -> list[str]:
     if unmet:
         begun = item.status == "in-progress"
         lines.append(f"     {'WARNING: begun before' if begun else 'after'} {unmet}")
-    return lines
+    return lines + _parts(item)
+
+
+def _parts(item: Todo) -> list[str]:
+    """The subtasks, and what proves the item."""
+    lines = [
+        f"     {_MARKS[part.status]} {item.id}.{part.id} {part.title}" for part in item.subtasks
+    ]
+    return lines + [f"     evidence: {entry}" for entry in item.evidence]
 
 
 def _side_effects(before: Sequence[Todo], stored: Sequence[Todo], change: Change) -> list[str]:
@@ -154,6 +174,14 @@ def _difference(old: Todo, new: Todo) -> str:
         parts.append(f"dependencies: {ids or 'none'}")
     if old.blocked_reason != new.blocked_reason:
         parts.append(f"blockedReason: {new.blocked_reason or 'cleared'}")
+    if old.subtasks != new.subtasks:
+        done = len(new.subtasks) - len(open_subtasks(new))
+        parts.append(f"subtasks: {done}/{len(new.subtasks)} completed")
+    if old.estimate_minutes != new.estimate_minutes:
+        minutes = new.estimate_minutes
+        parts.append("estimate: " + ("-" if minutes is None else _time(minutes)))
+    if old.evidence != new.evidence:
+        parts.append(f"evidence: {len(new.evidence)}")
     parts += [
         f"{label} changed"
         for label, changed in (
@@ -195,6 +223,14 @@ def _share(items: Sequence[Todo]) -> str:
 
 def _percent(progress: float) -> str:
     return f"{round(progress * 100)}%"
+
+
+def _time(minutes: float) -> str:
+    """``45 min`` or ``1 h 30 min``."""
+    hours, rest = divmod(round(minutes), 60)
+    if not hours:
+        return f"{round(minutes, 1):g} min" if minutes < 1 else f"{rest} min"
+    return f"{hours} h {rest} min" if rest else f"{hours} h"
 
 
 def _name(item: Todo) -> str:

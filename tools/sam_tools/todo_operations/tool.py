@@ -49,7 +49,8 @@ class TodoOperations:
                 ),
                 Operation(
                     "write",
-                    "create or replace the whole list; fields left out are reset",
+                    "create or replace the whole list; fields left out are reset, but subtasks,"
+                    " estimate and evidence stay",
                     WriteTodos,
                     self._write,
                     _write_summary,
@@ -57,7 +58,7 @@ class TodoOperations:
                 ),
                 Operation(
                     "update",
-                    "change the given fields of some items",
+                    "change the given fields of some items, subtasks by id",
                     UpdateTodos,
                     self._update,
                     _update_summary,

@@ -80,6 +80,9 @@ class Researching:
         sources = [found for found in outcomes if isinstance(found, _Source)]
         failures = [found for found in outcomes if isinstance(found, str)]
         scope = self._memories.scope_of(context.conversation)
+        await self._memories.prepare([
+            text for s in sources for text in _kept_texts(s, plan.passages)
+        ])
         stored = sum(self._keep(scope, source, arguments, plan.passages) for source in sources)
         text = _digest(arguments, sources, failures, stored)
         if not sources:
@@ -134,11 +137,10 @@ class Researching:
         return _Source(hit, page.url, document, passages)
 
     def _keep(self, scope: Scope, source: _Source, arguments: Research, most: int) -> int:
-        title = source.document.title or source.hit.title
         new = 0
-        for passage in source.passages[:most]:
+        for text in _kept_texts(source, most):
             draft = MemoryDraft(
-                f"{title}\n{passage}",
+                text,
                 type="document",
                 tags=("research", arguments.type),
                 context=arguments.query,
@@ -194,3 +196,9 @@ def _digest(
     if stored:
         lines += ["", "More of the stored passages: operation retrieve. A whole page: fetch."]
     return "\n".join(lines)
+
+
+def _kept_texts(source: _Source, most: int) -> list[str]:
+    """The passages of a source that go to memory, each under its title."""
+    title = source.document.title or source.hit.title
+    return [f"{title}\n{passage}" for passage in source.passages[:most]]

@@ -157,6 +157,7 @@ class WebOperations:
 
     async def _retrieve(self, arguments: Retrieve, context: ToolContext) -> ToolResult:
         scope = self._memories.scope_of(context.conversation)
+        await self._memories.prepare([arguments.query])
         hits = self._memories.search(scope, arguments.query, limit=_REMEMBERED, threshold=_ENOUGH)
         if not hits:
             return ToolResult(

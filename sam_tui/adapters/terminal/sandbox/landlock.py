@@ -107,10 +107,9 @@ def splits(bounds: Bounds) -> tuple[str, ...]:
     """The folders whose entries are allowed one by one, so that a secret among them is not."""
     folders: set[str] = set()
     for secret in maskable(bounds):
-        above = os.path.dirname(secret)
-        folders.add(above)
+        above = secret
         while above != "/":
-            above = os.path.dirname(above)
+            above = str(os.path.dirname(above))
             folders.add(above)
     return tuple(sorted(folders))
 

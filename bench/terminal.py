@@ -1,0 +1,285 @@
+"""Measures the embedded terminal: frames, rows, throughput from a pty, loop gaps and memory.
+
+``python bench/terminal.py [--megabytes N] [--flood N] [--json FILE] [--strict]``. Times are medians of
+many; throughput stands beside a bare read of the same pty in the same minute, as a ratio. ``--strict``
+ends with 1 when a target is missed.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import pty
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sam_tui.adapters.terminal.screen import EmulatedScreen
+
+COLUMNS, ROWS = 120, 40
+REPEAT = 60
+TRIES = 3
+WORDS = [
+    "the",
+    "agent",
+    "reads",
+    "every",
+    "file",
+    "and",
+    "writes",
+    "a",
+    "plan",
+    "before",
+    "editing",
+    "anything",
+    "here",
+]
+DONE = "d-o-n-e"
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One measurement. ``target`` is a bound: the most it may be, or the least where ``least``."""
+
+    name: str
+    value: float
+    unit: str
+    target: float | None = None
+    least: bool = False
+    ratio: float | None = None
+    beside: str = ""
+
+    @property
+    def met(self) -> bool:
+        """Whether the target is kept."""
+        if self.target is None:
+            return True
+        return self.value >= self.target if self.least else self.value <= self.target
+
+
+# ---- frames
+
+
+def frames(kind: str) -> list[bytes]:
+    """Two different full screens, to be drawn in turn."""
+    source = random.Random(kind)
+    return [b"\x1b[H" + b"\r\n".join(_line(kind, source) for _ in range(ROWS)) for _ in range(2)]
+
+
+def _line(kind: str, source: random.Random) -> bytes:
+    if kind == "wide":
+        return "".join(source.choice("漢字仮名交文") for _ in range(COLUMNS // 2)).encode()
+    text = " ".join(source.choice(WORDS) for _ in range(40))[:COLUMNS]
+    if kind == "plain":
+        return text.encode()
+    parts: list[str] = []
+    for at in range(0, COLUMNS, 6):
+        number = source.randrange(256)
+        colour = f"5;{number}" if kind == "256 colours" else f"2;{number};{number // 2};90"
+        parts.append(f"\x1b[38;{colour}m{text[at : at + 6]}")
+    return "".join(parts).encode() + b"\x1b[m"
+
+
+def drawn(screen: "EmulatedScreen") -> int:
+    """Turn what changed into strips, as the pane does; returns how many rows that were."""
+    from sam_tui.ui.widgets.terminal_view import row_strip
+
+    rows = [row_strip(runs, COLUMNS) for _, runs in screen.dirty_rows()]
+    return len(rows)
+
+
+def median_ms(step: Callable[[int], None]) -> float:
+    """The median of many runs of a step, in milliseconds."""
+    times: list[float] = []
+    for number in range(REPEAT):
+        began = time.perf_counter()
+        step(number)
+        times.append(1000 * (time.perf_counter() - began))
+    return statistics.median(times)
+
+
+def frame_figures() -> list[Figure]:
+    """Feed and draw: whole frames of several kinds, and one row."""
+    from sam_tui.adapters.terminal.screen import EmulatedScreen
+
+    figures: list[Figure] = []
+    for kind in ("plain", "256 colours", "true colour", "wide"):
+        screen = EmulatedScreen(COLUMNS, ROWS)
+        both = frames(kind)
+
+        def frame(number: int, screen: EmulatedScreen = screen, both: list[bytes] = both) -> None:
+            screen.feed(both[number % 2])
+            if drawn(screen) < ROWS:
+                raise RuntimeError("not every row was drawn")
+
+        frame(0)
+        figures.append(Figure(f"full frame, {kind}", median_ms(frame), "ms", 4.0))
+    screen = EmulatedScreen(COLUMNS, ROWS)
+    screen.feed(frames("plain")[0])
+    screen.dirty_rows()
+
+    def row(number: int) -> None:
+        screen.feed(b"\x1b[20;%dHx" % (number % 90 + 1))
+        if not 1 <= drawn(screen) <= 2:
+            raise RuntimeError("other rows were drawn")
+
+    row(0)
+    figures.append(Figure("one dirty row", median_ms(row), "ms", 0.1))
+    return figures
+
+
+# ---- throughput
+
+
+def material(folder: str, megabytes: int) -> Path:
+    """A file of log-like lines, some coloured."""
+    source = random.Random(7)
+    lines = [
+        f"\x1b[3{n % 8}m{n:>7}\x1b[m {' '.join(source.choice(WORDS) for _ in range(12))}\n"
+        for n in range(12_000)
+    ]
+    block = "".join(lines).encode()
+    path = Path(folder, "material")
+    with path.open("wb") as file:
+        for _ in range(megabytes * 1_000_000 // len(block) + 1):
+            file.write(block)
+    return path
+
+
+def bare(path: Path) -> float:
+    """Megabytes a second that reading the same pty gives with nothing done to what is read."""
+    master, slave = pty.openpty()
+    began = time.perf_counter()
+    with subprocess.Popen(["cat", path], stdout=slave, stdin=subprocess.DEVNULL):
+        os.close(slave)
+        total = 0
+        while True:
+            try:
+                data = os.read(master, 65536)
+            except OSError:
+                break
+            if not data:
+                break
+            total += len(data)
+    os.close(master)
+    return total / 1e6 / (time.perf_counter() - began)
+
+
+@dataclass(slots=True)
+class Drained:
+    """How a ``cat`` went: MB/s, the loop's gaps in ms at the 95th percentile, memory in MB."""
+
+    speed: float
+    gap: float
+    memory: float
+
+
+async def drained(path: Path, times: int) -> Drained:
+    """``cat`` a file so often through a session whose screen is looked at 60 times a second."""
+    from sam_tui.adapters.terminal.confinement import Sandbox
+    from sam_tui.adapters.terminal.sessions import PtyTerminals
+    from sam_tui.core.ports import SessionSpec
+
+    sandbox = Sandbox()
+    terminals = PtyTerminals(sandbox)
+    session, _ = await terminals.open(SessionSpec(None, str(path.parent), COLUMNS, ROWS))
+    screen = session.screen
+    await session.settled(within=10)
+    gaps: list[float] = []
+    over = asyncio.Event()
+
+    def look() -> None:
+        if DONE in session.output(session.end - 200).text:
+            over.set()
+
+    async def watch() -> None:
+        last = time.perf_counter()
+        while not over.is_set():
+            await asyncio.sleep(1 / 60)
+            now = time.perf_counter()
+            gaps.append(1000 * (now - last) - 1000 / 60)
+            last = now
+            screen.dirty_rows()
+            look()
+
+    before = memory()
+    size = path.stat().st_size * times
+    began = time.perf_counter()
+    session.write(
+        f"for i in $(seq {times}); do cat {path.name}; done; echo {DONE[:3]}''{DONE[3:]}\r".encode()
+    )
+    async with asyncio.TaskGroup() as group:
+        group.create_task(watch())
+    seconds = time.perf_counter() - began
+    grown = memory() - before
+    await terminals.close_all()
+    sandbox.close()
+    return Drained(size / 1e6 / seconds, statistics.quantiles(gaps, n=20)[-1], grown)
+
+
+def memory() -> float:
+    """Resident megabytes of this process."""
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+def throughput_figures(megabytes: int, flood: int) -> list[Figure]:
+    """From the pty to the screen model, beside a bare read; then a flood for its memory."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = material(folder, megabytes)
+        # The best of some, in turn: other work on the machine only ever takes away.
+        tries = [(bare(path), asyncio.run(drained(path, 1))) for _ in range(TRIES)]
+        plain = max(speed for speed, _ in tries)
+        once = max((run for _, run in tries), key=lambda run: run.speed)
+        figures = [
+            Figure(f"bare read of {megabytes} MB", plain, "MB/s"),
+            Figure(
+                f"cat of {megabytes} MB to the screen",
+                once.speed,
+                "MB/s",
+                60.0,
+                least=True,
+                ratio=once.speed / plain,
+                beside="bare read",
+            ),
+            Figure("loop gap meanwhile, p95", once.gap, "ms", 33.0),
+            Figure("memory after it", once.memory, "MB", 100.0),
+        ]
+        if flood:
+            much = asyncio.run(drained(path, max(1, flood // megabytes)))
+            figures.append(Figure(f"memory after {flood} MB", much.memory, "MB", 100.0))
+    return figures
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Measure, print, and say whether all targets were kept."""
+    parser = argparse.ArgumentParser(description="measure the embedded terminal")
+    parser.add_argument("--megabytes", type=int, default=100)
+    parser.add_argument("--flood", type=int, default=1000, help="megabytes; 0 leaves it out")
+    parser.add_argument("--json", metavar="FILE")
+    parser.add_argument("--strict", action="store_true")
+    options = parser.parse_args(arguments)
+    figures = frame_figures() + throughput_figures(options.megabytes, options.flood)
+    for figure in figures:
+        bound = (
+            "" if figure.target is None else f"{'>=' if figure.least else '<='} {figure.target:g}"
+        )
+        ratio = "" if figure.ratio is None else f"{figure.ratio:.2f} x {figure.beside}"
+        mark = "" if figure.met else "MISSED"
+        print(f"{figure.name:<32}{figure.value:>10.3f} {figure.unit:<5} {bound:<8} {ratio} {mark}")
+    if options.json:
+        data = [{**asdict(figure), "met": figure.met} for figure in figures]
+        Path(options.json).write_text(json.dumps(data, indent=1), encoding="utf-8")
+    return int(options.strict and not all(figure.met for figure in figures))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,132 @@
+"""What a person changes about a todo list, under the same rules as the model, and how it is told."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from sam_tui.core.errors import ToolError
+from sam_tui.core.todo_rules import consistent, settle, stamped, validate
+from sam_tui.core.todos import Todo, TodoStatus, one_line
+
+EditKind = Literal["add", "retitle", "cycle", "remove", "up", "down"]
+
+_NEXT: dict[TodoStatus, TodoStatus] = {
+    "not-started": "in-progress",
+    "in-progress": "completed",
+    "completed": "not-started",
+    "blocked": "not-started",
+}
+_ORDER_SHOWN = 40
+
+
+@dataclass(frozen=True, slots=True)
+class TodoEdit:
+    """One edit: ``todo`` is the id it is about (none for ``add``), ``title`` for add and retitle."""
+
+    kind: EditKind
+    todo: int = 0
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The list before and after edits of a person that nothing came between."""
+
+    before: tuple[Todo, ...]
+    after: tuple[Todo, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Edits to tell the model of now; ``times`` counts the tellings since the person last wrote."""
+
+    spans: tuple[Span, ...] = ()
+    times: int = 0
+
+
+def edited(items: Sequence[Todo], edit: TodoEdit, *, now: float) -> tuple[Todo, ...]:
+    """The list after one edit; as it was where the item is gone or there is nothing to change.
+
+    Other than the model a person may remove what is completed; who waited for a removed item no
+    longer does. Raises ``ToolError`` where the list would break a rule that it keeps now.
+    """
+    changed = _applied(tuple(items), edit)
+    known = {finding for finding in validate(items) if finding.severity == "error"}
+    broken = [f for f in validate(changed) if f.severity == "error" and f not in known]
+    if broken:
+        raise ToolError("; ".join(finding.text for finding in broken))
+    settled = settle([consistent(item) for item in changed], started=[edit.todo])
+    return stamped(items, settled.items, now=now)
+
+
+def extended(spans: Sequence[Span], before: Sequence[Todo], after: Sequence[Todo]) -> list[Span]:
+    """``spans`` and one more edit. What was undone in the end leaves no span."""
+    last = spans[-1] if spans and spans[-1].after == tuple(before) else None
+    kept = list(spans[:-1] if last else spans)
+    span = Span(last.before if last else tuple(before), tuple(after))
+    return kept if _timeless(span.before) == _timeless(span.after) else [*kept, span]
+
+
+def differences(span: Span, named: Callable[[Todo], str]) -> list[str]:
+    """What a person did, a few words for each change; ``named`` gives an item's id and title."""
+    old = {item.id: item for item in span.before}
+    new = {item.id: item for item in span.after}
+    rows = [f"removed {named(item)}" for id_, item in old.items() if id_ not in new]
+    rows += [f"added {named(item)}" for id_, item in new.items() if id_ not in old]
+    for id_, item in new.items():
+        was = old.get(id_, item)
+        if was.title != item.title:
+            rows.append(f"{named(was)} is now called {named(item)}")
+        if was.status != item.status or (id_ not in old and item.status != "not-started"):
+            rows.append(f"{named(item)} is now {item.status}")
+        gone = [other for other in was.dependencies if other not in item.dependencies]
+        if gone:
+            rows.append(f"{named(item)} no longer waits for {', '.join(map(str, gone))}")
+    order = [id_ for id_ in new if id_ in old]
+    if order != [id_ for id_ in old if id_ in new]:
+        shown = [str(id_) for id_ in new][:_ORDER_SHOWN]
+        more = ", …" if len(new) > _ORDER_SHOWN else ""
+        rows.append(f"the order is now {', '.join(shown)}{more}")
+    return rows
+
+
+def _applied(items: tuple[Todo, ...], edit: TodoEdit) -> tuple[Todo, ...]:
+    if edit.kind == "add":
+        highest = max((item.id for item in items), default=0)
+        return (*items, Todo(highest + 1, one_line(edit.title)))
+    at = next((i for i, item in enumerate(items) if item.id == edit.todo), None)
+    if at is None:
+        return items
+    match edit.kind:
+        case "retitle":
+            return _with(items, at, replace(items[at], title=one_line(edit.title)))
+        case "cycle":
+            return _with(items, at, _cycled(items[at]))
+        case "remove":
+            return tuple(_without(item, edit.todo) for item in items if item.id != edit.todo)
+        case "up" | "down":
+            to = at + (1 if edit.kind == "down" else -1)
+            if not 0 <= to < len(items):
+                return items
+            rows = list(items)
+            rows[at], rows[to] = rows[to], rows[at]
+            return tuple(rows)
+
+
+def _with(items: tuple[Todo, ...], at: int, item: Todo) -> tuple[Todo, ...]:
+    return (*items[:at], item, *items[at + 1 :])
+
+
+def _cycled(item: Todo) -> Todo:
+    reopened = item.status == "completed" and item.progress == 1.0
+    return replace(item, status=_NEXT[item.status], progress=None if reopened else item.progress)
+
+
+def _without(item: Todo, removed: int) -> Todo:
+    if removed not in item.dependencies:
+        return item
+    return replace(item, dependencies=tuple(id_ for id_ in item.dependencies if id_ != removed))
+
+
+def _timeless(items: Sequence[Todo]) -> list[Todo]:
+    return [replace(item, created_at=0.0, updated_at=0.0) for item in items]

@@ -1,0 +1,264 @@
+"""The scopes a question offers: what each says is what it then covers, and never more."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sam_tui.adapters.policy import DecisionPages, SavedRules
+from sam_tui.adapters.shell import BashParser
+from sam_tui.adapters.storage import open_storage
+from sam_tui.core.accesses import Run, Write
+from sam_tui.core.authorization.commands import CommandReader
+from sam_tui.core.authorization.grants import Grant, Grants, pattern_covers
+from sam_tui.core.authorization.patterns import CommandPattern, PathPattern, host_covered
+from sam_tui.core.ids import CallId, ConversationId
+from sam_tui.core.inquiry import Approval
+from sam_tui.core.ports.policy import LiveGrant
+from sam_tui.core.verdict import Decision
+from tests.guard.ward import ALICE, CREATE, RUN, Hand, Ward
+
+BOB = ConversationId("bob")
+READER = CommandReader(BashParser(), root="/ws", home="/h")
+
+
+@pytest.mark.requirement("guard:scopes")
+async def test_a_question_about_a_path_offers_its_folder_and_about_a_command_its_words(
+    ward: Callable[..., Ward], tmp_path: Path
+) -> None:
+    here = ward(sandboxed=False, saved=SavedRules(str(tmp_path / "cfg"), "/h"))
+    await here.decide(Write("../out/a/x", "p"), operation=CREATE)
+    assert here.choices() == ["once", "timed", "session", "project", "user"]
+    assert here.asked[-1].choices[2].targets == (str(tmp_path / "out/a"),)
+    await here.decide(Run("npm run build -- --x"))
+    assert here.choices() == ["once", "timed", "session", "project", "user"]
+    assert "npm run build" in here.asked[-1].choices[2].words
+
+
+@pytest.mark.requirement("guard:scopes")
+@pytest.mark.parametrize(
+    "command",
+    ["sudo ls", "rm -rf src", "bash x.sh -c y", "curl https://a.b", "python -c 'x'", "make $X", "if then",
+     "a x && b y", "make > ../out/x", "PATH=/x make", "cat .env", "./*.sh", "find . -exec make {} +"],
+)  # fmt: skip
+async def test_heavy_unknown_and_broad_commands_are_offered_exactly_or_once(
+    ward: Callable[..., Ward], command: str
+) -> None:
+    here = ward(sandboxed=False)
+    await here.decide(Run(command))
+    assert here.choices() == ["once", "timed"]
+
+
+@pytest.mark.requirement("guard:scopes")
+async def test_a_folder_that_is_too_broad_is_not_offered(ward: Callable[..., Ward]) -> None:
+    here = ward()
+    for path in ("../x", "/x", str(here.folder / "home" / "x")):
+        await here.decide(Write(path, "p"), operation=CREATE)
+        assert here.choices() == ["once", "timed"], path
+
+
+@pytest.mark.requirement("guard:scopes")
+async def test_a_session_scope_lasts_for_its_conversation_and_covers_what_it_says(
+    ward: Callable[..., Ward],
+) -> None:
+    here = ward(sandboxed=False, answers=[Approval("scope", scope="session")])
+    assert (await here.decide(Run("npm run build"))).allowed
+    here.clock.time += 1_000_000
+    assert (await here.decide(Run("npm run build -- --watch | tail"))).allowed
+    for command in ("npm run test", "npm run build && rm x", "npm run build > ../out/x"):
+        assert not (await here.decide(Run(command))).allowed, command
+    assert not (await here.decide(Run("npm run build"), conversation=BOB)).allowed
+    assert here.grants.revoke_all(ALICE) == 1
+    assert not (await here.decide(Run("npm run build"))).allowed
+
+
+@pytest.mark.requirement("guard:scopes-kept")
+async def test_a_project_scope_is_written_down_and_holds_in_the_next_program(
+    ward: Callable[..., Ward], tmp_path: Path
+) -> None:
+    saved = SavedRules(str(tmp_path / "cfg"), "/h")
+    here = ward(sandboxed=False, saved=saved, answers=[Approval("scope", scope="project")])
+    decision = await here.decide(Run("npm run build"))
+    assert decision.allowed
+    assert "in this folder" in decision.scope
+    assert (await here.decide(Run("npm run build"), conversation=BOB)).rule.startswith(
+        "user:grant_"
+    )
+    text = Path(saved.path).read_text(encoding="utf-8")
+    assert ward(sandboxed=False, rules=text).explain(Run("npm run build")).outcome == "allow"
+    elsewhere = text.replace(here.workspace.root, str(tmp_path / "out"))
+    assert ward(sandboxed=False, rules=elsewhere).explain(Run("npm run build")).outcome == "ask"
+
+
+@pytest.mark.requirement("guard:scopes")
+async def test_an_answer_that_was_not_offered_allows_nothing(ward: Callable[..., Ward]) -> None:
+    here = ward(answers=[Approval("scope", scope="user"), Approval("scope", scope="everything")])
+    for _ in range(2):
+        assert not (await here.decide(Run("sudo ls"))).allowed
+    assert here.grants.current() == []
+
+
+@pytest.mark.requirement("guard:scopes")
+async def test_what_a_rule_of_a_file_asks_is_never_offered_for_good(
+    ward: Callable[..., Ward], tmp_path: Path
+) -> None:
+    rules = '[[rule]]\neffect = "ask"\ncommand = "make"\n'
+    here = ward(rules=rules, saved=SavedRules(str(tmp_path / "cfg"), "/h"))
+    await here.decide(Run("make deploy"))
+    assert here.choices() == ["once", "timed", "session"]
+
+
+@pytest.mark.requirement("guard:simulator")
+async def test_each_scope_says_how_many_past_calls_it_would_have_covered(
+    ward: Callable[..., Ward], tmp_path: Path
+) -> None:
+    storage = open_storage(tmp_path / "data")
+    past = [
+        ("$ npm run build", "allow", "user"),
+        ("$ npm run build --x", "allow", "rule"),
+        ("$ npm run build && ls", "deny", "user"),
+        ("$ npm run test", "allow", "user"),
+        ("$ rm x", "deny", "user"),
+    ]
+    for number, (target, outcome, by) in enumerate(past):
+        decision = Decision(RUN, outcome, by, "r", "w", targets=(target,))  # pyright: ignore[reportArgumentType]
+        storage.decisions.record(ALICE, CallId(str(number)), decision)
+    storage.decisions.record(
+        BOB, CallId("x"), Decision(RUN, "allow", "user", "r", "w", targets=("$ npm run build",))
+    )
+    here = ward(sandboxed=False, history=DecisionPages(storage.database.query))
+    await here.decide(Run("npm run build"))
+    once, timed, session = here.asked[-1].choices
+    assert (once.covered, once.considered) == (0, 5)
+    assert (timed.covered, timed.considered, timed.denied) == (1, 5, ())
+    assert (session.covered, session.considered) == (3, 5)
+    assert session.denied == ("$ npm run build && ls",)
+    storage.close()
+
+
+@dataclass
+class Ledger:
+    """A ledger that remembers what it was shown, and what was taken back elsewhere."""
+
+    shown: list[Sequence[LiveGrant]] = field(default_factory=list[Sequence[LiveGrant]])
+    gone: frozenset[str] = frozenset()
+
+    def publish(self, grants: Sequence[LiveGrant]) -> None:
+        """Remember."""
+        self.shown.append(grants)
+
+    def revoked(self) -> frozenset[str]:
+        """What was taken back."""
+        return self.gone
+
+
+@pytest.mark.requirement("guard:grants-elsewhere")
+def test_a_grant_that_is_taken_back_elsewhere_ends_here() -> None:
+    ledger = Ledger()
+    grants = Grants(Hand(), ledger)
+    grant = grants.add(ALICE, CREATE, "/x", seconds=10)
+    assert [entry.id for entry in ledger.shown[-1]] == [grant.id]
+    assert grants.find(ALICE, CREATE, "/x/y") == grant
+    ledger.gone = frozenset([grant.id])
+    assert grants.find(ALICE, CREATE, "/x/y") is None
+    assert ledger.shown[-1] == []
+
+
+NAMES = st.sampled_from(["a", "ab", "b", "*", "..", "a*"])
+PATHS = st.lists(st.sampled_from(["a", "ab", "b", "x.pem"]), min_size=1, max_size=4)
+
+
+@pytest.mark.requirement("guard:rules-properties")
+@given(folder=PATHS, path=PATHS)
+def test_a_path_without_a_pattern_covers_itself_and_what_lies_below(
+    folder: list[str], path: list[str]
+) -> None:
+    pattern = PathPattern.of("/" + "/".join(folder), root="/", home="/h")
+    assert pattern.covers("/" + "/".join(path)) is (path[: len(folder)] == folder)
+
+
+@pytest.mark.requirement("guard:rules-properties")
+@given(
+    parts=st.lists(st.sampled_from(["a", "*", "?", "**", "b*", "[ab]"]), min_size=1, max_size=4),
+    path=PATHS,
+)
+def test_a_pattern_never_covers_more_than_the_folder_before_it(
+    parts: list[str], path: list[str]
+) -> None:
+    pattern = PathPattern.of("/top/" + "/".join(parts), root="/", home="/h")
+    assert not pattern.covers("/" + "/".join(path))
+    if pattern.covers("/top/" + "/".join(path)):
+        assert pattern.covers("/top/" + "/".join([*path, "below"]))
+
+
+@pytest.mark.requirement("guard:rules-properties")
+@given(pattern=st.lists(st.sampled_from(["a", "b", "*", "**", "c*"]), min_size=1, max_size=4),
+       words=st.lists(st.sampled_from(["a", "b", "cc", "d"]), max_size=5))  # fmt: skip
+def test_a_command_pattern_covers_by_words_and_within_is_sound(
+    pattern: list[str], words: list[str]
+) -> None:
+    wide = CommandPattern(tuple(pattern))
+    if wide.covers(words):
+        assert wide.covers([*words, "more"])
+    if words and CommandPattern(tuple(words)).within(wide):
+        assert wide.covers([*words, "x", "y"])
+    assert CommandPattern(tuple(pattern), exact=True).within(wide)
+
+
+@pytest.mark.requirement("guard:rules-properties")
+@given(st.lists(st.sampled_from(["a", "b", "evil", "com"]), min_size=1, max_size=4))
+def test_a_host_pattern_covers_whole_labels_only(labels: list[str]) -> None:
+    host = ".".join(labels)
+    assert host_covered("*.b.com", host) is (len(labels) > 2 and labels[-2:] == ["b", "com"])
+    assert host_covered(host.upper(), host + ".")
+
+
+WORDS = st.lists(st.sampled_from(["npm", "run", "build", "--x", "test", "rm", "-rf", "/", "&&", "|", ">", "sudo",
+                                  "$(id)", ";", "ls", "../x"]), min_size=1, max_size=8)  # fmt: skip
+
+
+@pytest.mark.requirement("guard:grants-properties")
+@given(WORDS)
+def test_a_pattern_grant_never_covers_a_command_it_does_not_begin(words: list[str]) -> None:
+    pattern = CommandPattern(("npm", "run"))
+    reading = READER.read(" ".join(words))
+    if pattern_covers(pattern, reading):
+        active = [part for part in reading.parts if not part.calm]
+        assert active
+        assert all(part.words[:2] == ("npm", "run") for part in active)
+        assert ">" not in words
+        assert not reading.holds("destructive")
+        assert not reading.holds("privileged")
+
+
+@pytest.mark.requirement("guard:grants-properties")
+@given(seconds=st.floats(0, 100), uses=st.one_of(st.none(), st.integers(1, 4)),
+       steps=st.lists(st.tuples(st.floats(0, 40), st.booleans()), max_size=8))  # fmt: skip
+def test_a_grant_ends_with_its_time_or_its_last_use_whichever_is_first(
+    seconds: float, uses: int | None, steps: list[tuple[float, bool]]
+) -> None:
+    clock = Hand()
+    grants = Grants(clock)
+    grants.add(ALICE, CREATE, "/x", seconds=seconds, uses=uses)
+    begun, left = clock.time, uses
+    for wait, use in steps:
+        clock.time += wait
+        found = grants.find(ALICE, CREATE, "/x")
+        alive = clock.time < begun + seconds and (left is None or left > 0)
+        assert (found is not None) is alive
+        if found is not None and use:
+            grants.use(found)
+            left = None if left is None else left - 1
+
+
+@pytest.mark.requirement("guard:grants-properties")
+@given(
+    target=st.sampled_from(["/a", "/a/b", "$ make", "keys 'x'"]),
+    asked=st.text("/ab$ mke'x", max_size=8),
+)
+def test_an_exact_grant_covers_its_target_and_paths_below_it_alone(target: str, asked: str) -> None:
+    covered = Grant("g", ALICE, RUN, target, 1.0).covers(RUN, asked)
+    assert covered is (asked == target or (target[0] == "/" and asked.startswith(target + "/")))

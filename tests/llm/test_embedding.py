@@ -1,0 +1,45 @@
+"""Embeddings through litellm against a real server, and what is told when it refuses."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from sam_tui.adapters.llm.embedding import LiteLLMEmbedder, embedder_from
+from sam_tui.core.errors import ModelAuthError
+from tests.fakes.openai_server import FakeServer, Recorded, Reply, failure
+from tests.llm.folding import LITELLM_WARNINGS
+
+pytestmark = [pytest.mark.requirement("model:embedding"), LITELLM_WARNINGS]
+
+
+def vectors(request: Recorded) -> Reply:
+    """An answer whose vectors are the lengths of the texts, out of order."""
+    texts: Sequence[str] = request.json["input"]
+    data: list[dict[str, Any]] = [
+        {"object": "embedding", "index": i, "embedding": [len(t), 1.0]} for i, t in enumerate(texts)
+    ]
+    body = {"object": "list", "model": "e", "data": data[::-1], "usage": {"prompt_tokens": 1}}
+    return Reply(raw=json.dumps(body), content_type="application/json")
+
+
+async def test_each_text_gets_its_vector_in_order() -> None:
+    async with FakeServer([vectors]) as server:
+        embedder = LiteLLMEmbedder("openai/e", server.base, "k")
+        assert await embedder.embed(["a", "bcd"]) == [[1.0, 1.0], [3.0, 1.0]]
+        assert server.requests[0].path.endswith("/embeddings")
+
+
+async def test_a_refusal_is_one_of_our_errors_after_one_try() -> None:
+    async with FakeServer([failure(401, "no such key")] * 3) as server:
+        with pytest.raises(ModelAuthError):
+            await LiteLLMEmbedder("openai/e", server.base, "k").embed(["a"])
+        assert len(server.requests) == 1
+
+
+def test_only_a_configured_model_embeds() -> None:
+    assert embedder_from({}) is None
+    found = embedder_from({"SAM_TUI_EMBEDDING_MODEL": "ollama/nomic"})
+    assert found is not None
+    assert found.name == "ollama/nomic"

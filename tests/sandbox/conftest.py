@@ -1,0 +1,142 @@
+import os
+import shutil
+import socket
+import stat
+import subprocess
+import tempfile
+import threading
+from collections.abc import Callable, Coroutine, Iterator
+from pathlib import Path
+
+import pytest
+
+from sam_tui.adapters.terminal.commands import ShellCommands
+from sam_tui.adapters.terminal.confinement import Sandbox
+from sam_tui.core.ports import AskOutside, CommandRequest, CommandResult, Network
+
+Run = Callable[..., Coroutine[None, None, CommandResult]]
+
+DEADLINE = 20.0
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    folder = tmp_path.resolve() / "workspace"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def outside(tmp_path: Path) -> Path:
+    """A folder beside the workspace: files, a folder in it, and a link, all older than now."""
+    folder = tmp_path.resolve() / "outside"
+    (folder / "folder").mkdir(parents=True)
+    (folder / "victim").write_text("precious\n")
+    (folder / "folder" / "inner").write_text("inner\n")
+    (folder / "link").symlink_to("victim")
+    (folder / "script").write_text("#!/bin/sh\n")
+    for path in (folder / "victim", folder / "folder" / "inner", folder / "folder", folder):
+        os.utime(path, (1_000_000_000, 1_000_000_000))
+    return folder
+
+
+@pytest.fixture
+def portrait() -> Callable[[Path], dict[str, tuple[object, ...]]]:
+    """Everything that a write could change about a folder and what lies in it."""
+
+    def look(path: Path) -> tuple[object, ...]:
+        found = path.lstat()
+        content = path.read_bytes() if stat.S_ISREG(found.st_mode) else b""
+        attributes = sorted(os.listxattr(path, follow_symlinks=False))
+        owner = (found.st_mode, found.st_uid, found.st_gid, found.st_ino, found.st_nlink)
+        return (*owner, found.st_mtime_ns, content, attributes, found.st_ctime_ns)
+
+    return lambda folder: {
+        str(path.relative_to(folder)): look(path) for path in [folder, *sorted(folder.rglob("*"))]
+    }
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    made = Sandbox()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def run(sandbox: Sandbox, workspace: Path) -> Run:
+    """Run a command in the workspace, confined unless told otherwise."""
+
+    async def running(
+        command: str,
+        *,
+        ask: AskOutside | None = None,
+        confined: bool = True,
+        network: Network = "on",
+        limit: float = DEADLINE,
+        box: Sandbox | None = None,
+    ) -> CommandResult:
+        folder = str(workspace)
+        return await ShellCommands(box or sandbox).run(
+            CommandRequest(
+                command,
+                folder,
+                confined,
+                (folder,),
+                limit,
+                lambda _: None,
+                ask=ask,
+                network=network,
+            )
+        )
+
+    return running
+
+
+@pytest.fixture
+def bystander() -> Iterator[subprocess.Popen[bytes]]:
+    """A process of the person's."""
+    with subprocess.Popen(["sleep", "600"]) as process:
+        yield process
+        process.kill()
+
+
+class Service:
+    """A stream socket that stands as a file, and what it was told."""
+
+    def __init__(self, address: str) -> None:
+        self.heard: list[bytes] = []
+        self._server = socket.socket(socket.AF_UNIX)
+        self._server.bind(address)
+        self._server.listen()
+        self._thread = threading.Thread(target=self._serve)
+        self._thread.start()
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                client, _ = self._server.accept()
+            except OSError:
+                return
+            with client:
+                self.heard.append(client.recv(100))
+
+    def close(self) -> None:
+        self._server.shutdown(socket.SHUT_RDWR)
+        self._server.close()
+        self._thread.join()
+
+
+@pytest.fixture
+def short_path() -> Iterator[Path]:
+    """A folder with a path short enough for sockets."""
+    made = Path(os.path.realpath(tempfile.mkdtemp(prefix="s")))
+    yield made
+    shutil.rmtree(made)
+
+
+@pytest.fixture
+def service(short_path: Path) -> Iterator[Service]:
+    made = Service(str(short_path / "service"))
+    yield made
+    made.close()

@@ -1,0 +1,93 @@
+"""Workflows over a real store and real files, with a clock that is moved by hand."""
+
+import json
+import textwrap
+from pathlib import Path
+from typing import Any
+
+from sam_tui.adapters.workflows import DefinitionFiles, SqliteWorkflows, open_workflows
+from sam_tui.core.clock import SystemClock
+from sam_tui.core.ports.workflows import EventQuery, EventRow
+from sam_tui.core.workflow.refusals import WorkflowRefused
+from sam_tui.core.workflow.service import Workflows
+from sam_tui.core.workflow.views import Advanced, Ticket
+
+DONE = {"summary": "done"}
+
+
+class HandClock(SystemClock):
+    """A wall clock that stands still until it is moved."""
+
+    def __init__(self) -> None:
+        self.time = 1_000_000.0
+
+    def now(self) -> float:
+        """What it was set to."""
+        return self.time
+
+
+class Bench:
+    """One data folder, one project; definitions are written as the test needs them."""
+
+    def __init__(self, folder: Path, *, package: bool = False) -> None:
+        self.folder = folder
+        self.workspace = folder / "ws"
+        self.clock = HandClock()
+        self.told: list[EventRow] = []
+        (self.workspace / ".sam" / "workflows").mkdir(parents=True, exist_ok=True)
+        (self.workspace / ".sam" / "personas").mkdir(parents=True, exist_ok=True)
+        self._package = "" if package else str(folder / "no-package")
+        self.store: SqliteWorkflows = open_workflows(folder / "data")
+        self.workflows = self.another(self.store)
+
+    def another(self, store: SqliteWorkflows) -> Workflows:
+        """A service as a second process would open it."""
+        source = DefinitionFiles(
+            str(self.folder / "config"), str(self.workspace), package=self._package
+        )
+        return Workflows(store, source, self.clock, self.told.append)
+
+    def define(self, text: str, name: str = "flow") -> str:
+        """Write a definition of the project; ``text`` is its front matter below the name."""
+        path = self.workspace / ".sam" / "workflows" / f"{name}.md"
+        path.write_text(f"---\nname: {name}\n{textwrap.dedent(text)}\n---\nThe body.\n", "utf-8")
+        return str(path)
+
+    def persona(self, name: str, text: str = "") -> None:
+        """Write a persona of the project."""
+        path = self.workspace / ".sam" / "personas" / f"{name}.md"
+        path.write_text(f"---\nname: {name}\n---\n{text or f'You are the {name}.'}\n", "utf-8")
+
+    def begin(self, text: str, **params: Any) -> Advanced:
+        """Define a workflow and start it."""
+        self.define(text)
+        return self.workflows.start("flow", params)
+
+    def steps(self, execution: str) -> dict[str, str]:
+        """The status of every step."""
+        return {step.id: step.status for step in self.workflows.steps(execution)}
+
+    def types(self, execution: str) -> list[str]:
+        """The types of all events, in order."""
+        return [e.type for e in self.workflows.events(EventQuery(execution, limit=10_000))]
+
+    def close(self) -> None:
+        """Close the store."""
+        self.store.close()
+
+
+def ticket(done: Advanced, step: str) -> Ticket:
+    """The ticket of a step that was opened."""
+    return next(t for t in done.opened if t.step == step)
+
+
+def opened(done: Advanced) -> list[str]:
+    """The steps that were opened."""
+    return [t.step for t in done.opened]
+
+
+def code_of(refused: Any) -> str:
+    """The code of a refusal that ``pytest.raises`` caught."""
+    assert isinstance(refused.value, WorkflowRefused)
+    json.dumps(refused.value.as_object())
+    return refused.value.code

@@ -1,0 +1,232 @@
+"""Definition files: both forms, where they are found, and every fault by file and line."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from sam_tui.adapters.workflows.front_matter import FrontMatterFault, read_front_matter
+from sam_tui.core.errors import UsageError
+from sam_tui.core.workflow.refusals import WorkflowRefused
+from tests.workflow.bench import Bench, code_of
+
+
+@pytest.mark.requirement("workflow:midex-form")
+def test_midex_s_form_is_taken_as_it_is(bench: Bench) -> None:
+    bench.persona("architect")
+    bench.define("""
+        description: as shipped
+        tags: [a, b]
+        keywords: [k]
+        complexityHint: high
+        phases:
+          - {phase: design, agent: architect, description: d, dependsOn: [], allowParallel: true}
+          - {phase: build, agent: architect, description: b, dependsOn: [design]}
+    """)
+    view = bench.workflows.details("flow")
+    assert (view.complexity, view.tags) == ("high", ("a", "b"))
+    assert view.phases[1] == {
+        "phase": "build", "agent": "architect", "description": "b", "dependsOn": ["design"],
+        "allowParallel": False, "kind": "agent",
+    }  # fmt: skip
+    policy = bench.workflows.definition("flow").policy
+    assert (policy.attempts, policy.parallel) == (3, 6)
+
+
+FAULTS = [
+    ("steps: []", 3, "at least 1 item"),
+    ("steps:\n  - {id: a, prompt: a}\n  - {id: a, prompt: b}", 5, "used twice"),
+    ("steps:\n  - id: a\n    prompt: a\n    needs:\n      - z", 7, "needs 'z', which is no step"),
+    (
+        "steps:\n  - {id: a, prompt: a, needs: [b]}\n  - {id: b, prompt: b, needs: [a]}",
+        4,
+        "wait for each other: a > b > a",
+    ),
+    (
+        "steps:\n  - {id: a, prompt: a, needs: [a]}\n  - {id: b, prompt: b, needs: [a]}",
+        5,
+        "'b' can never begin",
+    ),
+    ("steps:\n  - id: a\n    prompt: a\n    colour: red", 6, "colour"),
+    ("steps:\n  - id: a b\n    prompt: a", 4, "an id is"),
+    ("steps:\n  - id: a\n    prompt: a\n    persona: nobody", 6, "no persona 'nobody'"),
+    ("steps:\n  - id: a\n    prompt: a\n    on_fail: jump", 6, "'jump' is not"),
+    ("steps:\n  - id: a\n    prompt: a\n    on_fail: rollback:z", 6, "'z', which is no step"),
+    (
+        "steps:\n  - {id: a, prompt: a}\n  - id: b\n    prompt: a\n    on_fail: rollback:a",
+        7,
+        "not before it",
+    ),
+    ("steps:\n  - id: a\n    prompt: a\n    on_fail: replan", 6, "no plan step"),
+    ("steps:\n  - id: a\n    prompt: '@{params.x}'", 5, "no parameter 'x'"),
+    ("steps:\n  - id: a\n    prompt: '@{nonsense}'", 5, "is no reference"),
+    (
+        "steps:\n  - {id: b, prompt: b}\n  - id: a\n    prompt: '@{outputs.b.x}'",
+        6,
+        "'b' is not before 'a'",
+    ),
+    ("steps:\n  - id: a\n    prompt: '@{item.x}'", 5, "no each"),
+    ("steps:\n  - id: a\n    prompt: a\n    output: {type: thing}", 6, "no type 'thing'"),
+    ("steps:\n  - id: a\n    prompt: a\n    output: {pattern: x}", 6, "'pattern' is not known"),
+    ("steps:\n  - id: a\n    prompt: a\n    guards:\n      - {tasks: a}", 7, "no step with each"),
+    (
+        "steps:\n  - id: a\n    prompt: a\n    guards:\n      - {value: x, evidence: y}",
+        7,
+        "exactly one of",
+    ),
+    ("steps:\n  - {id: a, kind: tool}", 4, "go together"),
+    ("steps:\n  - {id: a, kind: llm, tools: [read]}", 4, "calls no tools"),
+    ("phases:\n  - phase: a\n    dependsOn: [z]\n    description: x", 5, "'z', which is no step"),
+    ("steps: [", 3, "YAML"),
+    ("steps: &a [*a]", 3, "anchors and aliases"),
+    ("steps: !!python/object:os.system []", 3, "tag"),
+    ("steps:\n  - {id: a, prompt: a}\nsteps: []", 5, "stands twice"),
+]
+
+
+@pytest.mark.requirement("workflow:lint")
+@pytest.mark.parametrize(("text", "line", "message"), FAULTS, ids=[f[2] for f in FAULTS])
+def test_every_fault_names_its_file_and_line(
+    bench: Bench, text: str, line: int, message: str
+) -> None:
+    path = bench.workspace / ".sam" / "workflows" / "flow.md"
+    path.write_text(f"---\nname: flow\n{text}\n---\nBody.\n", "utf-8")
+    problems = bench.workflows.lint()
+    found = [p for p in problems if message in p.message]
+    assert found, [str(p) for p in problems]
+    assert (found[0].path, found[0].line) == (str(path), line)
+    assert str(found[0]).startswith(f"{path}:{line}: error: ")
+    with pytest.raises(WorkflowRefused) as refused:
+        bench.workflows.start("flow")
+    assert code_of(refused) == "workflow_invalid"
+
+
+@pytest.mark.requirement("workflow:lint")
+@pytest.mark.parametrize(
+    ("raw", "message"),
+    [
+        (b"", "must begin"),
+        (b"# Title\n", "must begin"),
+        (b"---\nname: x\n", "no closing"),
+        (b"---\n- a\n---\n", "must be a mapping"),
+        (b"---\nname: \xff\n---\n", "not UTF-8"),
+        (b"---\n" + b"x" * 300_000, "larger than"),
+        (b"---\na: " + b"[" * 5000 + b"\n---\n", "nested too deep"),
+    ],
+)
+def test_a_file_that_is_none_is_a_problem_and_the_others_are_still_found(
+    bench: Bench, raw: bytes, message: str
+) -> None:
+    bench.define("steps: [{id: a, prompt: a}]")
+    bad = bench.workspace / ".sam" / "workflows" / "bad.md"
+    bad.write_bytes(raw)
+    assert [p.message for p in bench.workflows.lint() if message in p.message]
+    assert [view.name for view in bench.workflows.definitions()] == ["flow"]
+    assert bench.workflows.lint(str(bad))
+    assert not bench.workflows.lint(str(bad.with_name("flow.md")))
+
+
+@pytest.mark.requirement("workflow:lint")
+def test_a_pipe_is_no_definition_and_nobody_waits_for_it(bench: Bench) -> None:
+    os.mkfifo(bench.workspace / ".sam" / "workflows" / "pipe.md")
+    assert "no regular file" in bench.workflows.lint()[0].message
+
+
+@pytest.mark.requirement("workflow:front-matter")
+def test_values_are_plain_and_dates_stay_text() -> None:
+    parts = read_front_matter("---\na: 2024-01-01\nb: yes\nc: 0x10\nd: 1.5\ne: null\n---\ntext\n")
+    assert parts.fields == {"a": "2024-01-01", "b": True, "c": 16, "d": 1.5, "e": None}
+    assert (parts.body, parts.lines[("c",)]) == ("text", 4)
+    with pytest.raises(FrontMatterFault):
+        read_front_matter("---\na: 1\n<<: {b: 1}\n? [x]\n: y\n---\n")
+
+
+@pytest.mark.requirement("workflow:places")
+def test_package_user_and_project_are_searched_and_a_project_takes_nobody_s_place(
+    tmp_path: Path,
+) -> None:
+    bench = Bench(tmp_path, package=True)
+    user = tmp_path / "config" / "workflows"
+    user.mkdir(parents=True)
+    text = "---\nname: fix-bug\nsteps: [{id: mine, prompt: x}]\n---\n"
+    (user / "fix-bug.md").write_text(text, "utf-8")
+    (user / "_draft.md").write_text("nonsense", "utf-8")
+    bench.define("steps: [{id: theirs, prompt: x}]", name="fix-bug")
+    assert bench.workflows.details("fix-bug").origin == "user"
+    other = bench.workflows.details("project/fix-bug")
+    assert (other.origin, other.phases[0]["phase"]) == ("project", "theirs")
+    assert [p.level for p in bench.workflows.lint()] == ["warning"]
+    assert "phased" in [view.name for view in bench.workflows.definitions()]
+    bench.close()
+
+
+@pytest.mark.requirement("workflow:places")
+def test_a_project_s_links_lead_nowhere_outside_of_it(bench: Bench) -> None:
+    outside = bench.folder / "outside"
+    outside.mkdir()
+    text = "---\nname: leak\nsteps: [{id: a, prompt: a}]\n---\n"
+    (outside / "leak.md").write_text(text, "utf-8")
+    (bench.workspace / ".sam" / "workflows" / "leak.md").symlink_to(outside / "leak.md")
+    (bench.workspace / ".sam" / "workflows" / "deep").symlink_to(outside)
+    assert bench.workflows.definitions() == ()
+
+
+@pytest.mark.requirement("workflow:sync")
+def test_sync_tells_added_updated_unchanged_and_missing_apart(bench: Bench) -> None:
+    one, two = bench.define("steps: [{id: a, prompt: a}]"), bench.define("steps: []", name="two")
+    report = bench.workflows.sync()
+    assert (report.added, report.updated, report.missing) == (("flow", "two"), (), ())
+    assert report.problems
+    os.unlink(two)
+    Path(one).write_text(Path(one).read_text("utf-8") + "more\n", "utf-8")
+    bench.persona("p")
+    report = bench.workflows.sync()
+    assert (report.added, report.updated) == (("p",), ("flow",))
+    assert (report.unchanged, report.missing) == ((), ("two",))
+    report = bench.workflows.sync()
+    assert (report.unchanged, report.missing) == (("p", "flow"), ())
+    bench.define("steps: [{id: a, prompt: a}]", name="two")
+    assert bench.workflows.sync().added == ("two",)
+
+
+@pytest.mark.requirement("workflow:new")
+def test_a_new_definition_is_complete_and_replaces_none(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, package=True)
+    path = bench.workflows.create("mine")
+    assert path == str(bench.workspace / ".sam" / "workflows" / "mine.md")
+    assert bench.workflows.lint() == ()
+    assert bench.workflows.start("mine", {"objective": "x"}).state == "running"
+    for name in ("mine", "../x", "", "a b"):
+        with pytest.raises(UsageError):
+            bench.workflows.create(name)
+    bench.close()
+
+
+@pytest.mark.requirement("workflow:params")
+def test_parameters_are_checked_before_anything_begins(bench: Bench) -> None:
+    bench.define("""
+        params:
+          goal: {required: true, description: what}
+          role: {default: x, choices: [x, y]}
+        steps: [{id: a, prompt: "@{params.goal} @{params.role}"}]
+    """)
+    for params in ({}, {"goal": ""}, {"goal": "g", "role": "z"}, {"goal": "g", "extra": 1}):
+        with pytest.raises(WorkflowRefused) as refused:
+            bench.workflows.start("flow", params)
+        assert code_of(refused) == "params_invalid"
+    done = bench.workflows.start("flow", {"goal": "g"})
+    assert done.opened[0].instructions == "g x"
+
+
+@pytest.mark.requirement("workflow:pins")
+def test_a_persona_by_parameter_is_pinned_by_its_choice(bench: Bench) -> None:
+    for name in ("x", "y"):
+        bench.persona(name)
+    text = """
+        params: {role: {default: x, choices: [x, CHOICE]}}
+        steps: [{id: a, prompt: a, persona: "@{params.role}"}]
+    """
+    bench.define(text.replace("CHOICE", "y"))
+    assert bench.workflows.start("flow", {"role": "y"}).opened[0].persona == "y"
+    bench.define(text.replace("CHOICE", "z"))
+    assert "no persona 'z'" in bench.workflows.lint()[0].message

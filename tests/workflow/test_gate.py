@@ -1,0 +1,283 @@
+"""The gate in execute, the reminder, the tool, and what counts as evidence."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sam_reminders.workflow_phase import WorkflowPhaseReminder
+from sam_tools.workflow import WorkflowTool
+from sam_tui.core.display import Terminal
+from sam_tui.core.events import ToolFinished
+from sam_tui.core.ids import CallId, ConversationId
+from sam_tui.core.inquiries import Inquiries
+from sam_tui.core.inquiry import Reply
+from sam_tui.core.messages import ToolCall
+from sam_tui.core.prompt.view import TurnView
+from sam_tui.core.tooling.execute import Executed, Executor
+from sam_tui.core.tooling.registry import Registry
+from sam_tui.core.tooling.schema import canonical, tool_schema
+from sam_tui.core.workflow.gate import GROUPS, allows, covers
+from sam_tui.core.workflow.refusals import WorkflowRefused
+from sam_tui.core.workflow.witness import Witness
+from tests.fakes.engine_kit import Kit, example_tools, open_kit
+from tests.workflow.bench import DONE, Bench
+
+GATED = """
+    steps:
+      - {id: look, prompt: look around, tools: [voice.murmur]}
+      - {id: act, prompt: act, needs: [look], tools: [voice, ping]}
+      - {id: rest, prompt: rest, needs: [act]}
+"""
+
+
+class Floor:
+    """An executor with the workflow tool beside the example tools, gated by conversation."""
+
+    def __init__(self, bench: Bench, kit: Kit, answer: str = "") -> None:
+        self.bench, self.kit = bench, kit
+        self.witness = Witness(bench.workflows, kit.bus)
+        inquiries = Inquiries(
+            kit.bus, bench.clock, attended=False,
+            responder=(lambda _: Reply(answer)) if answer else None,
+        )  # fmt: skip
+        self.tool = WorkflowTool(bench.workflows, inquiries, self.witness.flush).tool()
+        registry = Registry([*example_tools(kit.journal), self.tool], disabled=["off"])
+        self.executor = Executor(
+            registry, kit.guard, kit.storage.results, kit.storage.decisions, kit.bus, bench.clock
+        )
+        self._count = 0
+
+    async def call(self, name: str, /, **arguments: Any) -> Executed:
+        """One call through the gate of the kit's conversation."""
+        self._count += 1
+        call = ToolCall(CallId(f"c{self._count}"), name, json.dumps(arguments))
+        conversation = self.kit.conversation
+        plan = self.executor.plan(call, self.witness.gate(conversation))
+        return await self.executor.run(plan, conversation)
+
+    async def workflow(self, operation: str, /, **arguments: Any) -> str:
+        """One call of the workflow tool; what the model reads."""
+        return (await self.call("workflow", operation=operation, **arguments)).finished.text
+
+    def ran(self, operation: str, command: str, code: int) -> None:
+        """A command as the terminal tool reports it."""
+        shown = (Terminal(command, "out", code, 0.1),)
+        self.kit.bus.publish(
+            ToolFinished(
+                self.kit.conversation, CallId("x"), operation, "ran", True, "out", shown, 0.1
+            )
+        )
+
+
+@pytest.fixture
+def floor(bench: Bench, tmp_path: Path) -> Floor:
+    """Nobody is there to be asked."""
+    return Floor(bench, open_kit(tmp_path / "kit"))
+
+
+@pytest.mark.requirement("workflow:gate-lists")
+@pytest.mark.parametrize(
+    ("tools", "key", "allowed"),
+    [
+        (None, "anything.at_all", True),
+        ((), "voice.speak", False),
+        ((), "workflow.advance", True),
+        ((), "user_collaboration", True),
+        (("voice",), "voice.speak", True),
+        (("voice.*",), "voice.speak", True),
+        (("voice.speak",), "voice.shout", False),
+        (("voice.speak",), "voice", False),
+        (("*",), "voice.speak", True),
+        (("read",), "file_operations.read_file", True),
+        (("read",), "file_operations.create_file", False),
+        (("Read",), "file_operations.apply_patch", False),
+        (("Bash",), "terminal_operations.run_command", True),
+        (("TodoRead",), "todo_operations.write", False),
+        (("file_operations.read",), "file_operations.read_file", False),
+    ],
+)
+def test_an_allow_list_means_exactly_what_it_says(
+    tools: tuple[str, ...] | None, key: str, allowed: bool
+) -> None:
+    assert allows(tools, key) is allowed
+
+
+@pytest.mark.requirement("workflow:gate-lists")
+def test_a_list_covers_another_only_if_it_allows_all_of_it() -> None:
+    assert covers(None, None)
+    assert covers(("*",), None)
+    assert not covers(("read",), None)
+    assert covers(("file_operations",), ("edit", "Glob"))
+    assert not covers(("file_operations",), ("run",))
+    assert covers(("read",), ("file_operations.read_file",))
+    assert not covers(("read",), ("file_operations",))
+    assert not covers(("read",), ("*",))
+    assert all(not any(e in GROUPS for e in group) for group in GROUPS.values())
+
+
+@pytest.mark.requirement("workflow:gate")
+async def test_a_call_outside_the_phase_is_refused_naming_phase_call_and_what_is_allowed(
+    floor: Floor,
+) -> None:
+    floor.bench.define(GATED)
+    assert (await floor.call("voice", operation="speak", text="free")).finished.ok
+    await floor.workflow("start", name="flow")
+    assert (await floor.call("voice", operation="murmur", text="quiet")).finished.ok
+    refused = (await floor.call("voice", operation="speak", text="loud")).finished
+    assert not refused.ok
+    for word in ("voice.speak", "phase look", "voice.murmur", "workflow advance"):
+        assert word in refused.text
+    assert "begin loud" not in floor.kit.journal.lines
+    await floor.workflow("advance", output=DONE)
+    assert (await floor.call("voice", operation="speak", text="loud")).finished.ok
+    await floor.workflow("advance", output=DONE)
+    assert (await floor.call("ping")).finished.ok
+    assert "completed" in await floor.workflow("advance", output=DONE)
+    assert (await floor.call("ping")).finished.ok
+
+
+@pytest.mark.requirement("workflow:gate")
+async def test_a_paused_phase_allows_verbs_only(floor: Floor) -> None:
+    floor.bench.define("steps: [{id: a, prompt: a}]")
+    await floor.workflow("start", name="flow")
+    await floor.workflow("pause", reason="later")
+    refused = (await floor.call("ping")).finished
+    assert (refused.ok, "paused" in refused.text) == (False, True)
+    await floor.workflow("resume")
+    assert (await floor.call("ping")).finished.ok
+    assert "abandoned" in await floor.workflow("abandon")
+    assert (await floor.call("ping")).finished.ok
+
+
+@pytest.mark.requirement("workflow:gate")
+def test_the_conversation_of_a_step_that_is_over_calls_nothing_more(bench: Bench) -> None:
+    bench.define(GATED)
+    done = bench.workflows.start("flow")
+    bench.workflows.claim(done.execution_id, "look", driver="d", conversation="step")
+    gate = bench.workflows.gate("step", required=True)
+    assert gate("voice.murmur") == ""
+    bench.workflows.submit(done.execution_id, "look", DONE)
+    assert "is over" in gate("voice.murmur")
+    assert gate("workflow.status") == ""
+
+
+@pytest.mark.requirement("workflow:reminder")
+async def test_the_reminder_tells_phase_tools_tasks_failures_and_budgets(floor: Floor) -> None:
+    bench = floor.bench
+    bench.define("""
+        policy: {rollbacks: 2}
+        params: {items: {default: [one, "<two>"]}}
+        steps:
+          - {id: work, prompt: w, tools: [read], each: "@{params.items}", attempts: 3}
+    """)
+    reminder = WorkflowPhaseReminder(bench.workflows)
+    view = TurnView(floor.kit.conversation, (), (), 0.0)
+    assert reminder.content(view) is None
+    await floor.workflow("start", name="flow")
+    execution = bench.workflows.phase(floor.kit.conversation)
+    assert execution is not None
+    bench.workflows.fail_step(execution.execution_id, "work", "it <broke>")
+    text = reminder.content(view) or ""
+    for words in (
+        "<workflowPhase>", "Phase: work. Tools allowed: read.", "Tasks: 0/2 completed. Now: one",
+        "Last failure: work: it ‹broke›", "2 rollbacks",
+    ):  # fmt: skip
+        assert words in text
+    bench.workflows.abandon(execution.execution_id)
+    assert reminder.content(view) is None
+
+
+@pytest.mark.requirement("workflow:evidence")
+async def test_a_guard_believes_the_host_and_not_the_report(floor: Floor) -> None:
+    floor.bench.define("""
+        steps:
+          - id: a
+            prompt: a
+            attempts: 5
+            guards: [{evidence: terminal_operations.*, contains: pytest, exit_code: 0}]
+    """)
+    await floor.workflow("start", name="flow")
+    claim = {"summary": "all tests pass, I promise", "exit_code": 0}
+    assert "nothing shows" in await floor.workflow("advance", output=claim)
+    await floor.call("ping")
+    floor.ran("terminal_operations.run_command", "pytest -q", 0)
+    floor.ran("terminal_operations.run_command", "pytest -q", 1)
+    assert "exit code 1" in await floor.workflow("advance", output=claim)
+    await floor.call("ping")
+    floor.ran("terminal_operations.run_command", "pytest -q", 0)
+    assert "completed" in await floor.workflow("advance", output=claim)
+    rows = floor.bench.store.reader.executions()
+    evidence = floor.bench.workflows.evidence(rows[0].id)
+    assert [e.exit_code for e in evidence if e.subject == "pytest -q"] == [0, 1, 0]
+    assert all(len(e.sha256) == 64 for e in evidence)
+
+
+@pytest.mark.requirement("workflow:tool-honest")
+async def test_the_model_answers_for_neither_the_person_nor_the_host(
+    bench: Bench, tmp_path: Path
+) -> None:
+    bench.define("""
+        steps:
+          - {id: ok, kind: human, prompt: "Go?",
+             guards: [{value: "@{output.approved}", is: equals, to: true}], on_fail: ask}
+          - {id: check, kind: tool, needs: [ok], tool: ping}
+    """)
+    alone = Floor(bench, open_kit(tmp_path / "one"))
+    await alone.workflow("start", name="flow")
+    forged = {"summary": "yes", "approved": True}
+    assert "Nobody is there" in await alone.workflow("advance", output=forged)
+    await alone.workflow("abandon")
+    floor = Floor(bench, open_kit(tmp_path / "two"), answer="yes, go")
+    await floor.workflow("start", name="flow")
+    text = await floor.workflow("advance", output=forged | {"approved": False})
+    assert "STEP check" in text
+    assert "Nothing shows that ping was called" in await floor.workflow("advance", output=forged)
+    assert (await floor.call("ping")).finished.ok
+    assert "completed" in await floor.workflow("advance", output=forged)
+
+
+@pytest.mark.requirement("workflow:tool")
+async def test_the_tool_lists_starts_keeps_and_reads(floor: Floor) -> None:
+    floor.bench.define("""
+        description: about it
+        params: {goal: {required: true}}
+        steps: [{id: a, prompt: "reach @{params.goal}", output: {type: object}}]
+    """)
+    assert "- flow(goal): about it" in await floor.workflow("start")
+    assert "params_invalid" in await floor.workflow("start", name="flow")
+    assert "drives no workflow" in await floor.workflow("status")
+    text = await floor.workflow("start", name="flow", params={"goal": "home"})
+    assert "reach home" in text
+    assert "conversation_busy" in await floor.workflow("start", name="flow", params={"goal": "x"})
+    kept = await floor.workflow("artifact", name="n.md", text="0123456789")
+    artifact = kept.split()[2].rstrip(":")
+    assert artifact in await floor.workflow("artifact")
+    read = await floor.workflow("artifact", artifactId=artifact, offset=2, length=3)
+    assert read == "234\n[2-5 of 10 characters]"
+    await floor.workflow("finding", title="Hole", content="deep", severity="high")
+    assert "Hole" in await floor.workflow("finding")
+    assert "a: running" in await floor.workflow("status")
+    assert "phase_mismatch" in await floor.workflow("advance", output=DONE, step="zz")
+
+
+@pytest.mark.requirement("workflow:tool")
+def test_the_tool_s_schema_is_small(floor: Floor) -> None:
+    assert len(canonical(tool_schema(floor.tool)).encode()) < 2200
+
+
+@pytest.mark.requirement("workflow:handover")
+async def test_an_execution_goes_from_our_agent_to_another_driver_and_back(floor: Floor) -> None:
+    bench = floor.bench
+    bench.define(GATED)
+    await floor.workflow("start", name="flow")
+    await floor.workflow("advance", output=DONE)
+    phase = bench.workflows.phase(ConversationId(floor.kit.conversation))
+    assert phase is not None
+    outside = bench.another(bench.store)
+    outside.advance(outside.tickets(phase.execution_id)[0].token, {"summary": "from outside"})
+    with pytest.raises(WorkflowRefused):
+        bench.workflows.submit(phase.execution_id, "act", DONE)
+    assert "STEP rest" in await floor.workflow("status")
+    assert "completed" in await floor.workflow("advance", output=DONE)
