@@ -51,6 +51,7 @@ check-dependencies: venv
 
 bench: venv
 	$(BIN)/python bench/run.py $(ARGS)
+	$(BIN)/python bench/stream.py
 
 screenshots: venv
 	$(BIN)/python screenshots/take.py $(ARGS)

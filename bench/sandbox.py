@@ -1,13 +1,13 @@
 """What the sandbox costs: the same commands free, under Landlock alone, and with live approvals.
 
-Run: ``python bench/sandbox.py [rounds]``. Rounds are interleaved and medians compared, so that a busy
-machine slows all three alike. The targets: under 20 ms more per command, at most 1.15 times the rest.
+Run: ``python bench/sandbox.py [rounds]``. Rounds are interleaved and the best of each compared, so
+that a busy machine slows all three alike. The targets: under 20 ms more per command, at most 1.15 times the rest.
 """
 
 import asyncio
 import os
 import shutil
-import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -19,7 +19,14 @@ from sam_tui.core.ports import CommandRequest
 
 MOST_EXTRA_MS = 20.0
 MOST_RATIO = 1.15
-_TEST = "import pytest\n@pytest.mark.parametrize('n', range(50))\ndef test_it(n, tmp_path):\n    (tmp_path / 'f').write_text(str(n))\n    assert n == int((tmp_path / 'f').read_text())\n"
+_TEST = """
+import pytest
+
+@pytest.mark.parametrize("n", range(50))
+def test_it(n, tmp_path):
+    (tmp_path / "f").write_text(str(n))
+    assert n == int((tmp_path / "f").read_text())
+"""
 _PYTEST = f"{sys.executable} -m pytest -q --import-mode=prepend -p no:cacheprovider t"
 _COMPILE = "for i in 1 2 3; do gcc -O1 -c big.c -o o$i.o; done"
 
@@ -37,12 +44,18 @@ LOADS = {
 
 def prepare(workspace: Path) -> None:
     """A small project: sources to search, a suite, something to compile, a repository."""
-    shutil.copytree(os.path.dirname(os.__file__), workspace / "lib", ignore=_only_python, symlinks=True)
+    library = os.path.dirname(os.__file__)
+    shutil.copytree(library, workspace / "lib", ignore=_only_python, symlinks=True)
     (workspace / "t").mkdir()
     (workspace / "t" / "test_small.py").write_text(_TEST, encoding="utf-8")
     functions = "".join(f"int f{n}(int a){{return a*{n}+{n};}}\n" for n in range(3000))
     (workspace / "big.c").write_text(functions, encoding="utf-8")
-    os.system(f"cd {workspace} && git init -q && git add -A t big.c && git -c user.name=a -c user.email=a@b commit -qm x")
+    for words in (
+        ["init", "-q"],
+        ["add", "-A"],
+        ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "x"],
+    ):
+        subprocess.run(["git", *words], cwd=workspace, check=True)
 
 
 def _only_python(folder: str, names: list[str]) -> list[str]:
@@ -60,19 +73,20 @@ async def measure(rounds: int) -> bool:
         workspace = base / "workspace"
         workspace.mkdir()
         prepare(workspace)
-        ways = {"plain": ShellCommands(boxes["live"]), **{n: ShellCommands(b) for n, b in boxes.items()}}
-        print(f"{'load':<14}{'plain':>9}{'landlock':>18}{'live':>18}   (ms, median of {rounds})")
+        ways = {"plain": ShellCommands(boxes["live"])}
+        ways |= {name: ShellCommands(box) for name, box in boxes.items()}
+        print(f"{'load':<14}{'plain':>9}{'landlock':>18}{'live':>18}   (ms, best of {rounds})")
         for load, command in LOADS.items():
             taken: dict[str, list[float]] = {name: [] for name in ways}
             for _ in range(rounds + 1):
                 for name, commands in ways.items():
                     taken[name].append(await timed(commands, command, workspace, name != "plain"))
-            medians = {name: statistics.median(values[1:]) for name, values in taken.items()}
-            plain = medians["plain"]
-            cells = "".join(f"{medians[n]:>10.1f} ({medians[n] / plain:.2f}x)" for n in boxes)
-            print(f"{load:<14}{plain:>9.1f}{cells}")
-            extra = medians["live"] - plain
-            met &= extra < MOST_EXTRA_MS if load == "true" else medians["live"] <= plain * MOST_RATIO
+            best = {name: min(values[1:]) for name, values in taken.items()}
+            plain, live = best["plain"], best["live"]
+            cells = "".join(f"{best[name]:>10.1f} ({best[name] / plain:.2f}x)" for name in boxes)
+            kept = live - plain < MOST_EXTRA_MS if load == "true" else live <= plain * MOST_RATIO
+            print(f"{load:<14}{plain:>9.1f}{cells}{'' if kept else '   missed'}")
+            met &= kept
     finally:
         for box in boxes.values():
             box.close()

@@ -69,7 +69,7 @@ class Desk:
 def workflow_options(command: F) -> F:
     """--json, --workspace and --data-dir."""
     json_option = click.option("--json", "as_json", is_flag=True, help="As JSON.")
-    return cast("F", json_option(place_options(command)))
+    return json_option(place_options(command))
 
 
 @click.group("workflow", short_help="Workflows: phases, tokens and people.")

@@ -81,10 +81,33 @@ ACTIONS: tuple[Action, ...] = (
         "mode",
         "|".join(MODES),
     ),
+    Action("undo", "Undo a change", "Take a file change of this conversation back", (), "undo"),
+    Action("agents", "Subagents", "Open the transcript of a subagent", (), "agents"),
+    Action("prompts", "Mini prompts", "Turn a mini prompt on or off here", (), "prompts"),
+    Action("topic", "Topic", "Share memory with a topic's conversations", (), "topic", "NAME"),
     Action("clear", "Clear", "Clear the view; the conversation goes on", (), "clear"),
     Action("copy", "Copy answer", "Copy the last answer", ("alt+y",), "copy"),
     Action("side", "Side column", "Show or hide todos and terminal", ("f2",), "side"),
     Action("todos", "Todos", "Show or hide the todo list", ("f3",), "todos"),
+    Action("edit_todos", "Edit todos", "Go to the todo list, and back", ("ctrl+t",)),
+    Action("todo_select", "Select todo", "In the todo list: choose", ("up", "down"), local=True),
+    Action(
+        "todo_cycle",
+        "Next status",
+        "In the todo list: begin, complete, or open again",
+        ("space",),
+        local=True,
+    ),
+    Action("todo_retitle", "Retitle", "In the todo list: edit the title", ("e",), local=True),
+    Action("todo_add", "Add todo", "In the todo list: add one", ("a",), local=True),
+    Action(
+        "todo_remove",
+        "Remove todo",
+        "In the todo list: remove; twice for what is completed",
+        ("d",),
+        local=True,
+    ),
+    Action("todo_move", "Move todo", "In the todo list: down and up", ("J", "K"), local=True),
     Action(
         "terminal",
         "Terminal",
@@ -126,7 +149,9 @@ _NAMES = {
 
 
 def spelled(key: str) -> str:
-    """A key as people write it: ``ctrl+right_square_bracket`` is ``Ctrl+]``."""
+    """A key as people write it: ``ctrl+right_square_bracket`` is ``Ctrl+]``; a letter is itself."""
+    if len(key) == 1:
+        return key
     return "+".join(_NAMES.get(part, part.capitalize()) for part in key.split("+"))
 
 

@@ -17,7 +17,9 @@ from sam_tui.ui.activity import Activity
 from sam_tui.ui.controllers.conversations import Conversations
 from sam_tui.ui.controllers.desk import Controllers, Desk
 from sam_tui.ui.controllers.models import Models
+from sam_tui.ui.controllers.shelf import Shelf
 from sam_tui.ui.controllers.shell import Shell
+from sam_tui.ui.controllers.todos import Todos
 from sam_tui.ui.controllers.turns import GROUP, Turns
 from sam_tui.ui.guard import Patience
 from sam_tui.ui.messages import ActionAsked, InquiryAnswered, PromptSubmitted, RestartAsked
@@ -27,6 +29,7 @@ from sam_tui.ui.screens.chat import ChatScreen
 from sam_tui.ui.screens.failure import FailureScreen
 from sam_tui.ui.widgets.status_bar import Standing
 from sam_tui.ui.widgets.terminal_panel import ShellWanted
+from sam_tui.ui.widgets.todo_panel import TodoEditAsked
 
 if TYPE_CHECKING:
     from sam_tui.core.runtime import Runtime
@@ -76,7 +79,10 @@ class SamApp(App[None], inherit_bindings=False):
         self.conversations.ask_for_model = self.models.choose
         self.models.chosen = self.turns.pump
         self.shell = Shell(self, self.chat)
-        self.desk = Desk(self, self.chat, Controllers(self.turns, self.conversations, self.models))
+        self.shelf = Shelf(self, self.chat, self.conversations)
+        self.todos = Todos(self, self.chat, self.conversations)
+        own = Controllers(self.turns, self.conversations, self.models, self.shelf, self.todos)
+        self.desk = Desk(self, self.chat, own)
         self.inquiries: InquiryRow | None = None
         self._start = start
         self._prompt = prompt
@@ -126,7 +132,9 @@ class SamApp(App[None], inherit_bindings=False):
         self.chat.run_worker(bridge.run(runtime.bus.subscribe()), name="bridge")
         self.conversations.begin(runtime, bridge)
         self.models.begin(runtime)
+        self.todos.begin(runtime)
         self.desk.begin(runtime)
+        self.shelf.begin(runtime)
         self.chat.status.standing.sandbox = runtime.commands.confinement.kind
         self.shell.begin(runtime)
 
@@ -172,6 +180,10 @@ class SamApp(App[None], inherit_bindings=False):
     def on_action_asked(self, event: ActionAsked) -> None:
         """A widget asks for an action."""
         self.desk.perform(event.name, event.argument)
+
+    def on_todo_edit_asked(self, event: TodoEditAsked) -> None:
+        """The person changes the todo list."""
+        self.todos.carry_out(event)
 
     def on_restart_asked(self, _: RestartAsked) -> None:
         """The shell ended and the person wants another."""

@@ -118,21 +118,25 @@ class Bench:
         call = ToolCall(CallId(f"call_{next(self._ids)}"), name, text)
         return await self.runtime.executor.execute(call, conversation or self.conversation)
 
-    async def good(self, name: str, arguments: Mapping[str, Any] | None = None, **more: Any) -> str:
+    async def good(
+        self, name: str, arguments: Mapping[str, Any] | None = None, /, **more: Any
+    ) -> str:
         """The text of a call that must succeed."""
         executed = await self.call(name, arguments, **more)
         assert executed.finished.ok, executed.finished.text
         return executed.finished.text
 
     async def data(
-        self, name: str, arguments: Mapping[str, Any] | None = None, **more: Any
+        self, name: str, arguments: Mapping[str, Any] | None = None, /, **more: Any
     ) -> Mapping[str, Any]:
         """The data of a call that must succeed."""
         executed = await self.call(name, arguments, **more)
         assert executed.finished.ok, executed.finished.text
         return executed.data
 
-    async def bad(self, name: str, arguments: Mapping[str, Any] | None = None, **more: Any) -> str:
+    async def bad(
+        self, name: str, arguments: Mapping[str, Any] | None = None, /, **more: Any
+    ) -> str:
         """The text of a call that must fail."""
         executed = await self.call(name, arguments, **more)
         assert not executed.finished.ok, executed.finished.text
@@ -155,7 +159,9 @@ class Bench:
 
     def introduce(self) -> None:
         """Tell git who the person is, in their own settings."""
-        settings = "[user]\n\tname = Ada\n\temail = ada@example.org\n[init]\n\tdefaultBranch = main\n"
+        settings = (
+            "[user]\n\tname = Ada\n\temail = ada@example.org\n[init]\n\tdefaultBranch = main\n"
+        )
         (Path.home() / ".gitconfig").write_text(settings, encoding="utf-8")
 
     def repository(self) -> None:

@@ -1,6 +1,6 @@
 """An assembled runtime over the workspace of spec/sam.md 10.2, whose web is one site on loopback."""
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ import pytest
 from sam_tui import assembly
 from sam_tui.adapters.web import GuardedWeb
 from sam_tui.adapters.web.serpapi import SerpApiClient
+from sam_tui.core.ports.web import Web
 from sam_tui.core.runtime import Runtime
 from tests.fakes.web_server import WebServer
 from tests.framework.bench import FILES, Bench, Person
@@ -62,15 +63,27 @@ def bench(opened: Opened) -> Bench:
     return opened()
 
 
-@pytest.fixture
-def still(tmp_path: Path, environ: dict[str, str]) -> Iterator[Runtime]:
-    """A runtime to look at: nothing is called, so nothing runs."""
-    (tmp_path / "empty").mkdir()
-    options = assembly.Options(str(tmp_path / "empty"), str(tmp_path / "data"))
-    runtime = assembly.build(options, environ)
+def looked_at(folder: Path, **environ: str) -> Iterator[Runtime]:
+    """A runtime to look at, over an empty folder: nothing in it starts anything that runs on."""
+    (folder / "ws").mkdir()
+    options = assembly.Options(str(folder / "ws"), str(folder / "data"))
+    runtime = assembly.build(options, {"HOME": str(folder), **environ})
     yield runtime
     for release in runtime.closers:
         release()
+
+
+@pytest.fixture(scope="module")
+def still(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runtime]:
+    """A runtime to look at, as it is without any provider."""
+    yield from looked_at(tmp_path_factory.mktemp("still"))
+
+
+@pytest.fixture(scope="module")
+def full(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runtime]:
+    """A runtime to look at with every tool and operation, those that need a provider included."""
+    keys = {"SERPAPI_API_KEY": "key", "SAM_TUI_IMAGE_BASE": "http://127.0.0.1:8123/v1"}
+    yield from looked_at(tmp_path_factory.mktemp("full"), **keys)
 
 
 @pytest.fixture
@@ -88,9 +101,11 @@ def online(site: WebServer, environ: dict[str, str], monkeypatch: pytest.MonkeyP
     """
     door = partial(GuardedWeb, allowed=frozenset({site.origin}))
     monkeypatch.setattr(assembly, "GuardedWeb", door)
-    monkeypatch.setattr(
-        assembly, "serpapi_from", lambda web, _: SerpApiClient(web, "key", site.url("/serp"))
-    )
+
+    def serpapi(web: Web, _: Mapping[str, str]) -> SerpApiClient:
+        return SerpApiClient(web, "key", site.url("/serp"))
+
+    monkeypatch.setattr(assembly, "serpapi_from", serpapi)
     environ["SAM_TUI_SEARXNG_BASE"] = site.url("/searx")
     environ["SAM_TUI_IMAGE_BASE"] = site.url("/v1")
     environ["SAM_TUI_IMAGE_MODEL"] = "local"

@@ -208,7 +208,10 @@ async def _files(tour: Tour) -> None:
     change = {"oldString": "three", "newString": "3", "expectedReplacements": 1}
     await take(
         "multi_replace_string",
-        replacements=[change, {**change, "filePath": "made.txt", "oldString": "3\n", "newString": "4\n"}],
+        replacements=[
+            change,
+            {**change, "filePath": "made.txt", "oldString": "3\n", "newString": "4\n"},
+        ],
         filePath="made.txt",
     )
     await take(
@@ -242,7 +245,7 @@ async def _terminal(tour: Tour) -> None:
         timeout=20,
     )
     await take("get_last_command")
-    behind = await take("run_command", command="cat", isBackground=True)
+    behind = await take("run_command", command="sleep 987", isBackground=True)
     await take(
         "get_terminal_output",
         id=behind.get("terminalId", ""),
@@ -285,16 +288,12 @@ async def _build(tour: Tour) -> None:
     await take("run_task", label="greet")
     await take("get_task_output", id=made.get("id", ""), from_index=0)
     await take("get_task_output", id=made.get("id", ""), end=True)
-    await take(
-        "get_changed_files", repositoryPath=".", sourceControlState=["untracked", "staged"]
-    )
+    await take("get_changed_files", repositoryPath=".", sourceControlState=["untracked", "staged"])
     await take("git_commit", message="first", files=["root_files/README.md"], repositoryPath=".")
 
 
 async def _images(tour: Tour) -> None:
-    await tour.take(
-        "image_generation.generate", prompt="a cat", image_count=1, aspect_ratio="16:9"
-    )
+    await tour.take("image_generation.generate", prompt="a cat", image_count=1, aspect_ratio="16:9")
     await tour.take(
         "image_generation.generate",
         prompt="a cat",

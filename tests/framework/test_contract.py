@@ -27,13 +27,6 @@ MOST_BYTES = 32_000
 """Of system prompt and schemas together."""
 
 
-@pytest.fixture
-def full(online: WebServer, still: Runtime) -> Runtime:
-    """A runtime with every tool and operation, those that need a provider included."""
-    assert online is not None
-    return still
-
-
 def operations(registry: Registry) -> Iterator[tuple[Tool, Operation[Any]]]:
     """Every operation with its tool, in the order they are advertised."""
     for tool in registry.tools:
@@ -236,7 +229,9 @@ def test_advertised_parameters_are_exactly_those_that_operations_take(full: Runt
         if tool.consolidated:
             assert advertised["required"] == ["operation"]
         else:
-            assert advertised["required"] == arguments_schema(tool.operations[0].arguments)["required"]
+            assert (
+                advertised["required"] == arguments_schema(tool.operations[0].arguments)["required"]
+            )
         assert set(advertised["required"]) <= set(advertised["properties"])
 
 

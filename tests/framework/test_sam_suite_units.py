@@ -6,6 +6,7 @@ exist here, because a caller cannot vouch for itself (9.1, S11).
 
 from collections.abc import Callable
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from pydantic import Field
 from sam_tui.core.accesses import Location
 from sam_tui.core.authorization.containment import Workspace
 from sam_tui.core.ids import CallId, ConversationId
+from sam_tui.core.runtime import Runtime
 from sam_tui.core.tooling.contract import (
     INLINE_LIMIT,
     Arguments,
@@ -24,7 +26,7 @@ from sam_tui.core.tooling.contract import (
     ToolResult,
 )
 from sam_tui.core.tooling.schema import parameters_schema
-from tests.framework.bench import LISTED, Bench
+from tests.framework.bench import LISTED, Bench, Person
 from tests.framework.rows import Rows
 
 pytestmark = pytest.mark.requirement("framework:sam-suite")
@@ -164,8 +166,8 @@ async def _invalid(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("row", SCHEMA.all)
-async def test_what_sam_s_unit_tests_asked_of_its_tools_holds(row: Row, bench: Bench) -> None:
-    found = row(bench)
+async def test_what_sam_s_unit_tests_asked_of_its_tools_holds(row: Row, still: Runtime) -> None:
+    found = row(Bench(still, Path(), Person(), still.open_session(), still.bus.subscribe()))
     if found is not None:
         await found
 
@@ -188,7 +190,9 @@ async def _nothing(_: Any, __: ToolContext) -> ToolResult:
 @pytest.mark.parametrize(
     ("parameter", "expected", "required"),
     [
-        pytest.param("name", {"type": "string", "description": "Its name"}, True, id="10.1-required"),
+        pytest.param(
+            "name", {"type": "string", "description": "Its name"}, True, id="10.1-required"
+        ),
         pytest.param(
             "mode", {"type": "string", "enum": ["read", "write", "list"]}, True, id="10.1-enum"
         ),
@@ -277,7 +281,9 @@ ROOT = "/Users/test/project"
         pytest.param(ROOT, "./subdir/file.txt", f"{ROOT}/subdir/file.txt", id="10.1-exact"),
         pytest.param(ROOT, "/tmp/other/file.txt", "/tmp/other/file.txt", id="10.1-absolute"),
         pytest.param("/srv", "/Users/test/file.txt", "/Users/test/file.txt", id="10.1-absolute-2"),
-        pytest.param(f"{ROOT}/sub", "../other/file.txt", f"{ROOT}/other/file.txt", id="10.1-dotdot"),
+        pytest.param(
+            f"{ROOT}/sub", "../other/file.txt", f"{ROOT}/other/file.txt", id="10.1-dotdot"
+        ),
         pytest.param(ROOT, "~/Documents/file.txt", "HOME/Documents/file.txt", id="10.1-tilde"),
     ],
 )

@@ -1,7 +1,8 @@
 """Calls every operation with every parameter, and watches which parameters the operation reads."""
 
+import inspect
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -24,7 +25,7 @@ class Readings:
         self.found: set[tuple[type[BaseModel], str]] = set()
 
     @contextmanager
-    def watch(self) -> Iterator[None]:
+    def watch(self) -> Generator[None]:
         """Notice every read of a field. A dump of a whole model reads all that was given."""
         plain: Callable[[Any, str], Any] = object.__getattribute__
         found = self.found
@@ -104,13 +105,16 @@ def _models(kind: type[BaseModel], prefix: str = "") -> Iterator[tuple[type[Base
             yield from _models(inner, f"{prefix}{name}.")
 
 
-def _named_models(annotations: list[Any]) -> Iterator[type[BaseModel]]:
+def _named_models(annotations: Sequence[Any]) -> Iterator[type[BaseModel]]:
+    """The models in annotations, however they are wrapped."""
     for annotation in annotations:
-        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        if inspect.isclass(annotation) and issubclass(annotation, BaseModel):
             yield annotation
-        inner = [*getattr(annotation, "__args__", ()), *getattr(annotation, "__metadata__", ())]
-        schema = getattr(annotation, "json_schema_input_type", None)
-        yield from _named_models([*inner, *([schema] if isinstance(schema, type) else [])])
+        shown: Any = getattr(cast("Any", annotation), "json_schema_input_type", None)
+        inner: list[Any] = [shown] if inspect.isclass(shown) else []
+        for name in ("__args__", "__metadata__"):
+            inner += getattr(cast("Any", annotation), name, ())
+        yield from _named_models(inner)
 
 
 def _given(kind: type[BaseModel], values: Any, prefix: str = "") -> Iterator[str]:

@@ -23,6 +23,8 @@ NO_PATHS = {
     "file_operations.file_search.query": "a filter on names below rootPath",
     "file_operations.semantic_search.includePattern": "a filter on names of the workspace",
     "file_operations.search_index.query": "a part of a name",
+    "todo_operations.write.todoList.evidence": "a note that nothing opens",
+    "todo_operations.update.todoList.evidence": "a note that nothing opens",
     "file_operations.apply_patch.patchContent": "its names are tried with hostile paths",
 }
 """What speaks of paths without naming one, and why that is so."""

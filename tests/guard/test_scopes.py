@@ -87,7 +87,7 @@ async def test_a_project_scope_is_written_down_and_holds_in_the_next_program(
     assert (await here.decide(Run("npm run build"), conversation=BOB)).rule.startswith(
         "user:grant_"
     )
-    text = Path(saved.path).read_text(encoding="utf-8")
+    text = Path(saved.path).read_text(encoding="utf-8")  # noqa: ASYNC240 - a test waits for no one
     assert ward(sandboxed=False, rules=text).explain(Run("npm run build")).outcome == "allow"
     elsewhere = text.replace(here.workspace.root, str(tmp_path / "out"))
     assert ward(sandboxed=False, rules=elsewhere).explain(Run("npm run build")).outcome == "ask"
@@ -216,7 +216,8 @@ def test_a_host_pattern_covers_whole_labels_only(labels: list[str]) -> None:
     assert host_covered(host.upper(), host + ".")
 
 
-WORDS = st.lists(st.sampled_from(["npm", "run", "build", "--x", "test", "rm", "-rf", "/", "&&", "|", ">", "sudo",
+WORDS = st.lists(st.sampled_from(["npm", "run", "build", "--x", "test", "rm", "-rf", "/", "&&", "|", ">",
+                                  "sudo",
                                   "$(id)", ";", "ls", "../x"]), min_size=1, max_size=8)  # fmt: skip
 
 

@@ -64,7 +64,7 @@ class Ward:
         self.workspace = Workspace.open(str(self.folder / "ws"))
         self.home = str(self.folder / "home")
         self.reader = CommandReader(BashParser(), root=self.workspace.root, home=self.home)
-        self.inquiries = Inquiries(Bus(), self.clock, attended=True, responder=self._respond)
+        self.inquiries = Inquiries(Bus(), self.clock, attended=False, responder=self._respond)
         self.grants = Grants(self.clock)
         self.guard = Guard(
             self.workspace,

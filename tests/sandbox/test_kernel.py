@@ -299,9 +299,12 @@ os.kill(pid, 9)
 def shared() -> Iterator[str]:
     """Somebody's shared memory."""
     made = SharedMemory(f"sam-tui-test-{os.getpid()}", create=True, size=8)
-    made.buf[:8] = b"precious"
+    memory = made.buf
+    assert memory is not None
+    memory[:8] = b"precious"
     yield f"/dev/shm/{made.name}"
-    assert bytes(made.buf[:8]) == b"precious"
+    assert memory.tobytes()[:8] == b"precious"
+    del memory
     made.close()
     made.unlink()
 

@@ -292,9 +292,11 @@ async def test_a_command_that_takes_longer_is_told_to_run_still(hand: Hand) -> N
     assert (told["state"], told["exitCode"]) == ("running", None)
     last = (await hand.data("get_last_command"))["session"]
     assert (last["command"], last["isRunning"], last["exitCode"]) == ("sleep 300", True, None)
-    told = await hand.data("send_input", session_id=session, input="\x03")
-    assert told["state"] == "finished: at the prompt"
-    assert told["exitCode"] == 130
+    waited = await hand.data("get_terminal_output", id=session, wait=0.1)
+    assert waited["state"] == "running"
+    ended = await hand.data("get_terminal_output", id=session, end=True)
+    assert (ended["state"], ended["isRunning"]) == ("finished: at the prompt", True)
+    assert (await hand.data("get_last_command"))["session"]["exitCode"] == 130
 
 
 @pytest.mark.requirement("terminal:waits-for-input")

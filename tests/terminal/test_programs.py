@@ -157,7 +157,9 @@ async def test_python_is_spoken_to(person: Person) -> None:
 async def test_git_stages_hunk_by_hunk(person: Person, workspace: Path) -> None:
     numbers = "\n".join(map(str, range(40)))
     (workspace / "file").write_text(numbers)
-    await person.enter("git init -q . && git add file && git -c user.name=a -c user.email=a@b commit -qm a")
+    await person.enter(
+        "git init -q . && git add file && git -c user.name=a -c user.email=a@b commit -qm a"
+    )
     (workspace / "file").write_text(numbers.replace("3\n", "three\n", 1).replace("38", "x"))
     await person.enter("git --no-pager -c color.ui=always add -p file")
     await person.sees("(1/2) Stage this hunk")

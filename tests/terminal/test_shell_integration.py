@@ -262,6 +262,30 @@ async def test_the_end_of_the_shell_ends_its_last_record(open_shell: Open) -> No
     assert (last.command, last.exit_code, last.end) == ("echo bye; exit 9", 9, session.end)
 
 
+@pytest.mark.requirement("terminal:ladder")
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        ("sleep 300", 130),
+        ('bash -c \'trap "" INT; echo rea""dy; sleep 300\'', 143),
+        ('bash -c \'trap "" INT TERM; echo rea""dy; while :; do sleep 1; done\'', 137),
+    ],
+)
+async def test_a_command_is_ended_by_as_much_as_it_takes_and_the_shell_stays(
+    open_shell: Open, monkeypatch: pytest.MonkeyPatch, until: Until, command: str, code: int
+) -> None:
+    monkeypatch.setattr("sam_tui.adapters.terminal.pty_session._RUNG", 0.3)
+    session = await open_shell("bash")
+    session.write(command.encode() + b"\r")
+    if "rea" in command:
+        await until(session, "ready\r\n")
+    await session.settled(within=0.2)
+    assert (await session.end_command()).name == "finished"
+    assert session.commands[-1].exit_code == code
+    assert output(session, await enter(session, "echo alive")) == ["alive"]
+    assert (await session.end_command()).name == "finished"
+
+
 # ---- marks
 
 

@@ -29,7 +29,7 @@ class HandClock(SystemClock):
 class Bench:
     """One data folder, one project; definitions are written as the test needs them."""
 
-    def __init__(self, folder: Path, *, package: bool = False) -> None:
+    def __init__(self, folder: Path, *, package: bool = False, flushed: bool = True) -> None:
         self.folder = folder
         self.workspace = folder / "ws"
         self.clock = HandClock()
@@ -37,7 +37,7 @@ class Bench:
         (self.workspace / ".sam" / "workflows").mkdir(parents=True, exist_ok=True)
         (self.workspace / ".sam" / "personas").mkdir(parents=True, exist_ok=True)
         self._package = "" if package else str(folder / "no-package")
-        self.store: SqliteWorkflows = open_workflows(folder / "data")
+        self.store: SqliteWorkflows = open_workflows(folder / "data", flushed=flushed)
         self.workflows = self.another(self.store)
 
     def another(self, store: SqliteWorkflows) -> Workflows:

@@ -229,7 +229,7 @@ async def test_the_model_answers_for_neither_the_person_nor_the_host(
     forged = {"summary": "yes", "approved": True}
     assert "Nobody is there" in await alone.workflow("advance", output=forged)
     await alone.workflow("abandon")
-    floor = Floor(bench, open_kit(tmp_path / "two"), answer="yes, go")
+    floor = Floor(bench, open_kit(tmp_path / "two"), answer="yes")
     await floor.workflow("start", name="flow")
     text = await floor.workflow("advance", output=forged | {"approved": False})
     assert "STEP check" in text

@@ -10,7 +10,8 @@ from sam_tui.core.consent import consents
 from sam_tui.core.display import Table, Text
 from sam_tui.core.errors import ToolError
 from sam_tui.core.inquiries import Inquiries
-from sam_tui.core.inquiry import Question, Reply
+from sam_tui.core.inquiry import Question as Inquired
+from sam_tui.core.inquiry import Reply
 from sam_tui.core.ports.workflows import FindingQuery
 from sam_tui.core.tooling.contract import (
     Arguments,
@@ -185,7 +186,7 @@ class WorkflowTool:
     async def _asked(self, ticket: Ticket, context: ToolContext) -> dict[str, Any]:
         offered = f" Answer with one of: {', '.join(ticket.choices)}." if ticket.choices else ""
         about = f"Workflow {ticket.workflow}, step {ticket.step}.{offered}"
-        question = Question(ticket.instructions, about)
+        question = Inquired(ticket.instructions, about)
         outcome = await self._inquiries.ask(context.conversation, context.call, question)
         if not isinstance(outcome.answer, Reply):
             raise ToolError(
@@ -243,8 +244,16 @@ class WorkflowTool:
 
     async def _resume(self, arguments: About, context: ToolContext) -> ToolResult:
         execution = self._of(arguments.executionId, context)
+        question = self._workflows.execution(execution).question
         with Told():
-            return self._opened(self._workflows.resume(execution), context)
+            if question is None:
+                return self._opened(self._workflows.resume(execution), context)
+            asked = Inquired(question.prompt, f"Answer with one of: {', '.join(question.choices)}.")
+            outcome = await self._inquiries.ask(context.conversation, context.call, asked)
+            if not isinstance(outcome.answer, Reply):
+                raise ToolError("A person has to decide, and nobody is there.")
+            choice = outcome.answer.text.strip()
+            return self._opened(self._workflows.decide(execution, choice), context)
 
     async def _abandon(self, arguments: Why, context: ToolContext) -> ToolResult:
         execution = self._of(arguments.executionId, context)
@@ -253,6 +262,10 @@ class WorkflowTool:
 
     async def _retry(self, arguments: Again, context: ToolContext) -> ToolResult:
         execution = self._of(arguments.executionId, context)
+        if self._workflows.execution(execution).question is not None:
+            raise ToolError(
+                "A person decides what follows.", hint="Resume it: they are asked then."
+            )
         with Told():
             return self._opened(self._workflows.retry(execution, arguments.step), context)
 

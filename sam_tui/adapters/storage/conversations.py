@@ -79,6 +79,13 @@ class SqliteConversations:
             )
         return [_record(row) for row in rows]
 
+    def children(self, conversation: ConversationId) -> Sequence[ConversationRecord]:
+        """The conversations of its subagents, oldest first."""
+        rows = self._database.query(
+            f"{_RECORD} WHERE parent = ? ORDER BY created_at, id", storable(conversation)
+        )
+        return [_record(row) for row in rows]
+
     def append(self, conversation: ConversationId, messages: Sequence[Message]) -> None:
         """Add messages at the end, all or none. The first from the person names the conversation."""
         if not messages:

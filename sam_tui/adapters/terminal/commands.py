@@ -44,18 +44,28 @@ class ShellCommands:
         if request.confined:
             holding = self._sandbox.hold(Wanted(request.writable, request.ask, request.network))
         try:
-            return await self._run(request, holding)
+            return await self.run_held(request, holding)
         finally:
             if holding is not None:
                 holding.close()
 
-    async def _run(self, request: CommandRequest, holding: Holding | None) -> CommandResult:
+    async def run_held(self, request: CommandRequest, holding: Holding | None) -> CommandResult:
+        """``run`` for a command that is held in a way of the caller's; None leaves it free."""
         scratch = self._sandbox.scratch if holding is not None else None
         began = time.monotonic()
         reading, writing = os.pipe()
         try:
-            launch = Launch(request.command, request.cwd, command_environment(scratch), writing)
-            process = start(launch, None if holding is None else holding.way)
+            process = start(
+                Launch(
+                    request.command,
+                    request.cwd,
+                    command_environment(scratch),
+                    writing,
+                    () if holding is None else holding.prefix,
+                    () if holding is None else holding.passed,
+                ),
+                None if holding is None else holding.way,
+            )
         except BaseException:
             os.close(reading)
             raise

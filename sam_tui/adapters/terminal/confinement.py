@@ -10,12 +10,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sam_tui.adapters.terminal.sandbox import landlock
-from sam_tui.adapters.terminal.sandbox.ability import Ability, ability, describe
+from sam_tui.adapters.terminal.sandbox.ability import Ability, ability, bubblewrap, describe
 from sam_tui.adapters.terminal.sandbox.entry import enrolment, restrict
-from sam_tui.adapters.terminal.sandbox.filter import program
+from sam_tui.adapters.terminal.sandbox.filter import program as filter_program
 from sam_tui.adapters.terminal.sandbox.kernel import unshare_descriptors
 from sam_tui.adapters.terminal.sandbox.landlock import Bounds
 from sam_tui.adapters.terminal.sandbox.machine import machine
+from sam_tui.adapters.terminal.sandbox.seatbelt import seatbelt_command
+from sam_tui.adapters.terminal.sandbox.strict import strict_command
 from sam_tui.adapters.terminal.sandbox.supervision import Held, Host, Supervision
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ports import AskOutside, Confinement, Network
@@ -52,17 +54,27 @@ class _Kept:
 
 
 class Holding:
-    """One run in the sandbox. ``way`` is what ``processes.start`` and ``PtyLaunch`` are given."""
+    """One run in the sandbox: the way in, or the words that go before its command line."""
 
-    def __init__(self, held: Held, release: Callable[[], None], *, supervised: bool) -> None:
+    def __init__(
+        self,
+        held: Held,
+        release: Callable[[], None],
+        *,
+        supervised: bool = False,
+        prefix: tuple[str, ...] = (),
+        passed: tuple[int, ...] = (),
+    ) -> None:
         self.held = held
         self.supervised = supervised
+        self.prefix = prefix
+        self.passed = passed
         self._release: Callable[[], None] | None = release
 
     @property
-    def way(self) -> int:
-        """The descriptor through which the command enters."""
-        return self.held.way
+    def way(self) -> int | None:
+        """The descriptor through which the command enters; what ``start`` and ``PtyLaunch`` take."""
+        return None if self.prefix else self.held.way
 
     def close(self) -> None:
         """The run ended: nothing is asked for it any more. What it was refused is complete now."""
@@ -75,7 +87,8 @@ class Sandbox:
     """What holds commands of one runtime.
 
     ``live`` false keeps to Landlock and a fixed filter, and ``host`` says where the supervisor runs;
-    both are found out where they are None. ``secrets`` are paths that commands may not read.
+    both are found out where they are None. ``strict`` runs commands under bubblewrap where that is
+    installed and permitted. ``secrets`` are paths that commands may not read.
     """
 
     def __init__(
@@ -83,6 +96,7 @@ class Sandbox:
         *,
         live: bool | None = None,
         host: Host | None = None,
+        strict: bool = False,
         secrets: Sequence[str] = (),
     ) -> None:
         found = ability()
@@ -92,7 +106,7 @@ class Sandbox:
             found = Ability(found.landlock, host)
         self._ability = found
         self._secrets = tuple(secrets)
-        self._confinement = describe(found, strict=False)
+        self._confinement = describe(found, strict=strict)
         self._supervision = None if found.host is None else Supervision(found.host)
         self._scratch: str | None = None
         self._kept = _Kept()
@@ -104,6 +118,11 @@ class Sandbox:
     def confinement(self) -> Confinement:
         """What confined commands are held by."""
         return self._confinement
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What commands may not read."""
+        return self._secrets
 
     @property
     def scratch(self) -> str:
@@ -120,13 +139,27 @@ class Sandbox:
         if self._supervision is not None:
             self._supervision.warm()
 
+    def settle(self) -> None:
+        """Take in what the supervisor said by now, as the event loop otherwise does."""
+        if self._supervision is not None:
+            self._supervision.receive()
+
     def hold(self, wanted: Wanted) -> Holding | None:
         """Make ready for one run; None where the kernel can enforce nothing.
 
         Raises ``ToolError`` when the kernel refuses.
         """
-        if self._confinement.kind not in ("live", "landlock"):
-            return None
+        match self._confinement.kind:
+            case "none":
+                return None
+            case "bubblewrap":
+                return self._wrap(wanted, bubblewrap())
+            case "seatbelt":
+                return self._wrap(wanted, None)
+            case _:
+                return self._enter(wanted)
+
+    def _enter(self, wanted: Wanted) -> Holding:
         supervised = self._supervision is not None
         bounds = Bounds(
             (*wanted.writable, self.scratch),
@@ -137,20 +170,46 @@ class Sandbox:
         ruleset = self._ruleset(bounds)
         table = machine()
         if self._supervision is None:
-            code = b"" if table is None else program(table, wanted.network, live=False)
+            code = b"" if table is None else filter_program(table, wanted.network, live=False)
             return _plain(ruleset, code)
         assert table is not None
         supervision = self._supervision
-        code = program(table, wanted.network, live=True)
+        code = filter_program(table, wanted.network, live=True)
         number, held = supervision.hold(bounds, ruleset, code, wanted.ask)
         return Holding(held, functools.partial(supervision.release, number), supervised=True)
 
     def ruleset(
         self, writable: Sequence[str], *, ask: AskOutside | None = None, network: Network = "on"
     ) -> int | None:
-        """``hold`` for what is never told its end, such as a terminal: the way in alone."""
-        holding = self.hold(Wanted(tuple(writable), ask, network))
-        return None if holding is None else holding.way
+        """``hold`` for what is never told its end, such as a terminal: the way in alone.
+
+        Also in strict mode: terminals are held by Landlock and the supervisor.
+        """
+        if self._confinement.kind == "none":
+            return None
+        if self._ability.landlock < landlock.LEAST_ABI:
+            raise ToolError("This system can confine commands, but not terminals.")
+        return self._enter(Wanted(tuple(writable), ask, network)).way
+
+    def _wrap(self, wanted: Wanted, program: str | None) -> Holding:
+        """Put bubblewrap, or sandbox-exec where ``program`` is None, before the command line."""
+        bounds = Bounds((*wanted.writable, self.scratch), secrets=self._secrets)
+        if program is None:
+            return Holding(Held(-1), _nothing, prefix=seatbelt_command(bounds, wanted.network))
+        table = machine()
+        if table is None:
+            return Holding(
+                Held(-1), _nothing, prefix=strict_command(program, bounds, wanted.network, None)
+            )
+        code = os.memfd_create("filter", os.MFD_CLOEXEC)
+        os.write(code, filter_program(table, wanted.network, live=False))
+        os.lseek(code, 0, os.SEEK_SET)
+        return Holding(
+            Held(code),
+            functools.partial(os.close, code),
+            prefix=strict_command(program, bounds, wanted.network, code),
+            passed=(code,),
+        )
 
     def close(self) -> None:
         """End the supervisor, release the rulesets and remove the private temporary folder."""
@@ -176,6 +235,10 @@ class Sandbox:
         return made
 
 
+def _nothing() -> None:
+    """There is nothing to release."""
+
+
 def _plain(ruleset: int, code: bytes) -> Holding:
     """A run that nobody watches: Landlock, and the filter where there is one."""
     try:
@@ -184,4 +247,4 @@ def _plain(ruleset: int, code: bytes) -> Holding:
         raise ToolError(f"The sandbox could not be set up: {error.strerror}.") from error
     ours.close()
     held = Held(theirs.detach())
-    return Holding(held, held.shut, supervised=False)
+    return Holding(held, held.shut)

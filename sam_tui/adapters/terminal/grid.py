@@ -5,7 +5,15 @@ from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
-from sam_tui.adapters.terminal.ghostty import cell_layout, check, create, ffi, lib, ref_at
+from sam_tui.adapters.terminal.ghostty import (
+    GhosttyError,
+    cell_layout,
+    check,
+    create,
+    ffi,
+    lib,
+    ref_at,
+)
 from sam_tui.core.ports import CellRun
 from sam_tui.core.ports.screens import CursorShape
 
@@ -20,6 +28,10 @@ _GRAPHEME = 64
 
 _ADDRESS = 2048
 """Bytes of a link's address that are read; a longer one is none."""
+
+_select_cell = lib.ghostty_render_state_row_cells_select
+_get_cell = lib.ghostty_render_state_row_cells_get
+_STYLE = lib.GHOSTTY_RENDER_STATE_ROW_CELLS_DATA_STYLE
 
 _BACKGROUND_ONLY = 2
 _WIDE_SPACERS = 2
@@ -57,6 +69,7 @@ class Grid:
         self._y = ffi.new("uint16_t*")
         self._style = ffi.new("GhosttyStyle*")
         self._style.size = ffi.sizeof("GhosttyStyle")
+        self._raw_style = memoryview(ffi.buffer(self._style))
         self._cursor = ffi.new("GhosttyRenderStateCursor*")
         self._cursor.size = ffi.sizeof("GhosttyRenderStateCursor")
         self._length = ffi.new("uint32_t*")
@@ -210,10 +223,10 @@ class Grid:
 
     def _style_of(self, x: int) -> Style:
         cells = self._cells[0]
-        check(lib.ghostty_render_state_row_cells_select(cells, x), "cell")
-        key = lib.GHOSTTY_RENDER_STATE_ROW_CELLS_DATA_STYLE
-        check(lib.ghostty_render_state_row_cells_get(cells, key, self._style), "style")
-        raw = bytes(ffi.buffer(self._style))
+        # Hundreds of times a frame: what would be looked up every time is held ready.
+        if _select_cell(cells, x) or _get_cell(cells, _STYLE, self._style):
+            raise GhosttyError("style")
+        raw = self._raw_style.tobytes()
         known = self._styles.get(raw)
         if known is None:
             if len(self._styles) >= _KEPT_STYLES:

@@ -16,12 +16,18 @@ _GATE = 'read -r _; exec </dev/null; eval "shift;$1"'
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """What to start. Both streams go to the descriptor ``output``, which stays the caller's."""
+    """What to start. Both streams go to the descriptor ``output``, which stays the caller's.
+
+    ``prefix`` are words before the shell's own, such as those of a program that confines it; that
+    program inherits the descriptors ``passed``.
+    """
 
     command: str
     cwd: str
     environment: Mapping[str, str]
     output: int
+    prefix: tuple[str, ...] = ()
+    passed: tuple[int, ...] = ()
 
 
 @cache
@@ -85,13 +91,18 @@ def _name() -> str:
 
 
 def _spawn(launch: Launch, arguments: list[str], stdin: int) -> subprocess.Popen[bytes]:
+    if launch.prefix:
+        words, executable = [*launch.prefix, shell(), *arguments], None
+    else:
+        words, executable = [_name(), *arguments], shell()
     return subprocess.Popen(
-        [_name(), *arguments],
-        executable=shell(),
+        words,
+        executable=executable,
         cwd=launch.cwd,
         env=launch.environment,
         stdin=stdin,
         stdout=launch.output,
         stderr=launch.output,
         start_new_session=True,
+        pass_fds=launch.passed,
     )

@@ -19,9 +19,9 @@ from sam_tui.core.errors import ToolError
 
 _PtyProcess: Any = ptyprocess.PtyProcess
 
-_READ = 64 * 1024
+_READ = 16 * 1024
 _UNREAD_LIMIT = 1024 * 1024
-_LAST_READS = 64
+_LAST_READS = 256
 _STAGES = ((signal.SIGHUP, 0.5), (signal.SIGTERM, 0.5), (signal.SIGKILL, 1.0))
 
 
@@ -95,6 +95,17 @@ class Pty:
             return max(0, os.tcgetpgrp(self._fd))
         except OSError:
             return 0
+
+    def signal_foreground(self, sent: signal.Signals) -> bool:
+        """Signal the job that has the terminal; False when that is the program itself, or nobody."""
+        group = self.foreground()
+        if group in (0, self._pid):
+            return False
+        try:
+            os.killpg(group, sent)
+        except (ProcessLookupError, PermissionError):
+            return False
+        return True
 
     def write(self, data: bytes) -> None:
         """Type; what the terminal cannot take yet follows when the program reads.

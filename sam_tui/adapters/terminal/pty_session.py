@@ -4,6 +4,7 @@ import asyncio
 import math
 import os
 import re
+import signal
 import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -39,6 +40,9 @@ _LONGEST_HOLD = 0.2
 """Seconds after which a program that keeps the screen from being drawn (mode 2026) is not heeded."""
 _QUIET = 2.0
 _LINE = 400
+_LADDER = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
+_RUNG = 1.0
+"""Seconds that a job is given to end after each signal."""
 
 
 class PtySession:
@@ -144,6 +148,22 @@ class PtySession:
         if recorder is not None and self._record_typed:
             recorder.input(data, secret=self._pty.modes.secret)
         self._pty.write(data)
+
+    async def end_command(self) -> TerminalState:
+        """End what runs in the foreground: INT, TERM, KILL, a little time for each; the shell stays.
+
+        A job that ignores even that is stuck in the kernel. Returns the state then.
+        """
+        for sent in _LADDER:
+            if self.state.name == "finished" or not self._pty.signal_foreground(sent):
+                break
+            began = time.monotonic()
+            while self._pty.foreground() != self._pty.pid and self.running:
+                if (left := began + _RUNG - time.monotonic()) <= 0:
+                    break
+                await self._sounds(min(_PAUSE, left))
+            await self.settled(within=_RUNG)
+        return self.state
 
     def record(self, path: str, *, typed: bool = False) -> Callable[[], None]:
         """Record from now on to an asciicast v2 file that must not exist; returns how to stop.

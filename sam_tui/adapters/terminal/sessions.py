@@ -63,7 +63,9 @@ class PtyTerminals:
         return next((s for s in self._sessions.values() if s.conversation == conversation), None)
 
     def _start(self, spec: SessionSpec) -> PtySession:
-        ruleset = self._sandbox.ruleset(spec.writable) if spec.confined else None
+        ruleset = None
+        if spec.confined:
+            ruleset = self._sandbox.ruleset(spec.writable, ask=spec.ask, network=spec.network)
         scratch = self._sandbox.scratch if ruleset is not None else None
         integration = integrate(_shell())
         environment = session_environment(scratch, personal=spec.conversation is None)

@@ -1,8 +1,7 @@
 """``workflows.db``: one connection, write transactions, and who drives which execution.
 
-Write-ahead log with ``synchronous=NORMAL``: a commit that returned survives the death of the process
-at any moment. A power cut may take back the last ones, each as a whole: a token that comes back
-unspent finds the attempt open that it was spent on.
+Write-ahead log with ``synchronous=FULL``: a commit that returned has reached the disk, so that a power
+cut brings back no token that was spent. Where only the death of the process matters it may be off.
 """
 
 import fcntl
@@ -132,8 +131,11 @@ class SqliteUnit(SqliteReader):
 class SqliteWorkflows:
     """The ``WorkflowStore`` of one data folder. For one thread; other processes may have it too."""
 
-    def __init__(self, folder: Path, *, busy_seconds: float = BUSY_SECONDS) -> None:
+    def __init__(
+        self, folder: Path, *, busy_seconds: float = BUSY_SECONDS, flushed: bool = True
+    ) -> None:
         self.path = folder.expanduser().absolute() / FILE_NAME
+        self._flushed = flushed
         self._busy_seconds = busy_seconds
         self._connection: sqlite3.Connection | None = None
         with self._explained("opened"):
@@ -186,7 +188,8 @@ class SqliteWorkflows:
             self.path, timeout=self._busy_seconds, isolation_level=None, check_same_thread=False
         )
         try:
-            connection.execute("PRAGMA synchronous = NORMAL")
+            level = "FULL" if self._flushed else "NORMAL"
+            connection.execute(f"PRAGMA synchronous = {level}")
             connection.execute("PRAGMA foreign_keys = ON")
             mode = connection.execute("PRAGMA journal_mode").fetchone()[0]
             if mode != "wal" or pending(connection):
@@ -247,6 +250,12 @@ def _lock(descriptor: int) -> bool:
     return True
 
 
-def open_workflows(data_dir: str | Path, *, busy_seconds: float = BUSY_SECONDS) -> SqliteWorkflows:
-    """The store in a data folder, making both where they are missing. Raises ``StorageError``."""
-    return SqliteWorkflows(Path(data_dir), busy_seconds=busy_seconds)
+def open_workflows(
+    data_dir: str | Path, *, busy_seconds: float = BUSY_SECONDS, flushed: bool = True
+) -> SqliteWorkflows:
+    """The store in a data folder, making both where they are missing. Raises ``StorageError``.
+
+    ``busy_seconds`` is how long a write waits for another process; ``flushed`` makes every commit
+    reach the disk before it returns.
+    """
+    return SqliteWorkflows(Path(data_dir), busy_seconds=busy_seconds, flushed=flushed)

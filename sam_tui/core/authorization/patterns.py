@@ -51,7 +51,8 @@ class PathPattern:
         if self == other:
             return True
         if not other.fixed:
-            return not self.fixed and not _GLOB.search(self.rest) and other.covers("/" + self.rest)
+            known = self.fixed if self.fixed or _GLOB.search(self.rest) else "/" + self.rest
+            return bool(known) and other.covers(known)
         return bool(self.fixed) and not other.rest and other.covers(self.fixed)
 
 
@@ -95,8 +96,8 @@ class CommandPattern:
 
     def within(self, other: "CommandPattern") -> bool:
         """Whether everything this names is surely named by ``other``."""
-        if self == other:
-            return True
+        if self.words == other.words:
+            return self.exact or not other.exact
         if any(map(_GLOB.search, self.words)):
             return False
         return _fits(other.words, self.words, exact=other.exact) and (not other.exact or self.exact)

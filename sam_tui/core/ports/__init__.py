@@ -30,10 +30,15 @@ from sam_tui.core.ports.model import (
 )
 from sam_tui.core.ports.sandbox import (
     AskOutside,
+    ChangeKind,
+    FileChange,
     Network,
     OutsideAccess,
     OutsideKind,
     Protection,
+    Rehearsal,
+    Rehearsals,
+    Rehearsed,
     Shield,
 )
 from sam_tui.core.ports.storage import (
@@ -68,6 +73,7 @@ __all__ = [
     "AskOutside",
     "CallDelta",
     "CellRun",
+    "ChangeKind",
     "CommandRequest",
     "CommandResult",
     "Commands",
@@ -77,6 +83,7 @@ __all__ = [
     "DecisionLog",
     "Delta",
     "DocumentStore",
+    "FileChange",
     "FileStat",
     "Files",
     "GrepHit",
@@ -98,6 +105,9 @@ __all__ = [
     "Protection",
     "PruneRule",
     "ReasoningDelta",
+    "Rehearsal",
+    "Rehearsals",
+    "Rehearsed",
     "ResultStore",
     "Screen",
     "Search",

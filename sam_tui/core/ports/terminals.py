@@ -197,6 +197,10 @@ class TerminalSession(Protocol):
         """Return once nothing was printed for ``silence`` seconds, or after ``within`` seconds."""
         ...
 
+    async def end_command(self) -> TerminalState:
+        """End what runs in the foreground (INT, TERM, KILL), not the shell. Returns the state then."""
+        ...
+
     def resize(self, columns: int, rows: int) -> None:
         """Tell the program its new size."""
         ...

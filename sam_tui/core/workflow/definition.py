@@ -77,8 +77,8 @@ def _checked(value: OnFail | None) -> OnFail | None:
 class Guard(_Part):
     """A condition on a step's outcome: of ``value``, of ``evidence``, or of ``tasks``.
 
-    ``value`` compares a reference; ``evidence`` asks that the last call of that operation which the
-    host itself saw in this attempt succeeded; ``tasks`` measures the items of another step.
+    ``value`` compares a reference; ``evidence`` asks how the last call of that operation ``ended``
+    which the host itself saw in this attempt; ``tasks`` measures the items of another step.
     """
 
     value: Any = None
@@ -87,6 +87,7 @@ class Guard(_Part):
     evidence: str = ""
     contains: str = ""
     exit_code: int | None = None
+    ended: Literal["well", "badly", "any"] = "well"
     tasks: str = ""
     threshold: float = Field(default=95, ge=0, le=100)
     message: str = ""

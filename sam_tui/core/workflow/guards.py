@@ -88,15 +88,21 @@ def _evidence_failure(guard: Guard, scene: Scene) -> Failure | None:
         text = guard.message or f"nothing shows that {wanted} was run in this step"
         return Failure("evidence", text, {"wanted": wanted, "seen": 0})
     last = matching[-1]
-    expected = guard.exit_code
-    if last.ok and (expected is None or last.exit_code == expected):
+    if _ended(guard, last):
         return None
     ended = "failed" if last.exit_code is None else f"ended with exit code {last.exit_code}"
+    ended = "succeeded" if last.ok and guard.ended == "badly" else ended
     return Failure(
         "evidence",
         guard.message or f"the last {wanted} {ended}",
         {"wanted": wanted, "seen": len(matching), "exit_code": last.exit_code, "ok": last.ok},
     )
+
+
+def _ended(guard: Guard, last: EvidenceRow) -> bool:
+    if guard.exit_code is not None:
+        return last.exit_code == guard.exit_code
+    return guard.ended == "any" or last.ok == (guard.ended == "well")
 
 
 def _value_failure(guard: Guard, scope: Mapping[str, Any]) -> Failure | None:

@@ -83,17 +83,18 @@ class Conversations:
             session = self._runtime.open_session(conversation)
             record = self._runtime.conversations.find(conversation)
             todos = self._runtime.todos.items(conversation)
+            said = self._runtime.conversations.everything(conversation)
         except SamError as error:
             self._screen.transcript.add_notice("error", f"{error.title}\n{error.explain()}")
             return
         self._empty()
         self._take(session)
         screen = self._screen
-        screen.transcript.load(session.messages)
+        screen.transcript.load(said)
         screen.todos.show(todos)
         screen.status.standing.todos = done_of(todos)
         screen.status.standing.usage = record.usage if record is not None else Usage()
-        screen.prompt.area.past = [m.text for m in session.messages if m.kind == "user"]
+        screen.prompt.area.past = [m.text for m in said if m.kind == "user"]
         screen.status.show()
 
     def choose(self) -> None:

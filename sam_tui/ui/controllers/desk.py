@@ -10,6 +10,8 @@ from sam_tui.ui import theme
 from sam_tui.ui.actions import ACTIONS, MODES
 from sam_tui.ui.controllers.conversations import Conversations
 from sam_tui.ui.controllers.models import Models
+from sam_tui.ui.controllers.shelf import Shelf
+from sam_tui.ui.controllers.todos import Todos
 from sam_tui.ui.controllers.turns import Turns
 from sam_tui.ui.plain import one_line
 from sam_tui.ui.screens.chat import ChatScreen
@@ -42,6 +44,8 @@ class Controllers:
     turns: Turns
     conversations: Conversations
     models: Models
+    shelf: Shelf
+    todos: Todos
 
 
 class Desk:
@@ -63,10 +67,15 @@ class Desk:
             "model": lambda _: self._when_idle(controllers.models.choose),
             "next_mode": lambda _: self._next_mode(),
             "mode": self._mode,
+            "undo": lambda _: self._when_idle(controllers.shelf.undo),
+            "agents": lambda _: self._when_idle(controllers.shelf.agents),
+            "prompts": lambda _: controllers.shelf.prompts(),
+            "topic": controllers.shelf.topic,
             "clear": lambda _: screen.transcript.clear(),
             "copy": lambda _: self._copy(),
             "side": lambda _: screen.show_side(not screen.side_shown),
             "todos": lambda _: self._todos(),
+            "edit_todos": lambda _: controllers.todos.go(),
             "terminal": lambda _: self._terminal(),
             "leave_terminal": lambda _: screen.focus_bottom(),
             "tab": lambda _: self._tab(),

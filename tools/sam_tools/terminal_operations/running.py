@@ -4,7 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sam_tools.terminal_operations.answers import json_result, short, status, working_directory
+from sam_tools.terminal_operations.answers import (
+    json_result,
+    short,
+    state_words,
+    status,
+    working_directory,
+)
 from sam_tools.terminal_operations.arguments import GetTerminalOutput, RunCommand
 from sam_tools.terminal_operations.plain import PlainStream, escaped, plain
 from sam_tui.core.display import Table, Terminal
@@ -74,8 +80,8 @@ class CommandHand:
         session = self._terminals.find(SessionId(arguments.id))
         if session is not None and session.conversation == context.conversation:
             if arguments.end:
-                raise ToolError("close_session ends a session.")
-            if arguments.wait:
+                await session.end_command()
+            elif arguments.wait:
                 await session.settled(within=arguments.wait)
             read = session.output(arguments.from_index)
             return json_result({
@@ -85,6 +91,7 @@ class CommandHand:
                 "exitCode": session.exit_code,
                 "truncated": read.start > arguments.from_index,
                 "end_index": read.end,
+                "state": state_words(session),
             })
         found = self._own(arguments.id, context)
         if arguments.end:

@@ -146,7 +146,9 @@ def _strict() -> tuple[Protection, ...]:
         Protection("writes", True, "all else is mounted read-only"),
         Protection("metadata", True, "all else is mounted read-only"),
         Protection("signals", True, "own process ids"),
-        Protection("sockets", False, "sockets outside of masked folders can be connected to"),
+        Protection(
+            "sockets", False, "those in /run and temporary folders are hidden, others are not"
+        ),
         Protection("network", True, "own network when it is off"),
         Protection("secrets", True, "covered by empty folders"),
         Protection("kernel", machine() is not None, "the same filter"),

@@ -1,0 +1,306 @@
+"""Rehearsals: a command runs on a branch of the workspace, and its changes are committed or dropped."""
+
+import asyncio
+import json
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+
+from sam_tui.adapters.terminal.commands import ShellCommands
+from sam_tui.adapters.terminal.confinement import Holding, Sandbox
+from sam_tui.adapters.terminal.sandbox.branching import NOT_MOUNTED, Mount
+from sam_tui.adapters.terminal.sandbox.differences import (
+    Differing,
+    copied_layer,
+    differences,
+    snapshot,
+    upper_layer,
+)
+from sam_tui.adapters.terminal.sandbox.kernel import open_exactly
+from sam_tui.adapters.terminal.sandbox.supervision import Held
+from sam_tui.core.errors import ToolError
+from sam_tui.core.ports import CommandRequest, Rehearsed
+
+_LARGEST_COPY = 1 << 30
+_START = (
+    "import sys; sys.path.append(sys.argv[1]);"
+    " from sam_tui.adapters.terminal.sandbox.branching import main; main()"
+)
+MOUNTS: tuple[Mount, ...] = ("overlay", "bind")
+_WORDS = {
+    "overlay": "an overlay over the workspace",
+    "bind": "a copy, mounted where the workspace is",
+    "none": "a copy; paths that name the workspace itself are refused",
+}
+
+
+class Rehearsals:
+    """The ``Rehearsals`` port: branches of workspaces, for commands of one sandbox.
+
+    ``ways`` are the ways to mount a branch that are tried in turn; a bare copy is what is left.
+    """
+
+    def __init__(
+        self, commands: ShellCommands, sandbox: Sandbox, ways: tuple[Mount, ...] = MOUNTS
+    ) -> None:
+        self._commands = commands
+        self._sandbox = sandbox
+        self._ways = ways
+
+    def open(self, workspace: str) -> "Branch":
+        """Begin a branch of a folder. Raises ``ToolError`` where nothing could hold it, or too large."""
+        if self._sandbox.confinement.kind not in ("live", "landlock", "bubblewrap"):
+            raise ToolError("Rehearsals need a system that can confine commands.")
+        real = os.path.realpath(workspace)
+        return Branch(self._commands, real, self._sandbox.secrets, self._ways)
+
+
+class Branch:
+    """The ``Rehearsal`` port on an overlay where the kernel permits one, else on a copy."""
+
+    def __init__(
+        self,
+        commands: ShellCommands,
+        workspace: str,
+        secrets: tuple[str, ...],
+        ways: tuple[Mount, ...],
+    ) -> None:
+        self._commands = commands
+        self._workspace = workspace
+        self._secrets = secrets
+        self._start = snapshot(workspace)
+        self._folder = os.path.realpath(tempfile.mkdtemp(prefix="sam-tui-rehearsal-"))
+        for name in ("upper", "work", "scratch"):
+            os.mkdir(os.path.join(self._folder, name))
+        shutil.copystat(workspace, self._at("upper"))
+        try:
+            self._mount: Mount = self._choose(ways)
+            if self._mount != "overlay":
+                self._copy()
+        except BaseException:
+            self.drop()
+            raise
+        self._changes: list[Differing] = []
+
+    @property
+    def detail(self) -> str:
+        """How the branch is made."""
+        return _WORDS[self._mount]
+
+    async def run(self, request: CommandRequest) -> Rehearsed:
+        """Run a command on the branch; the changes are all that there are since it began."""
+        if not self._folder:
+            raise ToolError("The rehearsal is over.", hint="Begin a new one.")
+        holding = Holding(
+            Held(-1),
+            _nothing,
+            prefix=self._words(self._mount, self._place(request.cwd), network=request.network),
+        )
+        result = await self._commands.run_held(replace(request, cwd=self._folder), holding)
+        self._changes = await asyncio.to_thread(self._look)
+        return Rehearsed(result, tuple(differing.change for differing in self._changes))
+
+    def commit(self) -> None:
+        """Make the changes real. Raises ``ToolError``, changing nothing, when the workspace changed."""
+        now = snapshot(self._workspace)
+        if now != self._start:
+            other = sorted(now.items() ^ self._start.items())[0][0]
+            raise ToolError(
+                f"The workspace changed since the rehearsal began: {other}.",
+                hint="Drop it and rehearse again.",
+            )
+        try:
+            for differing in reversed(self._changes):
+                if differing.source is None or _other_kind(self._workspace, differing):
+                    _delete(self._workspace, differing.change.path)
+            for differing in self._changes:
+                if differing.source is not None:
+                    _place(self._workspace, differing.change.path, differing.source)
+            for differing in reversed(self._changes):
+                if differing.source is not None:
+                    _finish(self._workspace, differing.change.path, differing.source)
+        except OSError as error:
+            raise ToolError(f"The changes could not be made: {error}.") from error
+        self.drop()
+
+    def drop(self) -> None:
+        """Forget the branch."""
+        folder, self._folder = self._folder, ""
+        if folder:
+            # The overlay's own work folder cannot even be listed as it is.
+            with suppress(OSError):
+                os.chmod(os.path.join(folder, "work", "work"), 0o700)
+            shutil.rmtree(folder, onerror=_open_and_retry)
+
+    def _place(self, cwd: str) -> str:
+        """Where a command starts: in the branch, when that has another path than the workspace."""
+        real = os.path.realpath(cwd)
+        inside = real == self._workspace or real.startswith(f"{self._workspace}/")
+        if inside and self._mount == "none":
+            return self._at("copy") + real[len(self._workspace) :]
+        return real
+
+    def _look(self) -> list[Differing]:
+        if self._mount == "overlay":
+            layer = upper_layer(self._at("upper"), self._workspace)
+        else:
+            layer = copied_layer(self._at("copy"), self._workspace)
+        return differences(layer, self._workspace)
+
+    def _at(self, name: str) -> str:
+        return os.path.join(self._folder, name)
+
+    def _choose(self, ways: tuple[Mount, ...]) -> Mount:
+        """The best way to mount a branch that works here. Nothing of it is left."""
+        below = _mounts_below(self._workspace)
+        os.mkdir(self._at("copy"))
+        for mode in ways:
+            if below and mode == "overlay":
+                continue
+            tried = subprocess.run(
+                [*self._words(mode, "/"), "/bin/true"], capture_output=True, check=False, timeout=30
+            )
+            if tried.returncode == 0:
+                return mode
+            if tried.returncode != NOT_MOUNTED:
+                raise ToolError(f"Rehearsals do not work here: {tried.stderr.decode().strip()}")
+        return "none"
+
+    def _words(self, mount: Mount, cwd: str, *, network: str = "on") -> tuple[str, ...]:
+        told = {
+            "mount": mount,
+            "workspace": self._workspace,
+            "cwd": cwd,
+            "writable": self._at("copy") if mount == "none" else self._workspace,
+            "secrets": self._secrets,
+            "network": network,
+            **{name: self._at(name) for name in ("upper", "work", "scratch", "copy")},
+        }
+        root = os.path.abspath(__file__)
+        for _ in range(4):
+            root = os.path.dirname(root)
+        return (sys.executable, "-I", "-S", "-c", _START, root, json.dumps(told))
+
+    def _copy(self) -> None:
+        size = sum(stamp[1] for stamp in self._start.values())
+        if size > _LARGEST_COPY:
+            raise ToolError(f"The workspace is too large to copy for a rehearsal ({size} bytes).")
+        shutil.copytree(
+            self._workspace,
+            self._at("copy"),
+            symlinks=True,
+            dirs_exist_ok=True,
+            copy_function=_clone,
+        )
+
+
+def _nothing() -> None:
+    """There is nothing to release."""
+
+
+def _mounts_below(folder: str) -> bool:
+    """Whether other file systems are mounted below a folder; an overlay would not show them."""
+    with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as mounts:
+        points = [line.split()[4] for line in mounts]
+    return any(point.startswith(f"{folder}/") for point in points)
+
+
+def _clone(source: str, target: str) -> str:
+    """Copy a file, sharing its blocks where the file system can."""
+    found = os.lstat(source)
+    if stat.S_ISREG(found.st_mode):
+        shutil.copyfile(source, target)
+        shutil.copystat(source, target)
+        if os.geteuid() == 0:
+            os.chown(target, found.st_uid, found.st_gid)
+    return target
+
+
+def _open_and_retry(act: Callable[..., object], path: str, _: object) -> None:
+    """A folder that the command made unreadable is removed as well."""
+    with suppress(OSError):
+        os.chmod(os.path.dirname(path), 0o700)
+        os.chmod(path, 0o700)
+        if os.path.isdir(path) and not os.path.islink(path):
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            act(path)
+
+
+def _other_kind(workspace: str, differing: Differing) -> bool:
+    old = os.path.join(workspace, differing.change.path)
+    if differing.source is None or not os.path.lexists(old):
+        return False
+    return stat.S_IFMT(os.lstat(old).st_mode) != stat.S_IFMT(os.lstat(differing.source).st_mode)
+
+
+def _delete(workspace: str, path: str) -> None:
+    with _folder_of(workspace, path) as (within, name):
+        found = os.stat(name, dir_fd=within, follow_symlinks=False)
+        if stat.S_ISDIR(found.st_mode):
+            os.rmdir(name, dir_fd=within)
+        else:
+            os.unlink(name, dir_fd=within)
+
+
+def _place(workspace: str, path: str, source: str) -> None:
+    """Put the new state of one path into the workspace: files by renaming, no link followed."""
+    found = os.lstat(source)
+    kind = stat.S_IFMT(found.st_mode)
+    with _folder_of(workspace, path) as (within, name):
+        if kind == stat.S_IFDIR:
+            with suppress(FileExistsError):
+                os.mkdir(name, 0o700, dir_fd=within)
+        else:
+            fresh = f".{name[:200]}.rehearsed"
+            with suppress(FileNotFoundError):
+                os.unlink(fresh, dir_fd=within)
+            if kind == stat.S_IFLNK:
+                os.symlink(os.readlink(source), fresh, dir_fd=within)
+            elif kind == stat.S_IFREG:
+                _write(source, fresh, within)
+            elif kind == stat.S_IFIFO:
+                os.mkfifo(fresh, dir_fd=within)
+            else:
+                return  # a socket is of no use without its server
+            os.replace(fresh, name, src_dir_fd=within, dst_dir_fd=within)
+
+
+def _finish(workspace: str, path: str, source: str) -> None:
+    """Owner, mode and times, once everything stands: a folder may forbid writing to itself."""
+    found = os.lstat(source)
+    with _folder_of(workspace, path) as (within, name):
+        try:
+            if os.geteuid() == 0:
+                os.chown(name, found.st_uid, found.st_gid, dir_fd=within, follow_symlinks=False)
+            if not stat.S_ISLNK(found.st_mode):
+                os.chmod(name, stat.S_IMODE(found.st_mode), dir_fd=within)
+                os.utime(name, ns=(found.st_atime_ns, found.st_mtime_ns), dir_fd=within)
+        except FileNotFoundError:
+            return  # a socket, which was not made
+
+
+def _write(source: str, name: str, within: int) -> None:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+    with (
+        open(source, "rb") as data,
+        open(os.open(name, flags, 0o600, dir_fd=within), "wb") as target,
+    ):
+        shutil.copyfileobj(data, target)
+
+
+@contextmanager
+def _folder_of(workspace: str, path: str) -> Generator[tuple[int, str]]:
+    """The folder of a path in the workspace as a descriptor, and the name in it."""
+    folder, name = os.path.split(os.path.join(workspace, path))
+    handle = open_exactly(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        yield handle, name
+    finally:
+        os.close(handle)

@@ -1,0 +1,132 @@
+"""The launcher of a rehearsed command: puts a branch over the workspace, for that command alone.
+
+Runs as a process of its own: ``main`` mounts, forks an init for the command's process ids, confines and
+executes. Exit code 213 means that the branch could not be mounted, and that nothing was started.
+"""
+
+import ctypes
+import json
+import os
+import signal
+import sys
+from typing import Any, Literal, cast
+
+from sam_tui.adapters.terminal.sandbox import landlock
+from sam_tui.adapters.terminal.sandbox.entry import enrolment, restrict
+from sam_tui.adapters.terminal.sandbox.filter import program
+from sam_tui.adapters.terminal.sandbox.kernel import libc
+from sam_tui.adapters.terminal.sandbox.machine import machine
+
+NOT_MOUNTED = 213
+Mount = Literal["overlay", "bind", "none"]
+
+_NEWNS, _NEWUSER, _NEWPID = 0x20000, 0x10000000, 0x20000000
+_BIND, _RECURSIVE, _PRIVATE = 0x1000, 0x4000, 0x40000
+_NOSUID, _NODEV, _NOEXEC = 2, 4, 8
+_SET_DEATH_SIGNAL = 1
+_DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/pts", "/dev/ptmx", "/dev/shm")
+
+
+def main() -> None:
+    """Be the launcher. The last words of the command line: a JSON object, then what to execute."""
+    told, words = cast("dict[str, Any]", json.loads(sys.argv[2])), sys.argv[3:]
+    if told["mount"] == "none":
+        _become(told, words)
+    try:
+        _branch(told)
+    except OSError as error:
+        sys.stderr.write(f"{error}\n")
+        os._exit(NOT_MOUNTED)
+    for ignored in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        signal.signal(ignored, signal.SIG_IGN)
+    first = os.fork()
+    if first == 0:
+        _init(told, words)
+    _leave(os.waitpid(first, 0)[1])
+
+
+def _branch(told: dict[str, Any]) -> None:
+    """A mount namespace in which the branch lies where the workspace was."""
+    user, group = os.geteuid(), os.getegid()
+    _checked(libc().unshare(_NEWNS | _NEWPID | (_NEWUSER if user else 0)), "unshare")
+    if user:
+        for name, line in (
+            ("setgroups", "deny"),
+            ("uid_map", f"{user} {user} 1"),
+            ("gid_map", f"{group} {group} 1"),
+        ):
+            with open(f"/proc/self/{name}", "w", encoding="ascii") as mapping:
+                mapping.write(line)
+    _mount("none", "/", None, _RECURSIVE | _PRIVATE, None)
+    workspace = told["workspace"]
+    if told["mount"] == "bind":
+        _mount(told["copy"], workspace, None, _BIND, None)
+        return
+    layers = ",".join(
+        f"{key}={_escaped(told[name])}"
+        for key, name in (("lowerdir", "workspace"), ("upperdir", "upper"), ("workdir", "work"))
+    )
+    _mount("overlay", workspace, "overlay", 0, f"{layers},userxattr")
+
+
+def _init(told: dict[str, Any], words: list[str]) -> None:
+    """The first process of the new ids: what it leaves behind ends with it."""
+    libc().prctl(_SET_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
+    try:
+        _mount("proc", "/proc", "proc", _NOSUID | _NODEV | _NOEXEC, None)
+    except OSError:
+        pass  # the outer one shows more processes, and that is all
+    command = os.fork()
+    if command == 0:
+        for restored in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+            signal.signal(restored, signal.SIG_DFL)
+        _become(told, words)
+    while True:
+        ended, status = os.wait()
+        if ended == command:
+            os._exit(128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else status >> 8)
+
+
+def _become(told: dict[str, Any], words: list[str]) -> None:
+    """Confine this process to the branch, and become the command."""
+    try:
+        os.chdir(told["cwd"])
+        writable = (told["writable"], told["scratch"])
+        bounds = landlock.Bounds(
+            writable, _DEVICES, tuple(told["secrets"]), tcp=told["network"] == "on"
+        )
+        table = machine()
+        code = b"" if table is None else program(table, told["network"], live=False)
+        ours, theirs = enrolment(landlock.build(landlock.abi(), bounds), code, live=False)
+        theirs.close()
+        restrict(ours.fileno())
+        ours.close()
+        os.environ.update(dict.fromkeys(("TMPDIR", "TMP", "TEMP"), str(told["scratch"])))
+        os.environ["PWD"] = told["cwd"]
+        os.execv(words[0], words)
+    except OSError as error:
+        sys.stderr.write(f"The rehearsal could not be started: {error}\n")
+        sys.stderr.flush()
+    os._exit(126)
+
+
+def _leave(status: int) -> None:
+    code = os.waitstatus_to_exitcode(status)
+    os._exit(128 - code if code < 0 else code)
+
+
+def _escaped(path: str) -> str:
+    """A path as an overlay option: backslash, comma and colon would end it."""
+    return path.replace("\\", "\\\\").replace(",", "\\,").replace(":", "\\:")
+
+
+def _mount(source: str, target: str, kind: str | None, flags: int, data: str | None) -> None:
+    texts = [None if text is None else os.fsencode(text) for text in (source, target, kind)]
+    given = None if data is None else os.fsencode(data)
+    _checked(libc().mount(*texts, flags, given), f"mount {target}")
+
+
+def _checked(result: int, what: str) -> None:
+    if result:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code), what)

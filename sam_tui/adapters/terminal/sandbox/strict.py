@@ -1,0 +1,60 @@
+"""Strict mode: bubblewrap mounts everything read-only, hides secrets and sockets, and splits off."""
+
+import os
+from collections.abc import Sequence
+
+from sam_tui.adapters.terminal.sandbox.landlock import Bounds
+from sam_tui.core.ports import Network
+
+_EMPTIED = ("/run", "/tmp", "/var/tmp")
+"""Where other programs keep their sockets; what a command needs of these is put back."""
+_PUT_BACK = ("/run/systemd/resolve", "/run/resolvconf", "/run/NetworkManager/resolv.conf")
+"""What /etc/resolv.conf links to, for names on the network. Read-only, as all the rest."""
+
+
+def strict_command(
+    program: str, bounds: Bounds, network: Network, filter_descriptor: int | None
+) -> tuple[str, ...]:
+    """The start of a command line that runs the rest of it strictly.
+
+    The filter is read from a descriptor that the caller passes on. The order matters: what is mounted
+    later lies above.
+    """
+    words = [
+        program,
+        "--die-with-parent",
+        "--ro-bind",
+        "/",
+        "/",
+        "--dev",
+        "/dev",
+        "--proc",
+        "/proc",
+    ]
+    words += ["--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts"]
+    words += ["--unshare-cgroup-try", "--cap-drop", "ALL"]
+    if network == "off":
+        words.append("--unshare-net")
+    for folder in _EMPTIED:
+        if os.path.isdir(folder) and not os.path.islink(folder):
+            words += ["--tmpfs", folder]
+    for path in _PUT_BACK:
+        words += ["--ro-bind-try", path, path]
+    for folder in bounds.writable:
+        words += ["--bind", folder, folder]
+    words += _masks(bounds.secrets)
+    if filter_descriptor is not None:
+        words += ["--seccomp", str(filter_descriptor)]
+    return (*words, "--")
+
+
+def _masks(secrets: Sequence[str]) -> list[str]:
+    """Empty folders over secret folders, an empty device over secret files."""
+    words: list[str] = []
+    for secret in secrets:
+        real = os.path.realpath(secret)
+        if os.path.isdir(real) and real != "/":
+            words += ["--tmpfs", real]
+        elif os.path.exists(real):
+            words += ["--ro-bind", "/dev/null", real]
+    return words

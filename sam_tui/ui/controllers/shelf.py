@@ -1,0 +1,129 @@
+"""What belongs to a conversation beside its words: changes to undo, subagents to read, prompts."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from textual.app import App
+
+from sam_tui.core.errors import SamError
+from sam_tui.ui.controllers.conversations import Conversations
+from sam_tui.ui.plain import one_line
+from sam_tui.ui.screens.chat import ChatScreen
+from sam_tui.ui.screens.dialogs import Choice, Picker
+
+if TYPE_CHECKING:
+    from sam_tui.core.ids import ConversationId
+    from sam_tui.core.runtime import Runtime
+
+
+class Shelf:
+    """Lists to pick from, each for the conversation on show."""
+
+    def __init__(self, app: App[None], screen: ChatScreen, conversations: Conversations) -> None:
+        self._app = app
+        self._screen = screen
+        self._conversations = conversations
+        self._runtime: Runtime | None = None
+
+    def begin(self, runtime: "Runtime") -> None:
+        """From here on there is something to list."""
+        self._runtime = runtime
+
+    def undo(self) -> None:
+        """Pick a file change of this conversation and take it back."""
+        runtime, conversation = self._runtime, self._conversation()
+        if runtime is None or conversation is None:
+            return
+        entries = runtime.journal.entries(conversation)
+
+        async def load() -> Sequence[Choice]:
+            return [
+                Choice(
+                    one_line(", ".join(entry.paths), 60),
+                    f"{entry.operation} · {datetime.fromtimestamp(entry.at):%H:%M:%S}",
+                )
+                for entry in entries
+            ]
+
+        def chosen(index: int | None) -> None:
+            if index is None:
+                return
+            try:
+                entry = runtime.journal.undo(conversation, entries[index].id)
+            except SamError as error:
+                self._tell("error", error.explain())
+                return
+            self._tell("info", f"Undone: {entry.operation} on {', '.join(entry.paths)}")
+
+        empty = "This conversation has changed no file that can be put back."
+        self._app.push_screen(Picker("undo a change", load, empty=empty), chosen)
+
+    def agents(self) -> None:
+        """Pick a subagent of this conversation and read what it did."""
+        runtime, conversation = self._runtime, self._conversation()
+        if runtime is None or conversation is None:
+            return
+        records = runtime.conversations.children(conversation)
+
+        async def load() -> Sequence[Choice]:
+            return [
+                Choice(one_line(record.title, 60) or record.id, f"{record.messages} messages")
+                for record in records
+            ]
+
+        def chosen(index: int | None) -> None:
+            if index is not None:
+                self._conversations.open(records[index].id)
+
+        empty = "This conversation has sent no subagent."
+        self._app.push_screen(Picker("open a subagent's transcript", load, empty=empty), chosen)
+
+    def prompts(self) -> None:
+        """Pick a mini prompt and turn it on, or off where it is on."""
+        runtime, conversation = self._runtime, self._conversation()
+        if runtime is None or conversation is None:
+            return
+        listed = [prompt for prompt in runtime.prompts.list_mini().prompts if prompt.active]
+        on = {prompt.id for prompt in runtime.prompts.enabled_mini(conversation)}
+
+        async def load() -> Sequence[Choice]:
+            return [
+                Choice(
+                    f"{'●' if p.id in on else '○'} {one_line(p.name, 40)}", one_line(p.content, 80)
+                )
+                for p in listed
+            ]
+
+        def chosen(index: int | None) -> None:
+            if index is None:
+                return
+            prompt = listed[index]
+            try:
+                runtime.prompts.set_enabled(conversation, prompt.id, prompt.id not in on)
+            except SamError as error:
+                self._tell("error", error.explain())
+                return
+            self._tell("info", f"{prompt.name} is {'off' if prompt.id in on else 'on'} here.")
+
+        empty = "There is no mini prompt."
+        self._app.push_screen(Picker("turn a mini prompt on or off", load, empty=empty), chosen)
+
+    def topic(self, name: str) -> None:
+        """Share the memory of a topic from now on; without a name the conversation's own again."""
+        runtime, conversation = self._runtime, self._conversation()
+        if runtime is None or conversation is None:
+            return
+        runtime.memories.set_topic(conversation, name.strip())
+        told = f"This conversation shares the memory of “{one_line(name, 40)}”."
+        self._tell("info", told if name.strip() else "This conversation has its own memory.")
+
+    def _conversation(self) -> "ConversationId | None":
+        session = self._conversations.session
+        if session is None:
+            self._tell("info", "The conversation begins with its first prompt.")
+            return None
+        return session.conversation
+
+    def _tell(self, level: str, text: str) -> None:
+        self._screen.transcript.add_notice(level, text)

@@ -1,0 +1,200 @@
+"""The command line of the guard: trust, lint, grants, the audit log, the doctor."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sam_tui.adapters.policy import FileLedger, SavedRules
+from sam_tui.adapters.storage import open_storage
+from sam_tui.cli.main import main
+from sam_tui.core.ids import CallId, ConversationId
+from sam_tui.core.ports.policy import LiveGrant, SavedGrant
+from sam_tui.core.verdict import Decision
+
+
+class Program:
+    """The program in this process: its exit code, and what it printed."""
+
+    def __init__(self, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+        self.folder = folder
+        self._capfd = capfd
+
+    def __call__(self, *arguments: str) -> tuple[int, str, str]:
+        """Run one command."""
+        self._capfd.readouterr()
+        code = main(arguments)
+        printed = self._capfd.readouterr()
+        return code, printed.out, printed.err
+
+
+@pytest.fixture
+def program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Iterator[Program]:
+    """The program in a workspace, with settings and data of its own."""
+    for name in ("ws", "cfg"):
+        (tmp_path / name).mkdir(mode=0o700)
+    monkeypatch.setenv("SAM_TUI_CONFIG_DIR", str(tmp_path / "cfg"))
+    monkeypatch.setenv("SAM_TUI_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.chdir(tmp_path / "ws")
+    yield Program(tmp_path, capfd)
+
+
+def policy(program: Program, text: str) -> None:
+    """Write the person's policy."""
+    (program.folder / "cfg/policy.toml").write_text(text, encoding="utf-8")
+
+
+@pytest.mark.requirement("trust:command")
+def test_trust_lists_and_revokes(program: Program) -> None:
+    assert program("trust")[0] == 0
+    (program.folder / "ws/.mcp.json").write_text("{}", encoding="utf-8")
+    code, out, _ = program("trust", "--list", "--json")
+    assert (code, json.loads(out)) == (
+        0,
+        [{"folder": str(program.folder / "ws"), "state": "changed", "changes": ["new: .mcp.json"]}],
+    )
+    assert program("trust", "--revoke")[0] == 0
+    assert program("trust", "--revoke")[0] == 2
+    assert program("trust", "nowhere")[0] == 52
+    assert program("trust", "--list", "x")[0] == 2
+
+
+@pytest.mark.requirement("guard:lint")
+def test_lint_ends_with_1_for_findings_and_with_52_for_a_bad_file(program: Program) -> None:
+    assert program("guard", "lint")[0] == 0
+    policy(program, '[[rule]]\neffect = "allow"\ncommand = "bash"\n')
+    code, out, _ = program("guard", "lint")
+    assert code == 1
+    assert f"{program.folder}/cfg/policy.toml:1: over-broad:" in out
+    code, out, _ = program("guard", "lint", "--json")
+    assert [row["fault"] for row in json.loads(out)] == ["over-broad"]
+    policy(program, "x = 1\n")
+    code, _, err = program("guard", "lint")
+    assert code == 52
+    assert "policy.toml:1: unknown key “x”" in err
+
+
+@pytest.mark.requirement("guard:grants-elsewhere")
+def test_grants_of_running_programs_and_kept_ones_are_listed_and_revoked(program: Program) -> None:
+    ledger = FileLedger(str(program.folder / "data"))
+    ledger.publish([LiveGrant("grant_live", "c", "files.write", "/x", 2_000_000_000.0, None)])
+    kept = SavedRules(str(program.folder / "cfg"), "/h").add(SavedGrant("run", command=("make",)))
+    code, out, _ = program("guard", "grants", "--json")
+    rows: list[dict[str, Any]] = json.loads(out)
+    assert (code, [(row["id"], row["target"]) for row in rows]) == (
+        0,
+        [("grant_live", "/x"), (kept, "$ make …")],
+    )
+    assert rows[0]["process"] == os.getpid()
+    assert "files.write" in program("guard", "grants")[1]
+    for identifier in ("grant_live", kept):
+        assert program("guard", "revoke", identifier)[0] == 0
+    assert ledger.revoked() == frozenset(["grant_live"])
+    assert program("guard", "revoke", kept)[0] == 2
+    ledger.close()
+    assert json.loads(program("guard", "grants", "--json")[1]) == []
+
+
+@pytest.mark.requirement("guard:grants-elsewhere")
+def test_what_a_dead_process_left_behind_is_removed(program: Program) -> None:
+    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
+        ended.wait()
+    FileLedger(str(program.folder / "data"), process=ended.pid).publish([
+        LiveGrant("grant_old", "c", "o", "/x", None, None)
+    ])
+    assert json.loads(program("guard", "grants", "--json")[1]) == []
+    assert list((program.folder / "data/grants").iterdir()) == []
+
+
+@pytest.mark.requirement("guard:explain-trace")
+def test_explain_prints_the_trace_of_every_access(program: Program) -> None:
+    code, out, _ = program("guard", "explain", "create_file", '{"filePath": "a", "content": ""}')
+    answer = json.loads(out)
+    assert (code, answer["decision"]) == (0, "allow")
+    trace = answer["accesses"][0]["trace"]
+    assert [step["stage"] for step in trace][:1] == ["hard protected"]
+    assert (trace[-1]["stage"], trace[-1]["outcome"]) == ("mode default", "allow")
+    assert {step["outcome"] for step in trace[:-1]} == {""}
+
+
+def fill(program: Program) -> None:
+    """Two decisions in the log."""
+    storage = open_storage(program.folder / "data")
+    for number, (outcome, said) in enumerate((("allow", ""), ("deny", "not there"))):
+        storage.decisions.record(
+            ConversationId(f"c{number}"),
+            CallId("k"),
+            Decision("o", outcome, "user", "r", "why", "s", said, 1.5, ("/x\n\x1b[2J",), "tests"),  # pyright: ignore[reportArgumentType]
+        )
+    storage.close()
+
+
+@pytest.mark.requirement("audit:list")
+def test_the_audit_log_is_listed_and_exported(program: Program) -> None:
+    assert program("audit", "list") == (0, "", "No decisions yet.\n")
+    fill(program)
+    code, out, _ = program("audit", "list")
+    assert (code, len(out.splitlines())) == (0, 2)
+    assert "\x1b" not in out
+    assert "“not there”" in out
+    assert len(program("audit", "list", "--denied")[1].splitlines()) == 1
+    assert len(program("audit", "list", "--conversation", "c0")[1].splitlines()) == 1
+
+
+@pytest.mark.requirement("audit:verify")
+def test_verify_finds_a_changed_entry_and_a_log_cut_off_at_its_end(program: Program) -> None:
+    fill(program)
+    code, out, _ = program("audit", "verify")
+    assert (code, out.split()[0]) == (0, "2")
+    seal = out.split()[-1]
+    assert program("audit", "verify", "--seal", seal)[0] == 0
+    database = open_storage(program.folder / "data").database
+    with database.transaction() as connection:
+        connection.execute("DROP TRIGGER decisions_remain")
+        connection.execute("DELETE FROM decisions WHERE number = 2")
+    assert program("audit", "verify")[0] == 0
+    assert program("audit", "verify", "--seal", seal)[0] == 1
+    with database.transaction() as connection:
+        connection.execute("DROP TRIGGER decisions_stay")
+        connection.execute("UPDATE decisions SET conversation = 'other'")
+    database.close()
+    code, out, _ = program("audit", "verify")
+    assert (code, "entry 1" in out) == (1, True)
+
+
+@pytest.mark.requirement("audit:list")
+def test_export_writes_one_object_a_line_with_its_seal(program: Program) -> None:
+    fill(program)
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "sam_tui", "audit", "export"], capture_output=True, check=True
+    )
+    first, second = (json.loads(line) for line in done.stdout.splitlines())
+    assert (first["number"], first["targets"], first["asker"]) == (1, ["/x\n\x1b[2J"], "tests")
+    assert (second["outcome"], second["comment"], len(second["chain"])) == ("deny", "not there", 64)
+
+
+@pytest.mark.requirement("doctor:says")
+def test_the_doctor_says_what_holds_and_names_keys_without_their_values(
+    program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PLANTED_API_KEY", "abc123def456ghi789")
+    code, out, _ = program("doctor", "--json")
+    checks: dict[str, dict[str, str]] = {check["name"]: check for check in json.loads(out)}
+    assert "PLANTED_API_KEY" in checks["keys"]["detail"]
+    assert "abc123def456" not in out
+    assert checks["trust"]["state"] == "note"
+    assert checks["kernel sandbox"]["state"] in ("ok", "missing")
+    assert code == (1 if any(c["state"] == "missing" for c in checks.values()) else 0)
+    policy(program, "x = 1\n")
+    (program.folder / "cfg").chmod(0o777)
+    code, out, _ = program("doctor")
+    assert code == 1
+    assert "unknown key “x”" in out
+    assert "can be written by others" in out

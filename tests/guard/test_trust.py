@@ -1,0 +1,147 @@
+"""A folder is trusted as it was when the person said so."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from sam_tui.adapters.policy import FileTrust
+from sam_tui.core.errors import ConfigurationError
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A project with policy, instructions and a hook."""
+    project = tmp_path / "project"
+    (project / ".sam/hooks").mkdir(parents=True)
+    (project / ".sam/policy.toml").write_text("", encoding="utf-8")
+    (project / ".sam/hooks/before").write_text("#!/bin/sh\n", encoding="utf-8")
+    (project / "AGENTS.md").write_text("Be kind.\n", encoding="utf-8")
+    (project / "main.py").write_text("pass\n", encoding="utf-8")
+    return project
+
+
+@pytest.fixture
+def trust(tmp_path: Path) -> FileTrust:
+    """A store in its own settings folder."""
+    return FileTrust(str(tmp_path / "cfg"))
+
+
+@pytest.mark.requirement("trust:asked")
+def test_a_folder_is_untrusted_until_the_person_trusts_it(trust: FileTrust, folder: Path) -> None:
+    assert trust.state(str(folder)) == "untrusted"
+    trust.trust(str(folder))
+    assert trust.state(str(folder)) == "trusted"
+    assert trust.folders() == (str(folder),)
+    assert trust.state(str(folder / ".sam")) == "untrusted"
+    assert trust.state(str(folder.parent)) == "untrusted"
+    assert Path(trust.path).stat().st_mode & 0o777 == 0o600
+    assert trust.revoke(str(folder))
+    assert not trust.revoke(str(folder))
+    assert trust.state(str(folder)) == "untrusted"
+
+
+def add_hook(folder: Path) -> str:
+    (folder / ".sam/hooks/after").write_text("x", encoding="utf-8")
+    return "new: .sam/hooks/after"
+
+
+def change_policy(folder: Path) -> str:
+    (folder / ".sam/policy.toml").write_text("mode = 'plan'", encoding="utf-8")
+    return "changed: .sam/policy.toml"
+
+
+def remove_instructions(folder: Path) -> str:
+    (folder / "AGENTS.md").unlink()
+    return "removed: AGENTS.md"
+
+
+def add_servers(folder: Path) -> str:
+    (folder / ".mcp.json").write_text("{}", encoding="utf-8")
+    return "new: .mcp.json"
+
+
+def make_executable(folder: Path) -> str:
+    (folder / ".sam/hooks/before").chmod(0o755)
+    return "changed: .sam/hooks/before"
+
+
+def link_away(folder: Path) -> str:
+    (folder / ".sam/hooks/before").unlink()
+    (folder / ".sam/hooks/before").symlink_to(folder / "main.py")
+    return "changed: .sam/hooks/before"
+
+
+@pytest.mark.requirement("trust:changed")
+@pytest.mark.parametrize(
+    "change",
+    [add_hook, change_policy, remove_instructions, add_servers, make_executable, link_away],
+)
+def test_a_change_of_what_would_be_believed_ends_the_trust_and_is_named(
+    trust: FileTrust, folder: Path, change: "type[str]"
+) -> None:
+    trust.trust(str(folder))
+    said = change(folder)  # pyright: ignore[reportCallIssue, reportArgumentType]
+    assert trust.state(str(folder)) == "changed"
+    assert trust.changes(str(folder)) == (said,)
+    trust.trust(str(folder))
+    assert trust.state(str(folder)) == "trusted"
+
+
+@pytest.mark.requirement("trust:changed")
+def test_the_target_of_a_link_counts_as_what_it_holds(trust: FileTrust, folder: Path) -> None:
+    link_away(folder)
+    trust.trust(str(folder))
+    (folder / "main.py").write_text("other\n", encoding="utf-8")
+    assert trust.state(str(folder)) == "changed"
+
+
+@pytest.mark.requirement("trust:asked")
+def test_other_files_of_the_project_may_change(trust: FileTrust, folder: Path) -> None:
+    trust.trust(str(folder))
+    (folder / "main.py").write_text("other\n", encoding="utf-8")
+    (folder / "README.md").write_text("new\n", encoding="utf-8")
+    assert trust.state(str(folder)) == "trusted"
+
+
+@pytest.mark.requirement("trust:damaged")
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", '{"folders": 1}', '{"folders": {"/x": 1}}', "[" * 9999]
+)
+def test_a_damaged_store_trusts_nothing(trust: FileTrust, folder: Path, text: str) -> None:
+    trust.trust(str(folder))
+    Path(trust.path).write_text(text, encoding="utf-8")
+    assert trust.state(str(folder)) == "untrusted"
+    if '"/x"' not in text:
+        with pytest.raises(ConfigurationError, match="damaged"):
+            trust.trust(str(folder))
+
+
+@pytest.mark.requirement("trust:damaged")
+def test_special_files_and_heaps_of_files_end_in_words_and_never_in_a_wait(
+    trust: FileTrust, folder: Path
+) -> None:
+    os.mkfifo(folder / ".sam/pipe")
+    (folder / ".sam/dangling").symlink_to("nowhere")
+    (folder / ".sam/pipe-link").symlink_to("pipe")
+    trust.trust(str(folder))
+    assert trust.state(str(folder)) == "trusted"
+    with (folder / ".sam/huge").open("wb") as huge:
+        huge.truncate(40_000_000)
+    assert trust.state(str(folder)) == "changed"
+    with pytest.raises(ConfigurationError, match="too much"):
+        trust.trust(str(folder))
+    with pytest.raises(ConfigurationError, match="not a folder"):
+        trust.trust(str(folder / "main.py"))
+
+
+@pytest.mark.requirement("trust:asked")
+def test_a_folder_is_known_by_its_real_path(trust: FileTrust, folder: Path) -> None:
+    alias = folder.parent / "alias"
+    alias.symlink_to(folder)
+    trust.trust(str(alias))
+    assert json.loads(Path(trust.path).read_text(encoding="utf-8"))["folders"].keys() == {
+        str(folder)
+    }
+    assert trust.state(str(alias)) == "trusted"

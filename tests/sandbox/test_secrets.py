@@ -1,0 +1,94 @@
+"""Files that confined commands may not read."""
+
+from collections.abc import Callable, Coroutine, Iterator
+from pathlib import Path
+
+import pytest
+
+from sam_tui.adapters.terminal.confinement import Sandbox
+from sam_tui.core.ports import CommandResult
+
+Run = Callable[..., Coroutine[None, None, CommandResult]]
+
+pytestmark = pytest.mark.skipif(
+    Sandbox().confinement.kind not in ("live", "landlock"), reason="nothing confines commands here"
+)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    folder = tmp_path.resolve() / "home"
+    (folder / ".ssh" / "deep").mkdir(parents=True)
+    (folder / ".ssh" / "id").write_text("hunter2\n")
+    (folder / ".ssh" / "deep" / "id").write_text("hunter2\n")
+    (folder / ".netrc").write_text("hunter2\n")
+    (folder / "notes").write_text("notes\n")
+    (folder / "link").symlink_to(".ssh/id")
+    (folder / "project").mkdir()
+    (folder / "project" / "file").write_text("file\n")
+    return folder
+
+
+@pytest.fixture(params=[True, False], ids=["live", "fixed"])
+def box(request: pytest.FixtureRequest, home: Path) -> Iterator[Sandbox]:
+    secrets = (str(home / ".ssh"), str(home / ".netrc"), str(home / ".absent"))
+    made = Sandbox(live=None if request.param else False, secrets=secrets)
+    yield made
+    made.close()
+
+
+@pytest.mark.requirement("sandbox:secrets")
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cat {h}/.ssh/id",
+        "cat {h}/.ssh/deep/id",
+        "cat {h}/.netrc",
+        "cat {h}/link",
+        "cat /proc/self/root{h}/.ssh/id",
+        "cd {h}/.ssh && cat id",
+        "exec 3< {h}/.ssh && cat /proc/self/fd/3/id",
+        "cp {h}/.netrc copy",
+        "tar c {h}/.ssh > t.tar",
+        "ln {h}/.netrc here && cat here",
+        "mv {h}/.netrc here && cat here",
+        "python3 -c 'print(open(\"{h}/.netrc\").read())'",
+        "exec 3<> {h}/.netrc && cat <&3",
+    ],
+)
+async def test_secrets_cannot_be_read(run: Run, home: Path, box: Sandbox, command: str) -> None:
+    result = await run(command.format(h=home), box=box)
+    assert result.exit_code != 0
+    assert "hunter2" not in result.output
+    assert (home / ".netrc").read_text() == "hunter2\n"
+
+
+@pytest.mark.requirement("sandbox:secrets")
+async def test_everything_beside_the_secrets_can_be_read(
+    run: Run, home: Path, box: Sandbox
+) -> None:
+    command = f"cat {home}/notes {home}/project/file && echo x > f && cat f /etc/passwd > /dev/null"
+    result = await run(f"{command}; ls -a {home} > /dev/null && git --version", box=box)
+    assert result.exit_code == 0
+    assert result.output.startswith("notes\nfile\ngit version")
+
+
+@pytest.mark.requirement("sandbox:secrets")
+async def test_what_is_new_beside_a_secret_can_be_read_by_the_next_command(
+    run: Run, home: Path, box: Sandbox
+) -> None:
+    assert (await run(f"cat {home}/new", box=box)).exit_code != 0
+    (home / "new").write_text("new\n")
+    assert (await run(f"cat {home}/new", box=box)).output == "new\n"
+    (home / ".absent").write_text("hunter2\n")
+    assert "hunter2" not in (await run(f"cat {home}/.absent", box=box)).output
+
+
+@pytest.mark.requirement("sandbox:secrets")
+async def test_a_secret_inside_the_workspace_stays_readable(run: Run, workspace: Path) -> None:
+    (workspace / ".env").write_text("mine\n")
+    box = Sandbox(secrets=(str(workspace / ".env"),))
+    try:
+        assert (await run("cat .env; echo x > new; cat new", box=box)).output == "mine\nx\n"
+    finally:
+        box.close()

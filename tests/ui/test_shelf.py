@@ -1,0 +1,60 @@
+"""Undoing changes, reading subagents, turning on prompts: each for the conversation on show."""
+
+import pytest
+
+from sam_tui.core.ports import TextDelta
+from sam_tui.ui.screens.dialogs import Picker
+from tests.fakes.engine_kit import RawModel, calls
+from tests.ui.driver import Driver, Stage, app_over, driven
+
+
+async def choose_first(me: Driver, command: str) -> None:
+    """Open a picker by its slash command and take its first line."""
+    await me.send(command)
+    await me.until(lambda: isinstance(me.app.screen, Picker))
+    await me.pilot.pause(0.1)
+    await me.pilot.press("enter")
+    await me.until(lambda: not isinstance(me.app.screen, Picker))
+
+
+@pytest.mark.requirement("ui:undo")
+async def test_a_file_change_is_taken_back(stage: Stage, model: RawModel) -> None:
+    created = calls(("create_file", {"filePath": "a.txt", "content": "hello\n"}))
+    model.answers += [created, [TextDelta("made it")]]
+    async with driven(app_over(stage), (120, 40)) as me:
+        await me.ready()
+        await me.send("make a file")
+        await me.until(lambda: "made it" in me.transcript() and not me.app.turns.running)
+        assert (stage.workspace / "a.txt").exists()
+        await choose_first(me, "/undo")
+        await me.until(lambda: "Undone: create_file" in me.transcript())
+        assert not (stage.workspace / "a.txt").exists()
+
+
+@pytest.mark.requirement("ui:subagents")
+async def test_a_subagents_transcript_is_opened(stage: Stage, model: RawModel) -> None:
+    errand = calls(("run_subagent", {"task": "find the answer"}))
+    model.answers += [errand, [TextDelta("it is 42")], [TextDelta("the helper says 42")]]
+    async with driven(app_over(stage), (120, 40)) as me:
+        await me.ready()
+        await me.send("ask a helper")
+        await me.until(lambda: "the helper says" in me.transcript() and not me.app.turns.running)
+        await choose_first(me, "/agents")
+        await me.until(lambda: "find the answer" in me.transcript())
+        assert "the helper says" not in me.transcript()
+
+
+@pytest.mark.requirement("ui:mini-prompts")
+async def test_a_mini_prompt_is_turned_on_and_reaches_the_model(
+    stage: Stage, model: RawModel
+) -> None:
+    model.answers += [[TextDelta("one")], [TextDelta("two")]]
+    async with driven(app_over(stage), (120, 40)) as me:
+        await me.ready()
+        await me.send("first")
+        await me.until(lambda: "one" in me.transcript() and not me.app.turns.running)
+        await choose_first(me, "/prompts")
+        await me.until(lambda: "is on here" in me.transcript())
+        await me.send("second")
+        await me.until(lambda: "two" in me.transcript() and not me.app.turns.running)
+        assert any("miniPromptReminder" in m.text for m in model.seen[-1])

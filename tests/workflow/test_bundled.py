@@ -1,0 +1,214 @@
+"""The workflows that come with the program: each is sound, and each runs to its end."""
+
+import json
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sam_tools.terminal_operations import TerminalOperations
+from sam_tui.adapters.llm.scripted import ScriptedModel
+from sam_tui.adapters.terminal.commands import ShellCommands
+from sam_tui.adapters.terminal.confinement import Sandbox
+from sam_tui.adapters.terminal.sessions import PtyTerminals
+from sam_tui.core.authorization.guard import Guard
+from sam_tui.core.ids import ConversationId
+from sam_tui.core.inquiries import Inquiries
+from sam_tui.core.inquiry import Approval, ApprovalRequest, Inquiry, Reply
+from sam_tui.core.tooling.execute import Executor
+from sam_tui.core.tooling.registry import Registry
+from sam_tui.core.workflow.drivers import Crew
+from sam_tui.core.workflow.runner import Runner
+from sam_tui.core.workflow.service import Workflows
+from sam_tui.core.workflow.views import ExecutionView
+from tests.fakes.engine_kit import open_engine, open_kit
+from tests.workflow.bench import Bench
+
+Play = dict[str, Any]
+ROLES = {
+    "planner", "coder", "critic", "researcher", "analyzer", "synthesizer", "ui_architect",
+    "ui_implementer", "ui_refiner", "slide_generator",
+}  # fmt: skip
+
+
+def on(step: str, said: str | Play, *commands: str) -> list[Play]:
+    """What the model plays in the conversation of a step: commands, then the answer."""
+    when = {"user": f"step {step},"}
+    run = [
+        {"name": "terminal_operations", "arguments": {"operation": "run_command", "command": c}}
+        for c in commands
+    ]
+    text = said if isinstance(said, str) else json.dumps(said)
+    return [*({"when": when, "calls": [call]} for call in run), {"when": when, "text": text}]
+
+
+RUNS: dict[str, tuple[Play, list[Play]]] = {
+    "phased": (
+        {"objective": "a list", "role": "coder"},
+        [
+            *on("query", {"interpreted_goal": "a list of things"}),
+            *on("enhance", {"enhanced_goal": "a sorted list"}),
+            *on("knowledge", {"knowledge_gathered": "things.txt says what"}),
+            *on("plan", {"tasks": [{"title": "sort", "priority": "high"}, {"title": "print"}]}),
+            *on("execute", {"summary": "done", "success": True}),
+            *on("verify", {"verification_passed": True}),
+        ],
+    ),
+    "security-audit": (
+        {},
+        [
+            *on("survey", {"summary": "one service", "entry_points": ["http"]}),
+            *on("input", "nothing"),
+            *on("access", "nothing"),
+            *on("secrets", "a key in the repository"),
+            *on("supply", "nothing"),
+            *on(
+                "report",
+                {
+                    "summary": "one finding",
+                    "artifacts": [{"type": "report", "name": "report.md", "content": "# Report"}],
+                    "suggested_findings": [
+                        {"title": "Key", "content": "k", "severity": "high", "category": "security"}
+                    ],
+                },
+            ),
+        ],
+    ),
+    "implement-feature": (
+        {"feature": "greet", "test_command": "true"},
+        [
+            *on("design", {"summary": "a function", "behaviours": ["it greets"]}),
+            *on("tests", "written", "false"),
+            *on("build", "built", "true"),
+            *on("review", {"summary": "good", "must_change": []}),
+        ],
+    ),
+    "fix-bug": (
+        {"bug": "it crashes", "test_command": "true"},
+        [
+            *on("diagnose", {"summary": "s", "cause": "c", "reproduction": "r"}, "true"),
+            *on("fix", "fixed"),
+            *on("verify", {"summary": "s", "fixed": True}),
+        ],
+    ),
+    "review-changes": (
+        {},
+        [
+            *on("correctness", "fine"),
+            *on("safety", "fine"),
+            *on("tests", "fine"),
+            *on("clarity", "fine"),
+            *on("judge", {"summary": "s", "verdict": "approve", "must_change": []}),
+        ],
+    ),
+    "write-docs": (
+        {"subject": "the list"},
+        [
+            *on("read", "read"),
+            *on("outline", {"summary": "s", "parts": [{"title": "Use", "file": "USE.md"}]}),
+            *on("write", "written"),
+            *on("check", {"summary": "s", "wrong": []}),
+        ],
+    ),
+    "plan-and-do": (
+        {"objective": "both"},
+        [
+            *on(
+                "plan",
+                {
+                    "summary": "two and a join",
+                    "steps": [
+                        {"id": "a", "persona": "coder", "tools": ["read"], "prompt": "a"},
+                        {"id": "b", "persona": "coder", "tools": ["edit"], "prompt": "b"},
+                        {"id": "c", "needs": ["a", "b"], "tools": [], "prompt": "@{outputs.a.summary}"},
+                    ],
+                },
+            ),
+            *on("plan/a", "A"),
+            *on("plan/b", "B"),
+            *on("plan/c", "C"),
+            *on("answer", "both done"),
+        ],
+    ),
+}  # fmt: skip
+
+
+def answer(inquiry: Inquiry) -> Approval | Reply:
+    """A person who agrees to everything."""
+    return Approval("once") if isinstance(inquiry.request, ApprovalRequest) else Reply("yes")
+
+
+def repository(folder: Path) -> None:
+    """A repository with one commit and one change."""
+    git = ["git", "-C", str(folder), "-c", "user.name=n", "-c", "user.email=e@localhost"]
+    (folder / "f.txt").write_text("one\n", "utf-8")
+    for command in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "first"]):
+        subprocess.run([*git, *command], check=True)
+    (folder / "f.txt").write_text("two\n", "utf-8")
+
+
+async def run_bundled(
+    bench: Bench, folder: Path, name: str, params: Play, plays: Sequence[Play]
+) -> ExecutionView:
+    """Start a bundled workflow and drive it with the scripted model and a real terminal tool."""
+    kit = open_kit(folder)
+    inquiries = Inquiries(kit.bus, bench.clock, attended=False, responder=answer)
+    sandbox = Sandbox()
+    tool = TerminalOperations(ShellCommands(sandbox), PtyTerminals(sandbox), kit.bus.publish)
+    guard = Guard(kit.guard.workspace, kit.guard.policy, kit.guard.grants, inquiries)
+    registry = Registry([tool.tool()])
+    kit.executor = Executor(
+        registry, guard, kit.storage.results, kit.storage.decisions, kit.bus, bench.clock
+    )
+    workflows: Workflows = bench.workflows
+    crew = Crew(
+        open_engine(kit), kit.storage.conversations, inquiries, ScriptedModel(plays),
+        ConversationId(""),
+    )  # fmt: skip
+    execution = workflows.start(name, params).execution_id
+    repository(folder / "ws")
+    try:
+        return await Runner(workflows, crew, kit.bus).run(execution)
+    finally:
+        sandbox.close()
+        kit.storage.close()
+
+
+@pytest.fixture
+def bundled(tmp_path: Path) -> Bench:
+    """A bench with the package's own definitions."""
+    return Bench(tmp_path, package=True)
+
+
+@pytest.mark.requirement("workflow:bundled")
+def test_every_bundled_definition_and_persona_is_sound(bundled: Bench) -> None:
+    assert bundled.workflows.lint() == ()
+    names = {view.name for view in bundled.workflows.definitions()}
+    assert names == set(RUNS)
+    assert set(bundled.workflows.personas()) >= ROLES
+    for name, (params, _) in RUNS.items():
+        assert bundled.workflows.start(name, params).state == "running"
+
+
+@pytest.mark.requirement("workflow:bundled")
+@pytest.mark.parametrize("name", sorted(RUNS))
+async def test_every_bundled_workflow_runs_to_its_end(
+    bundled: Bench, tmp_path: Path, name: str
+) -> None:
+    params, plays = RUNS[name]
+    view = await run_bundled(bundled, tmp_path / "kit", name, params, plays)
+    steps = bundled.workflows.steps(view.id)
+    assert (view.state, view.reason) == ("completed", ""), [(s.id, s.error) for s in steps]
+    assert {step.status for step in steps} == {"completed"}
+    assert all(
+        step.persona for step in steps if step.kind in ("agent", "plan", "llm") and not step.parent
+    )
+
+
+@pytest.mark.requirement("workflow:bundled")
+def test_looking_steps_of_bundled_workflows_can_change_nothing(bundled: Bench) -> None:
+    for name in ("security-audit", "review-changes"):
+        for step in bundled.workflows.definition(name).steps:
+            assert step.kind == "tool" or step.tools == ("read",)

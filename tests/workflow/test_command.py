@@ -1,0 +1,125 @@
+"""``sam-tui workflow``: every command without a model, and a run with the scripted one."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sam_tui.cli.main import main
+from sam_tui.core.workflow.tokens import read_token
+from tests.workflow.test_bundled import RUNS
+
+
+class Shell:
+    """The program in a folder of its own."""
+
+    def __init__(self, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+        self.folder = folder
+        self.workspace = folder / "ws"
+        self.workspace.mkdir()
+        self._capfd = capfd
+
+    def __call__(self, *words: str, code: int = 0) -> str:
+        """Run a command to its exit code; what it printed."""
+        self._capfd.readouterr()
+        place = ["--workspace", str(self.workspace), "--data-dir", str(self.folder / "data")]
+        ended = main(["workflow", *words, *place])
+        out, err = self._capfd.readouterr()
+        assert ended == code, (ended, out, err)
+        return out + err if code else out
+
+    def json(self, *words: str, code: int = 0) -> Any:
+        """The same with --json."""
+        return json.loads(self(*words, "--json", code=code))
+
+
+@pytest.fixture
+def shell(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> Shell:
+    """A shell in a fresh folder."""
+    return Shell(tmp_path, capfd)
+
+
+@pytest.mark.requirement("workflow:cli")
+def test_definitions_are_listed_shown_made_checked_and_synced(shell: Shell) -> None:
+    names = [view["name"] for view in shell.json("list")]
+    assert set(RUNS) <= set(names)
+    assert "-p feature=...  what it should do (required)" in shell("show", "implement-feature")
+    assert "Did you mean fix-bug" in shell("show", "fixbug", code=1)
+    path = shell("new", "mine").strip()
+    assert "exists already" in shell("new", "mine", code=2)
+    assert shell("lint") == "No problems.\n"
+    Path(path).write_text("---\nname: mine\nsteps:\n  - {id: a, needs: [b]}\n---\n", "utf-8")
+    assert shell("lint", path, code=1).startswith(f"{path}:4: error: step 'a' needs 'b'")
+    assert shell.json("lint", code=1)[0]["line"] == 4
+    assert "mine" in shell.json("sync")["added"]
+    assert shell.json("sync")["added"] == []
+
+
+@pytest.mark.requirement("workflow:cli")
+def test_an_execution_is_driven_by_tokens_alone(shell: Shell) -> None:
+    path = Path(shell("new", "mine").strip())
+    path.write_text(
+        "---\nname: mine\nsteps:\n  - {id: a, prompt: a}\n  - {id: b, prompt: b, needs: [a]}\n---\n",
+        "utf-8",
+    )
+    begun = shell.json("start", "mine", "--id", "run-1")
+    token = begun["opened"][0]["token"]
+    assert read_token(token).step_name == "a"
+    following = shell.json("next", token, '{"summary": "A"}')
+    assert [o["step_name"] for o in following["opened"]] == ["b"]
+    again = shell.json("next", token, "A", code=1)
+    assert again["error"]["code"] == "token_replayed"
+    assert "token_malformed" in json.dumps(shell.json("next", "nonsense", "A", code=1))
+    assert "paused" in shell("pause", "run-1", "lunch")
+    assert shell.json("next", following["opened"][0]["token"], "B", code=1)["error"]["code"] == (
+        "execution_paused"
+    )
+    assert "TOKEN " in shell("resume", "run-1")
+    status = shell.json("status", "run-1", "--tokens", "--events")
+    assert (status["progress"], list(status["tokens"])) == ("1/2", ["b"])
+    assert status["events"][0]["type"] == "workflow_created"
+    assert "completed" in shell("next", status["tokens"]["b"], "B")
+    assert "run-1  mine  completed  2/2" in shell("status")
+    assert "transition_invalid" in json.dumps(shell.json("abandon", "run-1", code=1))
+    assert "execution_unknown" in json.dumps(shell.json("status", "run-2", code=1))
+
+
+@pytest.mark.requirement("workflow:cli")
+def test_wrong_words_are_explained(shell: Shell) -> None:
+    assert "objective is missing" in shell("start", "phased", code=1)
+    assert "NAME=VALUE" in shell("start", "phased", "-p", "objective", code=2)
+    assert "not valid JSON" in shell("start", "phased", "--params", "{", code=2)
+    assert "one JSON object" in shell("start", "phased", "--params", "[]", code=2)
+    both = shell.json("start", "phased", "--params", '{"objective": "x"}', "-p", "role=coder")
+    assert both["opened"][0]["agent_name"] == "coder"
+
+
+@pytest.mark.requirement("workflow:cli-run")
+def test_a_run_goes_to_the_end_waits_for_a_person_and_goes_on(tmp_path: Path) -> None:
+    params, plays = RUNS["implement-feature"]
+    (tmp_path / "ws").mkdir()
+    script, answers = tmp_path / "script.json", tmp_path / "answers.json"
+    script.write_text(json.dumps(plays), "utf-8")
+    answers.write_text(json.dumps([{"match": "Shall it", "reply": "approve"}]), "utf-8")
+
+    def run(*words: str) -> tuple[int, dict[str, Any]]:
+        done = subprocess.run(
+            [
+                sys.executable, "-m", "sam_tui", "workflow", "run", *words, "--json",
+                "--workspace", str(tmp_path / "ws"), "--data-dir", str(tmp_path / "data"),
+                "--model", f"scripted:{script}", "--permission-mode", "bypass",
+            ],
+            capture_output=True, text=True, check=False, env=os.environ.copy(),
+        )  # fmt: skip
+        assert done.stdout, done.stderr
+        return done.returncode, json.loads(done.stdout)
+
+    code, view = run("implement-feature", "--id", "feature", "--params", json.dumps(params))
+    assert (code, view["state"], view["reason"]) == (3, "paused", "step agree needs a person")
+    code, view = run("feature", "--answers", str(answers))
+    assert (code, view["state"], view["progress"]) == (0, "completed", "6/6")
+    assert [step["attempts"] for step in view["steps"]] == [1] * 6

@@ -1,0 +1,173 @@
+"""Killed at every statement in turn, an execution is whole and goes on exactly where it was."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.workflow.bench import Bench, opened
+
+FLOW = """
+    steps:
+      - {id: a, prompt: a}
+      - {id: b, prompt: b, needs: [a], each: "@{outputs.a.items}"}
+      - {id: c, prompt: c, needs: [a]}
+      - {id: d, prompt: d, needs: [b, c]}
+"""
+PROGRAM = """
+import os, shutil, signal, sqlite3, sys
+from pathlib import Path
+from tests.workflow.bench import Bench
+from tests.workflow.test_crash import drive, require_ended, require_whole
+
+base, first, stride = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+connect, left = sqlite3.connect, 0
+
+def dying(*arguments, **options):
+    connection = connect(*arguments, **options)
+    def count(statement):
+        global left
+        left -= 1
+        if left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+    connection.set_trace_callback(count)
+    return connection
+
+def run(folder, statements):
+    global left
+    left = statements
+    child = os.fork()
+    if child == 0:
+        sqlite3.connect = dying
+        try:
+            bench = Bench(folder)
+            drive(bench)
+        except BaseException:
+            os._exit(3)
+        os._exit(0)
+    return os.waitpid(child, 0)[1]
+
+kills, statements, status = 0, first, -1
+while status != 0:
+    folder = base / str(statements)
+    shutil.copytree(base / "start", folder)
+    status = run(folder, statements)
+    assert status == 0 or os.WTERMSIG(status) == signal.SIGKILL, status
+    kills += status != 0
+    bench = Bench(folder, flushed=False)
+    require_whole(bench)
+    drive(bench)
+    require_ended(bench)
+    bench.close()
+    shutil.rmtree(folder)
+    statements += stride
+print(kills)
+"""
+ROOT = Path(__file__).parents[2]
+
+
+def drive(bench: Bench) -> None:
+    """Begin the execution if it does not exist, then work until nothing is open."""
+    workflows = bench.workflows
+    if not workflows.executions():
+        workflows.start("flow", execution_id="run")
+    while tickets := workflows.tickets("run"):
+        ticket = tickets[0]
+        output: dict[str, object] = {"summary": ticket.step}
+        if ticket.step == "a":
+            output["items"] = ["x", "y"]
+        workflows.advance(ticket.token, output)
+
+
+@pytest.mark.requirement("workflow:crash")
+@pytest.mark.parametrize("first", [1, 4])
+def test_killed_at_any_statement_an_execution_ends_as_if_nothing_had_happened(
+    tmp_path: Path, first: int
+) -> None:
+    bench = Bench(tmp_path / "start")
+    bench.define(FLOW)
+    bench.close()
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, str(tmp_path), str(first), "7"],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 25
+
+
+def require_ended(bench: Bench) -> None:
+    """Each step was completed once, in one attempt, and each token was counted once."""
+    history = bench.workflows.history("run")
+    assert sorted((a.step, a.task, a.status, a.number) for a in history if a.step != "b") == [
+        ("a", None, "completed", 1), ("c", None, "completed", 1), ("d", None, "completed", 1),
+    ]  # fmt: skip
+    assert [(a.task, a.status) for a in history if a.step == "b"] == [
+        (0, "completed"), (1, "completed"),
+    ]  # fmt: skip
+    assert bench.workflows.execution("run").state == "completed"
+    types = bench.types("run")
+    assert (types.count("step_completed"), types.count("workflow_completed")) == (4, 1)
+    assert types.count("token_validated") == 5
+
+
+def require_whole(bench: Bench) -> None:
+    """Nothing is half done: rows, attempts, tokens and events agree."""
+    views = bench.workflows.executions()
+    if not views:
+        return
+    reader = bench.store.reader
+    steps = {step.id: step for step in reader.steps("run")}
+    assert set(steps) == {"a", "b", "c", "d"}
+    open_ = [a.step for a in reader.attempts("run", status="open")]
+    running = [s for s, row in steps.items() if row.status == "running"]
+    assert sorted(open_) == sorted(running)
+    completed = [s for s, row in steps.items() if row.status == "completed"]
+    assert sorted(completed) == sorted(
+        json.loads(row.output_json)["summary"] if row.id != "b" else "b"
+        for row in steps.values()
+        if row.output_json
+    )
+    types = bench.types("run")
+    assert types.count("step_started") == len(reader.attempts("run"))
+    assert types.count("step_completed") == len(completed)
+
+
+@pytest.mark.requirement("workflow:crash")
+def test_a_transaction_that_raises_leaves_nothing(bench: Bench) -> None:
+    done = bench.begin(FLOW)
+    before = bench.types(done.execution_id)
+
+    class Stop(Exception):
+        """Raised in the middle."""
+
+    row = bench.store.reader.execution(done.execution_id)
+    assert row is not None
+    with pytest.raises(Stop), bench.store.unit() as unit:
+        unit.delete_execution(row.id)
+        raise Stop
+    assert bench.types(done.execution_id) == before
+    assert opened(done) == ["a"]
+
+
+@pytest.mark.requirement("workflow:hold")
+def test_who_dies_lets_go_of_what_it_drove(bench: Bench) -> None:
+    program = (
+        "import sys, os, signal; from pathlib import Path; from tests.workflow.bench import Bench\n"
+        "b = Bench(Path(sys.argv[1]))\n"
+        "with b.workflows.hold('run') as mine:\n"
+        "    print(mine, flush=True); sys.stdin.read()\n"
+    )
+    child = subprocess.Popen(
+        [sys.executable, "-c", program, str(bench.folder)],
+        cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert child.stdout is not None
+    assert child.stdout.readline() == "True\n"
+    with bench.workflows.hold("run") as mine:
+        assert not mine
+    child.kill()
+    child.communicate()
+    with bench.workflows.hold("run") as mine:
+        assert mine
