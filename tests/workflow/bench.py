@@ -29,7 +29,7 @@ class HandClock(SystemClock):
 class Bench:
     """One data folder, one project; definitions are written as the test needs them."""
 
-    def __init__(self, folder: Path, *, package: bool = False, flushed: bool = True) -> None:
+    def __init__(self, folder: Path, *, package: bool = False, flushed: bool = False) -> None:
         self.folder = folder
         self.workspace = folder / "ws"
         self.clock = HandClock()

@@ -56,7 +56,7 @@ while status != 0:
     status = run(folder, statements)
     assert status == 0 or os.WTERMSIG(status) == signal.SIGKILL, status
     kills += status != 0
-    bench = Bench(folder, flushed=False)
+    bench = Bench(folder)
     require_whole(bench)
     drive(bench)
     require_ended(bench)

@@ -51,7 +51,7 @@ class Executions(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.folder = Path(tempfile.mkdtemp(prefix="workflow-"))
-        self.bench = Bench(self.folder, flushed=False)
+        self.bench = Bench(self.folder)
         self.bench.define(FLOW)
         self.tokens: list[str] = []
         self.used: set[str] = set()

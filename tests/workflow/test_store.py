@@ -122,7 +122,7 @@ def test_what_is_stored_comes_back_the_same(
     text: str, status: StepStatus, number: int, moment: float | None
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        bench = Bench(Path(folder), flushed=False)
+        bench = Bench(Path(folder))
         done = bench.begin("steps: [{id: a, prompt: a}]")
         text = text.replace("\x00", "")
         step = StepRow(

@@ -1,0 +1,68 @@
+"""What executions leave behind: artifacts by range, findings with their review and their words."""
+
+import pytest
+
+from sam_tui.core.ports.workflows import FindingQuery
+from sam_tui.core.workflow.notes import FindingDraft
+from sam_tui.core.workflow.refusals import WorkflowRefused
+from tests.workflow.bench import Bench, code_of
+from tests.workflow.test_executions import begin_feature
+
+
+@pytest.mark.requirement("workflow:artifacts")
+def test_artifacts_are_kept_whole_and_read_by_range(bench: Bench) -> None:
+    done = begin_feature(bench)
+    text = "0123456789é\x00tail\ud800"
+    bench.workflows.advance(
+        done.opened[0].token,
+        {"summary": "s", "artifacts": [{"type": "report", "name": "r.md", "content": text}]},
+    )
+    (row,) = bench.workflows.artifacts(done.execution_id)
+    assert (row.type, row.name, row.step) == ("report", "r.md", "design")
+    chunk = bench.workflows.read_artifact(row.id, 8, 4)
+    assert (chunk.text, chunk.start, chunk.end, chunk.total) == ("89é\x00", 8, 12, 17)
+    assert bench.workflows.read_artifact(row.id, 99).text == ""
+    added = bench.workflows.add_artifact(done.execution_id, "implement", "n", "text")
+    assert [r.id for r in bench.workflows.artifacts(done.execution_id, "implement")] == [added.id]
+    with pytest.raises(WorkflowRefused) as refused:
+        bench.workflows.add_artifact(done.execution_id, "design", "late", "x")
+    assert code_of(refused) == "step_not_running"
+
+
+@pytest.mark.requirement("workflow:findings")
+def test_suggested_findings_wait_for_review_and_are_ranked_by_severity(bench: Bench) -> None:
+    done = begin_feature(bench)
+    suggested = [
+        {"title": name, "content": f"{name} words", "severity": name, "category": "security"}
+        for name in ("low", "critical", "info", "high", "medium")
+    ]
+    bench.workflows.advance(
+        done.opened[0].token, {"summary": "s", "suggested_findings": suggested, "findings": ["f"]}
+    )
+    rows = bench.workflows.findings(FindingQuery(done.execution_id))
+    assert [r.severity for r in rows] == ["critical", "high", "medium", "low", "info", "info"]
+    assert {r.review for r in rows} == {"suggested"}
+    assert {r.source for r in rows} == {"architect"}
+    promoted = bench.workflows.review_finding(rows[0].id, True)
+    assert promoted.review == "accepted"
+    bench.workflows.review_finding(rows[1].id, False)
+    accepted = bench.workflows.findings(FindingQuery(review="accepted"))
+    assert [r.id for r in accepted] == [rows[0].id]
+
+
+@pytest.mark.requirement("workflow:findings")
+def test_the_full_text_of_findings_follows_every_change(bench: Bench) -> None:
+    draft = FindingDraft(title="Stale words", content="alpha", tags=("t",), accepted=True)
+    row = bench.workflows.add_finding(draft)
+    assert [r.id for r in bench.workflows.findings(FindingQuery(text="alpha"))] == [row.id]
+    bench.workflows.update_finding(row.id, {"content": "beta", "severity": "high"})
+    assert bench.workflows.findings(FindingQuery(text="alpha")) == []
+    found = bench.workflows.findings(FindingQuery(text='beta" OR *'))
+    assert found == []
+    assert bench.workflows.findings(FindingQuery(text="bet"))[0].severity == "high"
+    for changes in ({}, {"id": "x"}, {"severity": "awful"}, {"status": "gone"}):
+        with pytest.raises(WorkflowRefused) as refused:
+            bench.workflows.update_finding(row.id, changes)
+        assert code_of(refused) == "finding_invalid"
+    with pytest.raises(WorkflowRefused):
+        bench.workflows.add_finding(FindingDraft(title="t", content="c", scope="project"))
