@@ -1,7 +1,8 @@
 """What the sandbox costs: the same commands free, under Landlock alone, and with live approvals.
 
 Run: ``python bench/sandbox.py [rounds]``. Rounds are interleaved and the best of each compared, so
-that a busy machine slows all three alike. The targets: under 20 ms more per command, at most 1.15 times the rest.
+that a busy machine slows all three alike. The targets: under 20 ms more per command, and at most 1.15
+times the time of all the rest.
 """
 
 import asyncio

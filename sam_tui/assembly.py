@@ -18,6 +18,7 @@ from sam_tui.adapters.prompts import FilePrompts, FileReminders
 from sam_tui.adapters.search import RipgrepSearch
 from sam_tui.adapters.storage import Storage, open_storage
 from sam_tui.adapters.tasks import CommandTasks, FileTaskBook
+from sam_tui.adapters.terminal.background import PortedCommands
 from sam_tui.adapters.terminal.commands import ShellCommands
 from sam_tui.adapters.terminal.confinement import Sandbox
 from sam_tui.adapters.terminal.sessions import PtyTerminals
@@ -41,6 +42,7 @@ from sam_tui.core.prompt.requests import RequestBuilder
 from sam_tui.core.prompt.system import system_prompt
 from sam_tui.core.runtime import Runtime
 from sam_tui.core.services import Online, Remembered, Services
+from sam_tui.core.shield import secrets_of_environment
 from sam_tui.core.tooling.execute import Executor
 from sam_tui.core.tooling.registry import Registry, built_ins_first
 
@@ -103,6 +105,7 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
     storage = open_storage(options.data_dir, now=clock.now, embedder=embedder)
     sandbox = Sandbox()
     commands, terminals = ShellCommands(sandbox), PtyTerminals(sandbox)
+    background = PortedCommands(commands)
     tasks, files, search = CommandTasks(commands), LocalFiles(), RipgrepSearch()
     journal = SqliteJournal(options.data_dir, files)
     insight = open_insight(options.data_dir, workspace.root, files, search, embedder=embedder)
@@ -123,6 +126,7 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
         search=search,
         commands=commands,
         terminals=terminals,
+        background=background,
         todos=board,
         inquiries=inquiries,
         results=storage.results,
@@ -148,12 +152,13 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
     )
     guard = Guard(workspace, policy, Grants(clock), inquiries)
     executor = Executor(registry, guard, storage.results, storage.decisions, bus, clock)
+    executor.shield.learn(secrets_of_environment(environ))
     engine = Engine(
         executor,
         RequestBuilder(
             system_prompt(guidance(prompts, options.system_prompt), workspace),
             registry.schemas_json,
-            [*build_reminders(_sources(storage, prompts, options)), *plugins.reminders],
+            [*build_reminders(_sources(storage, prompts, options, board)), *plugins.reminders],
             board,
         ),
         bus,
@@ -172,6 +177,7 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
         catalog=Catalog(environ, timeout=timeout),
         terminals=terminals,
         commands=commands,
+        background=background,
         tasks=tasks,
         conversations=storage.conversations,
         journal=journal,
@@ -214,11 +220,14 @@ def _remembered(storage: Storage) -> Remembered:
     )
 
 
-def _sources(storage: Storage, prompts: PromptLibrary, options: Options) -> Sources:
+def _sources(
+    storage: Storage, prompts: PromptLibrary, options: Options, board: TodoBoard
+) -> Sources:
     return Sources(
         storage.documents,
         storage.memories,
         prompts,
         FileReminders(f"{options.data_dir}/reminders"),
+        board,
         lambda _: options.workflow_mode,
     )

@@ -9,6 +9,7 @@ from sam_reminders.mini_prompts import MiniPromptsReminder
 from sam_reminders.status_signal import StatusSignalReminder
 from sam_reminders.todo_list import TodoListReminder
 from sam_reminders.user_defined import UserDefinedReminder
+from sam_tui.core.board import TodoBoard
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.ports.memory import DocumentStore, MemoryStore
 from sam_tui.core.ports.prompts import PromptLibrary, UserReminders
@@ -23,6 +24,7 @@ class Sources:
     memories: MemoryStore
     prompts: PromptLibrary
     user_reminders: UserReminders
+    todos: TodoBoard
     workflow_mode: Callable[[ConversationId], bool]
 
 
@@ -32,7 +34,7 @@ def build_reminders(sources: Sources) -> list[Reminder]:
         DocumentsReminder(sources.documents),
         MiniPromptsReminder(sources.prompts),
         UserDefinedReminder(sources.user_reminders),
-        TodoListReminder(),
+        TodoListReminder(sources.todos),
         StatusSignalReminder(sources.workflow_mode),
         MemoriesReminder(sources.memories),
     ]

@@ -5,16 +5,18 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from sam_tui.adapters.policy import DecisionPages
-from sam_tui.adapters.policy.decisions import AuditEntry
-from sam_tui.adapters.storage import Storage, open_storage
 from sam_tui.cli.options import place_options, settings
 from sam_tui.cli.streams import contract_output, require_output
 from sam_tui.headless.output import Output, terminal_safe
+
+if TYPE_CHECKING:
+    from sam_tui.adapters.policy import DecisionPages
+    from sam_tui.adapters.policy.decisions import AuditEntry
+    from sam_tui.adapters.storage import Storage
 
 _NO_ENTRY = "0" * 64
 
@@ -86,7 +88,10 @@ def export_command(**values: Any) -> int:
 
 
 @contextmanager
-def _opened(values: dict[str, Any]) -> Generator[tuple[Storage, DecisionPages], None, None]:
+def _opened(values: dict[str, Any]) -> "Generator[tuple[Storage, DecisionPages], None, None]":
+    from sam_tui.adapters.policy import DecisionPages
+    from sam_tui.adapters.storage import open_storage
+
     storage = open_storage(settings(values).data_dir)
     try:
         yield storage, DecisionPages(storage.database.query)
@@ -94,7 +99,7 @@ def _opened(values: dict[str, Any]) -> Generator[tuple[Storage, DecisionPages], 
         storage.close()
 
 
-def _row(entry: AuditEntry) -> str:
+def _row(entry: "AuditEntry") -> str:
     decision = entry.decision
     when = datetime.fromtimestamp(entry.made_at).strftime("%Y-%m-%d %H:%M:%S")
     touched = ", ".join(decision.targets) or decision.scope
@@ -108,7 +113,7 @@ def _row(entry: AuditEntry) -> str:
     return " ".join(line.split("\n"))
 
 
-def _object(entry: AuditEntry) -> dict[str, Any]:
+def _object(entry: "AuditEntry") -> dict[str, Any]:
     moment = datetime.fromtimestamp(entry.made_at, UTC)
     return {
         "number": entry.number,

@@ -9,19 +9,19 @@ import sys
 import sysconfig
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from sam_tui import __version__
-from sam_tui.adapters.policy import Places, PolicyFile, read_layers
 from sam_tui.cli.log import default_data_dir
 from sam_tui.cli.options import open_runtime, place_options, workspace_of
 from sam_tui.cli.streams import require_output
-from sam_tui.core.authorization.containment import Workspace
 from sam_tui.core.errors import SamError
-from sam_tui.core.shield import secrets_of_environment
 from sam_tui.headless.output import terminal_safe
+
+if TYPE_CHECKING:
+    from sam_tui.adapters.policy import Places, PolicyFile
 
 State = Literal["ok", "note", "missing"]
 
@@ -41,6 +41,8 @@ class Check:
 @place_options
 def doctor_command(**values: Any) -> int:
     """Say which protections hold here, and what is missing; exit 1 when anything is."""
+    from sam_tui.adapters.policy import Places
+
     require_output()
     places = Places.of(os.environ, values["data_dir"] or default_data_dir())
     checks = examine(places, workspace_of(values), values)
@@ -57,8 +59,10 @@ def doctor_command(**values: Any) -> int:
 _MARKS = {"ok": "✓", "note": "·", "missing": "✗"}
 
 
-def examine(places: Places, folder: str, values: dict[str, Any]) -> list[Check]:
+def examine(places: "Places", folder: str, values: dict[str, Any]) -> list[Check]:
     """Every check, in the order in which they are shown; none of them raises."""
+    from sam_tui.core.authorization.containment import Workspace
+
     workspace = Workspace.open(folder).root
     examinations: list[tuple[str, Callable[[], Check]]] = [
         ("program", _program),
@@ -156,7 +160,7 @@ def _private_folder(name: str, path: str) -> Check:
     return Check(name, "ok", path)
 
 
-def _trust(places: Places, workspace: str) -> Check:
+def _trust(places: "Places", workspace: str) -> Check:
     from sam_tui.adapters.policy import FileTrust
 
     trust = FileTrust(places.config_dir)
@@ -171,7 +175,9 @@ def _trust(places: Places, workspace: str) -> Check:
     )
 
 
-def _policy(places: Places, workspace: str) -> Check:
+def _policy(places: "Places", workspace: str) -> Check:
+    from sam_tui.adapters.policy import read_layers
+
     layers = read_layers(places, workspace)
     parts = [_described(layers.user), _described(layers.project)]
     if layers.project.rules and not layers.trusted:
@@ -179,7 +185,7 @@ def _policy(places: Places, workspace: str) -> Check:
     return Check("policy", "ok", "; ".join(parts))
 
 
-def _described(file: PolicyFile) -> str:
+def _described(file: "PolicyFile") -> str:
     if not file.exists:
         return f"no {file.layer} policy ({file.path})"
     mode = f", mode {file.mode}" if file.mode else ""
@@ -188,6 +194,8 @@ def _described(file: PolicyFile) -> str:
 
 def _keys() -> Check:
     """Names only: a value never leaves this function."""
+    from sam_tui.core.shield import secrets_of_environment
+
     names = sorted(secrets_of_environment(os.environ))
     if not names:
         return Check("keys", "note", "no key in the environment")

@@ -6,11 +6,10 @@ import time
 from collections.abc import Iterator
 from dataclasses import asdict
 from datetime import datetime
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from sam_tui.adapters.policy import FileLedger, Places, SavedRules, read_layers
 from sam_tui.cli.log import default_data_dir
 from sam_tui.cli.options import (
     guarded_options,
@@ -21,17 +20,17 @@ from sam_tui.cli.options import (
 )
 from sam_tui.cli.streams import contract_output, input_descriptor, require_output
 from sam_tui.core.accesses import Fetch, LocatedAccess, Read, Run, Type, Write
-from sam_tui.core.authorization.containment import Workspace
-from sam_tui.core.authorization.lint import lint
-from sam_tui.core.authorization.policy import Judgement, own_folders
-from sam_tui.core.authorization.rules import Rule
-from sam_tui.core.authorization.secrets import Secrets
 from sam_tui.core.errors import SamError, ToolError, UsageError
 from sam_tui.core.ids import CallId, ConversationId, mint
 from sam_tui.core.messages import ToolCall
-from sam_tui.core.runtime import Runtime
 from sam_tui.headless.output import Output, terminal_safe
 from sam_tui.headless.prompt_input import read_prompt
+
+if TYPE_CHECKING:
+    from sam_tui.adapters.policy import Places
+    from sam_tui.core.authorization.policy import Judgement
+    from sam_tui.core.authorization.rules import Rule
+    from sam_tui.core.runtime import Runtime
 
 
 @click.group("guard", short_help="What the guard would say, its rules and grants.")
@@ -76,6 +75,11 @@ def lint_command(**values: Any) -> int:
 
     Reads policy.toml of the settings folder and .sam/policy.toml of the workspace.
     """
+    from sam_tui.adapters.policy import read_layers
+    from sam_tui.core.authorization.lint import lint
+    from sam_tui.core.authorization.policy import own_folders
+    from sam_tui.core.authorization.secrets import Secrets
+
     require_output()
     places, workspace = guard_places(values)
     layers = read_layers(places, workspace)
@@ -106,6 +110,8 @@ def lint_command(**values: Any) -> int:
 @place_options
 def grants_command(**values: Any) -> int:
     """List what is granted: by running programs for a while, and for good in your policy file."""
+    from sam_tui.adapters.policy import FileLedger, SavedRules
+
     require_output()
     places, _ = guard_places(values)
     rows: list[dict[str, Any]] = [
@@ -136,6 +142,8 @@ def grants_command(**values: Any) -> int:
 @place_options
 def revoke_command(**values: Any) -> int:
     """Take a grant back, of a running program or of your policy file."""
+    from sam_tui.adapters.policy import FileLedger, SavedRules
+
     places, _ = guard_places(values)
     identifier = values["grant_id"]
     saved = SavedRules(places.config_dir, places.home)
@@ -147,13 +155,16 @@ def revoke_command(**values: Any) -> int:
     )
 
 
-def guard_places(values: dict[str, Any]) -> tuple[Places, str]:
+def guard_places(values: dict[str, Any]) -> "tuple[Places, str]":
     """The places that the options mean, and the real path of the workspace."""
+    from sam_tui.adapters.policy import Places
+    from sam_tui.core.authorization.containment import Workspace
+
     places = Places.of(os.environ, values["data_dir"] or default_data_dir())
     return places, Workspace.open(workspace_of(values)).root
 
 
-def _saved_row(rule: Rule) -> dict[str, Any]:
+def _saved_row(rule: "Rule") -> dict[str, Any]:
     return {
         "id": rule.id.removeprefix("user:"),
         "operation": rule.operation,
@@ -163,7 +174,7 @@ def _saved_row(rule: Rule) -> dict[str, Any]:
     }
 
 
-def _saved_target(rule: Rule) -> str:
+def _saved_target(rule: "Rule") -> str:
     if rule.command is not None:
         return f"$ {rule.command.text} …"
     return rule.path.text if rule.path is not None else rule.host
@@ -180,7 +191,7 @@ def _how_long(row: dict[str, Any]) -> str:
 class _Explainer:
     """Explains calls, one after the other."""
 
-    def __init__(self, runtime: Runtime, conversation: ConversationId) -> None:
+    def __init__(self, runtime: "Runtime", conversation: ConversationId) -> None:
         self._runtime = runtime
         self._conversation = conversation
 
@@ -245,7 +256,7 @@ def _input_lines() -> Iterator[str]:
         yield from (line for line in lines if line.strip())
 
 
-def _access(located: LocatedAccess, judgement: Judgement) -> dict[str, Any]:
+def _access(located: LocatedAccess, judgement: "Judgement") -> dict[str, Any]:
     """One access: what it is, where it lies, and what it comes to by itself."""
     where = located.location
     described: dict[str, Any] = {

@@ -2,16 +2,18 @@
 
 import json
 import os
+from typing import TYPE_CHECKING
 
 import click
 
-from sam_tui.adapters.policy import FileTrust, Places
 from sam_tui.cli.log import default_data_dir
 from sam_tui.cli.options import workspace_of
 from sam_tui.cli.streams import require_output
-from sam_tui.core.authorization.containment import Workspace
 from sam_tui.core.errors import UsageError
 from sam_tui.headless.output import terminal_safe
+
+if TYPE_CHECKING:
+    from sam_tui.adapters.policy import FileTrust
 
 
 @click.command("trust", short_help="Trust a folder's policy, hooks and instructions.")
@@ -25,6 +27,9 @@ def trust_command(folder: str | None, *, listed: bool, revoke: bool, as_json: bo
     Until then its policy only tightens and its hooks, servers and instructions are not believed.
     When its policy or instruction files change, it has to be trusted again.
     """
+    from sam_tui.adapters.policy import FileTrust, Places
+    from sam_tui.core.authorization.containment import Workspace
+
     if listed and (revoke or folder):
         raise UsageError("--list goes alone.")
     if as_json and not listed:
@@ -49,7 +54,7 @@ def trust_command(folder: str | None, *, listed: bool, revoke: bool, as_json: bo
     return 0
 
 
-def _list(trust: FileTrust, *, as_json: bool) -> int:
+def _list(trust: "FileTrust", *, as_json: bool) -> int:
     rows = [
         {"folder": f, "state": trust.state(f), "changes": list(trust.changes(f))}
         for f in trust.folders()

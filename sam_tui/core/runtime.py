@@ -22,6 +22,7 @@ from sam_tui.core.ports.code import EditJournal
 from sam_tui.core.ports.memory import MemoryStore
 from sam_tui.core.ports.prompts import PromptLibrary
 from sam_tui.core.ports.tasks import Tasks
+from sam_tui.core.ports.terminals import BackgroundCommands
 from sam_tui.core.tooling.execute import Executor
 from sam_tui.core.tooling.registry import Registry
 
@@ -39,6 +40,7 @@ class Runtime:
     catalog: ModelCatalog
     terminals: Terminals
     commands: Commands
+    background: BackgroundCommands
     tasks: Tasks
     conversations: ConversationStore
     journal: EditJournal
@@ -96,6 +98,7 @@ class Runtime:
         """End terminals and connections, then release what is left."""
         try:
             await self.tasks.close()
+            await self.background.close_all()
             await self.terminals.close_all()
             if self.model is not None:
                 await self.model.close()

@@ -23,6 +23,7 @@ from sam_tui.core.ports.memory import (
 )
 from sam_tui.core.ports.prompts import PromptLibrary
 from sam_tui.core.ports.tasks import TaskBook, Tasks
+from sam_tui.core.ports.terminals import BackgroundCommands
 from sam_tui.core.ports.web import SerpApi, Web, WebSearch
 
 
@@ -57,6 +58,7 @@ class Services:
     search: Search
     commands: Commands
     terminals: Terminals
+    background: BackgroundCommands
     todos: TodoBoard
     inquiries: Inquiries
     results: ResultStore

@@ -5,7 +5,6 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Coroutine, Iterator
-from multiprocessing.shared_memory import SharedMemory
 from pathlib import Path
 from typing import Protocol
 
@@ -298,15 +297,11 @@ os.kill(pid, 9)
 @pytest.fixture
 def shared() -> Iterator[str]:
     """Somebody's shared memory."""
-    made = SharedMemory(f"sam-tui-test-{os.getpid()}", create=True, size=8)
-    memory = made.buf
-    assert memory is not None
-    memory[:8] = b"precious"
-    yield f"/dev/shm/{made.name}"
-    assert memory.tobytes()[:8] == b"precious"
-    del memory
-    made.close()
-    made.unlink()
+    path = Path(f"/dev/shm/sam-tui-test-{os.getpid()}")
+    path.write_bytes(b"precious")
+    yield str(path)
+    assert path.read_bytes() == b"precious"
+    path.unlink()
 
 
 @pytest.mark.requirement("sandbox:own-things")

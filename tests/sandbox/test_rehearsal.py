@@ -100,7 +100,7 @@ async def test_a_rehearsal_shows_every_change_and_makes_none(
     assert told["link"].note == "link to src"
     assert told["src/b.py"].note.endswith("becomes 600")
     assert told["src/b.py"].new_mode == 0o600
-    assert (told["blob"].diff, told["blob"].note) == ("", "binary or large")
+    assert (told["blob"].diff, told["blob"].note) == ("", "binary, large, or not to be read")
 
 
 @pytest.mark.requirement("rehearsal:commit")

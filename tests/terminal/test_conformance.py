@@ -149,7 +149,7 @@ def test_it_shows_the_same_when_every_byte_comes_alone(vector: Vector) -> None:
 
 
 @pytest.mark.requirement("terminal:screen-robust")
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     st.lists(
         st.tuples(st.integers(1, 200), st.integers(1, 60), st.binary(max_size=200)), max_size=20

@@ -70,6 +70,7 @@ async def test_ending_a_background_command_ends_all_it_started(
 ) -> None:
     made = await started(hand, "sleep 300 & echo $! $$; wait")
     child, shell = map(int, made["output"].split())
+    assert made["pid"] == shell
     assert lives(child)
     assert lives(shell)
     told = await hand.data("get_terminal_output", id=made["terminalId"], end=True)

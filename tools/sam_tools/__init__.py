@@ -57,7 +57,13 @@ def build_tools(services: Services) -> list[Tool]:
             insight=services.insight,
             commands=services.commands,
         ).tool(),
-        TerminalOperations(services.commands, services.terminals, services.publish).tool(),
+        TerminalOperations(
+            services.commands,
+            services.terminals,
+            services.publish,
+            files=services.files,
+            background=services.background,
+        ).tool(),
         BuildAndVersionControl(
             services.commands,
             services.tasks,

@@ -115,6 +115,9 @@ class Branch:
                 f"The workspace changed since the rehearsal began: {other}.",
                 hint="Drop it and rehearse again.",
             )
+        for differing in self._changes:
+            if differing.source is not None and not _readable(differing.source):
+                raise ToolError(f"The command made {differing.change.path} unreadable.")
         try:
             for differing in reversed(self._changes):
                 if differing.source is None or _other_kind(self._workspace, differing):
@@ -198,6 +201,10 @@ class Branch:
             dirs_exist_ok=True,
             copy_function=_clone,
         )
+
+
+def _readable(path: str) -> bool:
+    return os.path.islink(path) or os.access(path, os.R_OK)
 
 
 def _nothing() -> None:

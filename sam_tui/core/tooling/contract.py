@@ -137,6 +137,8 @@ class Operation(Generic[A]):
     schedule: Schedule = Schedule.PARALLEL
     inline_limit: int = INLINE_LIMIT
     preview: Callable[[A, Mapping[str, Location]], Sequence[Diff]] | None = None
+    example: Mapping[str, Any] | None = None
+    """The arguments of a correct call, where one made of the required ones alone would not be."""
 
 
 @dataclass(frozen=True, slots=True)

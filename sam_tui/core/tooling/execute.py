@@ -1,5 +1,6 @@
 """The only path a tool call takes: parse, locate, guard, run, clip, report. One result per call."""
 
+import asyncio
 import json
 import logging
 from collections.abc import Callable, Collection, Mapping
@@ -17,6 +18,7 @@ from sam_tui.core.events import DecisionMade, ToolFinished, ToolProgressed, Tool
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.messages import ToolCall
 from sam_tui.core.ports import DecisionLog, ResultStore
+from sam_tui.core.shield import Shield
 from sam_tui.core.tooling.clip import clip_result
 from sam_tui.core.tooling.contract import (
     INLINE_LIMIT,
@@ -28,6 +30,7 @@ from sam_tui.core.tooling.contract import (
     ToolContext,
     ToolResult,
 )
+from sam_tui.core.tooling.masking import masked
 from sam_tui.core.tooling.neutral import neutralise
 from sam_tui.core.tooling.registry import Registry, operation_key
 from sam_tui.core.tooling.schema import example_call
@@ -76,6 +79,8 @@ class Executor:
     ) -> None:
         self.registry = registry
         self.asker = ""
+        self.shield = Shield()
+        """Masks secrets on the way out and puts them back on the way in; knows more once it is told."""
         self._guard = guard
         self._results = results
         self._log = log
@@ -97,14 +102,14 @@ class Executor:
             self._bus,
             self._clock,
         )
-        executor.asker = asker
+        executor.asker, executor.shield = asker, self.shield
         return executor
 
     def plan(self, call: ToolCall, gate: Gate | None = None) -> Plan:
         """Resolve and parse a call. Never raises: a fault is part of the plan."""
         try:
             resolved = self.registry.resolve(call.name)
-            given = parse_arguments(call.arguments)
+            given = self.shield.unmask_data(parse_arguments(call.arguments))
             operation = resolved.operation
             if operation is None:
                 operation = self._chosen(resolved.tool, given)
@@ -161,17 +166,22 @@ class Executor:
     async def _decide(
         self, plan: Plan, conversation: ConversationId, accesses: tuple[LocatedAccess, ...]
     ) -> Decision:
-        decision = await self._guard.decide(
-            Request(
-                conversation,
-                plan.call.id,
-                plan.key,
-                plan.summary,
-                accesses,
-                lambda: self._preview(plan, accesses),
-                self.asker,
-            )
+        request = Request(
+            conversation,
+            plan.call.id,
+            plan.key,
+            plan.summary,
+            accesses,
+            lambda: self._preview(plan, accesses),
+            self.asker,
         )
+        try:
+            decision = await self._guard.decide(request)
+        except asyncio.CancelledError:
+            reason = "the call was cancelled before it was answered"
+            cancelled = Decision(plan.key, "cancelled", "user", "cancelled", reason)
+            self._log.record(conversation, plan.call.id, cancelled)
+            raise
         self._log.record(conversation, plan.call.id, decision)
         self._bus.publish(DecisionMade(conversation, plan.call.id, decision))
         return decision
@@ -198,7 +208,9 @@ class Executor:
                 confined=self._guard.policy.mode != "bypass",
                 writable=self._guard.workspace.roots,
             ),
-            lambda text: self._bus.publish(ToolProgressed(conversation, call.id, text)),
+            lambda text: self._bus.publish(
+                ToolProgressed(conversation, call.id, self.shield.mask(text).text)
+            ),
         )
         return await plan.operation.run(plan.arguments, context)
 
@@ -211,6 +223,7 @@ class Executor:
         started: float,
     ) -> Executed:
         limit = plan.operation.inline_limit if plan.operation else INLINE_LIMIT
+        result = masked(result, self.shield)
         text = neutralise(result.text)
         text = clip_result(self._results, conversation, plan.call.id, text, limit)
         finished = ToolFinished(

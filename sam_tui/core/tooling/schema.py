@@ -66,6 +66,8 @@ def example_call(tool: Tool, operation: Operation[Any]) -> str:
     """A correct call of an operation, made from its schema: required arguments only."""
     schema = arguments_schema(operation.arguments)
     example: dict[str, Any] = {"operation": operation.name} if tool.consolidated else {}
+    if operation.example is not None:
+        return json.dumps(example | dict(operation.example), ensure_ascii=False)
     for name in schema["required"]:
         example[name] = _example(name, schema["properties"][name])
     return json.dumps(example, ensure_ascii=False)

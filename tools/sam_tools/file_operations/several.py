@@ -35,6 +35,10 @@ class SeveralReplacements:
             _accesses,
             schedule=Schedule.BLOCKING,
             preview=self._preview,
+            example={
+                "filePath": "<filePath>",
+                "replacements": [{"oldString": "<oldString>", "newString": "<newString>"}],
+            },
         )
 
     async def _replace(self, arguments: MultiReplaceString, context: ToolContext) -> ToolResult:

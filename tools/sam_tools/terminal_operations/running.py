@@ -13,7 +13,7 @@ from sam_tools.terminal_operations.answers import (
 )
 from sam_tools.terminal_operations.arguments import GetTerminalOutput, RunCommand
 from sam_tools.terminal_operations.plain import PlainStream, escaped, plain
-from sam_tui.core.display import Table, Terminal
+from sam_tui.core.display import Table, Terminal, Text
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ids import ConversationId, SessionId
 from sam_tui.core.ports import CommandRequest, CommandResult, Commands, Terminals
@@ -65,11 +65,15 @@ class CommandHand:
         )
         output = plain(result.output)
         self.last[context.conversation] = Ran(arguments.command, output, result, cwd)
+        why = (Text(plain(arguments.explanation)),) if arguments.explanation else ()
         held = context.permit.confined and self._commands.confinement.kind != "none"
         return ToolResult(
             text=_account(output, result, arguments.timeout, held=held),
             ok=result.exit_code == 0 and not result.timed_out,
-            display=(Terminal(arguments.command, output, result.exit_code, result.seconds),),
+            display=(
+                *why,
+                Terminal(arguments.command, output, result.exit_code, result.seconds),
+            ),
             data=_data(output, result, cwd),
         )
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from sam_tools.terminal_operations.answers import (
     json_result,
+    short,
     state_words,
     status,
     working_directory,
@@ -81,6 +82,12 @@ class SessionHand:
             "working_directory": session.cwd,
             "message": f"The terminal session is {_STATES[name]}.",
         })
+
+    def sending(self, arguments: SendInput, most: int) -> str:
+        """The line on the card; what is typed where nothing is echoed stays off it."""
+        session = self._terminals.find(SessionId(arguments.session_id))
+        hidden = session is not None and session.state.secret
+        return f"Sending to terminal: {_HIDDEN if hidden else short(arguments.input, most)}"
 
     async def send(self, arguments: SendInput, context: ToolContext) -> ToolResult:
         """Type, then wait for the end of the command, for a question, or for the time to be up."""

@@ -137,7 +137,7 @@ class TerminalOperations:
                 " input, or timeout is up",
                 SendInput,
                 sessions.send,
-                lambda a: f"Sending to terminal: {short(a.input, _SUMMARY_INPUT)}",
+                lambda a: sessions.sending(a, _SUMMARY_INPUT),
                 send_accesses,
                 Schedule.SERIAL,
             ),

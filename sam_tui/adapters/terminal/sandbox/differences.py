@@ -94,9 +94,7 @@ def differences(layer: Layer, workspace: str) -> list[Differing]:
 
 
 def _read_upper(layer: Layer, upper: str, workspace: str, at: str) -> None:
-    with os.scandir(os.path.join(upper, at)) as entries:
-        names = list(entries)
-    for entry in names:
+    for entry in _entries(os.path.join(upper, at)):
         path = os.path.join(at, entry.name)
         old = os.path.join(workspace, path)
         found = entry.stat(follow_symlinks=False)
@@ -109,6 +107,15 @@ def _read_upper(layer: Layer, upper: str, workspace: str, at: str) -> None:
             if _opaque(entry.path) and _is_folder(old):
                 layer.gone |= {os.path.join(path, name) for name in os.listdir(old)}
             _read_upper(layer, upper, workspace, path)
+
+
+def _entries(folder: str) -> list[os.DirEntry[str]]:
+    """What a folder holds, in order; nothing where it cannot be read."""
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(entries, key=lambda entry: entry.name)
+    except PermissionError:
+        return []
 
 
 def _is_folder(path: str) -> bool:
@@ -127,9 +134,7 @@ def _below(folder: str, at: str) -> Iterator[str]:
     start = os.path.join(folder, at)
     if not _is_folder(start):
         return
-    with os.scandir(start) as entries:
-        names = sorted(entries, key=lambda entry: entry.name)
-    for entry in names:
+    for entry in _entries(start):
         path = os.path.join(at, entry.name)
         yield path
         if entry.is_dir(follow_symlinks=False):
@@ -151,6 +156,8 @@ def _differs(old: str, new: str) -> bool:
 
 
 def _same_bytes(old: str, new: str) -> bool:
+    if not (os.access(old, os.R_OK) and os.access(new, os.R_OK)):
+        return False
     with open(old, "rb") as first, open(new, "rb") as second:
         while True:
             one, two = first.read(_BLOCK), second.read(_BLOCK)
@@ -167,7 +174,7 @@ def _change(path: str, old: str | None, new: str | None) -> FileChange:
     note = _note(old, new, before, after)
     diff = ""
     if texts[0] is None or texts[1] is None:
-        note = note or "binary or large"
+        note = note or "binary, large, or not to be read"
     elif not note.startswith("folder"):
         names = (f"a/{path}" if old else "/dev/null", f"b/{path}" if new else "/dev/null")
         diff = "".join(difflib.unified_diff(texts[0], texts[1], *names))
@@ -197,7 +204,7 @@ def _lines(path: str | None) -> list[str] | None:
     found = os.lstat(path)
     if not stat.S_ISREG(found.st_mode):
         return []
-    if found.st_size > _LARGEST_DIFF:
+    if found.st_size > _LARGEST_DIFF or not os.access(path, os.R_OK):
         return None
     with open(path, "rb") as file:
         data = file.read()
