@@ -158,6 +158,8 @@ class _Run:
         """Nothing that the agent started outlives its result; the ledger keeps what was open."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(TERMINALS_SECONDS):
+                await self._runtime.background.close_all()
+                await self._runtime.tasks.close()
                 await self._runtime.terminals.close_all()
 
     def _judge(self, fault: BaseException | None, interrupts: Interrupts) -> Outcome:

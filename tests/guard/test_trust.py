@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -79,10 +80,10 @@ def link_away(folder: Path) -> str:
     [add_hook, change_policy, remove_instructions, add_servers, make_executable, link_away],
 )
 def test_a_change_of_what_would_be_believed_ends_the_trust_and_is_named(
-    trust: FileTrust, folder: Path, change: "type[str]"
+    trust: FileTrust, folder: Path, change: Callable[[Path], str]
 ) -> None:
     trust.trust(str(folder))
-    said = change(folder)  # pyright: ignore[reportCallIssue, reportArgumentType]
+    said = change(folder)
     assert trust.state(str(folder)) == "changed"
     assert trust.changes(str(folder)) == (said,)
     trust.trust(str(folder))

@@ -126,7 +126,8 @@ async def test_todos_show_what_is_being_done_and_tables_are_open() -> None:
         host.pane.finish_tool(finished(Todos(items), table))
         rows = [row.strip() for row in host.seen() if row.strip()]
         assert rows[1:] == [
-            "1 of 3 done", "◐ second", "✗ third  waits", "name │ size", "─────┼─────", "a    │ 1", "[b]  │ 22",
+            "1 of 3 done", "◐ second", "✗ third  waits",
+            "name │ size", "─────┼─────", "a    │ 1", "[b]  │ 22",
         ]  # fmt: skip
         host.pane.toggle_block(0)
         host.pane.flush()

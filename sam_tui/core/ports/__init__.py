@@ -28,17 +28,19 @@ from sam_tui.core.ports.model import (
     TextDelta,
     UsageDelta,
 )
-from sam_tui.core.ports.sandbox import (
-    AskOutside,
+from sam_tui.core.ports.rehearsal import (
     ChangeKind,
     FileChange,
+    Rehearsal,
+    Rehearsals,
+    Rehearsed,
+)
+from sam_tui.core.ports.sandbox import (
+    AskOutside,
     Network,
     OutsideAccess,
     OutsideKind,
     Protection,
-    Rehearsal,
-    Rehearsals,
-    Rehearsed,
     Shield,
 )
 from sam_tui.core.ports.storage import (

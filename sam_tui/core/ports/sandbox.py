@@ -2,10 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol
-
-if TYPE_CHECKING:
-    from sam_tui.core.ports.terminals import CommandRequest, CommandResult
+from typing import Literal
 
 OutsideKind = Literal["write", "delete", "rename", "metadata", "connect"]
 Network = Literal["on", "off"]
@@ -44,63 +41,3 @@ class Protection:
     shield: Shield
     held: bool
     detail: str
-
-
-ChangeKind = Literal["created", "modified", "deleted"]
-
-
-@dataclass(frozen=True, slots=True)
-class FileChange:
-    """What a rehearsed command did to one file or folder of the workspace.
-
-    ``path`` is relative to the workspace. ``diff`` is unified; it is empty for folders, links, binary
-    or very large files, of which ``note`` says what there is to say. Modes are permission bits, None
-    where there is no such file.
-    """
-
-    path: str
-    kind: ChangeKind
-    diff: str
-    note: str = ""
-    old_mode: int | None = None
-    new_mode: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Rehearsed:
-    """How a rehearsed command ended, and what it would change, in the order of paths."""
-
-    result: "CommandResult"
-    changes: tuple[FileChange, ...]
-
-
-class Rehearsal(Protocol):
-    """A copy-on-write branch of the workspace, on which commands run until it is committed or dropped."""
-
-    @property
-    def detail(self) -> str:
-        """How the branch is made, in words for people."""
-        ...
-
-    async def run(self, request: "CommandRequest") -> Rehearsed:
-        """Run a command on the branch, always confined. The changes are all since the branch began.
-
-        Nothing is asked for: what the command tries outside of the workspace is refused.
-        """
-        ...
-
-    def commit(self) -> None:
-        """Make the changes real. Raises ``ToolError``, changing nothing, when the workspace changed."""
-        ...
-
-    def drop(self) -> None:
-        """Forget the branch; nothing when it was committed."""
-        ...
-
-
-class Rehearsals(Protocol):
-    """Begins rehearsals."""
-
-    def open(self, workspace: str) -> Rehearsal:
-        """A branch of a folder as it is now. Raises ``ToolError`` where none can be made."""
-        ...
