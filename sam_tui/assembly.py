@@ -14,8 +14,10 @@ from sam_tui.adapters.llm.catalog import Catalog
 from sam_tui.adapters.llm.choice import Route, Wish, choose, warm
 from sam_tui.adapters.llm.embedding import embedder_from
 from sam_tui.adapters.plugins import discover
+from sam_tui.adapters.policy import DecisionPages, FileLedger, Places, make_policy, read_layers
 from sam_tui.adapters.prompts import FilePrompts, FileReminders
 from sam_tui.adapters.search import RipgrepSearch
+from sam_tui.adapters.shell import BashParser
 from sam_tui.adapters.storage import Storage, open_storage
 from sam_tui.adapters.tasks import CommandTasks, FileTaskBook
 from sam_tui.adapters.terminal.background import PortedCommands
@@ -30,8 +32,8 @@ from sam_tui.core.agent.subagents import Subagents, Surroundings
 from sam_tui.core.agent.turn import Engine
 from sam_tui.core.authorization.containment import Workspace
 from sam_tui.core.authorization.grants import Grants
-from sam_tui.core.authorization.guard import Guard
-from sam_tui.core.authorization.policy import PermissionMode, Policy, protected_paths
+from sam_tui.core.authorization.guard import TIMED_SECONDS, Guard
+from sam_tui.core.authorization.policy import PermissionMode
 from sam_tui.core.board import TodoBoard
 from sam_tui.core.bus import Bus
 from sam_tui.core.clock import Clock, SystemClock
@@ -110,7 +112,7 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
     journal = SqliteJournal(options.data_dir, files)
     insight = open_insight(options.data_dir, workspace.root, files, search, embedder=embedder)
     prompts = FilePrompts(
-        f"{options.data_dir}/prompts", workspace.root, storage.choices, lambda: False
+        f"{options.data_dir}/prompts", workspace.root, storage.choices, lambda: layers.trusted
     )
     budgets, board = Budgets(), TodoBoard(storage.todos, bus, clock)
     surroundings = Surroundings(
@@ -145,12 +147,22 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
     built_in = build_tools(services)
     plugins = discover(services, taken=[tool.name for tool in built_in])
     registry = Registry(built_ins_first(built_in, plugins.tools), disabled=options.disabled_tools)
-    policy = Policy(
-        options.mode,
-        commands.confinement.kind != "none",
-        protected_paths(environ.get("HOME", ""), options.data_dir),
+    places = Places.of(environ, options.data_dir)
+    layers = read_layers(places, workspace.root)
+    policy = make_policy(
+        layers,
+        places,
+        workspace,
+        mode=options.mode,
+        sandboxed=commands.confinement.kind != "none",
+        parser=BashParser(),
     )
-    guard = Guard(workspace, policy, Grants(clock), inquiries)
+    ledger = FileLedger(places.data_dir)
+    history = DecisionPages(storage.database.query)
+    guard = Guard(
+        workspace, policy, Grants(clock, ledger), inquiries, history=history, saved=layers.saved
+    )
+    guard.seconds = layers.seconds or TIMED_SECONDS
     executor = Executor(registry, guard, storage.results, storage.decisions, bus, clock)
     executor.shield.learn(secrets_of_environment(environ))
     engine = Engine(
@@ -191,7 +203,7 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
         max_steps=options.max_turns or DEFAULT_STEPS,
         topic=options.topic,
         plugins=plugins.reports,
-        closers=(insight.index.close, journal.close, sandbox.close, storage.close),
+        closers=(ledger.close, insight.index.close, journal.close, sandbox.close, storage.close),
     )
 
 

@@ -3,7 +3,7 @@
 import fcntl
 import os
 import struct
-from dataclasses import dataclass
+from typing import NamedTuple
 
 _RECEIVE = 0xC0502100
 _ANSWER = 0xC0182101
@@ -18,8 +18,7 @@ _NOTIFICATION = struct.Struct("=QIIiIQ6Q")
 _RESPONSE = struct.Struct("=QqiI")
 
 
-@dataclass(frozen=True, slots=True)
-class Notification:
+class Notification(NamedTuple):
     """One waiting call: its id, the thread that makes it, its number and its six arguments."""
 
     id: int
@@ -42,8 +41,8 @@ class Listener:
         """The next waiting call; waits for one."""
         buffer = bytearray(_NOTIFICATION.size)
         fcntl.ioctl(self.descriptor, _RECEIVE, buffer)
-        number, thread, _, call, _, _, *arguments = _NOTIFICATION.unpack(buffer)
-        return Notification(number, thread, call, tuple(arguments))
+        words = _NOTIFICATION.unpack(buffer)
+        return Notification(words[0], words[1], words[3], words[6:])
 
     def proceed(self, number: int) -> None:
         """Let the kernel carry the call out itself, within what Landlock allows."""

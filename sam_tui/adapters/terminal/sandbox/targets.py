@@ -9,6 +9,13 @@ from sam_tui.adapters.terminal.sandbox.kernel import AT_FDCWD, Memory
 
 _MOST_LINKS = 40
 _MAGIC = re.compile(r"/proc/\d+(?:/task/\d+)?/(?:cwd|root|exe|fd/\d+)")
+_STATUS = re.compile(
+    rb"\nUmask:\t(?P<umask>\d+)\n.*?\nTgid:\t(?P<process>\d+)\n.*?"
+    rb"\nUid:\t\d+\t\d+\t\d+\t(?P<user>\d+)\nGid:\t\d+\t\d+\t\d+\t(?P<group>\d+)\n.*?"
+    rb"\nGroups:\t(?P<groups>[\d ]*)\n.*?\nCapEff:\t(?P<capabilities>[0-9a-f]+)\n",
+    re.DOTALL,
+)
+"""Fields of /proc/<thread>/status, in the order of the kernel (proc_pid_status(5))."""
 _FILE_CAPABILITIES = 0x1F
 """chown, dac_override, dac_read_search, fowner, fsetid (linux/capability.h)."""
 
@@ -74,7 +81,7 @@ class Target:
     @property
     def process(self) -> int:
         """The process that the thread belongs to."""
-        return int(self._status()[b"Tgid"])
+        return int(self._status()["process"])
 
     @property
     def name(self) -> str:
@@ -89,7 +96,7 @@ class Target:
         """As whom it acts. Raises OSError."""
         return _rights(self._status())
 
-    def _status(self) -> dict[bytes, bytes]:
+    def _status(self) -> re.Match[bytes]:
         return _status(f"/proc/{self.thread}/status")
 
 
@@ -99,19 +106,22 @@ def own_rights() -> Rights:
     return _rights(_status("/proc/thread-self/status"))
 
 
-def _status(path: str) -> dict[bytes, bytes]:
-    with open(path, "rb") as status:
-        lines = status.read().splitlines()
-    return {key: value for key, _, value in (line.partition(b":\t") for line in lines)}
+def _status(path: str) -> re.Match[bytes]:
+    """The fields of a status file. Its first line is the name, in which no new line can stand."""
+    with open(path, "rb", buffering=0) as status:
+        found = _STATUS.search(status.read())
+    if found is None:
+        raise OSError(3, "No such process")
+    return found
 
 
-def _rights(status: dict[bytes, bytes]) -> Rights:
+def _rights(found: re.Match[bytes]) -> Rights:
     return Rights(
-        int(status[b"Uid"].split()[3]),
-        int(status[b"Gid"].split()[3]),
-        tuple(int(group) for group in status[b"Groups"].split()),
-        int(status[b"Umask"], 8),
-        int(status[b"CapEff"], 16),
+        int(found["user"]),
+        int(found["group"]),
+        tuple(int(group) for group in found["groups"].split()),
+        int(found["umask"], 8),
+        int(found["capabilities"], 16),
     )
 
 
