@@ -9,12 +9,10 @@ import os
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
-from sam_tui.adapters.policy.opening import Places
-from sam_tui.adapters.workflows import DefinitionFiles, SqliteWorkflows, open_workflows
 from sam_tui.cli.log import default_data_dir
 from sam_tui.cli.options import Values, agent_options, open_runtime, place_options, workspace_of
 from sam_tui.cli.streams import contract_output, input_descriptor
@@ -44,6 +42,9 @@ from sam_tui.headless.outcome import EXIT_CODES
 from sam_tui.headless.output import terminal_safe
 from sam_tui.headless.prompt_input import read_prompt
 
+if TYPE_CHECKING:
+    from sam_tui.adapters.workflows import SqliteWorkflows
+
 F = TypeVar("F", bound=Callable[..., Any])
 DONE, FAILED, WAITS = 0, 1, 3
 
@@ -53,7 +54,7 @@ class Desk:
     """What a command works with: the service, its store, and how to print."""
 
     workflows: Workflows
-    store: SqliteWorkflows
+    store: "SqliteWorkflows"
     as_json: bool
     print: Callable[[str], None]
 
@@ -307,6 +308,9 @@ def desk(values: Values) -> Generator[Desk, None, None]:
 
     With ``--json`` a refusal is printed as an object and ends with 1.
     """
+    from sam_tui.adapters.policy.opening import Places
+    from sam_tui.adapters.workflows import DefinitionFiles, open_workflows
+
     places = Places.of(os.environ, values["data_dir"] or default_data_dir())
     root = os.path.realpath(os.path.expanduser(workspace_of(values)))
     store = open_workflows(places.data_dir)

@@ -55,15 +55,15 @@ def run(*arguments: str) -> str:
 
 ENTRIES = {
     "the package root": Entry("import sam_tui", OUTSIDE | {"asyncio", "pydantic", "typing"}, 45),
-    "the whole core": Entry(SUBMODULES + "load('sam_tui.core')", OUTSIDE, 350),
-    "all tools": Entry(SUBMODULES + "load('sam_tools')", OUTSIDE, 360),
-    "all reminders": Entry(SUBMODULES + "load('sam_reminders')", OUTSIDE, 150),
+    "the whole core": Entry(SUBMODULES + "load('sam_tui.core')", OUTSIDE, 410),
+    "all tools": Entry(SUBMODULES + "load('sam_tools')", OUTSIDE, 485),
+    "all reminders": Entry(SUBMODULES + "load('sam_reminders')", OUTSIDE, 385),
     "the screen": Entry(
         "import sam_tui.ui.app", OUTSIDE - {"textual", "rich", "platformdirs"}, 620
     ),
-    "headless": Entry(SUBMODULES + "load('sam_tui.headless')", OUTSIDE, 360),
+    "headless": Entry(SUBMODULES + "load('sam_tui.headless')", OUTSIDE, 380),
     "--version": Entry(run("--version"), OUTSIDE | {"asyncio", "pydantic"}, 60),
-    "--help": Entry(run("--help"), OUTSIDE - {"click"}, 400),
+    "--help": Entry(run("--help"), OUTSIDE - {"click"}, 455),
     "the scripted model": Entry("import sam_tui.adapters.llm.scripted", OUTSIDE, 320),
     "the direct model": Entry("import sam_tui.adapters.llm.direct", OUTSIDE - {"httpx"}, 220),
     "the litellm adapter": Entry("import sam_tui.adapters.llm.litellm_model", OUTSIDE, 220),
