@@ -34,7 +34,7 @@ _COMPILE = "for i in 1 2 3; do gcc -O1 -c big.c -o o$i.o; done"
 LOADS = {
     "true": "true",
     "git status": "git status --short",
-    "grep -r": "grep -r zzzq lib > /dev/null; true",
+    "grep -r": "grep -r zzzq lib lib lib lib lib lib lib lib > /dev/null; true",
     "400 forks": "for i in $(seq 400); do /bin/true; done",
     "pytest -q": _PYTEST,
     "compile": _COMPILE,

@@ -134,6 +134,7 @@ def test_the_network_waits_for_a_yes_when_it_is_off(machine: Machine) -> None:
 
 
 @pytest.mark.requirement("sandbox:filter")
+@pytest.mark.requirement("sandbox:filter")
 def test_no_number_stands_for_two_calls() -> None:
     for machine in MACHINES.values():
         assert len(set(machine.calls.values())) == len(machine.calls)

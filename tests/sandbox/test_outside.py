@@ -194,5 +194,6 @@ async def test_each_of_these_commands_changes_it_when_it_is_free(
 
 
 @pytest.mark.requirement("sandbox:outside-unchanged")
+@pytest.mark.requirement("sandbox:outside-unchanged")
 def test_there_are_more_than_eighty_of_them() -> None:
     assert len(ATTACKS) > 80
