@@ -15,7 +15,7 @@ Merge: {HEX[:7]} {HEX[7:14]}
 550e8400-e29b-41d4-a716-446655440000
 request_id=550e8400-e29b-41d4-a716-446655440000
 integrity: sha512-v2kDEe57lecTulaDIuNTPy3Ry4gLGJ6Z1O3vE1krgXZNrsQ+LFTGHVxVjcXPs17LhbZVGedAJv8XZ1tvg===
-"resolved": "https://registry.npmjs.org/lodash/-/lodash-4.17.21.tgz#679591c564c3bffaae8454cf0b3df370"
+"resolved": "https://registry.example.org/lodash/-/lodash-4.17.21.tgz#679591c564c3bffaae8454cf0b3df370"
 checksum = "8a9f5d6d2f1a9c2b3e4d5f60718293a4b5c6d7e8f9a0b1c2d3e4f5061728394a"
 sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
 --hash=sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
@@ -78,7 +78,7 @@ risk-assessment-of-the-whole-organisation
 ghp_short
 gh_pages_branch_is_deployed_by_the_workflow
 hf_hub_download(repo_id="bert-base-uncased", filename="config.json")
-npm_config_registry=https://registry.npmjs.org/
+npm_config_registry=https://registry.example.org/
 npm_package_version=1.2.3
 pypi-publish-action
 xoxo-hugs-and-kisses

@@ -165,7 +165,7 @@ class GuardedWeb:
         target = ask.target
         bracketed = f"[{address}]" if address.version == 6 else str(address)
         headers = {
-            "user-agent": f"sam-tui/{__version__} (+https://pypi.org/project/sam-tui/)",
+            "user-agent": f"sam-tui/{__version__}",
             "accept": _ACCEPT,
             "accept-language": "en,*;q=0.5",
             **ask.headers,

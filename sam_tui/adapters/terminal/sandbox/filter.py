@@ -86,10 +86,11 @@ def _blocks(network: Network, *, live: bool) -> dict[str, list[Instruction]]:
     """For each call that is looked at: what decides it. Every block ends in an answer."""
     blocks: dict[str, list[Instruction]] = {}
     if live:
+        # First what is called most: the kernel remembers only calls whose arguments do not matter.
+        blocks["openat"] = _when_bits(2, WRITE_FLAGS, NOTIFY)
+        blocks["open"] = _when_bits(1, WRITE_FLAGS, NOTIFY)
         for name in (*NAME_CALLS, *METADATA_CALLS, "openat2", "connect"):
             blocks[name] = [_give(NOTIFY)]
-        blocks["open"] = _when_bits(1, WRITE_FLAGS, NOTIFY)
-        blocks["openat"] = _when_bits(2, WRITE_FLAGS, NOTIFY)
     for error, names in REFUSED.items():
         for name in names:
             blocks[name] = [_give(FAIL | error)]
