@@ -612,6 +612,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "turn:safe-ids": Requirement("Missing, repeated and unsafe call ids are replaced.", "issue 2.2, S9"),
     "turn:schedule": Requirement("Blocking calls run alone, serial ones one by one, others side by side.", "issue 2.2, seed 004"),
     "turn:streams": Requirement("An answer streams, is stored and ends the turn.", "issue 2.2"),
+    "turn:text-calls": Requirement("Calls written as text count in three strict forms only, and only for tools that exist.", "spec/sam.md 6.8, 10.4"),
     "ui:agent-terminal": Requirement("The agent's terminal appears when opened, can be watched and typed into, and goes with its conversation.", "architecture 8"),
     "ui:approve": Requirement("An approval shows operation, targets, reason, place and change, and offers only what was offered, at every usable size.", "peers 4.3"),
     "ui:bell": Requirement("A question rings when nobody looks at the window.", "peers 4.3"),

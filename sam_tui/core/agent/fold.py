@@ -1,10 +1,11 @@
 """Stream pieces -> one assistant message in which every call has a fresh, safe id."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any
 
+from sam_tui.core.agent.textcalls import read_text_calls
 from sam_tui.core.ids import CallId, mint
 from sam_tui.core.messages import AssistantMessage, ToolCall
 from sam_tui.core.ports import CallDelta, Delta, OpaqueDelta, ReasoningDelta, TextDelta, UsageDelta
@@ -53,9 +54,20 @@ class Fold:
         """The answer so far."""
         return "".join(self._text)
 
-    def message(self, taken: Collection[CallId]) -> AssistantMessage:
-        """The whole answer. Ids that are missing, unsafe or ``taken`` are replaced."""
+    def message(
+        self, taken: Collection[CallId], known: Callable[[str], bool] = lambda _: False
+    ) -> AssistantMessage:
+        """The whole answer. Ids that are missing, unsafe or ``taken`` are replaced.
+
+        An answer without calls may hold some as text; ``known`` says which tool names exist.
+        """
         used = set(taken)
+        text = scrub_echoes(self.text)
+        if not self._calls:
+            found = read_text_calls(text, known)
+            text = found.text
+            for index, (name, arguments) in enumerate(found.calls):
+                self._calls[index] = _OpenCall("", name, [arguments])
         calls: list[ToolCall] = []
         for _, call in sorted(self._calls.items()):
             identifier = CallId(call.id)
@@ -63,6 +75,4 @@ class Fold:
                 identifier = CallId(mint("call"))
             used.add(identifier)
             calls.append(ToolCall(identifier, call.name, "".join(call.arguments)))
-        return AssistantMessage(
-            scrub_echoes(self.text), "".join(self._reasoning), tuple(calls), self._opaque or None
-        )
+        return AssistantMessage(text, "".join(self._reasoning), tuple(calls), self._opaque or None)

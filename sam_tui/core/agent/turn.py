@@ -138,7 +138,7 @@ class Turn:
         self._engine.room.fit(self._history, self._model, fixed=self._fixed)
         request = self._engine.requests.build(self._history.messages)
         await self._receive(request)
-        message = self._fold.message(self._history.call_ids)
+        message = self._fold.message(self._history.call_ids, self._engine.executor.registry.knows)
         self._history.append(message)
         usage = self._fold.usage
         self._fold = Fold()

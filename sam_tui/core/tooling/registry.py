@@ -59,6 +59,14 @@ class Registry:
             operation = tool.operations[0]
         return Resolved(tool, operation)
 
+    def knows(self, name: str) -> bool:
+        """Whether a call by this name would find a tool."""
+        try:
+            self.resolve(name)
+        except ToolError:
+            return False
+        return True
+
     def operation(self, tool: Tool, name: str) -> Operation[Any]:
         """The tool's operation of that name; raises ``ToolError`` listing those it has."""
         for operation in tool.operations:
