@@ -206,3 +206,21 @@ async def test_a_title_of_only_unseen_characters_is_refused_in_words(
         await me.press("enter")
         await me.until(lambda: me.app._notifications)  # pyright: ignore[reportPrivateUsage] # no other way to see them
         assert me.titles() == ["One", "Two", "Three"]
+
+
+@pytest.mark.requirement("todos:person-delta")
+async def test_what_is_changed_in_the_panel_reaches_the_model_with_the_next_prompt(
+    stage: Stage, model: RawModel
+) -> None:
+    model.answers += [[], []]
+    async with at_the_list(stage) as me:
+        await me.press("d", "d", "a", *"four", "enter")
+        await me.until(lambda: me.titles() == ["Two", "Three", "four"])
+        await me.press("escape")
+        await me.send("go")
+        await me.until(lambda: len(model.seen) == 1 and not me.app.turns.running)
+        await me.send("on")
+        await me.until(lambda: len(model.seen) == 2)
+        line = "The person changed the list: removed [1] One; added [4] four."
+        said = [m.text for m in model.seen[1] if m.kind == "reminder"]
+        assert [line in text for text in said if "<todoList>" in text] == [True, False]
