@@ -651,6 +651,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "ui:terminal-frames": Requirement("A flood of output is drawn in few frames and only where rows changed.", "fieldnotes 5"),
     "ui:terminal-keys": Requirement("In a focused terminal every key goes to the program except one that leaves.", "architecture 8"),
     "ui:terminal-paste": Requirement("Pasted lines reach a shell as a paste and are not run.", "architecture 8"),
+    "ui:terminal-selection": Requirement("What is selected in a terminal is marked, copied with soft wraps joined, and told to the agent by get_terminal_selection.", "issue 3.3"),
     "ui:themes": Requirement("A dark and a light look are there and can be switched.", "issue 2.1"),
     "ui:titles-clean": Requirement("Titles from programs, files and conversations are one line without control characters.", "architecture 2"),
     "ui:todo-keys": Requirement("With the keys in the todo list a person selects, cycles, retitles in place, adds, removes (completed ones after confirmation) and moves items; stray keys do nothing.", "issue 3 item 5"),

@@ -3,6 +3,8 @@
 import pytest
 
 from sam_tui.core.events import TerminalOpened
+from sam_tui.core.ids import CallId, ConversationId
+from sam_tui.core.messages import ToolCall
 from sam_tui.core.ports import CellRun, SessionSpec, TextDelta
 from sam_tui.ui.widgets.terminal_view import TerminalView, cell_style, row_strip
 from tests.fakes.engine_kit import RawModel
@@ -192,3 +194,21 @@ async def test_a_flood_of_output_is_drawn_in_few_frames_and_only_where_rows_chan
         stop()
         assert frames and len(frames) <= chunks
         assert max(frames) <= view.size.height + 2
+
+
+@pytest.mark.requirement("ui:terminal-selection")
+async def test_what_is_selected_is_marked_and_told_to_the_agent(stage: Stage) -> None:
+    async with driven(app_over(stage), (120, 40)) as me:
+        view = await in_shell(me)
+        assert view.session is not None
+        view.session.write(b"clear; echo first line; echo second line\n")
+        await me.until(lambda: drawn(view).startswith("first line\nsecond line"))
+        await me.pilot.mouse_down(view, offset=(6, 0))
+        await me.pilot.hover(view, offset=(6, 1))
+        await me.pilot.mouse_up(view, offset=(6, 1))
+        await me.until(lambda: view.session is not None and view.session.selection)
+        assert view.session.selection.startswith("line\nsecond")
+        told = await stage.runtime.executor.execute(
+            ToolCall(CallId("c1"), "get_terminal_selection", "{}"), ConversationId("c")
+        )
+        assert "second" in told.finished.text

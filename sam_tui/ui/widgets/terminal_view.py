@@ -11,6 +11,7 @@ from rich.style import Style
 from textual import events
 from textual.geometry import Region, Size
 from textual.message import Message
+from textual.selection import Selection
 from textual.strip import Strip
 from textual.timer import Timer
 from textual.widget import Widget
@@ -166,13 +167,47 @@ class TerminalView(Widget, can_focus=True):
         if self.session is None or y >= len(self._strips):
             text = f" {self._waiting}" if self.session is None and y == 0 else ""
             return Strip([Segment(text, base)]).adjust_cell_length(width, base)
-        strip = self._strips[y].apply_style(base)
+        strip = self._marked(self._strips[y].apply_style(base), y).apply_offsets(0, y)
         if self._cursor is None or self._cursor[1] != y or not self.has_focus or self.ended:
             return strip
         x = min(self._cursor[0], width - 1)
         cell = strip.crop(x, x + 1)
         marked = Strip([Segment(s.text, (s.style or Style()) + _REVERSED) for s in cell])
         return Strip.join([strip.crop(0, x), marked, strip.crop(x + 1, width)])
+
+    def _marked(self, strip: Strip, y: int) -> Strip:
+        """The row with what is selected of it marked."""
+        chosen = self.text_selection
+        span = chosen.get_span(y) if chosen is not None else None
+        if span is None:
+            return strip
+        width = strip.cell_length
+        start, end = span[0], width if span[1] == -1 else span[1]
+        style = self.screen.get_component_rich_style("screen--selection")
+        inner = strip.crop(start, end).apply_style(style)
+        return Strip.join([strip.crop(0, start), inner, strip.crop(end, width)])
+
+    # ---- selection
+
+    def get_selection(self, selection: Selection) -> tuple[str, str]:
+        """What is selected, with soft wraps joined."""
+        return self._selected(selection), "\n"
+
+    def selection_updated(self, selection: Selection | None) -> None:
+        """The agent may ask for what is selected, so the session knows it."""
+        if self.session is not None:
+            self.session.selection = self._selected(selection) if selection is not None else ""
+        self.refresh()
+
+    def _selected(self, selection: Selection) -> str:
+        spans = [(y, selection.get_span(y)) for y in range(len(self._strips))]
+        rows = [(y, span) for y, span in spans if span is not None]
+        if self.session is None or not rows:
+            return ""
+        (first, (start, _)), (last, (_, end)) = rows[0], rows[-1]
+        screen = self.session.screen
+        stop = screen.columns if end == -1 else end
+        return screen.text_range((start, screen.top + first), (max(0, stop - 1), screen.top + last))
 
     # ---- size
 
