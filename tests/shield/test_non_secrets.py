@@ -78,7 +78,7 @@ risk-assessment-of-the-whole-organisation
 ghp_short
 gh_pages_branch_is_deployed_by_the_workflow
 hf_hub_download(repo_id="bert-base-uncased", filename="config.json")
-npm_config_registry=https://registry.example.org/
+npm_config_cache=/home/user/.npm/_cacache
 npm_package_version=1.2.3
 pypi-publish-action
 xoxo-hugs-and-kisses
