@@ -16,7 +16,7 @@ from pathlib import Path
 
 from sam_tui.adapters.terminal.commands import ShellCommands
 from sam_tui.adapters.terminal.confinement import Sandbox
-from sam_tui.core.ports import CommandRequest
+from sam_tui.core.ports.terminals import CommandRequest
 
 MOST_EXTRA_MS = 20.0
 MOST_RATIO = 1.15

@@ -33,7 +33,7 @@ from sam_tui.core.clock import SystemClock
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.messages import ToolCall
-from sam_tui.core.ports import GrepRequest
+from sam_tui.core.ports.files import GrepRequest
 from sam_tui.core.tooling.execute import Executor
 from sam_tui.core.tooling.registry import Registry
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sam_tui.assembly import Options
     from sam_tui.core.authorization.policy import PermissionMode
     from sam_tui.core.inquiries import Responder
-    from sam_tui.core.ports import ConversationStore
+    from sam_tui.core.ports.storage import ConversationStore
     from sam_tui.core.runtime import Runtime
 
 MODES: dict[str, "PermissionMode"] = {

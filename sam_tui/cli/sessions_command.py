@@ -8,7 +8,7 @@ import click
 
 from sam_tui.cli.options import open_runtime, place_options
 from sam_tui.cli.streams import require_output
-from sam_tui.core.ports import ConversationRecord
+from sam_tui.core.ports.storage import ConversationRecord
 from sam_tui.headless.lines import usage_fields
 from sam_tui.headless.output import terminal_safe
 

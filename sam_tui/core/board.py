@@ -7,7 +7,7 @@ from sam_tui.core.bus import Bus
 from sam_tui.core.clock import Clock
 from sam_tui.core.events import TodosChanged
 from sam_tui.core.ids import ConversationId
-from sam_tui.core.ports import TodoStore
+from sam_tui.core.ports.storage import TodoStore
 from sam_tui.core.todo_edits import Span, TodoEdit, Told, edited, extended
 from sam_tui.core.todos import Todo
 

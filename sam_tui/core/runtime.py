@@ -17,12 +17,13 @@ from sam_tui.core.errors import UsageError
 from sam_tui.core.ids import ConversationId, mint_conversation
 from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.plugin import PluginReport
-from sam_tui.core.ports import Commands, ConversationStore, Model, ModelCatalog, Terminals
 from sam_tui.core.ports.code import EditJournal
 from sam_tui.core.ports.memory import MemoryStore
+from sam_tui.core.ports.model import Model, ModelCatalog
 from sam_tui.core.ports.prompts import PromptLibrary
+from sam_tui.core.ports.storage import ConversationStore
 from sam_tui.core.ports.tasks import Tasks
-from sam_tui.core.ports.terminals import BackgroundCommands
+from sam_tui.core.ports.terminals import BackgroundCommands, Commands, Terminals
 from sam_tui.core.tooling.execute import Executor
 from sam_tui.core.tooling.registry import Registry
 

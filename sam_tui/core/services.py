@@ -10,9 +10,9 @@ from sam_tui.core.board import TodoBoard
 from sam_tui.core.clock import Clock
 from sam_tui.core.events import Event
 from sam_tui.core.inquiries import Inquiries
-from sam_tui.core.ports import Commands, ResultStore, Search, Terminals
 from sam_tui.core.ports.code import EditableFiles, EditJournal, Insight
 from sam_tui.core.ports.documents import Documents
+from sam_tui.core.ports.files import Search
 from sam_tui.core.ports.images import ImageMaker
 from sam_tui.core.ports.memory import (
     Archive,
@@ -22,8 +22,9 @@ from sam_tui.core.ports.memory import (
     MemoryStore,
 )
 from sam_tui.core.ports.prompts import PromptLibrary
+from sam_tui.core.ports.storage import ResultStore
 from sam_tui.core.ports.tasks import TaskBook, Tasks
-from sam_tui.core.ports.terminals import BackgroundCommands
+from sam_tui.core.ports.terminals import BackgroundCommands, Commands, Terminals
 from sam_tui.core.ports.web import SerpApi, Web, WebSearch
 
 

@@ -31,7 +31,7 @@ from sam_tui.core.events import (
     TurnStarted,
 )
 from sam_tui.core.ids import ConversationId
-from sam_tui.core.ports import Terminals
+from sam_tui.core.ports.terminals import Terminals
 from sam_tui.core.verdict import Decision
 from sam_tui.ui.controllers.inquiries import InquiryRow
 from sam_tui.ui.plain import one_line

@@ -6,7 +6,7 @@ from sam_tui.core.agent.tokens import total
 from sam_tui.core.errors import ContextExceeded
 from sam_tui.core.events import HistoryShortened
 from sam_tui.core.messages import ReminderMessage, ToolMessage, UserMessage, calls_of
-from sam_tui.core.ports import TextDelta
+from sam_tui.core.ports.model import TextDelta
 from tests.fakes.engine_kit import Kit, RawModel, calls, open_talk
 
 LONG = "what was said long ago " * 40

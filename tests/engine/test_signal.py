@@ -4,7 +4,7 @@ import pytest
 
 from sam_tui.core.agent.signal import status_of
 from sam_tui.core.messages import ReminderMessage
-from sam_tui.core.ports import TextDelta
+from sam_tui.core.ports.model import TextDelta
 from tests.fakes.engine_kit import Kit, RawModel, calls, open_talk
 
 GO_ON = TextDelta('Did one part.\n{"status": "continue"}')

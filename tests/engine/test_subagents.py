@@ -11,7 +11,7 @@ from sam_tui.core.agent.turn import Engine
 from sam_tui.core.events import InquiryOpened
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.inquiry import ApprovalRequest
-from sam_tui.core.ports import TextDelta, UsageDelta
+from sam_tui.core.ports.model import TextDelta, UsageDelta
 from sam_tui.core.usage import Usage
 from tests.fakes.engine_kit import Kit, Piece, RawModel, calls, open_engine
 

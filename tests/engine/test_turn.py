@@ -29,7 +29,7 @@ from sam_tui.core.messages import (
     UserMessage,
     calls_of,
 )
-from sam_tui.core.ports import ReasoningDelta, TextDelta, UsageDelta
+from sam_tui.core.ports.model import ReasoningDelta, TextDelta, UsageDelta
 from sam_tui.core.usage import Usage
 from tests.fakes.engine_kit import Kit, RawModel, calls, open_kit, open_talk
 

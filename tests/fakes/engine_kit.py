@@ -27,7 +27,7 @@ from sam_tui.core.errors import ToolError
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.messages import Message
-from sam_tui.core.ports import CallDelta, Delta, ModelRequest
+from sam_tui.core.ports.model import CallDelta, Delta, ModelRequest
 from sam_tui.core.prompt.requests import RequestBuilder
 from sam_tui.core.prompt.view import TurnView
 from sam_tui.core.tooling.contract import (

@@ -12,7 +12,7 @@ from sam_tui.adapters.search import RipgrepSearch
 from sam_tui.adapters.search.records import Records
 from sam_tui.core.accesses import Location
 from sam_tui.core.errors import ToolError
-from sam_tui.core.ports import GrepRequest
+from sam_tui.core.ports.files import GrepRequest
 
 
 def below(root: Path, path: str = "") -> Location:

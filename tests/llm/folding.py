@@ -9,7 +9,7 @@ import pytest
 
 from sam_tui.core.ids import CallId
 from sam_tui.core.messages import AssistantMessage, Message, ToolCall, UserMessage
-from sam_tui.core.ports import (
+from sam_tui.core.ports.model import (
     CallDelta,
     Delta,
     Model,

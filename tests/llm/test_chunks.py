@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sam_tui.adapters.llm.deltas import ChunkReader, ThinkTags, read_usage
 from sam_tui.adapters.llm.sse import EventParser
 from sam_tui.core.errors import ModelCut
-from sam_tui.core.ports import Delta
+from sam_tui.core.ports.model import Delta
 from sam_tui.core.usage import Usage
 from tests.llm.folding import Folded, fold
 

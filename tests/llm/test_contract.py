@@ -19,7 +19,7 @@ from sam_tui.core.messages import (
     ToolMessage,
     UserMessage,
 )
-from sam_tui.core.ports import Model, TextDelta
+from sam_tui.core.ports.model import Model, TextDelta
 from sam_tui.core.usage import Usage
 from tests.fakes.openai_server import Call, FakeServer, Reply, failure
 from tests.llm.folding import LITELLM_WARNINGS, USAGE, answer, request, until_text

@@ -31,7 +31,7 @@ sys.addaudithook(hook)
 from sam_tui.adapters.llm import litellm_model
 from sam_tui.adapters.llm.choice import Wish, choose, warm
 from sam_tui.core.messages import UserMessage
-from sam_tui.core.ports import ModelRequest
+from sam_tui.core.ports.model import ModelRequest
 assert "litellm" not in sys.modules
 model = choose(Wish("openai/x", api_base=sys.argv[1], api_key="k", provider="litellm"), {})
 thread = warm(model)

@@ -17,7 +17,7 @@ _ASK = """
 import asyncio, sys
 from sam_tui.adapters.llm.choice import Wish, choose
 from sam_tui.core.messages import UserMessage
-from sam_tui.core.ports import ModelRequest
+from sam_tui.core.ports.model import ModelRequest
 
 async def ask():
     model = choose(Wish("m", api_base=sys.argv[1]), {})

@@ -18,7 +18,7 @@ from sam_tui.core.messages import (
     ToolMessage,
     UserMessage,
 )
-from sam_tui.core.ports import ModelRequest
+from sam_tui.core.ports.model import ModelRequest
 
 TOOLS = '[{"type":"function","function":{"name":"read","parameters":{}}}]'
 texts = st.text(max_size=30)

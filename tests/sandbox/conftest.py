@@ -12,7 +12,8 @@ import pytest
 
 from sam_tui.adapters.terminal.commands import ShellCommands
 from sam_tui.adapters.terminal.confinement import Sandbox
-from sam_tui.core.ports import AskOutside, CommandRequest, CommandResult, Network
+from sam_tui.core.ports.sandbox import AskOutside, Network
+from sam_tui.core.ports.terminals import CommandRequest, CommandResult
 
 Run = Callable[..., Coroutine[None, None, CommandResult]]
 

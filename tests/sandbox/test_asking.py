@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from sam_tui.adapters.terminal.confinement import Sandbox
-from sam_tui.core.ports import CommandResult, OutsideAccess
+from sam_tui.core.ports.sandbox import OutsideAccess
+from sam_tui.core.ports.terminals import CommandResult
 
 Run = Callable[..., Coroutine[None, None, CommandResult]]
 
@@ -335,7 +336,7 @@ async def test_a_sandbox_inside_a_sandbox_says_so_and_still_holds(
 import asyncio, sys
 from sam_tui.adapters.terminal.confinement import Sandbox
 from sam_tui.adapters.terminal.commands import ShellCommands
-from sam_tui.core.ports import CommandRequest
+from sam_tui.core.ports.terminals import CommandRequest
 async def main():
     box = Sandbox()
     print(box.confinement.kind, box.confinement.detail)

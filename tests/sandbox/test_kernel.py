@@ -11,7 +11,7 @@ from typing import Protocol
 import pytest
 
 from sam_tui.adapters.terminal.confinement import Sandbox
-from sam_tui.core.ports import CommandResult
+from sam_tui.core.ports.terminals import CommandResult
 
 Run = Callable[..., Coroutine[None, None, CommandResult]]
 Portrait = Callable[[Path], dict[str, tuple[object, ...]]]

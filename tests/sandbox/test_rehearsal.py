@@ -11,7 +11,8 @@ from sam_tui.adapters.terminal.commands import ShellCommands
 from sam_tui.adapters.terminal.confinement import Sandbox
 from sam_tui.adapters.terminal.rehearsal import MOUNTS, Branch, Rehearsals
 from sam_tui.core.errors import ToolError
-from sam_tui.core.ports import CommandRequest, Rehearsed
+from sam_tui.core.ports.rehearsal import Rehearsed
+from sam_tui.core.ports.terminals import CommandRequest
 
 Portrait = Callable[[Path], dict[str, tuple[object, ...]]]
 Rehearse = Callable[[str], Coroutine[None, None, Rehearsed]]

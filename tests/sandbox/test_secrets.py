@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from sam_tui.adapters.terminal.confinement import Sandbox
-from sam_tui.core.ports import CommandResult
+from sam_tui.core.ports.terminals import CommandResult
 
 Run = Callable[..., Coroutine[None, None, CommandResult]]
 

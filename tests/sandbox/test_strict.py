@@ -10,7 +10,7 @@ from sam_tui.adapters.terminal.confinement import Sandbox
 from sam_tui.adapters.terminal.sandbox.ability import bubblewrap
 from sam_tui.adapters.terminal.sandbox.landlock import Bounds
 from sam_tui.adapters.terminal.sandbox.seatbelt import profile, seatbelt_command
-from sam_tui.core.ports import CommandResult
+from sam_tui.core.ports.terminals import CommandResult
 
 Run = Callable[..., Coroutine[None, None, CommandResult]]
 

@@ -10,7 +10,7 @@ import pytest
 from sam_tui.adapters.terminal.confinement import Sandbox
 from sam_tui.adapters.terminal.environment import session_environment
 from sam_tui.adapters.terminal.pty import Pty, PtyLaunch
-from sam_tui.core.ports import AskOutside, OutsideAccess
+from sam_tui.core.ports.sandbox import AskOutside, OutsideAccess
 
 Type = Callable[[str, str], Awaitable[str]]
 

@@ -18,7 +18,7 @@ from sam_tui.adapters.terminal.sessions import PtyTerminals
 from sam_tui.core.accesses import Location
 from sam_tui.core.events import Event
 from sam_tui.core.ids import CallId, ConversationId
-from sam_tui.core.ports import CommandRequest, CommandResult, TerminalSession
+from sam_tui.core.ports.terminals import CommandRequest, CommandResult, TerminalSession
 from sam_tui.core.tooling.contract import Permit, ToolContext, ToolResult
 
 Run = Callable[..., Coroutine[None, None, CommandResult]]

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sam_tui.adapters.terminal.screen import EmulatedScreen
-from sam_tui.core.ports import CellRun
+from sam_tui.core.ports.terminals import CellRun
 
 VECTORS = Path(__file__).parent / "conformance.txt"
 _ESCAPE = re.compile(r"\\(x[0-9a-f]{2}|u[0-9a-f]{4}|.)")

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from sam_tui.adapters.terminal.sessions import PtyTerminals
-from sam_tui.core.ports import KeyPress, SessionSpec, TerminalSession
 from sam_tui.core.ports.screens import MouseInput
+from sam_tui.core.ports.terminals import KeyPress, SessionSpec, TerminalSession
 
 DEADLINE = 20.0
 

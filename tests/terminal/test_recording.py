@@ -13,7 +13,7 @@ from sam_tui.adapters.terminal.screen import EmulatedScreen
 from sam_tui.adapters.terminal.sessions import PtyTerminals
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ids import ConversationId
-from sam_tui.core.ports import SessionSpec, TerminalSession
+from sam_tui.core.ports.terminals import SessionSpec, TerminalSession
 
 Until = Callable[[TerminalSession, str], Awaitable[str]]
 

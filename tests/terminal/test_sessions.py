@@ -14,7 +14,7 @@ from sam_tui.adapters.terminal.history import History
 from sam_tui.adapters.terminal.sessions import PtyTerminals
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ids import ConversationId
-from sam_tui.core.ports import SessionSpec, TerminalSession
+from sam_tui.core.ports.terminals import SessionSpec, TerminalSession
 
 Until = Callable[[TerminalSession, str], Awaitable[str]]
 
@@ -334,7 +334,7 @@ def test_a_session_nobody_looks_at_never_loads_the_emulator(workspace: Path) -> 
         import asyncio, sys
         from sam_tui.adapters.terminal.confinement import Sandbox
         from sam_tui.adapters.terminal.sessions import PtyTerminals
-        from sam_tui.core.ports import SessionSpec
+        from sam_tui.core.ports.terminals import SessionSpec
         async def main():
             terminals = PtyTerminals(Sandbox())
             session, _ = await terminals.open(SessionSpec("c", sys.argv[1]))

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from sam_tui.adapters.terminal.sessions import PtyTerminals
 from sam_tui.adapters.terminal.shell_integration import Mark, MarkStream, integrate
 from sam_tui.core.ids import ConversationId
-from sam_tui.core.ports import SessionSpec, TerminalSession
-from sam_tui.core.ports.terminals import CommandRecord
+from sam_tui.core.ports.terminals import CommandRecord, SessionSpec, TerminalSession
 
 Until = Callable[[TerminalSession, str], Awaitable[str]]
 Open = Callable[[str], Awaitable[TerminalSession]]

@@ -24,7 +24,7 @@ from sam_tui.core.events import InquiryOpened, TodosChanged
 from sam_tui.core.ids import CallId, InquiryId
 from sam_tui.core.inquiry import Reply
 from sam_tui.core.messages import ReminderMessage, ToolMessage
-from sam_tui.core.ports import Delta, ModelRequest, TextDelta
+from sam_tui.core.ports.model import Delta, ModelRequest, TextDelta
 from sam_tui.core.prompt.requests import RequestBuilder
 from sam_tui.core.todo_edits import EditKind, Span, TodoEdit, differences, edited
 from sam_tui.core.todo_rules import validate

@@ -7,7 +7,7 @@ import pytest
 from textual.widgets import OptionList, Static
 
 from sam_tui.core.errors import ModelAuthError, WorkspaceError
-from sam_tui.core.ports import TextDelta, UsageDelta
+from sam_tui.core.ports.model import TextDelta, UsageDelta
 from sam_tui.core.runtime import Runtime
 from sam_tui.core.usage import Usage
 from sam_tui.ui.actions import ACTIONS

@@ -8,7 +8,7 @@ from textual.widgets import Button, Input, Static
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.inquiries import Outcome
 from sam_tui.core.inquiry import Approval, ApprovalRequest, Question
-from sam_tui.core.ports import TextDelta
+from sam_tui.core.ports.model import TextDelta
 from sam_tui.ui.guard import Patience
 from sam_tui.ui.widgets.inquiry_panels import ApprovalPanel, InquiryPanel, QuestionPanel
 from sam_tui.ui.widgets.terminal_view import TerminalView

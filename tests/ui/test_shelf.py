@@ -2,7 +2,7 @@
 
 import pytest
 
-from sam_tui.core.ports import TextDelta
+from sam_tui.core.ports.model import TextDelta
 from sam_tui.ui.screens.dialogs import Picker
 from tests.fakes.engine_kit import RawModel, calls
 from tests.ui.driver import Driver, Stage, app_over, driven

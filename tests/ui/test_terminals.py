@@ -5,7 +5,8 @@ import pytest
 from sam_tui.core.events import TerminalOpened
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.messages import ToolCall
-from sam_tui.core.ports import CellRun, SessionSpec, TextDelta
+from sam_tui.core.ports.model import TextDelta
+from sam_tui.core.ports.terminals import CellRun, SessionSpec
 from sam_tui.ui.widgets.terminal_view import TerminalView, cell_style, row_strip
 from tests.fakes.engine_kit import RawModel
 from tests.ui.driver import Driver, Stage, app_over, driven

@@ -15,7 +15,7 @@ from sam_tui.core.ids import ConversationId
 from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.inquiry import Inquiry, Reply
 from sam_tui.core.messages import ToolMessage, UserMessage
-from sam_tui.core.ports import Model
+from sam_tui.core.ports.model import Model
 from sam_tui.core.workflow.drivers import Crew
 from sam_tui.core.workflow.extraction import first_object
 from sam_tui.core.workflow.refusals import WorkflowRefused

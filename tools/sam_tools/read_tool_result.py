@@ -8,7 +8,7 @@ from pydantic import Field
 from sam_tui.core.display import Text
 from sam_tui.core.errors import InvalidArguments, ToolError
 from sam_tui.core.ids import CallId
-from sam_tui.core.ports import ResultStore
+from sam_tui.core.ports.storage import ResultStore
 from sam_tui.core.tooling.contract import (
     INLINE_LIMIT,
     Arguments,

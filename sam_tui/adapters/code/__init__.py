@@ -6,8 +6,8 @@ from sam_tui.adapters.code.checkers import WorkspaceCheckers
 from sam_tui.adapters.code.index import SqliteCodeIndex
 from sam_tui.adapters.code.journal import SqliteJournal
 from sam_tui.adapters.code.usages import TreeSitterSymbols
-from sam_tui.core.ports import Files, Search
 from sam_tui.core.ports.code import Insight
+from sam_tui.core.ports.files import Files, Search
 from sam_tui.core.ports.meaning import Embedder
 
 __all__ = [

@@ -15,8 +15,8 @@ from sam_tui.adapters.code.shelf import Found, Seen, Shelf
 from sam_tui.adapters.code.tokens import sought
 from sam_tui.core.accesses import Location
 from sam_tui.core.errors import SamError, StorageError, ToolError
-from sam_tui.core.ports import Files, Search
 from sam_tui.core.ports.code import FileFilter, IndexedFile, IndexState, Passage
+from sam_tui.core.ports.files import Files, Search
 from sam_tui.core.ports.meaning import Embedder
 
 FOLDER = "index"

@@ -14,8 +14,8 @@ from sam_tui.adapters.files.refusals import changed, explained, printable
 from sam_tui.adapters.files.replacement import filled, insist_on_regular, kind_of, replaceable
 from sam_tui.core.accesses import Location
 from sam_tui.core.errors import ToolError
-from sam_tui.core.ports import FileStat
 from sam_tui.core.ports.code import EditStep, Snapshot
+from sam_tui.core.ports.files import FileStat
 
 _CHUNK = 1 << 20
 

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from sam_tui.adapters.llm.choice import Wish, choose
 from sam_tui.adapters.llm.providers import DIRECT, THROUGH_LITELLM
-from sam_tui.core.ports import Model, ModelOffer
+from sam_tui.core.ports.model import Model, ModelOffer
 
 _PROBE_SECONDS = 0.5
 _MOST_MODELS = 12

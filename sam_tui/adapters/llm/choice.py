@@ -19,7 +19,7 @@ from sam_tui.adapters.llm.providers import (
     of_base,
 )
 from sam_tui.core.errors import ModelAuthError, UsageError
-from sam_tui.core.ports import Model
+from sam_tui.core.ports.model import Model
 
 Route = Literal["auto", "direct", "litellm", "scripted"]
 OWN_KEY = "SAM_TUI_API_KEY"

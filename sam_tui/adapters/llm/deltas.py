@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from sam_tui.adapters.llm.wire import OWNER, is_object
 from sam_tui.core.ids import mint
-from sam_tui.core.ports import CallDelta, Delta, OpaqueDelta, ReasoningDelta, TextDelta
+from sam_tui.core.ports.model import CallDelta, Delta, OpaqueDelta, ReasoningDelta, TextDelta
 from sam_tui.core.usage import Usage
 
 _OPEN, _CLOSE = "<think>", "</think>"

@@ -15,7 +15,7 @@ from sam_tui.adapters.llm.litellm_model import known_cost
 from sam_tui.adapters.llm.sse import EventParser
 from sam_tui.adapters.llm.wire import RequestWriter
 from sam_tui.core.errors import ModelCut, ModelError, ModelRejected, ModelUnavailable
-from sam_tui.core.ports import Delta, ModelRequest, UsageDelta
+from sam_tui.core.ports.model import Delta, ModelRequest, UsageDelta
 
 if TYPE_CHECKING:
     import httpx

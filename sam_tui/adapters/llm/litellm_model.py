@@ -28,7 +28,7 @@ from sam_tui.adapters.llm.model_list import context_of, cost_of
 from sam_tui.adapters.llm.providers import wants_strict
 from sam_tui.adapters.llm.wire import OWNER, Dialect, chat_messages, dump
 from sam_tui.core.errors import ModelCut, ModelError, ModelNotFound, ModelRejected, ModelUnavailable
-from sam_tui.core.ports import (
+from sam_tui.core.ports.model import (
     CallDelta,
     Delta,
     ModelRequest,

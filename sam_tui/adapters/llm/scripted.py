@@ -42,7 +42,7 @@ from sam_tui.adapters.llm.script import Step, WaitFor, When, read_file, read_ste
 from sam_tui.adapters.llm.wire import OWNER
 from sam_tui.core.errors import ModelUnavailable
 from sam_tui.core.messages import AssistantMessage, Message, ToolMessage, UserMessage
-from sam_tui.core.ports import (
+from sam_tui.core.ports.model import (
     CallDelta,
     Delta,
     ModelRequest,

@@ -16,7 +16,7 @@ from sam_tui.core.messages import (
     ToolMessage,
     UserMessage,
 )
-from sam_tui.core.ports import ModelRequest
+from sam_tui.core.ports.model import ModelRequest
 
 OWNER = "provider"
 """The key of ``AssistantMessage.opaque`` that says whose data it is; others' is not sent."""

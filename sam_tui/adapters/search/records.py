@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from sam_tui.core.ports import GrepHit
+from sam_tui.core.ports.files import GrepHit
 
 _LONGEST_RECORD = 1 << 20
 _HEAD = 4096

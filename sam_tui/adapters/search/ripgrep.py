@@ -16,7 +16,7 @@ from sam_tui.adapters.search.records import Records
 from sam_tui.adapters.search.run import Place, opened, running
 from sam_tui.core.accesses import Location
 from sam_tui.core.errors import ToolError
-from sam_tui.core.ports import GrepHit, GrepRequest, GrepResult
+from sam_tui.core.ports.files import GrepHit, GrepRequest, GrepResult
 
 # --no-require-git: a .gitignore counts in folders that are no repository too.
 _ALWAYS = ("--no-config", "--no-messages", "--no-require-git", "--color=never")

@@ -20,7 +20,7 @@ from sam_tui.core.messages import (
     dump_message,
     load_message,
 )
-from sam_tui.core.ports import ConversationRecord
+from sam_tui.core.ports.storage import ConversationRecord
 from sam_tui.core.usage import Usage
 
 UNREADABLE = "This part of the stored conversation could not be read and was left out."

@@ -8,7 +8,7 @@ from dataclasses import replace
 from sam_tui.adapters.terminal.history import History
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ids import ConversationId, SessionId, mint
-from sam_tui.core.ports import CommandRequest, CommandResult, Commands, SessionOutput
+from sam_tui.core.ports.terminals import CommandRequest, CommandResult, Commands, SessionOutput
 
 _KEPT_ENDED = 20
 """Ended commands that a conversation can still read."""

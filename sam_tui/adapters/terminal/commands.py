@@ -12,7 +12,7 @@ from sam_tui.adapters.terminal.environment import command_environment
 from sam_tui.adapters.terminal.output import BoundedOutput, LiveText
 from sam_tui.adapters.terminal.processes import Launch, start
 from sam_tui.adapters.terminal.refusals import refusals
-from sam_tui.core.ports import CommandRequest, CommandResult, Confinement
+from sam_tui.core.ports.terminals import CommandRequest, CommandResult, Confinement
 
 _READ = 64 * 1024
 _STAGES = ((signal.SIGTERM, 1.0), (signal.SIGKILL, 1.0))

@@ -20,7 +20,8 @@ from sam_tui.adapters.terminal.sandbox.seatbelt import seatbelt_command
 from sam_tui.adapters.terminal.sandbox.strict import strict_command
 from sam_tui.adapters.terminal.sandbox.supervision import Held, Host, Supervision
 from sam_tui.core.errors import ToolError
-from sam_tui.core.ports import AskOutside, Confinement, Network
+from sam_tui.core.ports.sandbox import AskOutside, Network
+from sam_tui.core.ports.terminals import Confinement
 
 __all__ = ["Sandbox", "Wanted", "restrict", "unshare_descriptors"]
 

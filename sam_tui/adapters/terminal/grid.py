@@ -14,8 +14,8 @@ from sam_tui.adapters.terminal.ghostty import (
     lib,
     ref_at,
 )
-from sam_tui.core.ports import CellRun
 from sam_tui.core.ports.screens import CursorShape
+from sam_tui.core.ports.terminals import CellRun
 
 Colour = int | tuple[int, int, int] | None
 Style = tuple[Colour, Colour, frozenset[str]]

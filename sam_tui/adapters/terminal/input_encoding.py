@@ -5,8 +5,8 @@ from typing import Any, Literal
 from sam_tui.adapters.terminal.ghostty import check, create, ffi, lib
 from sam_tui.adapters.terminal.host import CELL_HEIGHT, CELL_WIDTH
 from sam_tui.adapters.terminal.keys import ALT, CTRL, SHIFT, control_byte, stroke
-from sam_tui.core.ports import KeyPress
 from sam_tui.core.ports.screens import MouseInput
+from sam_tui.core.ports.terminals import KeyPress
 
 _BYTES = 128
 _PASTE_BRACKETS = 16

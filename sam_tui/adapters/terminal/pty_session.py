@@ -16,8 +16,13 @@ from sam_tui.adapters.terminal.pty import Pty, PtyLaunch
 from sam_tui.adapters.terminal.shell_integration import Integration, Mark, MarkStream
 from sam_tui.adapters.terminal.shell_log import ShellLog
 from sam_tui.core.ids import ConversationId, SessionId, mint
-from sam_tui.core.ports import Screen, SessionOutput, SessionSpec
-from sam_tui.core.ports.terminals import CommandRecord, TerminalState
+from sam_tui.core.ports.terminals import (
+    CommandRecord,
+    Screen,
+    SessionOutput,
+    SessionSpec,
+    TerminalState,
+)
 
 if TYPE_CHECKING:
     from sam_tui.adapters.terminal.recording import Recorder

@@ -3,7 +3,7 @@
 import re
 
 from sam_tui.adapters.terminal.confinement import Holding
-from sam_tui.core.ports import OutsideAccess
+from sam_tui.core.ports.sandbox import OutsideAccess
 
 _MOST = 20
 _PRINTED = re.compile(

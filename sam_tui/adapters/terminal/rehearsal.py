@@ -25,7 +25,8 @@ from sam_tui.adapters.terminal.sandbox.differences import (
 from sam_tui.adapters.terminal.sandbox.kernel import open_exactly
 from sam_tui.adapters.terminal.sandbox.supervision import Held
 from sam_tui.core.errors import ToolError
-from sam_tui.core.ports import CommandRequest, Rehearsed
+from sam_tui.core.ports.rehearsal import Rehearsed
+from sam_tui.core.ports.terminals import CommandRequest
 
 _LARGEST_COPY = 1 << 30
 _START = (

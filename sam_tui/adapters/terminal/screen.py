@@ -9,8 +9,8 @@ from sam_tui.adapters.terminal.grid import Grid
 from sam_tui.adapters.terminal.host import Host
 from sam_tui.adapters.terminal.input_encoding import InputEncoder
 from sam_tui.adapters.terminal.scrollback import Scrollback
-from sam_tui.core.ports import CellRun, KeyPress
 from sam_tui.core.ports.screens import ClipboardRequest, CursorShape, MouseInput, TextSpan
+from sam_tui.core.ports.terminals import CellRun, KeyPress
 
 _MOST_LINES = 10_000_000
 """No limit by lines: the host sets one in bytes."""

@@ -10,7 +10,7 @@ from sam_tui.adapters.terminal.pty import PtyLaunch
 from sam_tui.adapters.terminal.pty_session import PtySession, place, side
 from sam_tui.adapters.terminal.shell_integration import integrate
 from sam_tui.core.ids import ConversationId, SessionId
-from sam_tui.core.ports import SessionSpec, TerminalSession
+from sam_tui.core.ports.terminals import SessionSpec, TerminalSession
 
 
 class PtyTerminals:

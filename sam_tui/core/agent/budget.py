@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from sam_tui.core.errors import BudgetExhausted
 from sam_tui.core.ids import ConversationId
-from sam_tui.core.ports import Model
+from sam_tui.core.ports.model import Model
 from sam_tui.core.usage import Usage
 
 DEFAULT_STEPS = 300

@@ -8,7 +8,14 @@ from typing import Any
 from sam_tui.core.agent.textcalls import read_text_calls
 from sam_tui.core.ids import CallId, mint
 from sam_tui.core.messages import AssistantMessage, ToolCall
-from sam_tui.core.ports import CallDelta, Delta, OpaqueDelta, ReasoningDelta, TextDelta, UsageDelta
+from sam_tui.core.ports.model import (
+    CallDelta,
+    Delta,
+    OpaqueDelta,
+    ReasoningDelta,
+    TextDelta,
+    UsageDelta,
+)
 from sam_tui.core.tooling.neutral import scrub_echoes
 from sam_tui.core.usage import Usage
 

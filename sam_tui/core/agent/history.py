@@ -12,7 +12,7 @@ from sam_tui.core.messages import (
     calls_of,
     unanswered,
 )
-from sam_tui.core.ports import ConversationStore
+from sam_tui.core.ports.storage import ConversationStore
 from sam_tui.core.usage import Usage
 
 INTERRUPTED = "ERROR: The program ended before this call did. Whether it took effect is not known."

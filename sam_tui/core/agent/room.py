@@ -10,8 +10,8 @@ from sam_tui.core.agent.tokens import room, total
 from sam_tui.core.bus import Bus
 from sam_tui.core.errors import ContextExceeded
 from sam_tui.core.events import HistoryShortened
-from sam_tui.core.ports import Model
 from sam_tui.core.ports.memory import Archive
+from sam_tui.core.ports.model import Model
 
 OUTPUT_TOKENS = 8000
 """The longest answer that room is kept for; of a small context a quarter."""

@@ -9,7 +9,7 @@ from sam_tui.core.errors import ConfigurationError, UsageError
 from sam_tui.core.events import TurnFinished
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.messages import Message
-from sam_tui.core.ports import Model
+from sam_tui.core.ports.model import Model
 
 
 class Session:

@@ -17,7 +17,8 @@ from sam_tui.core.errors import ToolError
 from sam_tui.core.events import Event, StopReason, ToolStarted
 from sam_tui.core.ids import ConversationId, mint
 from sam_tui.core.messages import AssistantMessage, calls_of
-from sam_tui.core.ports import ConversationStore, Model
+from sam_tui.core.ports.model import Model
+from sam_tui.core.ports.storage import ConversationStore
 from sam_tui.core.usage import Usage
 
 DEFAULT_STEPS = 15

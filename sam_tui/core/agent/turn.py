@@ -33,7 +33,7 @@ from sam_tui.core.messages import (
     ToolMessage,
     UserMessage,
 )
-from sam_tui.core.ports import Delta, Model, ModelRequest, ReasoningDelta, TextDelta
+from sam_tui.core.ports.model import Delta, Model, ModelRequest, ReasoningDelta, TextDelta
 from sam_tui.core.prompt.reminders import digest
 from sam_tui.core.prompt.requests import RequestBuilder
 from sam_tui.core.tooling.execute import Executed, Executor, Gate

@@ -4,7 +4,7 @@ Markers are those of seed 004 (read_tool_result). One unit throughout: code poin
 """
 
 from sam_tui.core.ids import CallId, ConversationId
-from sam_tui.core.ports import ResultStore
+from sam_tui.core.ports.storage import ResultStore
 
 
 def clip_result(

@@ -17,7 +17,7 @@ from sam_tui.core.errors import InvalidArguments, SamError, ToolError
 from sam_tui.core.events import DecisionMade, ToolFinished, ToolProgressed, ToolStarted
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.messages import ToolCall
-from sam_tui.core.ports import DecisionLog, ResultStore
+from sam_tui.core.ports.storage import DecisionLog, ResultStore
 from sam_tui.core.shield import Shield
 from sam_tui.core.tooling.clip import clip_result
 from sam_tui.core.tooling.contract import (

@@ -17,7 +17,8 @@ from sam_tui.core.ids import CallId, ConversationId, mint
 from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.inquiry import Question, Reply
 from sam_tui.core.messages import ToolCall
-from sam_tui.core.ports import ConversationStore, Model
+from sam_tui.core.ports.model import Model
+from sam_tui.core.ports.storage import ConversationStore
 from sam_tui.core.tooling.execute import Executed
 from sam_tui.core.workflow.briefing import repair_prompt, resumed_prompt, step_prompt
 from sam_tui.core.workflow.extraction import first_object

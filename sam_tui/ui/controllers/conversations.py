@@ -16,7 +16,7 @@ from sam_tui.ui.widgets.todo_panel import done_of
 if TYPE_CHECKING:
     from sam_tui.core.agent.session import Session
     from sam_tui.core.ids import ConversationId
-    from sam_tui.core.ports import ConversationRecord
+    from sam_tui.core.ports.storage import ConversationRecord
     from sam_tui.core.runtime import Runtime
 
 _LISTED = 100

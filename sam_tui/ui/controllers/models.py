@@ -11,7 +11,7 @@ from sam_tui.ui.screens.chat import ChatScreen
 from sam_tui.ui.screens.dialogs import Choice, Picker
 
 if TYPE_CHECKING:
-    from sam_tui.core.ports import Model, ModelOffer
+    from sam_tui.core.ports.model import Model, ModelOffer
     from sam_tui.core.runtime import Runtime
 
 _NONE_FOUND = (

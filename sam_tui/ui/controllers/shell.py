@@ -47,7 +47,7 @@ class Shell:
 
     async def _open(self, runtime: "Runtime") -> None:
         # The ports come with the runtime, after the first frame.
-        from sam_tui.core.ports import SessionSpec
+        from sam_tui.core.ports.terminals import SessionSpec
 
         view = self._screen.terminals.shell
         old = view.session

@@ -12,7 +12,7 @@ from textual.widgets import ContentSwitcher
 from sam_tui.ui.widgets.terminal_view import TerminalView
 
 if TYPE_CHECKING:
-    from sam_tui.core.ports import TerminalSession
+    from sam_tui.core.ports.terminals import TerminalSession
 
 Which = Literal["shell", "agent"]
 

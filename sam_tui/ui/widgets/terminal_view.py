@@ -21,7 +21,7 @@ from sam_tui.ui.messages import ActionAsked, RestartAsked
 from sam_tui.ui.plain import one_line
 
 if TYPE_CHECKING:
-    from sam_tui.core.ports import CellRun, TerminalSession
+    from sam_tui.core.ports.terminals import CellRun, TerminalSession
 
 LEAVE = "ctrl+right_square_bracket"
 """The one key that does not go to the program."""
@@ -252,7 +252,7 @@ class TerminalView(Widget, can_focus=True):
 
     def _type(self, event: events.Key) -> None:
         # Loaded with the session: by now the core is there anyway.
-        from sam_tui.core.ports import KeyPress
+        from sam_tui.core.ports.terminals import KeyPress
 
         if self.session is None:
             return

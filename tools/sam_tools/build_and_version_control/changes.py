@@ -9,7 +9,7 @@ from sam_tools.build_and_version_control.printed import line
 from sam_tools.build_and_version_control.repository import look
 from sam_tools.build_and_version_control.status import Change, Status
 from sam_tui.core.display import Table
-from sam_tui.core.ports import Commands
+from sam_tui.core.ports.terminals import Commands
 from sam_tui.core.tooling.contract import ToolContext, ToolResult
 
 MOST_FILES = 2000

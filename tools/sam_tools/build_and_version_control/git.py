@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from sam_tools.build_and_version_control.printed import printed
 from sam_tools.build_and_version_control.quoting import words
 from sam_tui.core.errors import ToolError
-from sam_tui.core.ports import CommandRequest, CommandResult, Commands
+from sam_tui.core.ports.terminals import CommandRequest, CommandResult, Commands
 from sam_tui.core.tooling.contract import ToolContext
 
 QUERY_SECONDS = 60.0

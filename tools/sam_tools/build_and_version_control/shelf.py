@@ -13,7 +13,7 @@ from sam_tools.build_and_version_control.definitions import (
 from sam_tools.build_and_version_control.printed import line
 from sam_tui.core.authorization.containment import Workspace
 from sam_tui.core.errors import ToolError
-from sam_tui.core.ports import Files
+from sam_tui.core.ports.files import Files
 from sam_tui.core.ports.tasks import TaskBook
 
 TASKS_FILE = ".vscode/tasks.json"

@@ -25,8 +25,9 @@ from sam_tui.core.accesses import Access, Read, Run
 from sam_tui.core.authorization.containment import Workspace
 from sam_tui.core.display import Display, Table, Terminal
 from sam_tui.core.errors import ToolError
-from sam_tui.core.ports import Commands, Files
+from sam_tui.core.ports.files import Files
 from sam_tui.core.ports.tasks import TaskBook, TaskRun, Tasks, TaskStart
+from sam_tui.core.ports.terminals import Commands
 from sam_tui.core.tooling.contract import ToolContext, ToolResult
 
 FOREGROUND_SECONDS = 600.0

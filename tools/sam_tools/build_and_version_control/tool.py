@@ -17,8 +17,9 @@ from sam_tools.build_and_version_control.commits import commit
 from sam_tools.build_and_version_control.printed import line
 from sam_tools.build_and_version_control.tasks import FOREGROUND_SECONDS, TaskDesk, TaskPorts
 from sam_tui.core.authorization.containment import Workspace
-from sam_tui.core.ports import Commands, Files
+from sam_tui.core.ports.files import Files
 from sam_tui.core.ports.tasks import TaskBook, Tasks
+from sam_tui.core.ports.terminals import Commands
 from sam_tui.core.tooling.contract import Operation, Schedule, Tool, ToolContext, ToolResult
 
 _ABOUT = (

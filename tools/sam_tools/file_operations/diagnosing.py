@@ -10,8 +10,9 @@ from sam_tools.file_operations.names import basename, counted, named, printable
 from sam_tui.core.accesses import Access, Location, Read, Run
 from sam_tui.core.display import Table
 from sam_tui.core.errors import ToolError
-from sam_tui.core.ports import CommandRequest, CommandResult, Commands, Files
 from sam_tui.core.ports.code import Check, Checkers, CheckPlan, Diagnostic
+from sam_tui.core.ports.files import Files
+from sam_tui.core.ports.terminals import CommandRequest, CommandResult, Commands
 from sam_tui.core.tooling.contract import Operation, ToolContext, ToolResult
 
 _SECONDS = 60.0

@@ -5,7 +5,7 @@ from typing import Any
 
 from sam_tools.terminal_operations.plain import escaped
 from sam_tui.core.display import Display
-from sam_tui.core.ports import TerminalSession
+from sam_tui.core.ports.terminals import TerminalSession
 from sam_tui.core.tooling.contract import ToolContext, ToolResult
 
 

@@ -3,7 +3,7 @@
 from sam_tools.terminal_operations.answers import json_result
 from sam_tools.terminal_operations.arguments import CreateDirectory
 from sam_tui.core.errors import ToolError
-from sam_tui.core.ports import Files
+from sam_tui.core.ports.files import Files
 from sam_tui.core.tooling.contract import ToolContext, ToolResult
 
 

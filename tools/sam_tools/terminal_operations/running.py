@@ -16,8 +16,14 @@ from sam_tools.terminal_operations.plain import PlainStream, escaped, plain
 from sam_tui.core.display import Table, Terminal, Text
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ids import ConversationId, SessionId
-from sam_tui.core.ports import CommandRequest, CommandResult, Commands, Terminals
-from sam_tui.core.ports.terminals import BackgroundCommand, BackgroundCommands
+from sam_tui.core.ports.terminals import (
+    BackgroundCommand,
+    BackgroundCommands,
+    CommandRequest,
+    CommandResult,
+    Commands,
+    Terminals,
+)
 from sam_tui.core.tooling.contract import ToolContext, ToolResult
 
 _REFUSALS = ("Permission denied", "Read-only file system", "Operation not permitted", "EACCES")

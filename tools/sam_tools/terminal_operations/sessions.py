@@ -23,8 +23,7 @@ from sam_tui.core.display import Terminal
 from sam_tui.core.errors import ToolError
 from sam_tui.core.events import Event, TerminalClosed, TerminalOpened
 from sam_tui.core.ids import ConversationId, SessionId
-from sam_tui.core.ports import SessionSpec, Terminals, TerminalSession
-from sam_tui.core.ports.terminals import CommandRecord
+from sam_tui.core.ports.terminals import CommandRecord, SessionSpec, Terminals, TerminalSession
 from sam_tui.core.tooling.contract import NoArguments, ToolContext, ToolResult
 
 _STATES: Mapping[str, str] = {

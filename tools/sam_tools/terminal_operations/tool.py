@@ -22,8 +22,8 @@ from sam_tools.terminal_operations.folders import FolderHand
 from sam_tools.terminal_operations.running import CommandHand
 from sam_tools.terminal_operations.sessions import SessionHand
 from sam_tui.core.events import Event
-from sam_tui.core.ports import Commands, Files, Terminals
-from sam_tui.core.ports.terminals import BackgroundCommands
+from sam_tui.core.ports.files import Files
+from sam_tui.core.ports.terminals import BackgroundCommands, Commands, Terminals
 from sam_tui.core.tooling.contract import NoArguments, Operation, Schedule, Tool
 
 _ABOUT = (

@@ -14,7 +14,8 @@ from sam_tui.adapters.terminal.sandbox.filter import passing
 from sam_tui.adapters.terminal.sandbox.kernel import capabilities
 from sam_tui.adapters.terminal.sandbox.machine import machine
 from sam_tui.adapters.terminal.sandbox.supervision import Host
-from sam_tui.core.ports import Confinement, Protection
+from sam_tui.core.ports.sandbox import Protection
+from sam_tui.core.ports.terminals import Confinement
 
 _LEAST_LIVE = (5, 14)
 """Linux 5.14 answers a call and hands over a descriptor in one step (ADDFD_FLAG_SEND)."""

@@ -3,7 +3,7 @@
 import os
 
 from sam_tui.adapters.terminal.sandbox.landlock import Bounds
-from sam_tui.core.ports import Network
+from sam_tui.core.ports.sandbox import Network
 
 PROGRAM = "/usr/bin/sandbox-exec"
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/tty", "/dev/dtracehelper", "/dev/ptmx")
