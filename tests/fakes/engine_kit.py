@@ -30,15 +30,8 @@ from sam_tui.core.messages import Message
 from sam_tui.core.ports.model import CallDelta, Delta, ModelRequest
 from sam_tui.core.prompt.requests import RequestBuilder
 from sam_tui.core.prompt.view import TurnView
-from sam_tui.core.tooling.contract import (
-    Arguments,
-    NoArguments,
-    Operation,
-    Schedule,
-    Tool,
-    ToolContext,
-    ToolResult,
-)
+from sam_tui.core.tooling.arguments import Arguments, NoArguments
+from sam_tui.core.tooling.contract import Operation, Schedule, Tool, ToolContext, ToolResult
 from sam_tui.core.tooling.execute import Executor
 from sam_tui.core.tooling.registry import Registry
 

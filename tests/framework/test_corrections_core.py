@@ -13,7 +13,8 @@ from sam_tui.core.errors import ToolError
 from sam_tui.core.events import HistoryShortened, ToolFinished, ToolProgressed
 from sam_tui.core.ids import mint_conversation
 from sam_tui.core.inquiry import Reply as Answered
-from sam_tui.core.tooling.contract import NoArguments, Operation, Tool, ToolContext, ToolResult
+from sam_tui.core.tooling.arguments import NoArguments
+from sam_tui.core.tooling.contract import Operation, Tool, ToolContext, ToolResult
 from sam_tui.core.tooling.registry import Registry, built_ins_first
 from tests.fakes.openai_server import Call, FakeServer, Reply
 from tests.framework.bench import Bench, Person

@@ -16,9 +16,9 @@ from sam_tui.core.accesses import Location
 from sam_tui.core.authorization.containment import Workspace
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.runtime import Runtime
+from sam_tui.core.tooling.arguments import Arguments
 from sam_tui.core.tooling.contract import (
     INLINE_LIMIT,
-    Arguments,
     Operation,
     Permit,
     Tool,

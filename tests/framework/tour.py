@@ -13,7 +13,8 @@ from pydantic import BaseModel
 
 from sam_tui.core.ids import CallId
 from sam_tui.core.messages import ToolCall
-from sam_tui.core.tooling.contract import Arguments, Operation
+from sam_tui.core.tooling.arguments import Arguments
+from sam_tui.core.tooling.contract import Operation
 from tests.fakes.web_server import WebServer
 from tests.framework.bench import Bench
 

@@ -12,7 +12,8 @@ from pydantic import Field
 
 from sam_tui.assembly import Options, build
 from sam_tui.core.accesses import Fetch, Read, Run, Write
-from sam_tui.core.tooling.contract import Arguments, Operation, Tool, ToolContext, ToolResult
+from sam_tui.core.tooling.arguments import Arguments
+from sam_tui.core.tooling.contract import Operation, Tool, ToolContext, ToolResult
 from sam_tui.core.tooling.schema import arguments_schema, example_call
 
 MARK = "../planted-elsewhere"

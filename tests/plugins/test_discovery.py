@@ -12,7 +12,8 @@ from tests.fakes.engine_kit import Kit
 pytestmark = pytest.mark.requirement("plugins:entry-points")
 
 GOOD = """
-from sam_tui.core.tooling.contract import NoArguments, Operation, Tool, ToolResult
+from sam_tui.core.tooling.arguments import NoArguments
+from sam_tui.core.tooling.contract import Operation, Tool, ToolResult
 
 async def run(arguments, context):
     return ToolResult("hello from outside")

@@ -15,7 +15,8 @@ from sam_tui.core.ids import CallId
 from sam_tui.core.ports.files import Files
 from sam_tui.core.ports.images import AspectRatio, ImageFile, ImageMaker, ImageOrder
 from sam_tui.core.todos import one_line
-from sam_tui.core.tooling.contract import Arguments, Operation, Tool, ToolContext, ToolResult
+from sam_tui.core.tooling.arguments import Arguments
+from sam_tui.core.tooling.contract import Operation, Tool, ToolContext, ToolResult
 
 _LONGEST_PROMPT = 32_000
 

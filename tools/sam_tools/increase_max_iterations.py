@@ -8,14 +8,8 @@ from pydantic import Field, StringConstraints
 from sam_tui.core.agent.budget import Budget
 from sam_tui.core.errors import InvalidArguments, ToolError
 from sam_tui.core.ids import ConversationId
-from sam_tui.core.tooling.contract import (
-    Arguments,
-    Operation,
-    Schedule,
-    Tool,
-    ToolContext,
-    ToolResult,
-)
+from sam_tui.core.tooling.arguments import Arguments
+from sam_tui.core.tooling.contract import Operation, Schedule, Tool, ToolContext, ToolResult
 
 CEILING = 1000
 """Model calls of one turn that no request can go beyond."""

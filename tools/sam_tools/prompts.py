@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from sam_tui.core.display import Table
 from sam_tui.core.ports.prompts import FileProblem, Prompt, PromptLibrary
 from sam_tui.core.todos import one_line
-from sam_tui.core.tooling.contract import NoArguments, Operation, Tool, ToolContext, ToolResult
+from sam_tui.core.tooling.arguments import NoArguments
+from sam_tui.core.tooling.contract import Operation, Tool, ToolContext, ToolResult
 
 _UNTRUSTED = "not active: this folder is not trusted yet"
 

@@ -9,14 +9,8 @@ from sam_tui.core.display import Text
 from sam_tui.core.errors import InvalidArguments, ToolError
 from sam_tui.core.ids import CallId
 from sam_tui.core.ports.storage import ResultStore
-from sam_tui.core.tooling.contract import (
-    INLINE_LIMIT,
-    Arguments,
-    Operation,
-    Tool,
-    ToolContext,
-    ToolResult,
-)
+from sam_tui.core.tooling.arguments import Arguments
+from sam_tui.core.tooling.contract import INLINE_LIMIT, Operation, Tool, ToolContext, ToolResult
 
 LONGEST = 32_768
 """Code points of one slice; a longer ``length`` is cut to it."""

@@ -11,7 +11,8 @@ from sam_tui.core.ids import ConversationId
 from sam_tui.core.memories import ArchivedChunk
 from sam_tui.core.ports.memory import Archive, MemoryStore
 from sam_tui.core.todos import one_line
-from sam_tui.core.tooling.contract import Arguments, Operation, Tool, ToolContext, ToolResult
+from sam_tui.core.tooling.arguments import Arguments
+from sam_tui.core.tooling.contract import Operation, Tool, ToolContext, ToolResult
 
 _MESSAGES, _EXCERPT, _TOPICS = 5, 500, 15
 _Query = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=2_000)]

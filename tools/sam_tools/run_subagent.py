@@ -7,7 +7,8 @@ from pydantic import Field
 from sam_tui.core.agent.subagents import DEFAULT_STEPS, Errand, Report, Subagents
 from sam_tui.core.display import Text
 from sam_tui.core.errors import ToolError
-from sam_tui.core.tooling.contract import Arguments, Operation, Tool, ToolContext, ToolResult
+from sam_tui.core.tooling.arguments import Arguments
+from sam_tui.core.tooling.contract import Operation, Tool, ToolContext, ToolResult
 
 SUMMARY_LIMIT = 2000
 """Characters of a summary the parent gets; the whole is in the subagent's conversation."""

@@ -7,7 +7,8 @@ from pydantic_core import PydanticCustomError
 
 from sam_tui.core.display import Text
 from sam_tui.core.todos import one_line
-from sam_tui.core.tooling.contract import Arguments, Operation, Tool, ToolContext, ToolResult
+from sam_tui.core.tooling.arguments import Arguments
+from sam_tui.core.tooling.contract import Operation, Tool, ToolContext, ToolResult
 
 _SUMMARY = 100
 

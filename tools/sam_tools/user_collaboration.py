@@ -10,14 +10,8 @@ from sam_tui.core.display import Text
 from sam_tui.core.inquiries import Inquiries, Outcome
 from sam_tui.core.inquiry import Question, Reply
 from sam_tui.core.todos import one_line, visible_text
-from sam_tui.core.tooling.contract import (
-    Arguments,
-    Operation,
-    Schedule,
-    Tool,
-    ToolContext,
-    ToolResult,
-)
+from sam_tui.core.tooling.arguments import Arguments
+from sam_tui.core.tooling.contract import Operation, Schedule, Tool, ToolContext, ToolResult
 
 _OPERATION = re.compile(r"[a-z][a-z0-9_]{0,63}(?:\.[a-z][a-z0-9_]{0,63})?")
 _SUMMARY = 80

@@ -13,14 +13,8 @@ from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.inquiry import Question as Inquired
 from sam_tui.core.inquiry import Reply
 from sam_tui.core.ports.workflows import FindingQuery
-from sam_tui.core.tooling.contract import (
-    Arguments,
-    Operation,
-    Schedule,
-    Tool,
-    ToolContext,
-    ToolResult,
-)
+from sam_tui.core.tooling.arguments import Arguments
+from sam_tui.core.tooling.contract import Operation, Schedule, Tool, ToolContext, ToolResult
 from sam_tui.core.workflow.notes import FindingDraft
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.service import Workflows

@@ -1,17 +1,17 @@
 """What a tool is: named operations, each with its arguments, its accesses and its hand."""
 
-import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from types import UnionType
-from typing import Any, Generic, TypeVar, Union, cast, get_args, get_origin
-
-from pydantic import BaseModel, ConfigDict, model_validator
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from sam_tui.core.accesses import Access, Location
 from sam_tui.core.display import Diff, Display
 from sam_tui.core.ids import CallId, ConversationId
+
+if TYPE_CHECKING:
+    # Models bring pydantic, and nobody needs that before a tool is called.
+    from sam_tui.core.tooling.arguments import Arguments
 
 INLINE_LIMIT = 8192
 """Characters of a result the model gets at once; the rest is stored (seed 004, read_tool_result)."""
@@ -26,51 +26,6 @@ class Schedule(StrEnum):
     """As parallel, but never two calls of the same tool."""
     BLOCKING = "blocking"
     """Nothing: it starts after all calls before it, and those after it wait."""
-
-
-class Arguments(BaseModel):
-    """Base of every operation's arguments.
-
-    Field names are the seed's and become the JSON schema. Unknown arguments are ignored, numbers are
-    taken for strings and numeric strings for numbers, because models write both.
-    """
-
-    model_config = ConfigDict(extra="ignore", coerce_numbers_to_str=True, frozen=True)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _accept_spellings(cls, data: Any) -> Any:
-        """Take ``file_path`` for ``filePath`` and the reverse; a list or object given as JSON text."""
-        if not isinstance(data, dict):
-            return data
-        given: dict[str, Any] = cast("dict[str, Any]", data)
-        names = {_plain(name): name for name in cls.model_fields}
-        fitted: dict[str, Any] = {}
-        for key, value in given.items():
-            name = key if key in cls.model_fields else names.get(_plain(key), key)
-            if name in cls.model_fields and name not in fitted:
-                fitted[name] = _unpacked(value, cls.model_fields[name].annotation)
-        return fitted
-
-
-def _plain(name: str) -> str:
-    return name.replace("_", "").lower()
-
-
-def _unpacked(value: Any, annotation: Any) -> Any:
-    """A list or object that the model sent as JSON text, where the argument is not text."""
-    members = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else ()
-    takes_text = annotation is str or str in members
-    if takes_text or not isinstance(value, str) or value.lstrip()[:1] not in ("[", "{"):
-        return value
-    try:
-        return json.loads(value)
-    except ValueError:
-        return value
-
-
-class NoArguments(Arguments):
-    """For operations that take none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +67,7 @@ class ToolResult:
     mime_type: str = "text/plain"
 
 
-A = TypeVar("A", bound=Arguments)
+A = TypeVar("A", bound="Arguments")
 
 
 def _nothing(_: Any) -> Sequence[Access]:

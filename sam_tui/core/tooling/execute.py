@@ -5,9 +5,7 @@ import json
 import logging
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import Any, cast
-
-from pydantic import ValidationError
+from typing import TYPE_CHECKING, Any, cast
 
 from sam_tui.core.accesses import LocatedAccess, Location, Read, Write
 from sam_tui.core.authorization.guard import Guard, Request
@@ -22,7 +20,6 @@ from sam_tui.core.shield import Shield
 from sam_tui.core.tooling.clip import clip_result
 from sam_tui.core.tooling.contract import (
     INLINE_LIMIT,
-    Arguments,
     Operation,
     Permit,
     Schedule,
@@ -35,6 +32,9 @@ from sam_tui.core.tooling.neutral import neutralise
 from sam_tui.core.tooling.registry import Registry, operation_key
 from sam_tui.core.tooling.schema import example_call
 from sam_tui.core.verdict import Decision
+
+if TYPE_CHECKING:
+    from sam_tui.core.tooling.arguments import Arguments
 
 logger = logging.getLogger(__name__)
 
@@ -51,7 +51,7 @@ class Plan:
     schedule: Schedule
     summary: str
     operation: Operation[Any] | None = None
-    arguments: Arguments | None = None
+    arguments: "Arguments | None" = None
     fault: SamError | None = None
 
 
@@ -107,6 +107,8 @@ class Executor:
 
     def plan(self, call: ToolCall, gate: Gate | None = None) -> Plan:
         """Resolve and parse a call. Never raises: a fault is part of the plan."""
+        from sam_tui.core.tooling.parsing import validate_arguments  # no call, no pydantic
+
         try:
             resolved = self.registry.resolve(call.name)
             given = self.shield.unmask_data(parse_arguments(call.arguments))
@@ -255,20 +257,6 @@ def parse_arguments(text: str) -> dict[str, Any]:
     return cast("dict[str, Any]", value)
 
 
-def validate_arguments(
-    tool: Tool, operation: Operation[Any], given: Mapping[str, Any]
-) -> Arguments:
-    """Typed arguments. Raises ``InvalidArguments`` naming each wrong one, with a correct example."""
-    try:
-        return operation.arguments.model_validate(dict(given))
-    except ValidationError as error:
-        wrong = "; ".join(_fault(e) for e in error.errors(include_url=False, include_input=False))
-        raise InvalidArguments(
-            f"{operation_key(tool, operation)}: {wrong}.",
-            hint=f"Example: {example_call(tool, operation)}",
-        ) from None
-
-
 def by_parameter(accesses: tuple[LocatedAccess, ...]) -> dict[str, Location]:
     """The locations a tool may use, by the parameter that named them."""
     return {
@@ -276,13 +264,6 @@ def by_parameter(accesses: tuple[LocatedAccess, ...]) -> dict[str, Location]:
         for a in accesses
         if isinstance(a.access, Read | Write) and a.location is not None
     }
-
-
-def _fault(error: Any) -> str:
-    where = ".".join(str(part) for part in error["loc"]) or "arguments"
-    if error["type"] == "missing":
-        return f"`{where}` is missing"
-    return f"`{where}`: {error['msg']}"
 
 
 def _denial(decision: Decision) -> str:

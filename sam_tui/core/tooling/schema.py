@@ -3,11 +3,12 @@
 import json
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, cast
-
-from pydantic import BaseModel
+from typing import TYPE_CHECKING, Any, cast
 
 from sam_tui.core.tooling.contract import Operation, Tool
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 _NOISE = ("title", "default")
 
@@ -47,7 +48,7 @@ def parameters_schema(tool: Tool) -> dict[str, Any]:
 
 
 @cache
-def arguments_schema(model: type[BaseModel]) -> dict[str, Any]:
+def arguments_schema(model: "type[BaseModel]") -> dict[str, Any]:
     """One operation's arguments: ``properties`` in declared order and the ``required`` names."""
     schema = model.model_json_schema()
     definitions = schema.get("$defs", {})

@@ -16,7 +16,7 @@ from pydantic import (
 from sam_tools.build_and_version_control.definitions import PlannedTask
 from sam_tools.build_and_version_control.quoting import word, words
 from sam_tui.core.accesses import Access, Read, Run, Write
-from sam_tui.core.tooling.contract import Arguments
+from sam_tui.core.tooling.arguments import Arguments
 
 LONGEST_MESSAGE = 16_000
 Worded = Annotated[str, StringConstraints(pattern=r"\S")]

@@ -7,7 +7,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from sam_tui.core.ports.documents import EXTENSIONS, DocumentFormat, Styling
 from sam_tui.core.todos import one_line
-from sam_tui.core.tooling.contract import Arguments
+from sam_tui.core.tooling.arguments import Arguments
 
 _OTHER_NAMES = {"md": "markdown", "text": "txt", "word": "docx", "excel": "xlsx"}
 _BY_EXTENSION: dict[str, DocumentFormat] = {

@@ -7,7 +7,7 @@ from pydantic import Field, PrivateAttr, model_validator
 
 from sam_tools.file_operations.patch import Patch, parse
 from sam_tui.core.ports.code import CheckPlan
-from sam_tui.core.tooling.contract import Arguments, NoArguments
+from sam_tui.core.tooling.arguments import Arguments, NoArguments
 
 FilePath = Annotated[
     str, Field(min_length=1, description="Path; relative ones start at the workspace")

@@ -7,7 +7,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
 from sam_tui.core.memories import MEMORY_TYPES, MemoryType
-from sam_tui.core.tooling.contract import Arguments
+from sam_tui.core.tooling.arguments import Arguments
 
 LONGEST = 50_000
 """Characters of one memory or note; more belongs into a file, or in pieces."""

@@ -8,13 +8,8 @@ from sam_tools.memory_operations.report import knowledge_report, preview
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.memories import LEARNT_KINDS, Learnt, LearntKind, Scope
 from sam_tui.core.ports.memory import KnowledgeStore, MemoryStore, PruneRule
-from sam_tui.core.tooling.contract import (
-    NoArguments,
-    Operation,
-    Schedule,
-    ToolContext,
-    ToolResult,
-)
+from sam_tui.core.tooling.arguments import NoArguments
+from sam_tui.core.tooling.contract import Operation, Schedule, ToolContext, ToolResult
 
 SOLUTION_CONFIDENCE = 0.8
 

@@ -9,13 +9,8 @@ from sam_tools.memory_operations.report import notes_report
 from sam_tui.core.errors import ToolError
 from sam_tui.core.memories import Scope
 from sam_tui.core.ports.memory import KeyValueStore, MemoryStore
-from sam_tui.core.tooling.contract import (
-    NoArguments,
-    Operation,
-    Schedule,
-    ToolContext,
-    ToolResult,
-)
+from sam_tui.core.tooling.arguments import NoArguments
+from sam_tui.core.tooling.contract import Operation, Schedule, ToolContext, ToolResult
 
 
 class Notes:

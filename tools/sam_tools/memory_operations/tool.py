@@ -16,14 +16,8 @@ from sam_tui.core.errors import ToolError
 from sam_tui.core.memories import MemoryDraft
 from sam_tui.core.ports.memory import KeyValueStore, KnowledgeStore, MemoryStore
 from sam_tui.core.todos import one_line
-from sam_tui.core.tooling.contract import (
-    NoArguments,
-    Operation,
-    Schedule,
-    Tool,
-    ToolContext,
-    ToolResult,
-)
+from sam_tui.core.tooling.arguments import NoArguments
+from sam_tui.core.tooling.contract import Operation, Schedule, Tool, ToolContext, ToolResult
 
 _DAY = 86_400.0
 _TAGS, _TAG = 20, 60

@@ -6,7 +6,7 @@ from typing import Annotated, Any, cast
 from pydantic import Field, StringConstraints, model_validator
 
 from sam_tui.core.accesses import Access, Read, Run, Type, Write
-from sam_tui.core.tooling.contract import Arguments
+from sam_tui.core.tooling.arguments import Arguments
 
 DEFAULT_TIMEOUT = 120
 LONGEST_TIMEOUT = 3600

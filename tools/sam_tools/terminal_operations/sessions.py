@@ -24,7 +24,8 @@ from sam_tui.core.errors import ToolError
 from sam_tui.core.events import Event, TerminalClosed, TerminalOpened
 from sam_tui.core.ids import ConversationId, SessionId
 from sam_tui.core.ports.terminals import CommandRecord, SessionSpec, Terminals, TerminalSession
-from sam_tui.core.tooling.contract import NoArguments, ToolContext, ToolResult
+from sam_tui.core.tooling.arguments import NoArguments
+from sam_tui.core.tooling.contract import ToolContext, ToolResult
 
 _STATES: Mapping[str, str] = {
     "created": "open",

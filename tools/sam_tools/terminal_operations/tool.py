@@ -24,7 +24,8 @@ from sam_tools.terminal_operations.sessions import SessionHand
 from sam_tui.core.events import Event
 from sam_tui.core.ports.files import Files
 from sam_tui.core.ports.terminals import BackgroundCommands, Commands, Terminals
-from sam_tui.core.tooling.contract import NoArguments, Operation, Schedule, Tool
+from sam_tui.core.tooling.arguments import NoArguments
+from sam_tui.core.tooling.contract import Operation, Schedule, Tool
 
 _ABOUT = (
     "Shell commands and a terminal. Use run_command for whatever ends by itself: it returns the"

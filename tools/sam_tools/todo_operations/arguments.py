@@ -29,7 +29,7 @@ from sam_tui.core.todos import (
     one_line,
     visible_text,
 )
-from sam_tui.core.tooling.contract import Arguments
+from sam_tui.core.tooling.arguments import Arguments
 
 _OWN = "todo"
 """The type of findings whose text is ours, and complete after the field's name."""

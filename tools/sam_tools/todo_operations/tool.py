@@ -10,14 +10,8 @@ from sam_tui.core.display import Todos
 from sam_tui.core.errors import InvalidArguments, ToolError
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.todos import todo_statistics
-from sam_tui.core.tooling.contract import (
-    NoArguments,
-    Operation,
-    Schedule,
-    Tool,
-    ToolContext,
-    ToolResult,
-)
+from sam_tui.core.tooling.arguments import NoArguments
+from sam_tui.core.tooling.contract import Operation, Schedule, Tool, ToolContext, ToolResult
 
 _ABOUT = (
     "The todo list of this conversation, which the person watches. Use it for work of several steps;"

@@ -7,7 +7,7 @@ from pydantic_core import PydanticCustomError
 
 from sam_tui.core.ports.web import SearchKind, SerpEngine
 from sam_tui.core.todos import one_line
-from sam_tui.core.tooling.contract import Arguments
+from sam_tui.core.tooling.arguments import Arguments
 
 Depth = Literal["shallow", "standard", "comprehensive"]
 _LONGEST_QUERY = 400

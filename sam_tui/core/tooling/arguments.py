@@ -1,0 +1,52 @@
+"""What a call is parsed with: the base of every operation's argument model."""
+
+import json
+from types import UnionType
+from typing import Any, Union, cast, get_args, get_origin
+
+from pydantic import BaseModel, ConfigDict, model_validator
+
+
+class Arguments(BaseModel):
+    """Base of every operation's arguments.
+
+    Field names are the seed's and become the JSON schema. Unknown arguments are ignored, numbers are
+    taken for strings and numeric strings for numbers, because models write both.
+    """
+
+    model_config = ConfigDict(extra="ignore", coerce_numbers_to_str=True, frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _accept_spellings(cls, data: Any) -> Any:
+        """Take ``file_path`` for ``filePath`` and the reverse; a list or object given as JSON text."""
+        if not isinstance(data, dict):
+            return data
+        given: dict[str, Any] = cast("dict[str, Any]", data)
+        names = {_plain(name): name for name in cls.model_fields}
+        fitted: dict[str, Any] = {}
+        for key, value in given.items():
+            name = key if key in cls.model_fields else names.get(_plain(key), key)
+            if name in cls.model_fields and name not in fitted:
+                fitted[name] = _unpacked(value, cls.model_fields[name].annotation)
+        return fitted
+
+
+def _plain(name: str) -> str:
+    return name.replace("_", "").lower()
+
+
+def _unpacked(value: Any, annotation: Any) -> Any:
+    """A list or object that the model sent as JSON text, where the argument is not text."""
+    members = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else ()
+    takes_text = annotation is str or str in members
+    if takes_text or not isinstance(value, str) or value.lstrip()[:1] not in ("[", "{"):
+        return value
+    try:
+        return json.loads(value)
+    except ValueError:
+        return value
+
+
+class NoArguments(Arguments):
+    """For operations that take none."""

@@ -1,0 +1,33 @@
+"""What the model wrote -> an operation's typed arguments, or a sentence on each that is wrong."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from sam_tui.core.errors import InvalidArguments
+from sam_tui.core.tooling.arguments import Arguments
+from sam_tui.core.tooling.contract import Operation, Tool
+from sam_tui.core.tooling.registry import operation_key
+from sam_tui.core.tooling.schema import example_call
+
+
+def validate_arguments(
+    tool: Tool, operation: Operation[Any], given: Mapping[str, Any]
+) -> Arguments:
+    """Typed arguments. Raises ``InvalidArguments`` naming each wrong one, with a correct example."""
+    try:
+        return operation.arguments.model_validate(dict(given))
+    except ValidationError as error:
+        wrong = "; ".join(_fault(e) for e in error.errors(include_url=False, include_input=False))
+        raise InvalidArguments(
+            f"{operation_key(tool, operation)}: {wrong}.",
+            hint=f"Example: {example_call(tool, operation)}",
+        ) from None
+
+
+def _fault(error: Any) -> str:
+    where = ".".join(str(part) for part in error["loc"]) or "arguments"
+    if error["type"] == "missing":
+        return f"`{where}` is missing"
+    return f"`{where}`: {error['msg']}"
