@@ -4,8 +4,9 @@ A conversation is a list of messages. Every ``ToolCall`` in an ``AssistantMessag
 exactly one ``ToolMessage`` before the next ``AssistantMessage`` or ``UserMessage``.
 """
 
+import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -68,7 +69,7 @@ Message = UserMessage | ReminderMessage | AssistantMessage | ToolMessage
 
 @cache
 def _adapter() -> "TypeAdapter[Message]":
-    """Built on first use, so that the first frame of the workbench does not wait for pydantic."""
+    """Built on first use: only who reads a stored conversation needs pydantic."""
     from pydantic import TypeAdapter
 
     return TypeAdapter(Message)
@@ -76,11 +77,11 @@ def _adapter() -> "TypeAdapter[Message]":
 
 def dump_message(message: Message) -> str:
     """A message as one JSON object, without spaces."""
-    return _adapter().dump_json(message).decode()
+    return json.dumps(asdict(message), ensure_ascii=False, separators=(",", ":"))
 
 
 def load_message(text: str) -> Message:
-    """The inverse of ``dump_message``; raises ``pydantic.ValidationError`` on anything else."""
+    """The inverse of ``dump_message``; raises ``ValueError`` on anything else."""
     return _adapter().validate_json(text)
 
 

@@ -4,10 +4,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Literal
 
-from pydantic_core import from_json, to_json
-
 from sam_tui.adapters.storage.database import Database, Row
-from sam_tui.adapters.storage.plain_text import storable, storable_json
+from sam_tui.adapters.storage.plain_text import json_text, json_value, storable
 from sam_tui.adapters.storage.word_index import MOST_TERMS, any_of, scope_term
 from sam_tui.adapters.storage.words import telling, terms
 from sam_tui.core.ids import ConversationId
@@ -28,7 +26,7 @@ class SqliteArchive:
     def add(self, chunk: ArchivedChunk) -> None:
         """Keep and index a chunk, committed before this returns."""
         key = storable(chunk.conversation)
-        messages = to_json(storable_json([list(pair) for pair in chunk.messages])).decode()
+        messages = json_text([list(pair) for pair in chunk.messages])
         with self._database.transaction() as connection:
             known = connection.execute(
                 "SELECT row FROM archive WHERE conversation = ? AND number = ?", (key, chunk.number)
@@ -45,7 +43,7 @@ class SqliteArchive:
                     chunk.first_at,
                     chunk.last_at,
                     storable(chunk.summary),
-                    to_json([storable(topic) for topic in chunk.topics]).decode(),
+                    json_text(chunk.topics),
                     messages,
                 ),
             )
@@ -97,7 +95,7 @@ class SqliteArchive:
             for (topics,) in self._database.query(
                 "SELECT topics FROM archive WHERE conversation = ?", storable(key)
             ):
-                counted.update(from_json(topics))
+                counted.update(json_value(topics))
         ranked = sorted(counted.items(), key=lambda item: (-item[1], item[0]))
         return [topic for topic, _ in ranked[:limit]]
 
@@ -110,6 +108,6 @@ def _chunk(row: Row) -> ArchivedChunk:
         first_at,
         last_at,
         summary,
-        tuple(from_json(topics)),
-        tuple((role, text) for role, text in from_json(messages)),
+        tuple(json_value(topics)),
+        tuple((role, text) for role, text in json_value(messages)),
     )

@@ -2,13 +2,10 @@
 
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
-
-from pydantic import ValidationError
-from pydantic_core import PydanticSerializationError, from_json, to_json
+from dataclasses import dataclass, replace
 
 from sam_tui.adapters.storage.database import Database, Row
-from sam_tui.adapters.storage.plain_text import storable, storable_json, title_of
+from sam_tui.adapters.storage.plain_text import json_text, json_value, storable, title_of
 from sam_tui.core.errors import StorageError
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.messages import (
@@ -135,7 +132,9 @@ class SqliteConversations:
         through = max((entry.position for entry in view[:dropped]), default=0)
         # An opening that an earlier compaction made and this one keeps has no row of its own.
         kept = [entry.message for entry in view[dropped:] if not entry.own]
-        body = "[" + ",".join(_body(message) for message in (*opening, *kept)) + "]"
+        body = (
+            "[" + ",".join(storable(dump_message(message)) for message in (*opening, *kept)) + "]"
+        )
         with self._database.transaction() as connection:
             connection.execute(
                 "INSERT INTO compactions SELECT ?1, coalesce(max(number), 0) + 1, ?2, ?3, ?4"
@@ -216,7 +215,7 @@ class _Entry:
 def _opening(body: str) -> list[Message]:
     """What a compaction put in place of what it dropped; nothing where that cannot be read."""
     try:
-        return [load_message(to_json(item).decode()) for item in from_json(body)]
+        return [load_message(json_text(item)) for item in json_value(body)]
     except ValueError:
         return [ReminderMessage("storage", UNREADABLE)]
 
@@ -224,15 +223,7 @@ def _opening(body: str) -> list[Message]:
 def _columns(message: Message) -> tuple[str, str, str, str]:
     """Kind, call and name stand beside the body so that a damaged body can still be placed."""
     call, name = (message.call_id, message.name) if isinstance(message, ToolMessage) else ("", "")
-    return message.kind, storable(call), storable(name), _body(message)
-
-
-def _body(message: Message) -> str:
-    try:
-        return dump_message(message)
-    except PydanticSerializationError:
-        # A lone surrogate somewhere: the model wrote half of an emoji, say.
-        return to_json(storable_json(asdict(message))).decode()
+    return message.kind, storable(call), storable(name), storable(dump_message(message))
 
 
 def _message(row: Row) -> Message:
@@ -240,7 +231,7 @@ def _message(row: Row) -> Message:
     kind, call, name, body = row
     try:
         return load_message(body)
-    except ValidationError:
+    except ValueError:
         if kind == "tool" and call:
             return ToolMessage(CallId(call), name, UNREADABLE, ok=False)
         return ReminderMessage("storage", UNREADABLE)

@@ -3,11 +3,9 @@
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 
-from pydantic_core import from_json, to_json
-
 from sam_tui.adapters.storage.database import Database, Row
 from sam_tui.adapters.storage.memories import content_digest
-from sam_tui.adapters.storage.plain_text import storable
+from sam_tui.adapters.storage.plain_text import json_text, json_value, storable
 from sam_tui.adapters.storage.word_index import WordIndex
 from sam_tui.core.memories import LEARNT_KINDS, Learnt, LearntHit, LearntKind, Scope
 from sam_tui.core.ports.memory import PruneRule
@@ -43,7 +41,7 @@ class SqliteKnowledge:
         values = (
             storable(subject),
             storable(detail),
-            to_json([storable(example) for example in examples]).decode(),
+            json_text(examples),
             confidence,
             self._now(),
         )
@@ -113,5 +111,12 @@ class SqliteKnowledge:
 def _learnt(row: Row) -> Learnt:
     _, id_, scope, kind, subject, detail, examples, confidence, created_at = row
     return Learnt(
-        id_, Scope(scope), kind, subject, detail, tuple(from_json(examples)), confidence, created_at
+        id_,
+        Scope(scope),
+        kind,
+        subject,
+        detail,
+        tuple(json_value(examples)),
+        confidence,
+        created_at,
     )

@@ -5,10 +5,8 @@ import secrets
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 
-from pydantic_core import from_json, to_json
-
 from sam_tui.adapters.storage.database import Database, Row
-from sam_tui.adapters.storage.plain_text import storable
+from sam_tui.adapters.storage.plain_text import json_text, json_value, storable
 from sam_tui.adapters.storage.vectors import MemoryVectors, fused
 from sam_tui.adapters.storage.word_index import WordIndex
 from sam_tui.core.ids import ConversationId
@@ -79,7 +77,7 @@ class SqliteMemories:
                     digest,
                     draft.type,
                     storable(draft.content),
-                    to_json([storable(tag) for tag in draft.tags]).decode(),
+                    json_text(draft.tags),
                     storable(draft.context),
                     storable(draft.source),
                     self._now(),
@@ -170,5 +168,5 @@ def _searched(draft: MemoryDraft) -> str:
 
 def _memory(row: Row) -> Memory:
     _, id_, scope, type_, content, tags, context, source, created_at = row
-    draft = MemoryDraft(content, type_, tuple(from_json(tags)), context, source)
+    draft = MemoryDraft(content, type_, tuple(json_value(tags)), context, source)
     return Memory(id_, Scope(scope), draft, created_at)

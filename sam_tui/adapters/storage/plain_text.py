@@ -1,8 +1,10 @@
 """Text that a database, a title line and UTF-8 can take."""
 
+import json
+import math
 import re
 import unicodedata
-from typing import cast
+from typing import Any, cast
 
 TITLE_LENGTH = 60
 
@@ -28,8 +30,23 @@ def storable_json(value: object) -> object:
             return {storable(key): storable_json(item) for key, item in pairs}
         case list() | tuple():
             return [storable_json(item) for item in cast("list[object]", value)]
+        case float() if not math.isfinite(value):
+            return None
         case _:
             return value
+
+
+def json_text(value: object) -> str:
+    """A value of dictionaries, lists or tuples, and scalars as JSON text that can be stored."""
+    return json.dumps(storable_json(value), ensure_ascii=False, separators=(",", ":"))
+
+
+def json_value(text: str) -> Any:
+    """The inverse. Raises ``ValueError``, also for what is nested too deeply."""
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
 
 
 def title_of(text: str) -> str:

@@ -4,16 +4,16 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict
 from functools import cache
-from typing import Any
-
-from pydantic import TypeAdapter, ValidationError
-from pydantic_core import from_json, to_json
+from typing import TYPE_CHECKING, Any
 
 from sam_tui.adapters.storage.database import Database
-from sam_tui.adapters.storage.plain_text import storable, storable_json
+from sam_tui.adapters.storage.plain_text import json_text, json_value, storable
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.todo_edits import Span
 from sam_tui.core.todos import Todo
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 
 class SqliteTodos:
@@ -46,7 +46,7 @@ class SqliteTodos:
         )
         try:
             return _spans().validate_json(rows[0][0]) if rows else ()
-        except ValidationError:
+        except ValueError:
             return ()
 
     def save_edits(self, conversation: ConversationId, spans: Sequence[Span]) -> None:
@@ -59,12 +59,12 @@ class SqliteTodos:
 
 
 def _json(rows: Sequence[Todo] | Sequence[Span]) -> str:
-    return to_json([storable_json(asdict(row)) for row in rows], inf_nan_mode="null").decode()
+    return json_text([asdict(row) for row in rows])
 
 
 def _items(body: str) -> tuple[Todo, ...]:
     try:
-        raw: Any = from_json(body)
+        raw: Any = json_value(body)
     except ValueError:
         return ()
     if not isinstance(raw, list):
@@ -75,15 +75,19 @@ def _items(body: str) -> tuple[Todo, ...]:
 def _item(raw: object) -> Todo | None:
     try:
         return _adapter().validate_python(raw)
-    except ValidationError:
+    except ValueError:
         return None
 
 
 @cache
-def _adapter() -> TypeAdapter[Todo]:
+def _adapter() -> "TypeAdapter[Todo]":
+    from pydantic import TypeAdapter  # an empty board needs none
+
     return TypeAdapter(Todo)
 
 
 @cache
-def _spans() -> TypeAdapter[tuple[Span, ...]]:
+def _spans() -> "TypeAdapter[tuple[Span, ...]]":
+    from pydantic import TypeAdapter
+
     return TypeAdapter(tuple[Span, ...])
