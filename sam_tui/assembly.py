@@ -200,6 +200,7 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
         guard=guard,
         executor=executor,
         engine=engine,
+        subagents=subagents,
         max_steps=options.max_turns or DEFAULT_STEPS,
         topic=options.topic,
         plugins=plugins.reports,

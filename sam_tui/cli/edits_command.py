@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
-from sam_tui.cli.options import named_conversation, open_runtime, place_options
+from sam_tui.cli.options import open_runtime, place_options
 from sam_tui.cli.streams import require_output
 from sam_tui.core.errors import UsageError
-from sam_tui.core.ids import ConversationId
+from sam_tui.core.ids import ConversationId, named_conversation
 from sam_tui.core.runtime import Runtime
 from sam_tui.headless.output import terminal_safe
 

@@ -13,7 +13,6 @@ import click
 from sam_tui.cli.log import default_data_dir
 from sam_tui.cli.options import (
     guarded_options,
-    named_conversation,
     open_runtime,
     place_options,
     workspace_of,
@@ -21,7 +20,7 @@ from sam_tui.cli.options import (
 from sam_tui.cli.streams import contract_output, input_descriptor, require_output
 from sam_tui.core.accesses import Fetch, LocatedAccess, Read, Run, Type, Write
 from sam_tui.core.errors import SamError, ToolError, UsageError
-from sam_tui.core.ids import CallId, ConversationId, mint
+from sam_tui.core.ids import CallId, ConversationId, mint, named_conversation
 from sam_tui.core.messages import ToolCall
 from sam_tui.headless.output import Output, terminal_safe
 from sam_tui.headless.prompt_input import read_prompt

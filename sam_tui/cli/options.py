@@ -9,7 +9,7 @@ import click
 
 from sam_tui.cli.log import default_data_dir, log_to
 from sam_tui.core.errors import UsageError, WorkspaceError
-from sam_tui.core.ids import ConversationId
+from sam_tui.core.ids import ConversationId, named_conversation
 from sam_tui.headless.request import OUTPUT_FORMATS
 
 if TYPE_CHECKING:
@@ -230,16 +230,6 @@ def conversation_of(
             )
         return ConversationId(resume)
     return named_conversation(session) if session else None
-
-
-def named_conversation(name: str) -> ConversationId:
-    """An id that the caller chose. Raises ``UsageError`` for one that could not be typed again."""
-    if len(name) > 128 or not name.isascii() or not all(c.isalnum() or c in "-_." for c in name):
-        raise UsageError(
-            f"{name!r} cannot be a conversation's id.",
-            hint="Up to 128 letters, digits and - _ . are possible.",
-        )
-    return ConversationId(name)
 
 
 def open_runtime(

@@ -6,8 +6,9 @@ from typing import Any
 
 import click
 
-from sam_tui.cli.options import named_conversation, open_runtime, place_options
+from sam_tui.cli.options import open_runtime, place_options
 from sam_tui.cli.streams import require_output
+from sam_tui.core.ids import named_conversation
 from sam_tui.headless.output import terminal_safe
 
 

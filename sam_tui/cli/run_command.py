@@ -13,12 +13,12 @@ from sam_tui.cli.options import (
     Values,
     agent_options,
     conversation_of,
-    named_conversation,
     open_runtime,
     run_options,
 )
 from sam_tui.cli.streams import contract_output, input_descriptor
 from sam_tui.core.errors import ConfigurationError, SamError, UsageError
+from sam_tui.core.ids import named_conversation
 from sam_tui.core.runtime import Runtime
 from sam_tui.headless.answers import read_answers
 from sam_tui.headless.interrupts import Interrupted, Interrupts

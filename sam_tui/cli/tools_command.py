@@ -12,14 +12,13 @@ from sam_tui import __version__
 from sam_tui.cli.options import (
     Values,
     guarded_options,
-    named_conversation,
     open_runtime,
     place_options,
 )
 from sam_tui.cli.streams import contract_output, input_descriptor, require_output
 from sam_tui.core.errors import SamError, ToolError, UsageError
 from sam_tui.core.events import InquiryClosed
-from sam_tui.core.ids import CallId, ConversationId, mint, mint_conversation
+from sam_tui.core.ids import CallId, ConversationId, mint, mint_conversation, named_conversation
 from sam_tui.core.messages import ToolCall
 from sam_tui.core.plugin import API, PluginReport
 from sam_tui.core.runtime import Runtime

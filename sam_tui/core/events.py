@@ -200,6 +200,17 @@ class TerminalClosed:
 
 
 @dataclass(frozen=True, slots=True)
+class SubagentStarted:
+    """A call of ``conversation`` began a conversation of its own, ``child``, for ``task``."""
+
+    conversation: ConversationId
+    call: CallId
+    child: ConversationId
+    task: str
+    kind: Literal["subagent_started"] = "subagent_started"
+
+
+@dataclass(frozen=True, slots=True)
 class Noticed:
     """Something the person should know that is not part of the conversation."""
 
@@ -247,9 +258,17 @@ Event = (
     | HistoryShortened
     | TerminalOpened
     | TerminalClosed
+    | SubagentStarted
     | Noticed
     | TurnFinished
 )
+
+
+def conversation_of(event: Event) -> ConversationId | None:
+    """Whose event it is; None for one that belongs to no conversation."""
+    if isinstance(event, InquiryOpened):
+        return event.inquiry.conversation
+    return event.conversation
 
 
 @cache

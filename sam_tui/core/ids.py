@@ -1,14 +1,31 @@
 """Names of things, as distinct types, and how new ones are made."""
 
+import re
 import secrets
 from datetime import UTC, datetime
 from typing import NewType
+
+from sam_tui.core.errors import UsageError
 
 ConversationId = NewType("ConversationId", str)
 CallId = NewType("CallId", str)
 InquiryId = NewType("InquiryId", str)
 SessionId = NewType("SessionId", str)
 """A terminal session."""
+
+
+_NAMEABLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+
+
+def named_conversation(name: str) -> ConversationId:
+    """An id that somebody chose, safe in a file name. Raises ``UsageError`` for any other."""
+    if not _NAMEABLE.fullmatch(name):
+        raise UsageError(
+            f"{name!r} cannot be a conversation's id.",
+            hint="Use 1 to 128 letters, digits, dots, dashes and underscores; begin with a letter"
+            " or digit.",
+        )
+    return ConversationId(name)
 
 
 def mint(prefix: str) -> str:

@@ -1,12 +1,12 @@
 """What a front end is given: everything that runs, behind a few names."""
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from sam_tui.core.agent.budget import DEFAULT_STEPS
 from sam_tui.core.agent.history import History
 from sam_tui.core.agent.session import Session
+from sam_tui.core.agent.subagents import Subagents
 from sam_tui.core.agent.turn import Engine
 from sam_tui.core.authorization.containment import Workspace
 from sam_tui.core.authorization.guard import Guard
@@ -14,7 +14,7 @@ from sam_tui.core.authorization.policy import PermissionMode
 from sam_tui.core.board import TodoBoard
 from sam_tui.core.bus import Bus
 from sam_tui.core.errors import UsageError
-from sam_tui.core.ids import ConversationId, mint_conversation
+from sam_tui.core.ids import ConversationId, mint_conversation, named_conversation
 from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.plugin import PluginReport
 from sam_tui.core.ports.code import EditJournal
@@ -26,8 +26,6 @@ from sam_tui.core.ports.tasks import Tasks
 from sam_tui.core.ports.terminals import BackgroundCommands, Commands, Terminals
 from sam_tui.core.tooling.execute import Executor
 from sam_tui.core.tooling.registry import Registry
-
-_NAMEABLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
 
 @dataclass
@@ -52,6 +50,7 @@ class Runtime:
     guard: Guard
     executor: Executor
     engine: Engine
+    subagents: Subagents
     max_steps: int = DEFAULT_STEPS
     topic: str = ""
     """Whose memory new conversations share; empty for their own."""
@@ -74,11 +73,11 @@ class Runtime:
 
     def open_session(self, conversation: ConversationId | None = None) -> Session:
         """A new conversation, or a stored one continued. Raises ``UsageError`` for a foreign one."""
-        identifier = conversation or mint_conversation()
-        if not _NAMEABLE.fullmatch(identifier):
+        identifier = named_conversation(conversation) if conversation else mint_conversation()
+        if self.engine.budgets.get(identifier) is not None:
+            # Opening closes calls without a result as broken off; these still get theirs.
             raise UsageError(
-                f"{identifier!r} cannot name a conversation.",
-                hint="Use 1 to 128 letters, digits, dots, dashes and underscores.",
+                f"Conversation {identifier} is at work.", hint="Wait until it ends, or cancel it."
             )
         known = self.conversations.find(identifier)
         if known is None:

@@ -1,5 +1,6 @@
 """What a run adds up to: the totals that its result carries, folded from events."""
 
+from dataclasses import dataclass
 from time import monotonic
 from typing import Any
 
@@ -11,25 +12,41 @@ from sam_tui.core.events import (
     InquiryClosed,
     ModelRetried,
     RequestSent,
+    SubagentStarted,
     TerminalClosed,
     TerminalOpened,
     TodosChanged,
     ToolFinished,
     TurnFinished,
+    conversation_of,
 )
-from sam_tui.core.ids import CallId, SessionId
+from sam_tui.core.ids import CallId, ConversationId, SessionId
 from sam_tui.core.messages import ToolCall
 from sam_tui.core.todos import Todo
 from sam_tui.core.usage import Usage
 from sam_tui.headless.arguments import tool_input
 
 
-class Ledger:
-    """Totals of one run; ``take`` every event in order."""
+@dataclass(frozen=True, slots=True)
+class Errand:
+    """What a subagent was sent to do, and the call that sent it."""
 
-    def __init__(self, todos: tuple[Todo, ...] = ()) -> None:
+    call: CallId
+    task: str
+
+
+class Ledger:
+    """Totals of one run; ``take`` every event in order.
+
+    What its subagents use, change and are refused is the run's; what they say, plan and end with is
+    theirs. Other conversations are not its concern.
+    """
+
+    def __init__(self, conversation: ConversationId | None = None) -> None:
         self.started = monotonic()
-        self.todos = todos
+        self.conversation = conversation
+        """The one the run is about; None before it is known."""
+        self.todos: tuple[Todo, ...] = ()
         self.finished: TurnFinished | None = None
         self.unattended = 0
         self.turns = 0
@@ -41,30 +58,60 @@ class Ledger:
         self._api_seconds = 0.0
         self._asked_at: float | None = None
         self._calls: dict[CallId, ToolCall] = {}
+        self._errands: dict[ConversationId, Errand] = {}
 
     def take(self, event: Event) -> None:
         """Count one event."""
+        if not self.concerns(event):
+            return
+        self._count(event)
+        if conversation_of(event) == self.conversation:
+            self._follow(event)
+
+    def concerns(self, event: Event) -> bool:
+        """Whether it is of this run: of its conversation, of a subagent of it, or of none."""
+        whose = conversation_of(event)
+        return whose is None or whose == self.conversation or whose in self._errands
+
+    def errand(self, event: Event) -> Errand | None:
+        """The errand that an event of a subagent belongs to; None for the run's own."""
+        whose = conversation_of(event)
+        return self._errands.get(whose) if whose is not None else None
+
+    def _count(self, event: Event) -> None:
+        """What adds up, whoever of the run did it."""
         match event:
-            case RequestSent(step=step):
-                self.turns = step
-                self._asked_at = monotonic()
-            case ModelRetried():
-                self._stop_asking()
-            case Answered():
-                self._stop_asking()
-                self._answered(event)
+            case SubagentStarted(call=call, child=child, task=task):
+                self._errands[child] = Errand(call, task)
+            case Answered(message=message, usage=usage):
+                self.usage = self.usage.plus(usage)
+                self._calls.update({call.id: call for call in message.calls})
             case ToolFinished():
                 self._tool_finished(event)
             case DecisionMade():
                 self._decided(event)
             case InquiryClosed(outcome="unattended"):
                 self.unattended += 1
-            case TodosChanged(items=items):
-                self.todos = items
             case TerminalOpened(session=session):
                 self.terminals.append(session)
             case TerminalClosed(session=session) if session in self.terminals:
                 self.terminals.remove(session)
+            case _:
+                pass
+
+    def _follow(self, event: Event) -> None:
+        """What is the conversation's own."""
+        match event:
+            case RequestSent(step=step):
+                self.turns = step
+                self._asked_at = monotonic()
+            case ModelRetried():
+                self._stop_asking()
+            case Answered(message=message):
+                self._stop_asking()
+                self.last_text = message.text or self.last_text
+            case TodosChanged(items=items):
+                self.todos = items
             case TurnFinished():
                 self._stop_asking()
                 self.finished = event
@@ -91,11 +138,6 @@ class Ledger:
             self._api_seconds += monotonic() - self._asked_at
             self._asked_at = None
 
-    def _answered(self, event: Answered) -> None:
-        self.usage = self.usage.plus(event.usage)
-        self.last_text = event.message.text or self.last_text
-        self._calls.update({call.id: call for call in event.message.calls})
-
     def _tool_finished(self, event: ToolFinished) -> None:
         changed = [d.path for d in event.display if isinstance(d, Diff)] if event.ok else []
         self.files_changed.extend(p for p in changed if p not in self.files_changed)
@@ -103,10 +145,11 @@ class Ledger:
     def _decided(self, event: DecisionMade) -> None:
         if event.decision.allowed:
             return
-        call = self._calls.get(event.call)
+        call, errand = self._calls.get(event.call), self.errand(event)
         self.denials.append({
             "tool_name": call.name if call else event.decision.operation,
             "tool_use_id": event.call,
+            "parent_tool_use_id": errand.call if errand else None,
             "tool_input": tool_input(call.arguments) if call else {},
             "operation": event.decision.operation,
             "rule": event.decision.rule,

@@ -15,6 +15,7 @@ from sam_tui.core.events import (
     ReasoningStreamed,
     Reminded,
     RequestSent,
+    SubagentStarted,
     TerminalClosed,
     TerminalOpened,
     TextStreamed,
@@ -24,8 +25,9 @@ from sam_tui.core.events import (
     ToolStarted,
     TurnFinished,
     TurnStarted,
+    conversation_of,
 )
-from sam_tui.core.ids import InquiryId
+from sam_tui.core.ids import ConversationId, InquiryId
 from sam_tui.core.inquiry import Question
 from sam_tui.core.usage import Usage
 from sam_tui.headless.arguments import tool_input
@@ -44,11 +46,21 @@ class Lines:
         self._session = session
         self._model = model
         self._ledger = ledger
-        self._partial = Partials(model) if partial else None
+        self._partial = partial
+        self._partials: dict[ConversationId, Partials] = {}
         self._questions: dict[InquiryId, str] = {}
 
     def of(self, event: Event) -> list[Line]:
-        """The lines that an event comes to; often none."""
+        """The lines that an event comes to; often none. A subagent's name the call that sent it."""
+        if not self._ledger.concerns(event):
+            return []
+        lines, errand = self._of(event), self._ledger.errand(event)
+        if errand is not None:
+            for line in lines:
+                line["parent_tool_use_id"] = errand.call
+        return lines
+
+    def _of(self, event: Event) -> list[Line]:
         match event:
             case RequestSent() | TextStreamed() | ReasoningStreamed() | ToolProgressed():
                 return self._pieces(event)
@@ -62,13 +74,12 @@ class Lines:
                 return [self._decision(event)]
             case TodosChanged(items=items):
                 return [self.system("todo", items=[asdict(item) for item in items])]
-            case Reminded(name=name, text=text, digest=digest):
-                tokens = -(-len(text) // _CHARACTERS_PER_TOKEN)
-                return [self.system("reminder", kind=name, tokens=tokens, hash=digest)]
-            case HistoryShortened(before=before, after=after, dropped=dropped):
-                return [self.system("compaction", before=before, after=after, dropped=dropped)]
+            case Reminded() | HistoryShortened():
+                return [self._context(event)]
             case InquiryOpened() | InquiryClosed():
                 return self._question(event)
+            case SubagentStarted(call=call, child=child, task=task):
+                return [self.system("subagent", tool_use_id=call, conversation=child, task=task)]
             case Noticed(level=level, text=text):
                 return [self.system("notice", level=level, text=text)]
             case (
@@ -85,17 +96,24 @@ class Lines:
     def _pieces(
         self, event: RequestSent | TextStreamed | ReasoningStreamed | ToolProgressed
     ) -> list[Line]:
-        if self._partial is None:
+        if not self._partial:
             return []
+        partials = self._partials_of(event)
         match event:
             case RequestSent():
-                return self._stream_events(self._partial.begin())
+                return self._stream_events(partials.begin())
             case TextStreamed(text=text):
-                return self._stream_events(self._partial.piece("text", text))
+                return self._stream_events(partials.piece("text", text))
             case ReasoningStreamed(text=text):
-                return self._stream_events(self._partial.piece("thinking", text))
+                return self._stream_events(partials.piece("thinking", text))
             case ToolProgressed(call=call, text=text):
                 return [self.system("tool_progress", tool_use_id=call, text=text)]
+
+    def _partials_of(self, event: Event) -> Partials:
+        """The message being streamed in the event's conversation: those of several interleave."""
+        whose = conversation_of(event)
+        assert whose is not None
+        return self._partials.setdefault(whose, Partials(self._model))
 
     def _stream_events(self, events: list[dict[str, Any]]) -> list[Line]:
         return [
@@ -122,7 +140,9 @@ class Lines:
                 "input": tool_input(call.arguments),
             })
         stop_reason = "tool_use" if message.calls else "end_turn"
-        ended = self._stream_events(self._partial.end(stop_reason)) if self._partial else []
+        ended: list[Line] = []
+        if self._partial:
+            ended = self._stream_events(self._partials_of(event).end(stop_reason))
         line = self._message("assistant", content)
         line["message"] |= {
             "model": self._model,
@@ -153,6 +173,15 @@ class Lines:
             "parent_tool_use_id": None,
             "session_id": self._session,
         }
+
+    def _context(self, event: Reminded | HistoryShortened) -> Line:
+        """What came into the model's context, or left it, by the workbench."""
+        match event:
+            case Reminded(name=name, text=text, digest=digest):
+                tokens = -(-len(text) // _CHARACTERS_PER_TOKEN)
+                return self.system("reminder", kind=name, tokens=tokens, hash=digest)
+            case HistoryShortened(before=before, after=after, dropped=dropped):
+                return self.system("compaction", before=before, after=after, dropped=dropped)
 
     def _retry(self, event: ModelRetried) -> Line:
         return self.system(

@@ -109,6 +109,7 @@ class _Run:
     def _open(self) -> tuple[Session | None, Outcome]:
         try:
             session = self._runtime.open_session(self._request.conversation)
+            self._ledger.conversation = session.conversation
             self._ledger.todos = self._runtime.todos.items(session.conversation)
         except SamError as error:
             return None, outcome_of_error(error)
@@ -151,8 +152,16 @@ class _Run:
                 for line in self._lines.of(event):
                     self._out.line(line)
             if self._lines is None or self._request.verbose:
-                for text in progress_of(event, verbose=self._request.verbose):
-                    self._err.text(text)
+                self._show(event)
+
+    def _show(self, event: Event) -> None:
+        """Progress for people, on standard error; a subagent's says whose it is."""
+        if not self._ledger.concerns(event):
+            return
+        errand = self._ledger.errand(event)
+        whose = f"[{errand.task[:40]}] " if errand else ""
+        for text in progress_of(event, verbose=self._request.verbose):
+            self._err.text(f"{whose}{text}")
 
     async def _end_terminals(self) -> None:
         """Nothing that the agent started outlives its result; the ledger keeps what was open."""

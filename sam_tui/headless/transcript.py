@@ -15,6 +15,7 @@ from sam_tui.core.events import (
     ToolFinished,
     TurnFinished,
     TurnStarted,
+    conversation_of,
 )
 from sam_tui.core.inquiry import ApprovalRequest
 from sam_tui.core.runtime import Runtime
@@ -27,11 +28,15 @@ async def tell_turn(runtime: Runtime, prompt: str, out: TextIO) -> int:
     """Run one prompt and write its transcript to ``out``; returns the exit code of the turn."""
     output = Output(out, sanitised=True)
     subscription = runtime.bus.subscribe()
+    session = runtime.open_session()
     async with asyncio.TaskGroup() as group:
-        turn = group.create_task(runtime.open_session().run(prompt))
+        turn = group.create_task(session.run(prompt))
         ended = False
         while not ended:
             for event in await subscription.batch():
+                foreign = conversation_of(event) not in (None, session.conversation)
+                if foreign and not isinstance(event, InquiryOpened | DecisionMade):
+                    continue  # a subagent's: its summary is told where its call ends
                 ended = ended or isinstance(event, TurnFinished)
                 for line in told(event):
                     output.text(line)

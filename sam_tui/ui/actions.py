@@ -82,7 +82,7 @@ ACTIONS: tuple[Action, ...] = (
         "|".join(MODES),
     ),
     Action("undo", "Undo a change", "Take a file change of this conversation back", (), "undo"),
-    Action("agents", "Subagents", "Open the transcript of a subagent", (), "agents"),
+    Action("agents", "Subagents", "Open a subagent's transcript, or cancel one", (), "agents"),
     Action("prompts", "Mini prompts", "Turn a mini prompt on or off here", (), "prompts"),
     Action("topic", "Topic", "Share memory with a topic's conversations", (), "topic", "NAME"),
     Action("clear", "Clear", "Clear the view; the conversation goes on", (), "clear"),

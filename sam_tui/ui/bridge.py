@@ -20,6 +20,7 @@ from sam_tui.core.events import (
     ReasoningStreamed,
     Reminded,
     RequestSent,
+    SubagentStarted,
     TerminalClosed,
     TerminalOpened,
     TextStreamed,
@@ -117,6 +118,8 @@ class Bridge:
                 self.screen.transcript.add_notice("info", f"{words} ({sizes})")
             case TerminalOpened() | TerminalClosed():
                 self._terminal(event)
+            case SubagentStarted():
+                return  # its call is on show already, and /agents opens what it does
             case _:
                 self._turn(event)
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 import pytest
 
 from sam_tui.core.agent.budget import Budget
-from sam_tui.core.agent.subagents import Errand, Report, Subagents, Surroundings
+from sam_tui.core.agent.subagents import Errand, Report, Sender, Subagents, Surroundings
 from sam_tui.core.agent.turn import Engine
 from sam_tui.core.events import InquiryOpened
-from sam_tui.core.ids import ConversationId
+from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.inquiry import ApprovalRequest
 from sam_tui.core.ports.model import TextDelta, UsageDelta
 from sam_tui.core.usage import Usage
@@ -31,6 +31,7 @@ class Crew:
             Surroundings(self._open, self._system, kit.storage.memories.set_topic),
         )
         self.subagents.connect(self.engine)
+        self.sender = Sender(kit.conversation, CallId("call_1"), self.told.append)
 
     def _system(self, prompt: str) -> str:
         return f"the prompt {prompt}"
@@ -43,7 +44,7 @@ class Crew:
         """One errand for the kit's conversation, which is running with the same model."""
         self.budget = Budget(5)
         with self.engine.budgets.running(self.kit.conversation, self.budget, self.model):
-            return await self.subagents.run(self.kit.conversation, errand, self.told.append)
+            return await self.subagents.run(self.sender, errand)
 
 
 @pytest.mark.requirement("subagent:isolated")

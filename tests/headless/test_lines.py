@@ -60,7 +60,7 @@ USAGE = Usage(100, 60, 10, 5)
 
 
 def told(*events: Event, partial: bool = False) -> tuple[list[dict[str, Any]], Ledger]:
-    ledger = Ledger()
+    ledger = Ledger(C)
     lines = Lines(C, "m", ledger, partial=partial)
     out: list[dict[str, Any]] = []
     for event in events:

@@ -1,6 +1,9 @@
 """Undoing changes, reading subagents, turning on prompts: each for the conversation on show."""
 
+import asyncio
+
 import pytest
+from textual.widgets import OptionList
 
 from sam_tui.core.ports.model import TextDelta
 from sam_tui.ui.screens.dialogs import Picker
@@ -42,6 +45,29 @@ async def test_a_subagents_transcript_is_opened(stage: Stage, model: RawModel) -
         await choose_first(me, "/agents")
         await me.until(lambda: "find the answer" in me.transcript())
         assert "the helper says" not in me.transcript()
+
+
+@pytest.mark.requirement("ui:subagents")
+async def test_a_subagent_at_work_is_cancelled_and_its_sender_goes_on(
+    stage: Stage, model: RawModel
+) -> None:
+    model.answers += [
+        calls(("run_subagent", {"task": "wait for ever"})),
+        [TextDelta("so far"), asyncio.Event()],
+        [TextDelta("went on without it")],
+    ]
+    async with driven(app_over(stage), (120, 40)) as me:
+        await me.ready()
+        await me.send("ask a helper")
+        await me.until(lambda: len(model.seen) == 2)
+        await me.send("/agents")
+        await me.until(lambda: isinstance(me.app.screen, Picker))
+        await me.until(lambda: me.app.screen.query_one(OptionList).option_count)
+        await me.pilot.press("enter")
+        await me.until(lambda: me.app.screen.query_one(OptionList).option_count == 2)
+        await me.pilot.press("down", "enter")
+        await me.until(lambda: "went on without it" in me.transcript())
+        assert "Cancelled: wait for ever" in me.transcript()
 
 
 @pytest.mark.requirement("ui:mini-prompts")

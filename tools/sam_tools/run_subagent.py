@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import Field
 
-from sam_tui.core.agent.subagents import DEFAULT_STEPS, Errand, Report, Subagents
+from sam_tui.core.agent.subagents import DEFAULT_STEPS, Errand, Report, Sender, Subagents
 from sam_tui.core.display import Text
 from sam_tui.core.errors import ToolError
 from sam_tui.core.tooling.arguments import Arguments
@@ -70,7 +70,8 @@ class SubagentTool:
             arguments.systemPromptId,
             arguments.sharedTopicId,
         )
-        report = await self._subagents.run(context.conversation, errand, context.emit)
+        sender = Sender(context.conversation, context.call, context.emit)
+        report = await self._subagents.run(sender, errand)
         return _result(arguments.task, report)
 
 

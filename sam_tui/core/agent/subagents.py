@@ -5,17 +5,17 @@ number are limited, tools are limited where they run, and what it costs is its p
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sam_tui.core.agent.budget import Budget, Budgets
 from sam_tui.core.agent.history import History
 from sam_tui.core.agent.turn import Engine, Turn
-from sam_tui.core.bus import Subscription
+from sam_tui.core.bus import Bus, Subscription
 from sam_tui.core.errors import ToolError
-from sam_tui.core.events import Event, StopReason, ToolStarted
-from sam_tui.core.ids import ConversationId, mint
+from sam_tui.core.events import Event, StopReason, SubagentStarted, ToolStarted, TurnFinished
+from sam_tui.core.ids import CallId, ConversationId, mint
 from sam_tui.core.messages import AssistantMessage, calls_of
 from sam_tui.core.ports.model import Model
 from sam_tui.core.ports.storage import ConversationStore
@@ -50,6 +50,15 @@ class Errand:
 
 
 @dataclass(frozen=True, slots=True)
+class Sender:
+    """The call that sends an errand; ``tell`` hears what is done on it, a line a step."""
+
+    conversation: ConversationId
+    call: CallId
+    tell: Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """How an errand ended. ``answer`` is the last thing it said."""
 
@@ -75,6 +84,15 @@ class Surroundings:
 OpenModel = Callable[[str, Mapping[str, Any]], Model]
 
 
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """What an errand's turn is run with."""
+
+    engine: Engine
+    model: Model
+    prompt: str
+
+
 class Subagents:
     """Runs errands. ``connect`` comes after the tools exist, because errands use them."""
 
@@ -86,65 +104,95 @@ class Subagents:
         self._surroundings = surroundings
         self._engine: Engine | None = None
         self._room = asyncio.Semaphore(AT_ONCE)
+        self._working: dict[ConversationId, asyncio.Task[TurnFinished]] = {}
 
     def connect(self, engine: Engine) -> None:
         """The engine whose tools, prompts and bus the errands share."""
         self._engine = engine
 
-    async def run(
-        self, parent: ConversationId, errand: Errand, told: Callable[[str], None]
-    ) -> Report:
-        """Carry out an errand. ``told`` hears what it does, a line a step. Cancelling ends it.
+    async def run(self, sender: Sender, errand: Errand) -> Report:
+        """Carry out an errand. Cancelling the awaiting task ends it.
 
         Raises ``ToolError`` when there is no model to give it.
         """
         if self._engine is None:
             raise ToolError("Subagents are not available here.")
         async with self._room:
-            return await self._run(self._engine, parent, errand, told)
+            return await self._run(self._engine, sender, errand)
 
-    async def _run(
-        self, engine: Engine, parent: ConversationId, errand: Errand, told: Callable[[str], None]
-    ) -> Report:
+    def cancel(self, child: ConversationId) -> bool:
+        """End one errand, by its conversation; the others and its sender go on. False: not running."""
+        work = self._working.get(child)
+        return work is not None and work.cancel()
+
+    @property
+    def working(self) -> Collection[ConversationId]:
+        """The conversations of the errands that are being carried out now, oldest first."""
+        return tuple(self._working)
+
+    async def _run(self, engine: Engine, sender: Sender, errand: Errand) -> Report:
         child = ConversationId(mint("sub"))
         started = engine.clock.monotonic()
-        self._store.create(child, engine.executor.workspace, parent=parent)
-        label = " ".join(errand.task.split())[:60]
-        asker = f"subagent: {label}"
-        system = self._surroundings.system(errand.system_prompt) if errand.system_prompt else ""
-        narrowed = engine.narrowed(_withheld(errand), asker=asker, system=system)
-        if errand.topic:
-            self._surroundings.join_topic(child, errand.topic)
-        model = self._model(engine, parent, errand)
+        turn = self._prepare(engine, sender, errand, child)
+        parent = self._budgets.get(sender.conversation)
+        budget = Budget(errand.max_steps, parent=parent)
         history = History(self._store, child)
-        budget = Budget(errand.max_steps, parent=self._budgets.get(parent))
-        heard = engine.bus.subscribe()
-        prompt = f"{errand.task}\n\n{errand.instructions}".strip()
         try:
-            with self._budgets.running(child, budget, model):
-                async with asyncio.TaskGroup() as group:
-                    listener = group.create_task(_tell(heard, child, told))
-                    try:
-                        turn = await Turn(narrowed, model, history, budget).run(prompt)
-                    finally:
-                        listener.cancel()
-                        _say(heard.drain(), child, told)
+            with self._budgets.running(child, budget, turn.model):
+                work = Turn(turn.engine, turn.model, history, budget).run(turn.prompt)
+                ended = await self._watched(engine.bus, sender, child, work)
         finally:
-            heard.close()
             if errand.model or errand.options:
-                await model.close()
-        answer = turn.answer or _last_words(history)
-        tools = tuple(sorted({call.name for call in calls_of(history.messages)}))
+                await turn.model.close()
         return Report(
             child,
-            turn.reason,
-            answer,
-            turn.error,
-            turn.steps,
-            turn.usage,
-            tools,
+            ended.reason if ended else "cancelled",
+            (ended.answer if ended else "") or _last_words(history),
+            ended.error if ended else "It was cancelled.",
+            budget.steps,
+            budget.usage,
+            tuple(sorted({call.name for call in calls_of(history.messages)})),
             engine.clock.monotonic() - started,
         )
+
+    def _prepare(
+        self, engine: Engine, sender: Sender, errand: Errand, child: ConversationId
+    ) -> "_Prepared":
+        """Make the errand's conversation, and what its turn is run with."""
+        task = " ".join(errand.task.split())
+        system = self._surroundings.system(errand.system_prompt) if errand.system_prompt else ""
+        model = self._model(engine, sender.conversation, errand)
+        self._store.create(child, engine.executor.workspace, parent=sender.conversation)
+        if errand.topic:
+            self._surroundings.join_topic(child, errand.topic)
+        engine.bus.publish(SubagentStarted(sender.conversation, sender.call, child, task[:200]))
+        narrowed = engine.narrowed(_withheld(errand), asker=f"subagent: {task[:60]}", system=system)
+        return _Prepared(narrowed, model, f"{errand.task}\n\n{errand.instructions}".strip())
+
+    async def _watched(
+        self,
+        bus: Bus,
+        sender: Sender,
+        child: ConversationId,
+        turn: Coroutine[Any, Any, TurnFinished],
+    ) -> TurnFinished | None:
+        """Run a turn and tell its sender of every step; None when it alone was cancelled."""
+        heard = bus.subscribe()
+        try:
+            async with asyncio.TaskGroup() as group:
+                listener = group.create_task(_tell(heard, child, sender.tell))
+                work = self._working[child] = group.create_task(turn)
+                try:
+                    await asyncio.wait({work})
+                finally:
+                    listener.cancel()
+                    _say(heard.drain(), child, sender.tell)
+        except BaseExceptionGroup as faults:
+            raise faults.exceptions[0] from None
+        finally:
+            self._working.pop(child, None)
+            heard.close()
+        return None if work.cancelled() else work.result()
 
     def _model(self, engine: Engine, parent: ConversationId, errand: Errand) -> Model:
         own = self._budgets.model(parent)

@@ -68,7 +68,7 @@ class Desk:
             "next_mode": lambda _: self._next_mode(),
             "mode": self._mode,
             "undo": lambda _: self._when_idle(controllers.shelf.undo),
-            "agents": lambda _: self._when_idle(controllers.shelf.agents),
+            "agents": lambda _: controllers.shelf.agents(self._when_idle),
             "prompts": lambda _: controllers.shelf.prompts(),
             "topic": controllers.shelf.topic,
             "clear": lambda _: screen.transcript.clear(),

@@ -1,6 +1,6 @@
 """What belongs to a conversation beside its words: changes to undo, subagents to read, prompts."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from sam_tui.ui.screens.dialogs import Choice, Picker
 
 if TYPE_CHECKING:
     from sam_tui.core.ids import ConversationId
+    from sam_tui.core.ports import ConversationRecord
     from sam_tui.core.runtime import Runtime
 
 
@@ -59,25 +60,48 @@ class Shelf:
         empty = "This conversation has changed no file that can be put back."
         self._app.push_screen(Picker("undo a change", load, empty=empty), chosen)
 
-    def agents(self) -> None:
-        """Pick a subagent of this conversation and read what it did."""
+    def agents(self, when_idle: Callable[[Callable[[], None]], None]) -> None:
+        """Pick a subagent of this conversation: read what it did, or cancel one that is at work.
+
+        Reading leaves the conversation on show, so it goes through ``when_idle``.
+        """
         runtime, conversation = self._runtime, self._conversation()
         if runtime is None or conversation is None:
             return
         records = runtime.conversations.children(conversation)
 
         async def load() -> Sequence[Choice]:
+            working = runtime.subagents.working
             return [
-                Choice(one_line(record.title, 60) or record.id, f"{record.messages} messages")
+                Choice(
+                    one_line(record.title, 60) or record.id,
+                    f"{record.messages} messages" + (" · at work" if record.id in working else ""),
+                )
                 for record in records
             ]
 
         def chosen(index: int | None) -> None:
-            if index is not None:
-                self._conversations.open(records[index].id)
+            if index is None:
+                return
+            if records[index].id in runtime.subagents.working:
+                self._cancel_agent(runtime, records[index])
+            else:
+                when_idle(lambda: self._conversations.open(records[index].id))
 
         empty = "This conversation has sent no subagent."
-        self._app.push_screen(Picker("open a subagent's transcript", load, empty=empty), chosen)
+        self._app.push_screen(Picker("open or cancel a subagent", load, empty=empty), chosen)
+
+    def _cancel_agent(self, runtime: "Runtime", record: "ConversationRecord") -> None:
+        """Ask once more; what it did so far stays, and whoever sent it goes on without it."""
+
+        async def load() -> Sequence[Choice]:
+            return [Choice("Let it work"), Choice("Cancel it", "what it did so far stays")]
+
+        def chosen(index: int | None) -> None:
+            if index == 1 and runtime.subagents.cancel(record.id):
+                self._tell("info", f"Cancelled: {one_line(record.title, 60)}")
+
+        self._app.push_screen(Picker(one_line(record.title, 60), load, empty=""), chosen)
 
     def prompts(self) -> None:
         """Pick a mini prompt and turn it on, or off where it is on."""
