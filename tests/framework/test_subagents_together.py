@@ -10,7 +10,7 @@ from sam_tui.core.agent.subagents import AT_ONCE
 from sam_tui.core.events import RequestSent, SubagentStarted, TurnFinished
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.messages import AssistantMessage, Message, ToolMessage, UserMessage
-from sam_tui.core.ports import Delta, ModelRequest, TextDelta, UsageDelta
+from sam_tui.core.ports.model import Delta, ModelRequest, TextDelta, UsageDelta
 from sam_tui.core.usage import Usage
 from tests.fakes.engine_kit import Piece, calls
 from tests.framework.bench import Bench, Person

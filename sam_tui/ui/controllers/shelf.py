@@ -14,7 +14,7 @@ from sam_tui.ui.screens.dialogs import Choice, Picker
 
 if TYPE_CHECKING:
     from sam_tui.core.ids import ConversationId
-    from sam_tui.core.ports import ConversationRecord
+    from sam_tui.core.ports.storage import ConversationRecord
     from sam_tui.core.runtime import Runtime
 
 
