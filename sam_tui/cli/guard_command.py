@@ -18,7 +18,7 @@ from sam_tui.cli.options import (
     workspace_of,
 )
 from sam_tui.cli.streams import contract_output, input_descriptor, require_output
-from sam_tui.core.accesses import Fetch, LocatedAccess, Read, Run, Type, Write
+from sam_tui.core.accesses import Connect, Fetch, LocatedAccess, Read, Run, Type, Write
 from sam_tui.core.errors import SamError, ToolError, UsageError
 from sam_tui.core.ids import CallId, ConversationId, mint, named_conversation
 from sam_tui.core.messages import ToolCall
@@ -274,6 +274,8 @@ def _access(located: LocatedAccess, judgement: "Judgement") -> dict[str, Any]:
             described |= {"session": session, "keys": keys}
         case Fetch(url=url, parameter=parameter):
             described |= {"url": url, "parameter": parameter}
+        case Connect(where=where):
+            described |= {"where": where}
     if judgement.reading is not None:
         described["commands"] = [
             {"words": list(part.words), "classes": sorted(part.classes), "why": part.why}

@@ -53,7 +53,19 @@ class Fetch:
     kind: Literal["fetch"] = "fetch"
 
 
-Access = Read | Write | Run | Type | Fetch
+@dataclass(frozen=True, slots=True)
+class Connect:
+    """A connection that a confined command wants to make.
+
+    ``where`` is the real path of a socket, ``@name`` of an abstract one, or what ``OutsideAccess``
+    calls the network.
+    """
+
+    where: str
+    kind: Literal["connect"] = "connect"
+
+
+Access = Read | Write | Run | Type | Fetch | Connect
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,6 +59,10 @@ class CommandRun:
             writable=start.writable,
             timeout=_NO_DEADLINE if start.timeout is None else start.timeout,
             on_output=self._printed,
+            ask=start.ask,
+            network=start.network,
+            again=start.again,
+            granted=start.granted,
         )
         try:
             self.result = await commands.run(request)

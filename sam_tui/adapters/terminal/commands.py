@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import time
+from dataclasses import replace
 
 from sam_tui.adapters.terminal.confinement import Holding, Sandbox, Wanted
 from sam_tui.adapters.terminal.endings import ProcessEnd, end_session, strike
@@ -14,6 +15,8 @@ from sam_tui.adapters.terminal.processes import Launch, start
 from sam_tui.adapters.terminal.refusals import refusals
 from sam_tui.core.ports.terminals import CommandRequest, CommandResult, Confinement
 
+MOST_RUNS = 5
+"""How often one call runs a command, the person willing."""
 _READ = 64 * 1024
 _STAGES = ((signal.SIGTERM, 1.0), (signal.SIGKILL, 1.0))
 _GRACE = 0.1
@@ -37,9 +40,29 @@ class ShellCommands:
         """Run and wait for the shell; what it left in the background is not waited for.
 
         At the timeout, and when cancelled, everything in its session gets TERM, a second later KILL.
-        The time in which a person is asked something does not count. Raises ``ToolError`` when it
-        cannot be started.
+        The time in which a person is asked something does not count. Where nobody can be asked while
+        it runs, the person may have it run again afterwards. Raises ``ToolError`` when it cannot be
+        started.
         """
+        live = self._sandbox.confinement.kind == "live"
+        if request.confined and not live:
+            return await self._run_and_ask(request)
+        return await self._run_once(request)
+
+    async def _run_and_ask(self, request: CommandRequest) -> CommandResult:
+        """Run, and again with more to write to for as long as the person says so."""
+        request = replace(request, writable=(*request.writable, *request.granted))
+        result = await self._run_once(request)
+        while result.refused and request.again is not None and result.runs < MOST_RUNS:
+            more = [p for p in await request.again(result.refused) if p not in request.writable]
+            if not more:
+                break
+            request = replace(request, writable=(*request.writable, *more))
+            runs = result.runs + 1
+            result = replace(await self._run_once(request), runs=runs)
+        return result
+
+    async def _run_once(self, request: CommandRequest) -> CommandResult:
         holding = None
         if request.confined:
             holding = self._sandbox.hold(Wanted(request.writable, request.ask, request.network))

@@ -8,18 +8,32 @@ from dataclasses import dataclass, replace
 from sam_tui.core.accesses import Access, LocatedAccess, Read, Run, Type, Write
 from sam_tui.core.authorization.containment import Workspace
 from sam_tui.core.authorization.grants import Grant, Grants
+from sam_tui.core.authorization.outside import (
+    AGAIN,
+    CHANGE,
+    LIVE,
+    located,
+    operation_of,
+    summary_of,
+    widened,
+)
+from sam_tui.core.authorization.outside import Run as CommandRun
 from sam_tui.core.authorization.policy import Judgement, PermissionMode, Policy, TraceStep
 from sam_tui.core.authorization.rules import saved_rule
 from sam_tui.core.authorization.scopes import Offer, grant_seconds, offers, simulated
 from sam_tui.core.display import Diff
+from sam_tui.core.errors import ToolError
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.inquiry import Approval, ApprovalRequest
 from sam_tui.core.ports.policy import DecisionHistory, DecisionRecord, RuleStore
+from sam_tui.core.ports.sandbox import Network, OutsideAccess
 from sam_tui.core.verdict import Decision
 
 TIMED_SECONDS = 300.0
 """How long a timed grant lasts: seed 004, Temporary Grants."""
+ONCE = "this call"
+"""The scope of a decision that holds for nothing else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +48,12 @@ class Request:
     preview: Callable[[], Sequence[Diff]]
     asker: str = ""
     """Who asks, where it is not the agent itself."""
+    then: str = ""
+    """What a yes brings, where that is not plain."""
+    once: str = "this call only"
+    """What a single yes covers, in words."""
+    rehearsable: bool = False
+    """Whether it can be tried on a copy of the workspace first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +88,8 @@ class Guard:
         self._saved = saved
         self.seconds = TIMED_SECONDS
         """How long the counted choice of a question lasts."""
+        self.network: Network = "on"
+        """Whether confined commands reach the internet without a question."""
         self._asking: defaultdict[ConversationId, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     def use_policy(self, policy: Policy) -> None:
@@ -77,6 +99,11 @@ class Guard:
     def use_mode(self, mode: PermissionMode) -> None:
         """Change the mode for the decisions that follow."""
         self.policy = replace(self.policy, mode=mode)
+
+    def granted(self, conversation: ConversationId) -> tuple[str, ...]:
+        """Real paths outside that the commands of a conversation may change now."""
+        grants = self.grants.current(conversation)
+        return tuple(g.target for g in grants if g.operation == CHANGE and g.target[:1] == "/")
 
     def locate(self, accesses: Sequence[Access]) -> tuple[LocatedAccess, ...]:
         """Resolve every declared path, once. Raises ``ToolError`` for an unusable one."""
@@ -142,6 +169,60 @@ class Guard:
                 return self._settle(request, explained)
             return await self._ask(request, explained)
 
+    async def decide_outside(self, run: CommandRun, access: OutsideAccess) -> Decision:
+        """The decision on what a running command wants outside, while its system call waits."""
+        operation = operation_of(access)
+        try:
+            accesses = located(access, self.workspace)
+        except ToolError as error:
+            return Decision(operation, "deny", "rule", "unlocated", str(error))
+        if not accesses:
+            reason = f"{access.path} led elsewhere when it was looked at again"
+            return Decision(operation, "deny", "rule", "moved", reason, targets=(access.path,))
+        return await self.decide(
+            Request(
+                run.conversation,
+                run.call,
+                operation,
+                summary_of(access, run),
+                accesses,
+                _no_preview,
+                run.asker,
+                LIVE,
+                run.once,
+            )
+        )
+
+    async def decide_again(
+        self, run: CommandRun, refused: Sequence[OutsideAccess]
+    ) -> tuple[Decision, tuple[str, ...]]:
+        """Whether a command that was refused something is run again, and what it may write to then.
+
+        Always asked, for only the person can tell whether running it twice does harm.
+        """
+        accesses = widened(refused, self.workspace)
+        paths = tuple(a.location.real for a in accesses if a.location is not None)
+        if not paths:
+            reason = "nothing that it was refused can be given to it"
+            return Decision(CHANGE, "deny", "rule", "nothing-to-widen", reason), ()
+        request = Request(
+            run.conversation,
+            run.call,
+            CHANGE,
+            f"run it again with more to write to · {run.line}",
+            accesses,
+            _no_preview,
+            run.asker,
+            AGAIN,
+            "exactly this, for one more run",
+        )
+        explained = self.explain(run.conversation, CHANGE, accesses)
+        if explained.outcome == "deny":
+            return self._settle(request, explained), ()
+        async with self._asking[run.conversation]:
+            decision = await self._ask(request, explained)
+        return decision, paths if decision.allowed else ()
+
     def _settle(self, request: Request, explained: Explanation) -> Decision:
         for grant in explained.grants:
             self.grants.use(grant)
@@ -161,13 +242,14 @@ class Guard:
 
     async def _ask(self, request: Request, explained: Explanation) -> Decision:
         asked = tuple(j for j in explained.judgements if j.outcome == "ask")
+        asked = asked or explained.judgements
         targets = tuple(j.target for j in asked)
         on_offer = self._offers(request, asked)
         question = ApprovalRequest(
             operation=request.operation,
             summary=request.summary,
             targets=targets,
-            why=explained.reason,
+            why=f"{explained.reason}. {request.then}" if request.then else explained.reason,
             cwd=self.workspace.root,
             preview=tuple(request.preview()),
             timed_scope=self._scope_in_words(request, targets),
@@ -212,6 +294,7 @@ class Guard:
             self.policy,
             seconds=self.seconds,
             keeps=self._saved is not None,
+            once=request.once,
         )
         return tuple(simulated(offer, request.operation, past, self.policy) for offer in found)
 
@@ -229,7 +312,7 @@ class Guard:
                 seconds=grant_seconds(offer.choice),
                 pattern=offer.pattern,
             )
-        return "this call" if offer.choice.span == "once" else offer.choice.words
+        return ONCE if offer.choice.span == "once" else offer.choice.words
 
     def _scope_in_words(self, request: Request, targets: Sequence[str]) -> str:
         minutes = max(1, round(self.seconds / 60))
@@ -245,6 +328,11 @@ def _chosen(answer: Approval, on_offer: Sequence[Offer]) -> Offer | None:
         return None
     wanted = answer.scope if answer.choice == "scope" else answer.choice
     return next((offer for offer in on_offer if offer.choice.id == wanted), None)
+
+
+def _no_preview() -> Sequence[Diff]:
+    """What a running program will write is not known before."""
+    return ()
 
 
 def _targets(explained: Explanation) -> tuple[str, ...]:

@@ -8,9 +8,10 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from sam_tui.core.accesses import Fetch, LocatedAccess, Read, Run, Type, Write
+from sam_tui.core.accesses import Connect, Fetch, LocatedAccess, Read, Run, Type, Write
 from sam_tui.core.authorization.command_stages import COMMAND_STAGES
 from sam_tui.core.authorization.commands import Reading, host_of
+from sam_tui.core.authorization.connect_stages import NETWORK_STAGES, SOCKET_STAGES
 from sam_tui.core.authorization.grounds import (
     Case,
     Grounds,
@@ -95,6 +96,12 @@ class Policy(Grounds):
                     operation, "fetch", host=host_of(url if "://" in url else f"https://{url}")
                 )
                 return Case(subject, located, now, url), _FETCH_STAGES
+            case Connect(where=where) if located.location is not None:
+                subject = Subject(operation, "write", where)
+                return Case(subject, located, now, f"connect to {where}"), SOCKET_STAGES
+            case Connect(where=where):
+                subject = Subject(operation, "fetch", host=where.rpartition(":")[0] or where)
+                return Case(subject, located, now, f"connect to {where}"), NETWORK_STAGES
             case _:
                 return Case(Subject(operation, "read"), located, now, ""), ()
 

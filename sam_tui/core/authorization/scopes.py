@@ -16,6 +16,8 @@ from sam_tui.core.ports.policy import DecisionRecord, SavedGrant
 _LOOKED_AT = 300
 """Past decisions of an operation that the simulator tries."""
 _DENIED_SHOWN = 3
+_CONNECTION = "connect to "
+"""Begins the target of a connection."""
 _NEVER_BY_NAME = (
     SHELLS | set(WRAPPERS) | names("rm dd sed awk find eval source . ssh curl wget docker podman")
 )
@@ -50,7 +52,13 @@ class Offer:
 
 
 def offers(
-    operation: str, asked: Sequence[Judgement], grounds: Grounds, *, seconds: float, keeps: bool
+    operation: str,
+    asked: Sequence[Judgement],
+    grounds: Grounds,
+    *,
+    seconds: float,
+    keeps: bool,
+    once: str = "this call only",
 ) -> tuple[Offer, ...]:
     """The scopes for a question, narrowest first. ``keeps``: whether any can be written down."""
     exact = tuple(judgement.target for judgement in asked)
@@ -58,7 +66,7 @@ def offers(
     minutes = max(1, round(seconds / 60))
     span = "1 minute" if minutes == 1 else f"{minutes} minutes"
     found = [
-        Offer(ScopeChoice("once", "this call only", "once", exact)),
+        Offer(ScopeChoice("once", once, "once", exact)),
         Offer(
             ScopeChoice(
                 "timed",
@@ -77,6 +85,10 @@ def offers(
     spans: tuple[ScopeSpan, ...] = ("session", "project", "user") if lasting else ("session",)
     folders = _folders(asked, grounds)
     pattern = _prefix(asked)
+    if asked and all(judgement.target.startswith(_CONNECTION) for judgement in asked):
+        words = f"{operation}, exactly {shown}, {_HOW_LONG['session']}"
+        found.append(Offer(ScopeChoice("session", words, "session", exact), exact))
+        return tuple(found)
     for each in spans:
         if folders:
             found.append(_folder_offer(each, operation, folders, grounds))

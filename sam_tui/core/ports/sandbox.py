@@ -1,6 +1,7 @@
 """What a confined command may reach outside of its folders, and how a person is asked for it."""
 
-from collections.abc import Awaitable, Callable
+import math
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -26,12 +27,32 @@ class OutsideAccess:
     syscall: str = ""
     to: str = ""
 
+    @property
+    def words(self) -> str:
+        """What was tried and by whom: ``write /etc/hosts (tee, pid 12)``."""
+        deed = (
+            "change mode, owner, times or attributes of" if self.kind == "metadata" else self.kind
+        )
+        where = f"{self.path} to {self.to}" if self.to else self.path
+        return f"{deed} {where}" + (f" ({self.process}, pid {self.pid})" if self.process else "")
 
-AskOutside = Callable[[OutsideAccess], Awaitable[bool]]
+
+@dataclass(frozen=True, slots=True)
+class OutsideAnswer:
+    """What was answered, and for how many seconds of the run the same is not asked again."""
+
+    allowed: bool
+    seconds: float = math.inf
+
+
+AskOutside = Callable[[OutsideAccess], Awaitable[bool | OutsideAnswer]]
 """Asks for exactly one access, while the system call waits. True lets it happen.
 
-Cancelled when the command ended meanwhile. The same access is not asked for twice in one run.
+Cancelled when the command ended meanwhile. A plain answer holds until the end of the run.
 """
+AskAgain = Callable[[Sequence[OutsideAccess]], Awaitable[tuple[str, ...]]]
+"""Asks after a run in which nobody could be asked: the real paths that the command may write to when
+it is run a second time, from its beginning; none when it shall not be."""
 
 
 @dataclass(frozen=True, slots=True)

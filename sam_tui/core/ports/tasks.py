@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from sam_tui.core.ids import ConversationId
+from sam_tui.core.ports.sandbox import AskAgain, AskOutside, Network
 from sam_tui.core.ports.terminals import CommandResult, SessionOutput
 
 
@@ -12,7 +13,8 @@ from sam_tui.core.ports.terminals import CommandResult, SessionOutput
 class TaskStart:
     """A task to start. ``timeout`` in seconds, None for a task that runs until it ends or is ended.
 
-    ``writable`` are real folders; ``matchers`` name how problems are read from its output.
+    ``writable`` are real folders; ``matchers`` name how problems are read from its output. ``ask``,
+    ``again``, ``network`` and ``granted`` are those of ``CommandRequest``.
     """
 
     conversation: ConversationId
@@ -23,6 +25,10 @@ class TaskStart:
     writable: tuple[str, ...]
     timeout: float | None
     matchers: tuple[str, ...] = ()
+    ask: AskOutside | None = None
+    again: AskAgain | None = None
+    network: Network = "on"
+    granted: tuple[str, ...] = ()
 
 
 class TaskRun(Protocol):

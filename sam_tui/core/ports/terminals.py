@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from sam_tui.core.ids import ConversationId, SessionId
-from sam_tui.core.ports.sandbox import AskOutside, Network, OutsideAccess, Protection
+from sam_tui.core.ports.sandbox import AskAgain, AskOutside, Network, OutsideAccess, Protection
 from sam_tui.core.ports.screens import CellRun as CellRun
 from sam_tui.core.ports.screens import KeyPress as KeyPress
 from sam_tui.core.ports.screens import Screen as Screen
@@ -39,6 +39,10 @@ class CommandRequest:
     ask: AskOutside | None = None
     """Asked for what a confined command tries outside; without it that is refused."""
     network: Network = "on"
+    again: AskAgain | None = None
+    """Asked where nothing can be asked while it runs, after a run that was refused something."""
+    granted: tuple[str, ...] = ()
+    """Real paths outside that it may write to as well where nothing can be asked while it runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +61,8 @@ class CommandResult:
     timed_out: bool
     dropped: int
     refused: tuple[OutsideAccess, ...] = ()
+    runs: int = 1
+    """How often it was run: more than once when the person widened what it may write to."""
 
 
 class Commands(Protocol):

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from sam_tui.core.accesses import Access, Location
 from sam_tui.core.display import Diff, Display
 from sam_tui.core.ids import CallId, ConversationId
+from sam_tui.core.ports.sandbox import AskAgain, AskOutside, Network
+from sam_tui.core.ports.terminals import CommandRequest
 
 if TYPE_CHECKING:
     # Models bring pydantic, and nobody needs that before a tool is called.
@@ -37,6 +39,14 @@ class Permit:
     """Whether a command must run inside the kernel sandbox."""
     writable: tuple[str, ...] = ()
     """Real folders that a confined command may write to."""
+    granted: tuple[str, ...] = ()
+    """Real paths outside that are granted now, for where a running command cannot ask."""
+    ask_outside: AskOutside | None = None
+    """Asked for what a confined command tries outside; it outlives the call with what that started."""
+    ask_again: AskAgain | None = None
+    """Asked after a run that could not ask, whether it is run again with more to write to."""
+    network: Network = "on"
+    """Whether a confined command reaches the internet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +60,24 @@ class ToolContext:
     permit: Permit
     emit: Callable[[str], None]
     """Live progress: text for people, as it comes."""
+
+    def command(
+        self, command: str, cwd: str, *, timeout: float, on_output: Callable[[str], None]
+    ) -> CommandRequest:
+        """A shell command as the permit holds it. ``timeout`` in seconds."""
+        permit = self.permit
+        return CommandRequest(
+            command,
+            cwd,
+            permit.confined,
+            permit.writable,
+            timeout,
+            on_output,
+            ask=permit.ask_outside,
+            network=permit.network,
+            again=permit.ask_again,
+            granted=permit.granted,
+        )
 
     def location(self, parameter: str) -> Location:
         """Where the path given as ``parameter`` lies; KeyError for one that was not declared."""
@@ -92,6 +120,8 @@ class Operation(Generic[A]):
     schedule: Schedule = Schedule.PARALLEL
     inline_limit: int = INLINE_LIMIT
     preview: Callable[[A, Mapping[str, Location]], Sequence[Diff]] | None = None
+    lasting: bool = False
+    """Whether it opens a terminal session, which lives on after the call."""
     example: Mapping[str, Any] | None = None
     """The arguments of a correct call, where one made of the required ones alone would not be."""
 

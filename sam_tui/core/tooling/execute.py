@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 from sam_tui.core.accesses import LocatedAccess, Location, Read, Write
 from sam_tui.core.authorization.guard import Guard, Request
+from sam_tui.core.authorization.outside import Run as CommandRun
 from sam_tui.core.bus import Bus
 from sam_tui.core.clock import Clock
 from sam_tui.core.errors import InvalidArguments, SamError, ToolError
 from sam_tui.core.events import DecisionMade, ToolFinished, ToolProgressed, ToolStarted
-from sam_tui.core.ids import ConversationId
+from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.messages import ToolCall
 from sam_tui.core.ports.storage import DecisionLog, ResultStore
 from sam_tui.core.shield import Shield
@@ -29,6 +30,7 @@ from sam_tui.core.tooling.contract import (
 )
 from sam_tui.core.tooling.masking import masked
 from sam_tui.core.tooling.neutral import neutralise
+from sam_tui.core.tooling.outside import OutsideQuestions
 from sam_tui.core.tooling.registry import Registry, operation_key
 from sam_tui.core.tooling.schema import example_call
 from sam_tui.core.verdict import Decision
@@ -184,9 +186,32 @@ class Executor:
             cancelled = Decision(plan.key, "cancelled", "user", "cancelled", reason)
             self._log.record(conversation, plan.call.id, cancelled)
             raise
-        self._log.record(conversation, plan.call.id, decision)
-        self._bus.publish(DecisionMade(conversation, plan.call.id, decision))
+        self._record(conversation, plan.call.id, decision)
         return decision
+
+    def _record(self, conversation: ConversationId, call: CallId, decision: Decision) -> None:
+        self._log.record(conversation, call, decision)
+        self._bus.publish(DecisionMade(conversation, call, decision))
+
+    def _permit(
+        self, plan: Plan, conversation: ConversationId, accesses: tuple[LocatedAccess, ...]
+    ) -> Permit:
+        """What the call may use, and how what it starts may ask for more."""
+        call, guard = plan.call.id, self._guard
+        lasting = plan.operation is not None and plan.operation.lasting
+        run = CommandRun(conversation, call, plan.key, plan.summary, self.asker, lasting)
+        questions = OutsideQuestions(
+            guard, run, lambda decision: self._record(conversation, call, decision)
+        )
+        return Permit(
+            by_parameter(accesses),
+            confined=guard.policy.mode != "bypass",
+            writable=guard.workspace.roots,
+            granted=guard.granted(conversation),
+            ask_outside=questions.ask,
+            ask_again=questions.again,
+            network=guard.network,
+        )
 
     def _preview(self, plan: Plan, accesses: tuple[LocatedAccess, ...]):
         if plan.operation is None or plan.operation.preview is None:
@@ -205,11 +230,7 @@ class Executor:
             conversation,
             call.id,
             self._guard.workspace.root,
-            Permit(
-                by_parameter(accesses),
-                confined=self._guard.policy.mode != "bypass",
-                writable=self._guard.workspace.roots,
-            ),
+            self._permit(plan, conversation, accesses),
             lambda text: self._bus.publish(
                 ToolProgressed(conversation, call.id, self.shield.mask(text).text)
             ),

@@ -7,7 +7,7 @@ import re
 import secrets
 import zlib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sam_tools.build_and_version_control.printed import printed
 from sam_tools.build_and_version_control.quoting import words
@@ -83,7 +83,9 @@ class Git:
             f"packed=$({{\n{asked}\n}} | gzip -c | base64)\n"
             f"printf '%s\\n' \"{token}${{packed}}{token}\"\n"
         )
-        result = await self._run(script, QUERY_SECONDS, self._context.permit.writable, _unheard)
+        request = self._request(script, QUERY_SECONDS, _unheard)
+        # A query writes nothing, so what its configuration tries to is refused without a question.
+        result = await self._commands.run(replace(request, ask=None, again=None))
         packed = re.search(f"{token}([A-Za-z0-9+/=\\s]*){token}", result.output)
         if result.timed_out:
             raise ToolError(f"git did not answer within {QUERY_SECONDS:g} s in {self.folder}.")
@@ -103,25 +105,11 @@ class Git:
         self, script: str, *, writable: Sequence[str], hear: Callable[[str], None]
     ) -> CommandResult:
         """Run git commands that change the repository, hooks included."""
-        return await self._run(_PROLOGUE + script, ACTION_SECONDS, tuple(writable), hear)
+        request = self._request(_PROLOGUE + script, ACTION_SECONDS, hear)
+        return await self._commands.run(replace(request, writable=tuple(writable)))
 
-    async def _run(
-        self,
-        script: str,
-        seconds: float,
-        writable: tuple[str, ...],
-        hear: Callable[[str], None],
-    ) -> CommandResult:
-        return await self._commands.run(
-            CommandRequest(
-                command=script,
-                cwd=self.folder,
-                confined=self._context.permit.confined,
-                writable=writable,
-                timeout=seconds,
-                on_output=hear,
-            )
-        )
+    def _request(self, script: str, seconds: float, hear: Callable[[str], None]) -> CommandRequest:
+        return self._context.command(script, self.folder, timeout=seconds, on_output=hear)
 
 
 def literal(paths: Iterable[str], folder: str) -> list[str]:

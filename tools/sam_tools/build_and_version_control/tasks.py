@@ -152,6 +152,10 @@ class TaskDesk:
                 writable=context.permit.writable,
                 timeout=None if background else self._limit,
                 matchers=step.entry.matchers,
+                ask=context.permit.ask_outside,
+                again=context.permit.ask_again,
+                network=context.permit.network,
+                granted=context.permit.granted,
             ),
             heard,
         )
@@ -176,7 +180,9 @@ class TaskDesk:
         notes = [f"[{self._ending(run)}]"]
         if problems:
             notes.append(f"[{tally(problems)}]")
-        if failed and held and any(words in output for words in _REFUSALS):
+        if result is not None and result.refused:
+            notes += [f"[refused by the sandbox: {visible(a.words)}]" for a in result.refused[:10]]
+        elif failed and held and any(words in output for words in _REFUSALS):
             notes.append("[the sandbox refuses writing outside the workspace and $TMPDIR]")
         body = output.rstrip("\n")
         data = {**_identity(run), "output": output, "cwd": cwd, **_told(problems)}

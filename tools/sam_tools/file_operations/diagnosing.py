@@ -12,7 +12,7 @@ from sam_tui.core.display import Table
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ports.code import Check, Checkers, CheckPlan, Diagnostic
 from sam_tui.core.ports.files import Files
-from sam_tui.core.ports.terminals import CommandRequest, CommandResult, Commands
+from sam_tui.core.ports.terminals import CommandResult, Commands
 from sam_tui.core.tooling.contract import Operation, ToolContext, ToolResult
 
 _SECONDS = 60.0
@@ -77,13 +77,8 @@ class Diagnosing:
         context.emit(f"{check.name} …\n")
         try:
             result = await self._commands.run(
-                CommandRequest(
-                    check.command,
-                    check.cwd,
-                    confined=context.permit.confined,
-                    writable=context.permit.writable,
-                    timeout=_SECONDS,
-                    on_output=lambda _: None,
+                context.command(
+                    check.command, check.cwd, timeout=_SECONDS, on_output=lambda _: None
                 )
             )
         except ToolError as error:

@@ -1,12 +1,17 @@
 """The shapes of what terminal operations answer with."""
 
 import json
+from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from sam_tools.terminal_operations.plain import escaped
 from sam_tui.core.display import Display
+from sam_tui.core.ports.sandbox import OutsideAccess
 from sam_tui.core.ports.terminals import TerminalSession
 from sam_tui.core.tooling.contract import ToolContext, ToolResult
+
+_MOST_REFUSALS = 10
 
 
 def json_result(data: dict[str, Any], *display: Display, ok: bool = True) -> ToolResult:
@@ -34,6 +39,20 @@ def state_words(session: TerminalSession) -> str:
             return f"running, quiet for {state.seconds:.0f} s"
         case "running":
             return "running"
+
+
+def refused_notes(refused: Sequence[OutsideAccess]) -> list[str]:
+    """What the sandbox refused and to which process, a line each."""
+    lines = [f"[refused by the sandbox: {escaped(access.words)}]" for access in refused]
+    if len(lines) > _MOST_REFUSALS:
+        rest = len(lines) - _MOST_REFUSALS
+        lines = [*lines[:_MOST_REFUSALS], f"[refused by the sandbox: {rest} more]"]
+    return lines
+
+
+def refused_data(refused: Sequence[OutsideAccess]) -> list[dict[str, Any]]:
+    """The same for programs."""
+    return [asdict(access) for access in refused]
 
 
 def working_directory(given: str | None, context: ToolContext) -> str:

@@ -6,6 +6,8 @@ from typing import Any
 
 from sam_tools.terminal_operations.answers import (
     json_result,
+    refused_data,
+    refused_notes,
     short,
     state_words,
     status,
@@ -205,6 +207,8 @@ def _told(found: BackgroundCommand, start: int) -> ToolResult:
         "seconds": round(found.seconds, 1),
         "state": _state(found),
     }
+    if result is not None and result.refused:
+        data["refused"] = refused_data(result.refused)
     return json_result(data, _card(found, output))
 
 
@@ -230,11 +234,9 @@ def _card(found: BackgroundCommand, output: str) -> Terminal:
 def _request(
     arguments: RunCommand, context: ToolContext, cwd: str, heard: PlainStream | None
 ) -> CommandRequest:
-    return CommandRequest(
-        command=arguments.command,
-        cwd=cwd,
-        confined=context.permit.confined,
-        writable=context.permit.writable,
+    return context.command(
+        arguments.command,
+        cwd,
         timeout=arguments.limit or _NO_LIMIT,
         on_output=heard or _nobody,
     )
@@ -254,7 +256,11 @@ def _account(output: str, result: CommandResult, timeout: float, *, held: bool) 
         notes.append(f"[killed by {result.signal}]")
     elif failed:
         notes.append(f"[exit code {result.exit_code}]")
-    if held and failed and any(words in output for words in _REFUSALS):
+    if result.runs > 1:
+        notes.append(f"[run {result.runs} times: the person widened what it may write to]")
+    if result.refused:
+        notes += refused_notes(result.refused)
+    elif held and failed and any(words in output for words in _REFUSALS):
         notes.append(_SANDBOX_NOTE)
     body = output.rstrip("\n")
     return "\n".join([body if body.strip() else "(no output)", *notes])
@@ -269,4 +275,6 @@ def _data(output: str, result: CommandResult, cwd: str) -> Mapping[str, Any]:
         "timedOut": result.timed_out,
         "droppedBytes": result.dropped,
         "output": output,
+        "refused": refused_data(result.refused),
+        "runs": result.runs,
     }

@@ -1,10 +1,13 @@
 """The operations on a conversation's terminal session, and on what is visible of it."""
 
+import asyncio
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from sam_tools.terminal_operations.answers import (
     json_result,
+    refused_data,
     short,
     state_words,
     status,
@@ -23,6 +26,7 @@ from sam_tui.core.display import Terminal
 from sam_tui.core.errors import ToolError
 from sam_tui.core.events import Event, TerminalClosed, TerminalOpened
 from sam_tui.core.ids import ConversationId, SessionId
+from sam_tui.core.ports.sandbox import AskOutside, OutsideAccess, OutsideAnswer
 from sam_tui.core.ports.terminals import CommandRecord, SessionSpec, Terminals, TerminalSession
 from sam_tui.core.tooling.arguments import NoArguments
 from sam_tui.core.tooling.contract import ToolContext, ToolResult
@@ -35,8 +39,44 @@ _STATES: Mapping[str, str] = {
 _LONGEST_SELECTION = 20_000
 _START = 5.0
 """Seconds that a new shell is given to show its prompt."""
+_MOST_REFUSED = 1000
 _HIDDEN = "(hidden input)"
 """What a card shows for keys typed at a password prompt."""
+
+
+class Doings:
+    """What the programs of one session wanted outside, and what they were refused."""
+
+    def __init__(self, ask: AskOutside | None) -> None:
+        self.refused: list[OutsideAccess] = []
+        self._ask = ask
+        self._open = 0
+        self._idle = asyncio.Event()
+        self._idle.set()
+
+    async def ask(self, access: OutsideAccess) -> OutsideAnswer:
+        """Put a question on; without anybody to put it to the answer is no."""
+        self._open += 1
+        self._idle.clear()
+        allowed, seconds = False, math.inf
+        try:
+            if self._ask is not None:
+                said = await self._ask(access)
+                known = isinstance(said, OutsideAnswer)
+                allowed, seconds = (said.allowed, said.seconds) if known else (said, math.inf)
+        finally:
+            self._open -= 1
+            if not self._open:
+                self._idle.set()
+            if not allowed and len(self.refused) < _MOST_REFUSED:
+                self.refused.append(access)
+        return OutsideAnswer(allowed, seconds)
+
+    async def answered(self) -> bool:
+        """Wait for the answers to all open questions; False when there was none."""
+        waiting = bool(self._open)
+        await self._idle.wait()
+        return waiting
 
 
 class SessionHand:
@@ -53,6 +93,7 @@ class SessionHand:
         self._last_run = last_run
         self._opened: set[ConversationId] = set()
         self._unconfined: set[SessionId] = set()
+        self._doings: dict[SessionId, Doings] = {}
 
     async def create(self, arguments: CreateSession, context: ToolContext) -> ToolResult:
         """Open the conversation's session, or return it; another folder restarts it."""
@@ -62,16 +103,20 @@ class SessionHand:
                 "A session can only be opened for this conversation.",
                 hint="Leave conversation_id out.",
             )
+        doings = Doings(context.permit.ask_outside)
         session, made = await self._terminals.open(
             SessionSpec(
                 own,
                 working_directory(arguments.working_directory, context),
                 confined=context.permit.confined,
                 writable=context.permit.writable,
+                ask=doings.ask,
+                network=context.permit.network,
             )
         )
         name = "existing"
         if made:
+            self._doings[session.id] = doings
             name = "restarted" if own in self._opened else "created"
             self._adopt(session, own, confined=context.permit.confined)
             await session.settled(within=_START)
@@ -103,7 +148,12 @@ class SessionHand:
         start = session.end
         # A terminal's enter key is \r alone; the pair would be two of them.
         session.write(arguments.input.replace("\r\n", "\r").encode(errors="replace"))
+        doings = self._doings.get(session.id) or Doings(None)
+        before = len(doings.refused)
         await session.settled(within=arguments.timeout)
+        if await doings.answered():
+            # The person took their time, which is not the command's.
+            await session.settled(within=arguments.timeout)
         printed = session.output(start)
         text = plain(printed.text)
         data: dict[str, Any] = {
@@ -113,6 +163,8 @@ class SessionHand:
             "output": text,
             "end_index": printed.end,
         }
+        if doings.refused[before:]:
+            data["refused"] = refused_data(doings.refused[before:])
         record = session.commands[-1] if session.commands else None
         if record is not None and record != newest:
             data |= {"exitCode": record.exit_code, "working_directory": session.directory}
@@ -228,6 +280,7 @@ class SessionHand:
             if not session.running:
                 stop()
                 self._unconfined.discard(session.id)
+                self._doings.pop(session.id, None)
                 self._publish(TerminalClosed(own, session.id, session.exit_code))
 
         stop = session.watch(changed)

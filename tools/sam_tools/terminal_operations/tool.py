@@ -131,6 +131,7 @@ class TerminalOperations:
                 lambda _: "Creating terminal session",
                 create_accesses,
                 Schedule.SERIAL,
+                lasting=True,
             ),
             Operation(
                 "send_input",

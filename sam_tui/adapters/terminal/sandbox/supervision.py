@@ -3,6 +3,7 @@
 import asyncio
 import json
 import logging
+import math
 import os
 import socket
 import subprocess
@@ -16,7 +17,7 @@ from sam_tui.adapters.terminal.sandbox.entry import enrolment
 from sam_tui.adapters.terminal.sandbox.landlock import Bounds
 from sam_tui.adapters.terminal.sandbox.protocol import MESSAGE
 from sam_tui.core.errors import ToolError
-from sam_tui.core.ports.sandbox import AskOutside, OutsideAccess
+from sam_tui.core.ports.sandbox import AskOutside, OutsideAccess, OutsideAnswer
 
 logger = logging.getLogger(__name__)
 
@@ -100,22 +101,28 @@ class Answer:
         self._run = run
         self._serial = serial
 
-    def __call__(self, *, allowed: bool) -> None:
-        """Say yes or no."""
+    def __call__(self, *, allowed: bool, seconds: float | None = None) -> None:
+        """Say yes or no. It holds for so many seconds of the run, or to its end."""
         self._supervision.tell({
             "tell": "answer",
             "run": self._run,
             "serial": self._serial,
             "allowed": allowed,
+            "seconds": seconds,
         })
 
 
 async def _put(ask: AskOutside, access: OutsideAccess, answer: Answer) -> None:
-    allowed = False
+    allowed, seconds = False, None
     try:
-        allowed = await ask(access) is True
+        said = await ask(access)
+        if isinstance(said, OutsideAnswer):
+            allowed = said.allowed
+            seconds = said.seconds if math.isfinite(said.seconds) else None
+        else:
+            allowed = said
     finally:
-        answer(allowed=allowed)
+        answer(allowed=allowed, seconds=seconds)
 
 
 class Supervision:

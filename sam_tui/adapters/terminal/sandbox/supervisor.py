@@ -99,7 +99,9 @@ class Supervisor:
             case "answer":
                 watch = self._runs.get(message["run"])
                 if watch is not None:
-                    watch.answer(message["serial"], allowed=message["allowed"])
+                    watch.answer(
+                        message["serial"], allowed=message["allowed"], seconds=message["seconds"]
+                    )
             case _:
                 watch = self._runs.get(message["run"])
                 if watch is not None:

@@ -1,6 +1,8 @@
 """One supervised run: what it may do, what was asked for it, and how its waiting calls are answered."""
 
 import errno
+import math
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +15,8 @@ from sam_tui.adapters.terminal.sandbox.targets import Target
 
 MOST_REFUSALS = 200
 """Different outside accesses of one run that are told; of more only the refusal is left."""
+_MOST_ANSWERS = 10_000
+"""More than that are asked for anew."""
 
 Deed = Callable[[], None]
 """Carries a call out and answers it. Raises OSError, which becomes the call's own error."""
@@ -51,7 +55,8 @@ class Watch:
         self.listener: Listener | None = None
         self.names: Mapping[int, str] = {}
         self._tell = tell
-        self._answers: dict[Wish, bool] = {}
+        self._answers: dict[Wish, tuple[bool, float]] = {}
+        """What was answered, and until when that holds (monotonic seconds)."""
         self._waiting: dict[int, tuple[Wish, list[tuple[Notification, Deed]]]] = {}
         self._serial = 0
         self._refusals: set[Wish] = set()
@@ -102,13 +107,17 @@ class Watch:
                 return
             self.refuse(call, error.errno or errno.EACCES)
 
-    def answer(self, serial: int, *, allowed: bool) -> None:
-        """The person's answer to a question: for every call that waits on it, and those to come."""
+    def answer(self, serial: int, *, allowed: bool, seconds: float | None = None) -> None:
+        """The answer to a question: for every call that waits on it, and for those to come within
+        some seconds, or to the end."""
         entry = self._waiting.pop(serial, None)
         if entry is None:
             return
         wish, calls = entry
-        self._answers[wish] = allowed
+        until = math.inf if seconds is None else time.monotonic() + seconds
+        if len(self._answers) >= _MOST_ANSWERS:
+            self._answers.clear()
+        self._answers[wish] = (allowed, until)
         for call, deed in calls:
             try:
                 if allowed:
@@ -127,10 +136,14 @@ class Watch:
 
     def _known(self, wish: Wish) -> bool | None:
         """An answer that covers a wish: its own, or for metadata that for writing the same file."""
-        answer = self._answers.get(wish)
+        answer = self._answered(wish)
         if not answer and wish.kind == "metadata":
-            return self._answers.get(Wish("write", wish.path)) or answer
+            return self._answered(Wish("write", wish.path)) or answer
         return answer
+
+    def _answered(self, wish: Wish) -> bool | None:
+        allowed, until = self._answers.get(wish, (None, 0.0))
+        return allowed if time.monotonic() < until else None
 
     def _ask(self, call: Notification, wish: Wish, deed: Deed) -> None:
         for known, calls in self._waiting.values():

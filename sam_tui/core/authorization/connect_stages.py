@@ -1,0 +1,41 @@
+"""The stages of a connection that a confined command wants to make, in the order they have a say."""
+
+from sam_tui.core.authorization.grounds import (
+    Case,
+    Grounds,
+    Judgement,
+    Stage,
+    asked_by_rule,
+    bypassed,
+    denied_by_rule,
+    refused_by_plan,
+)
+from sam_tui.core.authorization.path_stages import allowed_by_rule, own_data, secret
+
+
+def _planned(grounds: Grounds, case: Case) -> Judgement | None:
+    """Plan mode speaks to nobody outside."""
+    return refused_by_plan(case, "connecting to others") if grounds.mode == "plan" else None
+
+
+def _outside(_: Grounds, case: Case) -> Judgement:
+    """Whoever listens there may do anything on the command's behalf."""
+    return case.ask("connect-outside", "who listens there is not held by the sandbox")
+
+
+_ALIKE: tuple[tuple[str, Stage], ...] = (
+    ("plan mode", _planned),
+    ("deny rules", denied_by_rule),
+    ("bypass mode", bypassed),
+    ("ask rules", asked_by_rule),
+    ("allow rules", allowed_by_rule),
+    ("mode default", _outside),
+)
+SOCKET_STAGES: tuple[tuple[str, Stage], ...] = (
+    ("hard protected", own_data),
+    ("secrets", secret),
+    *_ALIKE,
+)
+"""For a socket that stands as a file: rules for writing to its path speak of it, too."""
+NETWORK_STAGES = _ALIKE
+"""For a host, an abstract socket, or the network as a whole."""

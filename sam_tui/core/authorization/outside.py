@@ -1,0 +1,106 @@
+"""What a confined command wants outside of its folders, as something that the guard can judge."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sam_tui.core.accesses import Access, Connect, LocatedAccess, Location, Write
+from sam_tui.core.authorization.containment import Workspace
+from sam_tui.core.ids import CallId, ConversationId
+from sam_tui.core.ports.sandbox import OutsideAccess
+
+CHANGE = "commands.change_outside"
+"""The operation of writes, deletions, renames and metadata: what grants and rules for them name."""
+CONNECT = "commands.connect_outside"
+"""The operation of connections."""
+LIVE = "The command waits for the answer and goes on from there: nothing is run twice."
+AGAIN = (
+    "Nobody could be asked while it ran. On yes the whole command is run again from its beginning,"
+    " so what it has done already is done twice."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The run on whose behalf something is asked.
+
+    ``call`` started it, by the operation ``key``; ``line`` is the card's line of that call.
+    ``lasting`` is a terminal session, which outlives its call.
+    """
+
+    conversation: ConversationId
+    call: CallId
+    key: str
+    line: str
+    asker: str = ""
+    lasting: bool = False
+
+    @property
+    def once(self) -> str:
+        """What a single yes covers, in words."""
+        if self.lasting:
+            return "exactly this, until the terminal session ends"
+        return "exactly this, for this command"
+
+
+def operation_of(access: OutsideAccess) -> str:
+    """The operation that an access belongs to."""
+    return CONNECT if access.kind == "connect" else CHANGE
+
+
+def summary_of(access: OutsideAccess, run: Run) -> str:
+    """Who wants what, in a line."""
+    who = f"{access.process} (pid {access.pid})" if access.process else "the command"
+    deed = {
+        "write": "wants to write",
+        "delete": "wants to delete",
+        "rename": "wants to rename",
+        "metadata": "wants to change mode, owner or times of",
+        "connect": "wants to connect to",
+    }[access.kind]
+    where = f"{access.path} to {access.to}" if access.to else access.path
+    return f"{who} {deed} {where} · {run.line}"
+
+
+def located(access: OutsideAccess, workspace: Workspace) -> tuple[LocatedAccess, ...]:
+    """Every path of it exactly as it would be used. Empty when one leads elsewhere by now.
+
+    The supervisor carries a call out on the very path that it tells, without any link.
+    """
+    if access.kind == "connect":
+        return (LocatedAccess(Connect(access.path), _place(access.path, workspace)),)
+    found: list[LocatedAccess] = []
+    for path in (access.path, access.to) if access.to else (access.path,):
+        where = workspace.locate(path, follow=False)
+        if where.real != path:
+            return ()
+        found.append(LocatedAccess(Write(path, "outside", follow=False), where))
+    return tuple(found)
+
+
+def widened(refused: Sequence[OutsideAccess], workspace: Workspace) -> tuple[LocatedAccess, ...]:
+    """What has to be writable for the refused to succeed: files that are there, else their folders."""
+    found: dict[str, LocatedAccess] = {}
+    for access in refused:
+        if access.kind == "connect":
+            continue
+        for path in (access.path, access.to) if access.to else (access.path,):
+            where = workspace.locate(path)
+            if where.inside:
+                continue
+            kept = access.kind in ("write", "metadata") and os.path.isfile(where.real)
+            real = where.real if kept else _folder(os.path.dirname(where.real))
+            given: Access = Write(real, "outside")
+            found[real] = LocatedAccess(given, workspace.locate(real))
+    return tuple(found.values())
+
+
+def _folder(path: str) -> str:
+    """The deepest folder on the way that is there."""
+    while not os.path.isdir(path):
+        path = os.path.dirname(path)
+    return path
+
+
+def _place(path: str, workspace: Workspace) -> Location | None:
+    return workspace.locate(path, follow=False) if path.startswith("/") else None

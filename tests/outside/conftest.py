@@ -1,0 +1,68 @@
+"""A whole runtime over a workspace beside an outside folder, and the person who answers it."""
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sam_tui.assembly import Options, build
+from sam_tui.core.events import DecisionMade, Event
+from sam_tui.core.ids import CallId, ConversationId
+from sam_tui.core.inquiry import Answer, Approval, ApprovalRequest, Inquiry
+from sam_tui.core.messages import ToolCall
+from sam_tui.core.runtime import Runtime
+from sam_tui.core.tooling.execute import Executed
+from sam_tui.core.verdict import Decision
+
+ME = ConversationId("me")
+YES = Approval("once")
+
+
+@dataclass
+class Desk:
+    """A runtime, what its person was asked, and what was decided. Unanswered, everything is a no."""
+
+    folder: Path
+    answers: list[Answer] = field(default_factory=list[Answer])
+    asked: list[ApprovalRequest] = field(default_factory=list[ApprovalRequest])
+    always: Answer | None = None
+    _made: int = 0
+
+    def open(self, **options: Any) -> None:
+        """Build the runtime."""
+        given = Options(
+            str(self.folder / "ws"), str(self.folder / "data"), responder=self._respond, **options
+        )
+        self.runtime: Runtime = build(given, {"HOME": str(self.folder / "home")})
+        self.events = self.runtime.bus.subscribe()
+
+    @property
+    def outside(self) -> Path:
+        """The folder beside the workspace."""
+        return self.folder / "out"
+
+    def decisions(self) -> list[Decision]:
+        """What was decided so far, oldest first."""
+        return [event.decision for event in self.heard() if isinstance(event, DecisionMade)]
+
+    def heard(self) -> list[Event]:
+        """Everything published since it was last looked at."""
+        found: list[Event] = []
+        while (event := self.events.get_nowait()) is not None:
+            found.append(event)
+        return found
+
+    async def call(self, name: str, **arguments: Any) -> Executed:
+        """One call of the agent."""
+        self._made += 1
+        call = ToolCall(CallId(f"call{self._made}"), name, json.dumps(arguments))
+        return await self.runtime.executor.execute(call, ME)
+
+    async def run(self, command: str, **more: Any) -> Executed:
+        """One shell command of the agent."""
+        return await self.call("terminal_operations.run_command", command=command, **more)
+
+    def _respond(self, inquiry: Inquiry) -> Answer | None:
+        assert isinstance(inquiry.request, ApprovalRequest)
+        self.asked.append(inquiry.request)
+        return self.answers.pop(0) if self.answers else self.always
