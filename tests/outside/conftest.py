@@ -1,12 +1,18 @@
 """A whole runtime over a workspace beside an outside folder, and the person who answers it."""
 
 import json
+import os
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from sam_tui.assembly import Options, build
-from sam_tui.core.events import DecisionMade, Event
+from sam_tui.core.events import DecisionMade
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.inquiry import Answer, Approval, ApprovalRequest, Inquiry
 from sam_tui.core.messages import ToolCall
@@ -42,15 +48,8 @@ class Desk:
         return self.folder / "out"
 
     def decisions(self) -> list[Decision]:
-        """What was decided so far, oldest first."""
-        return [event.decision for event in self.heard() if isinstance(event, DecisionMade)]
-
-    def heard(self) -> list[Event]:
-        """Everything published since it was last looked at."""
-        found: list[Event] = []
-        while (event := self.events.get_nowait()) is not None:
-            found.append(event)
-        return found
+        """What was decided since it was last looked at, oldest first."""
+        return [e.decision for e in self.events.drain() if isinstance(e, DecisionMade)]
 
     async def call(self, name: str, **arguments: Any) -> Executed:
         """One call of the agent."""
@@ -66,3 +65,22 @@ class Desk:
         assert isinstance(inquiry.request, ApprovalRequest)
         self.asked.append(inquiry.request)
         return self.answers.pop(0) if self.answers else self.always
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """A workspace, an outside folder, data and home below a path short enough for sockets."""
+    made = Path(os.path.realpath(tempfile.mkdtemp(prefix="o")))
+    for name in ("ws", "out", "data", "home"):
+        (made / name).mkdir()
+    (made / "out/victim").write_text("precious\n")
+    yield made
+    shutil.rmtree(made)
+
+
+@pytest.fixture
+async def desk(folder: Path) -> AsyncIterator[Desk]:
+    """A desk that is not open yet."""
+    made = Desk(folder)
+    yield made
+    await made.runtime.close()

@@ -180,9 +180,9 @@ class TaskDesk:
         notes = [f"[{self._ending(run)}]"]
         if problems:
             notes.append(f"[{tally(problems)}]")
-        if result is not None and result.refused:
+        if result is not None:
             notes += [f"[refused by the sandbox: {visible(a.words)}]" for a in result.refused[:10]]
-        elif failed and held and any(words in output for words in _REFUSALS):
+        if failed and held and any(words in output for words in _REFUSALS):
             notes.append("[the sandbox refuses writing outside the workspace and $TMPDIR]")
         body = output.rstrip("\n")
         data = {**_identity(run), "output": output, "cwd": cwd, **_told(problems)}

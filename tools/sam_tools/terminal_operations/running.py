@@ -258,9 +258,8 @@ def _account(output: str, result: CommandResult, timeout: float, *, held: bool) 
         notes.append(f"[exit code {result.exit_code}]")
     if result.runs > 1:
         notes.append(f"[run {result.runs} times: the person widened what it may write to]")
-    if result.refused:
-        notes += refused_notes(result.refused)
-    elif held and failed and any(words in output for words in _REFUSALS):
+    notes += refused_notes(result.refused)
+    if held and failed and any(words in output for words in _REFUSALS):
         notes.append(_SANDBOX_NOTE)
     body = output.rstrip("\n")
     return "\n".join([body if body.strip() else "(no output)", *notes])
