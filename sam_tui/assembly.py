@@ -38,7 +38,7 @@ from sam_tui.core.board import TodoBoard
 from sam_tui.core.bus import Bus
 from sam_tui.core.clock import Clock, SystemClock
 from sam_tui.core.errors import UsageError
-from sam_tui.core.inquiries import Inquiries, Responder
+from sam_tui.core.inquiries import Attends, Inquiries, Responder
 from sam_tui.core.ports.prompts import PromptLibrary
 from sam_tui.core.prompt.requests import RequestBuilder
 from sam_tui.core.prompt.system import system_prompt
@@ -56,7 +56,8 @@ DEFAULT_TIMEOUT = 300.0
 class Options:
     """What a front end was asked for. Paths as typed; empty ``model`` leaves it to be chosen.
 
-    ``attended`` says whether a person can answer questions; ``responder`` answers before they do.
+    ``attended`` says whether a person can answer questions (or, for each one, who is asked that);
+    ``responder`` answers before they do.
     ``request_timeout`` is in seconds between bytes. ``context_tokens`` is how much the model takes,
     where the person knows it better than the model says. ``topic`` is whose memory new
     conversations share; ``system_prompt`` an id of ``list_system_prompts``.
@@ -71,7 +72,7 @@ class Options:
     mode: PermissionMode = "ask"
     add_dirs: tuple[str, ...] = ()
     max_turns: int | None = None
-    attended: bool = False
+    attended: bool | Attends = False
     responder: Responder | None = None
     request_timeout: float | None = None
     context_tokens: int | None = None

@@ -15,7 +15,7 @@ from sam_tui.headless.request import OUTPUT_FORMATS
 if TYPE_CHECKING:
     from sam_tui.assembly import Options
     from sam_tui.core.authorization.policy import PermissionMode
-    from sam_tui.core.inquiries import Responder
+    from sam_tui.core.inquiries import Attends, Responder
     from sam_tui.core.ports.storage import ConversationStore
     from sam_tui.core.runtime import Runtime
 
@@ -163,6 +163,11 @@ def agent_options(command: F) -> F:
     return _with(command, (*_CONVERSATION, *_PLACE, *_MODEL, *_PERMISSIONS, *_BEHAVIOUR))
 
 
+def server_options(command: F) -> F:
+    """All that serving our tools to other agents needs; the model is for subagents."""
+    return _with(command, (*_PLACE, *_MODEL, *_PERMISSIONS, *_BEHAVIOUR))
+
+
 def run_options(command: F) -> F:
     """What only a headless run takes."""
     return _with(command, _RUN)
@@ -175,7 +180,10 @@ def _with(command: F, options: tuple[Callable[[F], F], ...]) -> F:
 
 
 def settings(
-    values: Values, *, attended: bool = False, responder: "Responder | None" = None
+    values: Values,
+    *,
+    attended: "bool | Attends" = False,
+    responder: "Responder | None" = None,
 ) -> "Options":
     """The options as ``assembly`` takes them; logging goes to the data folder from here on.
 
@@ -233,7 +241,10 @@ def conversation_of(
 
 
 def open_runtime(
-    values: Values, *, attended: bool = False, responder: "Responder | None" = None
+    values: Values,
+    *,
+    attended: "bool | Attends" = False,
+    responder: "Responder | None" = None,
 ) -> "Runtime":
     """The runtime that the options describe. Raises ``SamError``."""
     from sam_tui.assembly import build

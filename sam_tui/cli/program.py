@@ -17,6 +17,7 @@ COMMANDS = {
     "demo": ("demo_command", "demo_command"),
     "sessions": ("sessions_command", "sessions_group"),
     "workflow": ("workflow_command", "workflow_group"),
+    "mcp": ("mcp_command", "mcp_group"),
     "trust": ("trust_command", "trust_command"),
     "audit": ("audit_command", "audit_group"),
     "doctor": ("doctor_command", "doctor_command"),

@@ -13,6 +13,9 @@ from sam_tui.core.inquiry import Answer, ApprovalRequest, Inquiry, Question
 Responder = Callable[[Inquiry], Answer | None]
 """Answers an inquiry at once, or None when it has nothing to say to it."""
 
+Attends = Callable[[Inquiry], bool]
+"""Whether somebody is there for an inquiry. Called in the task that asks, right before it opens."""
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -26,12 +29,17 @@ class Outcome:
 class Inquiries:
     """All open questions of one runtime.
 
-    ``responder`` is asked first. With ``attended`` false nobody else will answer: such an inquiry
-    ends as ``unattended`` at once, so nothing ever hangs.
+    ``responder`` is asked first. With ``attended`` false (for this inquiry, where it depends) nobody
+    else will answer: such an inquiry ends as ``unattended`` at once, so nothing ever hangs.
     """
 
     def __init__(
-        self, bus: Bus, clock: Clock, *, attended: bool, responder: Responder | None = None
+        self,
+        bus: Bus,
+        clock: Clock,
+        *,
+        attended: bool | Attends,
+        responder: Responder | None = None,
     ) -> None:
         self._bus = bus
         self._clock = clock
@@ -46,7 +54,7 @@ class Inquiries:
         started = self._clock.monotonic()
         inquiry = Inquiry(InquiryId(mint("inq")), conversation, call, self._clock.now(), request)
         answer = self._responder(inquiry) if self._responder else None
-        if answer is None and not self._attended:
+        if answer is None and not self._attends(inquiry):
             return self._end(inquiry, "unattended", None, started, announce=True)
         if answer is not None:
             return self._end(inquiry, "answered", answer, started, announce=True)
@@ -73,6 +81,9 @@ class Inquiries:
     def pending(self) -> list[Inquiry]:
         """The open questions, oldest first."""
         return [inquiry for inquiry, future in self._open.values() if not future.done()]
+
+    def _attends(self, inquiry: Inquiry) -> bool:
+        return self._attended(inquiry) if callable(self._attended) else self._attended
 
     def _end(
         self,

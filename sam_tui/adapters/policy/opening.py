@@ -11,7 +11,7 @@ from sam_tui.core.authorization.commands import CommandReader
 from sam_tui.core.authorization.containment import Workspace
 from sam_tui.core.authorization.policy import PermissionMode, Policy, own_folders
 from sam_tui.core.authorization.rules import RuleSet
-from sam_tui.core.authorization.secrets import Secrets
+from sam_tui.core.authorization.secrets import MCP_TOKEN, Secrets
 from sam_tui.core.ports.policy import ShellParser, TrustState
 
 
@@ -93,7 +93,7 @@ def make_policy(
         layers.mode(mode),
         sandboxed,
         own_folders(places.data_dir, places.config_dir),
-        secrets=Secrets(places.home),
+        secrets=Secrets(places.home, (os.path.join(places.data_dir, MCP_TOKEN),)),
         rules=rules,
         reader=CommandReader(parser, root=workspace.root, home=places.home),
         trusted=layers.trusted,

@@ -39,6 +39,8 @@ _SYSTEM_PLACES = (
     "/etc/sudoers.d", "/etc/ssl/private", "/etc/pki/tls/private", "/Library/Keychains",
     "/run/secrets", "/var/run/secrets", "/dev/mem", "/dev/kmem", "/dev/port", "/proc/kcore",
 )  # fmt: skip
+MCP_TOKEN = "mcp-token"
+"""In our data folder: what opens the MCP server over HTTP. Who reads it could approve for the person."""
 _EXAMPLES = re.compile(r"\.(example|sample|template|dist|defaults?|schema|tpl|md|d\.ts)$", re.I)
 _ENVIRONMENT = re.compile(r"\.env(?:rc)?(?:[._-].*)?$", re.I)
 _PRIVATE_KEY = re.compile(

@@ -1,0 +1,116 @@
+"""``sam-tui mcp``: our tools and workflows for other agents, by the Model Context Protocol."""
+
+import asyncio
+import os
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sam_tui.cli.options import (
+    Values,
+    named_conversation,
+    open_runtime,
+    server_options,
+    settings,
+)
+from sam_tui.cli.streams import input_descriptor, require_output
+from sam_tui.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from sam_tui.mcp_server.token import BearerToken
+
+
+@click.group("mcp", short_help="Our tools for other agents.")
+def mcp_group() -> None:
+    """Our tools and workflows for other agents, by the Model Context Protocol."""
+
+
+@mcp_group.command("serve")
+@click.option(
+    "--transport",
+    type=click.Choice(["stdio", "http"]),
+    default="stdio",
+    help="stdio for one client that starts this program; http for any number on this machine.",
+)
+@click.option(
+    "--profile",
+    type=click.Choice(["sam", "iron-manus", "midex", "all"]),
+    default="sam",
+    help="Which tools: ours, the seeds' for phases or for workflows, or all.",
+)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8932,
+    show_default=True,
+    help="Of 127.0.0.1, for http; 0 takes a free one.",
+)
+@click.option("--conversation", metavar="ID", help="Whose todos, results and terminals (stdio).")
+@click.option("--page-size", type=click.IntRange(min=1), default=100, help="Entries of a list.")
+@server_options
+def serve_command(**values: Any) -> int:
+    """Serve MCP clients until they hang up (stdio) or a signal comes.
+
+    Nothing but the protocol is written to standard output. With http a client sends the token that
+    is kept in mcp-token in the data folder as “Authorization: Bearer …”.
+    """
+    if values["transport"] == "http" and values["conversation"]:
+        raise UsageError(
+            "--conversation is for stdio, where there is one client.",
+            hint="Over HTTP each session has its own; name one in _meta “sam-tui/conversation”.",
+        )
+    require_output()
+    source, sink = _own_streams()
+    asyncio.run(_serve(values, source, sink))
+    return 0
+
+
+async def _serve(values: Values, source: int, sink: int) -> None:
+    from sam_tui.mcp_server.calls import Calls
+    from sam_tui.mcp_server.opening import Service, opened
+    from sam_tui.mcp_server.serving import Address, serve_http, serve_stdio
+    from sam_tui.mcp_server.token import bearer_token
+
+    named = values["conversation"]
+    service = Service(
+        values["profile"], named_conversation(named) if named else None, values["page_size"]
+    )
+    calls = Calls()
+    runtime = open_runtime(values, attended=calls.attends)
+    try:
+        async with opened(runtime, calls, service) as server:
+            if values["transport"] == "stdio":
+                await serve_stdio(server, source, sink)
+            else:
+                token = bearer_token(settings(values).data_dir)
+                runtime.executor.shield.learn({"MCP_TOKEN": token.text})
+                await serve_http(server, Address(values["port"], token.text, _announced(token)))
+    finally:
+        await runtime.close()
+
+
+def _announced(token: "BearerToken") -> Callable[[int], None]:
+    """Say where the server is and where its token lies; never the token itself."""
+
+    def announce(port: int) -> None:
+        from sam_tui.mcp_server.serving import endpoint
+
+        click.echo(f"sam-tui serves MCP at {endpoint(port)}", err=True)
+        click.echo(f"The token for Authorization: Bearer is in {token.path}", err=True)
+
+    return announce
+
+
+def _own_streams() -> tuple[int, int]:
+    """Descriptors that carry the protocol alone: what else reads or prints gets none of it."""
+    input_descriptor_ = input_descriptor()
+    source = os.dup(input_descriptor_) if input_descriptor_ is not None else os.open(os.devnull, 0)
+    sys.stdout.flush()
+    sink = os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    return source, sink

@@ -1,0 +1,84 @@
+"""The door of the HTTP server: who may come in at all, decided before any of the protocol is read."""
+
+import asyncio
+import hmac
+import json
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from typing import Any, Final
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+GONE: Final = "sam_tui.gone"
+"""Key of the scope: an event that is set when the client hangs up before its answer is sent."""
+PATH: Final = "/mcp"
+
+
+class Door:
+    """Lets through what carries the token, for a name of ours, from no web page of others.
+
+    A page in a browser can send requests to loopback, and can make its own name mean 127.0.0.1 (DNS
+    rebinding): the first is refused by ``Origin``, the second by ``Host``, and both by the token.
+    """
+
+    def __init__(self, app: App, token: str, port: int) -> None:
+        self._app = app
+        self._token = token.encode()
+        names = ("127.0.0.1", "localhost", "[::1]")
+        self._hosts = frozenset(f"{name}:{port}".encode() for name in names)
+        self._origins = frozenset(f"http://{name}:{port}".encode() for name in names)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            return
+        refusal = self._refusal(scope)
+        if refusal is not None:
+            await _refuse(*refusal, send)
+            return
+        gone = scope[GONE] = asyncio.Event()
+        answered = False
+
+        async def hear() -> Message:
+            message = await receive()
+            if message["type"] == "http.disconnect" and not answered:
+                gone.set()
+            return message
+
+        async def tell(message: Message) -> None:
+            nonlocal answered
+            if message["type"] == "http.response.body" and not message.get("more_body", False):
+                answered = True
+            await send(message)
+
+        await self._app(scope, hear, tell)
+
+    def _refusal(self, scope: Scope) -> tuple[int, str] | None:
+        headers: Iterable[tuple[bytes, bytes]] = scope["headers"]
+        named = [(name.lower(), value) for name, value in headers]
+        hosts, origins, given = (
+            [value for key, value in named if key == name]
+            for name in (b"host", b"origin", b"authorization")
+        )
+        if len(hosts) != 1 or hosts[0].lower() not in self._hosts:
+            return 421, "This server answers to 127.0.0.1 and localhost with its port alone."
+        if any(origin.lower() not in self._origins for origin in origins):
+            return 403, "Web pages may not call this server."
+        if scope["path"] != PATH:
+            return 404, f"There is nothing here; the server is at {PATH}."
+        scheme, _, token = given[0].partition(b" ") if len(given) == 1 else (b"", b"", b"")
+        if scheme.lower() != b"bearer" or not hmac.compare_digest(token.strip(), self._token):
+            return 401, "Send the token of this server as Authorization: Bearer."
+        return None
+
+
+async def _refuse(status: int, why: str, send: Send) -> None:
+    body = json.dumps({"error": why}).encode()
+    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+    if status == 401:
+        headers.append((b"www-authenticate", b"Bearer"))
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,249 @@
+"""Follows one call on behalf of one request: progress, log, questions, and the result at the end."""
+
+import asyncio
+import hashlib
+import json
+from collections import deque
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any, Final
+
+import mcp_types as types
+from mcp.shared.exceptions import MCPError
+
+from sam_tui.core.events import (
+    DecisionMade,
+    Event,
+    InquiryClosed,
+    Noticed,
+    ToolFinished,
+    ToolProgressed,
+    ToolStarted,
+)
+from sam_tui.core.ids import InquiryId
+from sam_tui.core.inquiry import Approval, ApprovalRequest, Inquiry
+from sam_tui.core.todos import visible_text
+from sam_tui.mcp_server.calls import Call, Calls
+from sam_tui.mcp_server.clients import Client, Context, is_modern
+from sam_tui.mcp_server.door import GONE
+from sam_tui.mcp_server.questions import answer_of, form_of
+
+_LEVELS: Final[tuple[types.LoggingLevel, ...]] = (
+    "debug", "info", "notice", "warning", "error", "critical", "alert", "emergency",
+)  # fmt: skip
+_TAIL = 4000
+_QUESTION = "question"
+
+
+class Follower:
+    """What one request sees of a call."""
+
+    def __init__(self, calls: Calls, call: Call, context: Context, client: Client) -> None:
+        self._calls = calls
+        self._call = call
+        self._context = context
+        self._client = client
+        self._steps = 0
+        self._closed: set[InquiryId] = set()
+        self._unsent: deque[Event] = deque()
+        self._sending = asyncio.Lock()
+
+    async def follow(
+        self, params: types.CallToolRequestParams
+    ) -> types.CallToolResult | types.InputRequiredResult:
+        """The result; or, where the protocol wants it so, a question for the person.
+
+        Cancelling the request cancels the call, and so does a client that hangs up.
+        """
+        try:
+            async with self._listening():
+                return await self._result(params)
+        except asyncio.CancelledError:
+            self._call.running.cancel()
+            raise
+
+    async def _result(
+        self, params: types.CallToolRequestParams
+    ) -> types.CallToolResult | types.InputRequiredResult:
+        while True:
+            await self._call.rung.wait()
+            self._call.rung.clear()
+            while self._call.asked:
+                inquiry = self._call.asked.popleft()
+                if not self._calls.waiting(inquiry.id):
+                    continue
+                if is_modern(self._context):
+                    return self._deferred(inquiry, params)
+                await self._ask(inquiry)
+            if self._call.running.done():
+                break
+        if self._call.running.cancelled():
+            return refused(self._call.unanswered or "The call was cancelled.")
+        return self._call.running.result()
+
+    # -- questions -----------------------------------------------------------------------------
+
+    async def _ask(self, inquiry: Inquiry) -> None:
+        """Ask on the request's own stream, until it is answered or no longer open."""
+        form = form_of(inquiry, self._context.protocol_version)
+        asking = asyncio.ensure_future(
+            self._context.session.elicit_form(form.message, form.schema, self._context.request_id)
+        )
+        ended = asyncio.ensure_future(self._ends(inquiry.id))
+        try:
+            await asyncio.wait((asking, ended), return_when=asyncio.FIRST_COMPLETED)
+            if asking.done():
+                self.settle(inquiry, asking.result())
+        except MCPError as error:
+            self._unasked(inquiry, f"The client could not ask: {error.message}")
+        finally:
+            for task in (asking, ended):
+                task.cancel()
+            await asyncio.gather(asking, ended, return_exceptions=True)
+
+    async def _ends(self, inquiry: InquiryId) -> None:
+        """Wait until a question is closed from elsewhere: an answer, an expiry, the call's end."""
+        while inquiry not in self._closed and not self._call.running.done():
+            await self._call.rung.wait()
+            if self._call.running.done() or inquiry in self._closed:
+                return
+            self._call.rung.clear()
+
+    def settle(self, inquiry: Inquiry, result: types.ElicitResult) -> None:
+        """Answer a question by what the client brought back."""
+        answer = answer_of(inquiry, result)
+        if answer is None:
+            self._call.give_up("The person did not answer the question.")
+        else:
+            self._calls.answer(inquiry.id, answer)
+
+    def _unasked(self, inquiry: Inquiry, why: str) -> None:
+        if isinstance(inquiry.request, ApprovalRequest):
+            self._calls.answer(inquiry.id, Approval("deny", why))
+        else:
+            self._call.give_up(why)
+
+    def _deferred(
+        self, inquiry: Inquiry, params: types.CallToolRequestParams
+    ) -> types.InputRequiredResult:
+        """The question as a result; the same request comes again with its answer."""
+        form = form_of(inquiry, self._context.protocol_version)
+        self._call.asked.appendleft(inquiry)
+        handle = self._calls.park(self._call, owner_of(self._client, params))
+        request = types.ElicitRequest(
+            params=types.ElicitRequestFormParams(
+                message=form.message, requested_schema=form.schema
+            )
+        )
+        return types.InputRequiredResult(input_requests={_QUESTION: request}, request_state=handle)
+
+    def resume(self, params: types.CallToolRequestParams) -> None:
+        """Take the answer that a repeated request brings to the question it was asked."""
+        response: Any = (params.input_responses or {}).get(_QUESTION)
+        inquiry = self._call.asked[0] if self._call.asked else None
+        if inquiry is not None and isinstance(response, types.ElicitResult):
+            self._call.asked.popleft()
+            self.settle(inquiry, response)
+        self._call.rung.set()
+
+    # -- progress and log ----------------------------------------------------------------------
+
+    @asynccontextmanager
+    async def _listening(self) -> AsyncIterator[None]:
+        """Relay what happens meanwhile; all of it has been sent when the block ends."""
+        relay = asyncio.ensure_future(self._relay())
+        gone = asyncio.ensure_future(self._hang_up())
+        try:
+            yield
+            self._unsent.extend(self._call.heard.drain())
+            await self._send()
+        finally:
+            relay.cancel()
+            gone.cancel()
+
+    async def _relay(self) -> None:
+        while True:
+            self._unsent.extend(await self._call.heard.batch())
+            await self._send()
+
+    async def _send(self) -> None:
+        async with self._sending:
+            while self._unsent:
+                await self._tell(self._unsent.popleft())
+
+    async def _hang_up(self) -> None:
+        request = self._context.request
+        gone = request.scope.get(GONE) if request is not None else None
+        if gone is not None:
+            await gone.wait()
+            self._call.give_up("The client is gone.")
+
+    async def _tell(self, event: Event) -> None:
+        match event:
+            case ToolProgressed(call=call, text=text) if call == self._call.id:
+                self._steps += 1
+                await self._context.session.report_progress(
+                    self._steps, message=visible_text(text[-_TAIL:])
+                )
+            case InquiryClosed(inquiry=inquiry):
+                self._closed.add(inquiry)
+                self._call.rung.set()
+            case _:
+                await self._log(event)
+
+    async def _log(self, event: Event) -> None:
+        """What the server does for this call, at the level that the client asked for."""
+        level, data = _entry(event, self._call)
+        wanted = self._level()
+        if level is None or wanted is None or _LEVELS.index(level) < _LEVELS.index(wanted):
+            return
+        params = types.LoggingMessageNotificationParams(level=level, logger="sam-tui", data=data)
+        await self._context.session.send_notification(
+            types.LoggingMessageNotification(params=params), self._context.request_id
+        )
+
+    def _level(self) -> types.LoggingLevel | None:
+        if not is_modern(self._context):
+            return self._client.level
+        asked = (self._context.meta or {}).get(types.LOG_LEVEL_META_KEY)
+        return asked if asked in _LEVELS else None
+
+
+def owner_of(client: Client, params: types.CallToolRequestParams) -> str:
+    """Who may resume a parked call, and with what: the same client, by the same call."""
+    arguments = json.dumps(params.arguments or {}, sort_keys=True)
+    told = json.dumps([client.key, client.conversation, params.name, arguments])
+    return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def refused(text: str, structured: Mapping[str, Any] | None = None) -> types.CallToolResult:
+    """A result that says what went wrong, for the model to read."""
+    return types.CallToolResult(
+        content=[types.TextContent(text=text)],
+        structured_content=dict(structured) if structured is not None else None,
+        is_error=True,
+    )
+
+
+def _entry(event: Event, call: Call) -> tuple[types.LoggingLevel | None, Any]:
+    match event:
+        case DecisionMade(call=of, decision=decision) if of == call.id:
+            told = {
+                "operation": decision.operation,
+                "outcome": decision.outcome,
+                "by": decision.by,
+                "rule": decision.rule,
+                "reason": decision.reason,
+            }
+            return ("info" if decision.allowed else "warning"), told
+        case ToolStarted(call=of, operation=operation, summary=summary) if of == call.id:
+            return "debug", {"started": operation, "summary": summary}
+        case ToolFinished(call=of, operation=operation, ok=ok, seconds=seconds) if of == call.id:
+            return "debug", {"finished": operation, "ok": ok, "seconds": round(seconds, 3)}
+        case Noticed(conversation=conversation, level=level, text=text) if conversation in (
+            None,
+            call.conversation,
+        ):
+            return level, {"text": text}
+        case _:
+            return None, None

@@ -1,0 +1,206 @@
+"""What a client may ask, and who answers: the handlers over toolboxes, library and subscriptions."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import mcp_types as types
+from mcp.server.lowlevel.server import NotificationOptions, Server
+from mcp.shared.exceptions import MCPError
+
+from sam_tui import __version__
+from sam_tui.mcp_server.calls import Call, Calls
+from sam_tui.mcp_server.clients import Client, Clients, Context, can_ask
+from sam_tui.mcp_server.following import Follower, owner_of
+from sam_tui.mcp_server.library import Library
+from sam_tui.mcp_server.pages import PAGE, page
+from sam_tui.mcp_server.subscriptions import Subscriptions
+from sam_tui.mcp_server.toolbox import Toolbox, ToolRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What a server has, in the order that clients see. ``instructions`` tell a model how to use it."""
+
+    toolboxes: tuple[Toolbox, ...]
+    library: Library
+    instructions: str
+    page: int = PAGE
+
+
+class SamServer(Server[Any]):
+    """The MCP server of one runtime, for any number of clients."""
+
+    def __init__(
+        self, offer: Offer, calls: Calls, clients: Clients, subscriptions: Subscriptions
+    ) -> None:
+        super().__init__(
+            "sam-tui",
+            version=__version__,
+            title="sam-tui",
+            instructions=offer.instructions,
+            get_tool_input_schema=self._schema,
+            on_list_tools=self._list_tools,
+            on_call_tool=self._call_tool,
+        )
+        self._offer = offer
+        self._calls = calls
+        self._clients = clients
+        self._subscriptions = subscriptions
+        self._tools = [tool for box in offer.toolboxes for tool in box.tools]
+        # Given to the constructor, this handler would be warned about on every start.
+        self.add_request_handler("logging/setLevel", types.SetLevelRequestParams, self._set_level)
+        if offer.library.resources:
+            self._serve_resources()
+        if offer.library.prompts:
+            self._serve_prompts()
+        if offer.library.resources or offer.library.prompts:
+            self.add_request_handler(
+                "completion/complete", types.CompleteRequestParams, self._complete
+            )
+
+    def create_initialization_options(
+        self,
+        notification_options: NotificationOptions | None = None,
+        experimental_capabilities: dict[str, dict[str, Any]] | None = None,
+        extensions: dict[str, dict[str, Any]] | None = None,
+    ) -> Any:
+        """As the protocol's own, saying which lists tell when they change: that of resources."""
+        changes = notification_options or NotificationOptions(resources_changed=True)
+        return super().create_initialization_options(changes, experimental_capabilities, extensions)
+
+    def _serve_resources(self) -> None:
+        paginated = types.PaginatedRequestParams
+        self.add_request_handler("resources/list", paginated, self._list_resources)
+        self.add_request_handler("resources/templates/list", paginated, self._list_templates)
+        self.add_request_handler(
+            "resources/read", types.ReadResourceRequestParams, self._read_resource
+        )
+        self.add_request_handler("resources/subscribe", types.SubscribeRequestParams, self._subscribe)
+        self.add_request_handler(
+            "resources/unsubscribe", types.UnsubscribeRequestParams, self._unsubscribe
+        )
+        self.add_request_handler(
+            "subscriptions/listen", types.SubscriptionsListenRequestParams, self._listen
+        )
+
+    def _serve_prompts(self) -> None:
+        self.add_request_handler("prompts/list", types.PaginatedRequestParams, self._list_prompts)
+        self.add_request_handler("prompts/get", types.GetPromptRequestParams, self._get_prompt)
+
+    # -- tools ---------------------------------------------------------------------------------
+
+    async def _list_tools(
+        self, _: Context, params: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
+        tools, following = page(self._tools, params, self._offer.page)
+        return types.ListToolsResult(tools=tools, next_cursor=following)
+
+    async def _call_tool(
+        self, context: Context, params: types.CallToolRequestParams
+    ) -> types.CallToolResult | types.InputRequiredResult:
+        client = self._clients.of(context)
+        box = next((b for b in self._offer.toolboxes if b.knows(params.name)), None)
+        if box is None:
+            raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}")
+        call = self._resumed(client, params)
+        if call is None:
+            call = self._begin(box, params, client, asks=can_ask(context))
+            return await Follower(self._calls, call, context, client).follow(params)
+        follower = Follower(self._calls, call, context, client)
+        follower.resume(params)
+        return await follower.follow(params)
+
+    def _begin(
+        self, box: Toolbox, params: types.CallToolRequestParams, client: Client, *, asks: bool
+    ) -> Call:
+        arguments = params.arguments or {}
+
+        async def work(call: Call) -> types.CallToolResult:
+            return await box.run(ToolRequest(params.name, arguments, client, call))
+
+        return self._calls.begin(client.conversation, work, asks=asks)
+
+    def _resumed(self, client: Client, params: types.CallToolRequestParams) -> Call | None:
+        """The call that waits for the answers of this request."""
+        if params.request_state is None:
+            return None
+        call = self._calls.unpark(params.request_state, owner_of(client, params))
+        if call is None:
+            raise MCPError(
+                types.INVALID_PARAMS,
+                "Nothing waits for this answer: the call has ended, or its arguments are others",
+            )
+        return call
+
+    def _schema(self, name: str) -> Mapping[str, Any] | None:
+        return next((tool.input_schema for tool in self._tools if tool.name == name), None)
+
+    # -- resources and prompts -----------------------------------------------------------------
+
+    async def _list_resources(
+        self, context: Context, params: types.PaginatedRequestParams
+    ) -> types.ListResourcesResult:
+        client = self._clients.of(context)
+        self._subscriptions.meet(context, client)
+        listed = [r for shelf in self._offer.library.resources for r in shelf.listed(client)]
+        resources, following = page(listed, params, self._offer.page)
+        return types.ListResourcesResult(resources=resources, next_cursor=following)
+
+    async def _list_templates(
+        self, _: Context, params: types.PaginatedRequestParams
+    ) -> types.ListResourceTemplatesResult:
+        listed = [t for shelf in self._offer.library.resources for t in shelf.templates]
+        templates, following = page(listed, params, self._offer.page)
+        return types.ListResourceTemplatesResult(
+            resource_templates=templates, next_cursor=following
+        )
+
+    async def _read_resource(
+        self, context: Context, params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
+        return await self._offer.library.read(params.uri, context, self._clients.of(context))
+
+    async def _subscribe(
+        self, context: Context, params: types.SubscribeRequestParams
+    ) -> types.EmptyResult:
+        self._subscriptions.add(context, self._clients.of(context), params.uri)
+        return types.EmptyResult()
+
+    async def _unsubscribe(
+        self, context: Context, params: types.UnsubscribeRequestParams
+    ) -> types.EmptyResult:
+        self._subscriptions.remove(self._clients.of(context), params.uri)
+        return types.EmptyResult()
+
+    async def _listen(
+        self, context: Context, params: types.SubscriptionsListenRequestParams
+    ) -> types.SubscriptionsListenResult:
+        return await self._subscriptions.listen(context, self._clients.of(context), params)
+
+    async def _list_prompts(
+        self, _: Context, params: types.PaginatedRequestParams
+    ) -> types.ListPromptsResult:
+        listed: Sequence[types.Prompt] = [
+            prompt for shelf in self._offer.library.prompts for prompt in shelf.listed()
+        ]
+        prompts, following = page(listed, params, self._offer.page)
+        return types.ListPromptsResult(prompts=prompts, next_cursor=following)
+
+    async def _get_prompt(
+        self, _: Context, params: types.GetPromptRequestParams
+    ) -> types.GetPromptResult:
+        return self._offer.library.get_prompt(params.name, params.arguments or {})
+
+    async def _complete(
+        self, _: Context, params: types.CompleteRequestParams
+    ) -> types.CompleteResult:
+        return types.CompleteResult(completion=self._offer.library.complete(params))
+
+    # -- log -----------------------------------------------------------------------------------
+
+    async def _set_level(
+        self, context: Context, params: types.SetLevelRequestParams
+    ) -> types.EmptyResult:
+        self._clients.of(context).level = params.level
+        return types.EmptyResult()

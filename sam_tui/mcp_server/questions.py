@@ -1,0 +1,121 @@
+"""Questions as forms: what a client shows its person, and what their answer means.
+
+The host words every approval. What models and files said is shown without control characters, and
+a later line of it is indented, so that it cannot pass for a line of ours.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import mcp_types as types
+
+from sam_tui.core.display import Diff
+from sam_tui.core.inquiry import Answer, Approval, ApprovalRequest, Inquiry, Question, Reply
+from sam_tui.core.todos import one_line, visible_text
+
+DENY: Final = "deny"
+_LONGEST = 8000
+_PREVIEW = 4000
+_TITLED_SINCE = "2025-11-25"
+"""The first protocol version whose choices carry titles as ``oneOf``; before it, ``enumNames``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A form elicitation: a message, and a flat JSON schema of the answer."""
+
+    message: str
+    schema: dict[str, Any]
+
+
+def form_of(inquiry: Inquiry, version: str) -> Form:
+    """The form that asks an inquiry, for a client of a protocol version."""
+    match inquiry.request:
+        case ApprovalRequest() as request:
+            return _approval_form(request, version)
+        case Question() as question:
+            return _question_form(question)
+
+
+def answer_of(inquiry: Inquiry, result: types.ElicitResult) -> Answer | None:
+    """What the person said. None where they gave no answer to a question.
+
+    An approval is given by the id of an offered choice alone; anything else denies.
+    """
+    content: Mapping[str, Any] = result.content or {}
+    accepted = result.action == "accept"
+    if isinstance(inquiry.request, Question):
+        reply = content.get("answer")
+        return Reply(reply) if accepted and isinstance(reply, str) and reply.strip() else None
+    comment = content.get("comment")
+    said = comment.strip() if isinstance(comment, str) else ""
+    decision = content.get("decision")
+    offered = [choice.id for choice in inquiry.request.choices]
+    if not accepted or decision not in offered:
+        dismissed = "They dismissed the question." if result.action == "cancel" else ""
+        return Approval("deny", said or dismissed)
+    return Approval("scope", said, scope=str(decision))
+
+
+def _approval_form(request: ApprovalRequest, version: str) -> Form:
+    lines = [f"Allow {request.operation}?", f"  what    {one_line(request.summary)}"]
+    if request.asker:
+        lines.append(f"  from    {one_line(request.asker)}")
+    lines += [f"  target  {_indented(target)}" for target in request.targets]
+    lines += [f"  why     {one_line(request.why)}", f"  in      {one_line(request.cwd)}"]
+    lines += _preview(request.preview)
+    options = [(DENY, "No"), *((c.id, f"Yes: {one_line(c.words)}") for c in request.choices)]
+    schema: dict[str, Any] = {
+        "type": "object",
+        "properties": {
+            "decision": _choice("Decision", options, version),
+            "comment": {
+                "type": "string",
+                "title": "If not: what should be done instead",
+                "maxLength": 2000,
+            },
+        },
+        "required": ["decision"],
+    }
+    return Form(_cut("\n".join(lines)), schema)
+
+
+def _question_form(question: Question) -> Form:
+    parts = [_indented(question.prompt), _indented(question.context)]
+    schema = {
+        "type": "object",
+        "properties": {"answer": {"type": "string", "title": "Your answer"}},
+        "required": ["answer"],
+    }
+    return Form(_cut("\n\n".join(part for part in parts if part)), schema)
+
+
+def _choice(title: str, options: Sequence[tuple[str, str]], version: str) -> dict[str, Any]:
+    if version < _TITLED_SINCE:
+        return {
+            "type": "string",
+            "title": title,
+            "enum": [value for value, _ in options],
+            "enumNames": [words for _, words in options],
+        }
+    titled = [{"const": value, "title": words} for value, words in options]
+    return {"type": "string", "title": title, "oneOf": titled}
+
+
+def _preview(diffs: Sequence[Diff]) -> list[str]:
+    lines: list[str] = []
+    for diff in diffs:
+        lines.append(f"  change  {one_line(diff.path)} +{diff.added} -{diff.removed}")
+        shown = visible_text(diff.unified)
+        cut = shown if len(shown) <= _PREVIEW else f"{shown[:_PREVIEW]}\n[…]"
+        lines += [f"    | {line}" for line in cut.splitlines()]
+    return lines
+
+
+def _indented(text: str) -> str:
+    return visible_text(text).replace("\n", "\n          ")
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}\n[…]"

@@ -1,0 +1,134 @@
+"""Who wants to hear of changed resources, and telling them: one watch for all clients of a server."""
+
+from dataclasses import dataclass, field
+from typing import Final
+
+import mcp_types as types
+from mcp.server.session import ServerSession
+from mcp.server.subscriptions import (
+    InMemorySubscriptionBus,
+    ListenHandler,
+    ResourcesListChanged,
+    ResourceUpdated,
+    ServerEvent,
+)
+
+from sam_tui.core.bus import Bus
+from sam_tui.core.events import Event, ReasoningStreamed, TextStreamed, ToolProgressed
+from sam_tui.mcp_server.clients import Client, Context, is_modern
+from sam_tui.mcp_server.library import Library
+
+MOST: Final = 1000
+"""URIs that one client may subscribe to."""
+_CLIENTS = 500
+_FREQUENT = (ToolProgressed, TextStreamed, ReasoningStreamed)
+
+
+@dataclass
+class Hearer:
+    """One connection that subscribed: to which URIs, and how it is told."""
+
+    client: Client
+    session: ServerSession | None
+    """None for a listening stream of protocol 2026-07-28, which hears of everything by the bus."""
+    uris: set[str] = field(default_factory=set[str])
+
+
+class Subscriptions:
+    """Subscriptions of all clients. ``run`` watches for as long as the server runs."""
+
+    def __init__(self, library: Library, bus: Bus) -> None:
+        self._library = library
+        self._bus = bus
+        self._stream = InMemorySubscriptionBus()
+        self._listen = ListenHandler(self._stream, max_subscriptions=_CLIENTS)
+        self._hearers: dict[object, Hearer] = {}
+        self._listed: dict[str, tuple[str, ...]] = {}
+
+    def meet(self, context: Context, client: Client) -> None:
+        """A client read the list of resources: from now on it is told when the list changes."""
+        if not is_modern(context):
+            self._hearer(context, client)
+        self._listed[client.key] = self._names(client)
+
+    def add(self, context: Context, client: Client, uri: str) -> None:
+        """Subscribe a client of the handshake protocols to a resource, which need not exist yet."""
+        hearer = self._hearer(context, client)
+        if len(hearer.uris) < MOST:
+            hearer.uris.add(uri)
+
+    def remove(self, client: Client, uri: str) -> None:
+        """End a subscription; one that is not there is not missed."""
+        hearer = self._hearers.get(client.key)
+        if hearer is not None:
+            hearer.uris.discard(uri)
+
+    async def listen(
+        self, context: Context, client: Client, params: types.SubscriptionsListenRequestParams
+    ) -> types.SubscriptionsListenResult:
+        """Serve a listening stream until its client ends it."""
+        key = object()
+        hearer = self._hearers[key] = Hearer(client, None)
+        hearer.uris.update(params.notifications.resource_subscriptions or ())
+        self._listed.setdefault(client.key, self._names(client))
+        try:
+            return await self._listen(context, params)
+        finally:
+            del self._hearers[key]
+
+    async def run(self) -> None:
+        """Tell of what changes, until it is cancelled."""
+        heard = self._bus.subscribe()
+        try:
+            while True:
+                await self._tell(await heard.batch())
+        finally:
+            heard.close()
+
+    async def _tell(self, heard: list[Event]) -> None:
+        events = [event for event in heard if not isinstance(event, _FREQUENT)]
+        if not events:
+            return
+        streamed: dict[ServerEvent, None] = {}
+        for hearer in list(self._hearers.values()):
+            for event in self._news(hearer, events):
+                if hearer.session is None:
+                    streamed[event] = None
+                elif isinstance(event, ResourceUpdated):
+                    await hearer.session.send_resource_updated(event.uri)
+                else:
+                    await hearer.session.send_resource_list_changed()
+        for event in streamed:
+            await self._stream.publish(event)
+
+    def _news(self, hearer: Hearer, events: list[Event]) -> list[ServerEvent]:
+        """What a client wants to hear: URIs it subscribed to, in its own spelling, and the list."""
+        changed = {
+            uri
+            for shelf in self._library.resources
+            for event in events
+            for uri in shelf.touched(event, hearer.client)
+        }
+        news: list[ServerEvent] = [
+            ResourceUpdated(uri) for uri in sorted(hearer.uris) if self._canonical(uri) in changed
+        ]
+        names = self._names(hearer.client)
+        if self._listed.get(hearer.client.key, names) != names:
+            news.append(ResourcesListChanged())
+        self._listed[hearer.client.key] = names
+        return news
+
+    def _canonical(self, uri: str) -> str:
+        shelf = self._library.of(uri)
+        return shelf.canonical(uri) if shelf is not None else uri
+
+    def _names(self, client: Client) -> tuple[str, ...]:
+        return tuple(r.uri for shelf in self._library.resources for r in shelf.listed(client))
+
+    def _hearer(self, context: Context, client: Client) -> Hearer:
+        hearer = self._hearers.get(client.key)
+        if hearer is None:
+            hearer = self._hearers[client.key] = Hearer(client, context.session)
+            if len(self._hearers) > _CLIENTS:
+                self._hearers.pop(next(iter(self._hearers)))
+        return hearer

@@ -1,0 +1,57 @@
+"""The bearer token of the HTTP server: made once, kept in a file that its owner alone can read."""
+
+import os
+import re
+import secrets
+import stat
+from dataclasses import dataclass, field
+
+from sam_tui.core.authorization.secrets import MCP_TOKEN
+from sam_tui.core.errors import ConfigurationError
+
+_FORM = re.compile(r"[A-Za-z0-9_-]{32,256}")
+
+
+@dataclass(frozen=True, slots=True)
+class BearerToken:
+    """The token and the file it is kept in."""
+
+    text: str = field(repr=False)
+    path: str
+
+
+def bearer_token(data_dir: str) -> BearerToken:
+    """The token of a data folder, so that a client's settings stay good from run to run.
+
+    Raises ``ConfigurationError`` for a file that others could have read or that holds no token.
+    """
+    path = os.path.join(data_dir, MCP_TOKEN)
+    os.makedirs(data_dir, mode=0o700, exist_ok=True)
+    fresh = secrets.token_urlsafe(32)
+    try:
+        made = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    except FileExistsError:
+        return BearerToken(_kept(path), path)
+    with open(made, "w", encoding="ascii") as file:
+        file.write(fresh + "\n")
+    return BearerToken(fresh, path)
+
+
+def _kept(path: str) -> str:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+    except OSError as error:
+        raise ConfigurationError(f"{path} cannot be read: {error.strerror}.") from error
+    with open(descriptor, encoding="ascii", errors="replace") as file:
+        about = os.fstat(descriptor)
+        text = file.read(1000).strip()
+    if about.st_uid != os.geteuid() or stat.S_IMODE(about.st_mode) & 0o077:
+        raise ConfigurationError(
+            f"Others can read {path}, or it is not yours.",
+            hint="Delete it: a new token is made at the next start.",
+        )
+    if not _FORM.fullmatch(text):
+        raise ConfigurationError(
+            f"{path} holds no token.", hint="Delete it: a new one is made at the next start."
+        )
+    return text

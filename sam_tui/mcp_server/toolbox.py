@@ -1,0 +1,200 @@
+"""Our tools as MCP tools: each call goes through ``execute``, its guard and the gate of its phase."""
+
+import asyncio
+import base64
+import json
+import os
+import stat
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from typing import Any, Final, Protocol, cast
+from weakref import WeakValueDictionary
+
+import mcp_types as types
+
+from sam_tui.core.agent.budget import Budget
+from sam_tui.core.authorization.containment import Workspace
+from sam_tui.core.ids import ConversationId
+from sam_tui.core.messages import ToolCall
+from sam_tui.core.runtime import Runtime
+from sam_tui.core.tooling.contract import Schedule
+from sam_tui.core.tooling.execute import Executed, Plan
+from sam_tui.mcp_server.calls import Call
+from sam_tui.mcp_server.clients import CONVERSATION_META, Client
+
+LARGEST_IMAGE: Final = 4 * 1024 * 1024
+"""Bytes; a larger image is named, not sent."""
+_IMAGES = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".webp": "image/webp"}
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRequest:
+    """One call as a client made it."""
+
+    name: str
+    arguments: Mapping[str, Any]
+    client: Client
+    call: Call
+
+
+class Toolbox(Protocol):
+    """Tools of one kind. ``run`` answers with a result, never with an exception of the tool's."""
+
+    @property
+    def tools(self) -> tuple[types.Tool, ...]: ...
+    def knows(self, name: str) -> bool: ...
+    async def run(self, request: ToolRequest) -> types.CallToolResult: ...
+
+
+def _hints(*, reads: bool = False, destroys: bool = False, outside: bool = False) -> dict[str, bool]:
+    return {"read_only_hint": reads, "destructive_hint": destroys, "open_world_hint": outside}
+
+
+_HINTS: Final[dict[str, dict[str, bool]]] = {
+    "think": _hints(reads=True),
+    "user_collaboration": _hints(reads=True),
+    "list_system_prompts": _hints(reads=True),
+    "list_mini_prompts": _hints(reads=True),
+    "read_tool_result": _hints(reads=True),
+    "recall_history": _hints(reads=True),
+    "memory_operations": _hints(),
+    "todo_operations": _hints(),
+    "workflow": _hints(),
+    "web_operations": _hints(outside=True),
+    "document_operations": _hints(outside=True),
+    "image_generation": _hints(outside=True),
+    "run_subagent": _hints(destroys=True, outside=True),
+    "file_operations": _hints(destroys=True),
+    "terminal_operations": _hints(destroys=True, outside=True),
+    "build_and_version_control": _hints(destroys=True, outside=True),
+}
+"""What the tools do at their worst; for others the protocol's own defaults hold, which are careful."""
+
+
+class GuardedToolbox:
+    """Tools of the registry, offered as they are to our own model: the same names and schemas."""
+
+    def __init__(self, runtime: Runtime, offered: Collection[str]) -> None:
+        self._runtime = runtime
+        withheld = [tool.name for tool in runtime.registry.tools if tool.name not in offered]
+        self._executor = runtime.executor.narrowed(withheld, asker="")
+        self._tools = tuple(_tool(s["function"]) for s in self._executor.registry.schemas)
+        self._turns: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
+
+    @property
+    def tools(self) -> tuple[types.Tool, ...]:
+        """The same list, in the same order, for as long as the server runs."""
+        return self._tools
+
+    def knows(self, name: str) -> bool:
+        """Whether a call by this name finds a tool: its own, a dotted one, or a bare operation's."""
+        return self._executor.registry.knows(name)
+
+    async def run(self, request: ToolRequest) -> types.CallToolResult:
+        """Run one call. One that is cancelled still has its one event, as in a turn."""
+        conversation = request.call.conversation
+        given = json.dumps(request.arguments, ensure_ascii=False)
+        plan = self._executor.plan(ToolCall(request.call.id, request.name, given))
+        try:
+            async with self._turn(plan, conversation):
+                with self._sponsored(plan, conversation):
+                    executed = await self._executor.run(plan, conversation)
+        except asyncio.CancelledError:
+            self._executor.cancelled(plan, conversation, "The call was cancelled.")
+            raise
+        return self._result(executed, conversation)
+
+    @asynccontextmanager
+    async def _turn(self, plan: Plan, conversation: ConversationId) -> AsyncIterator[None]:
+        """A serial or blocking call waits for the one of the same tool before it."""
+        if plan.schedule is Schedule.PARALLEL:
+            yield
+            return
+        key = (conversation, plan.key.partition(".")[0])
+        lock = self._turns.setdefault(key, asyncio.Lock())
+        async with lock:
+            yield
+
+    @contextmanager
+    def _sponsored(self, plan: Plan, conversation: ConversationId) -> Iterator[None]:
+        """A subagent takes its model and budget from the turn around it: here from the call."""
+        model, budgets = self._runtime.model, self._runtime.engine.budgets
+        if plan.key != "run_subagent" or model is None or budgets.get(conversation) is not None:
+            yield
+            return
+        with budgets.running(conversation, Budget(self._runtime.max_steps), model):
+            yield
+
+    def _result(self, executed: Executed, conversation: ConversationId) -> types.CallToolResult:
+        finished, decision = executed.finished, executed.decision
+        blocks: list[types.ContentBlock] = [types.TextContent(text=finished.text)]
+        blocks += images(executed.data, self._runtime.workspace)
+        structured = {
+            "success": finished.ok,
+            "operation": finished.operation,
+            "text": finished.text,
+            "mimeType": executed.mime_type,
+            "data": plain_json(executed.data),
+            "decision": None
+            if decision is None
+            else {"outcome": decision.outcome, "by": decision.by, "rule": decision.rule},
+            "durationMs": round(finished.seconds * 1000),
+        }
+        return types.CallToolResult(
+            content=blocks,
+            structured_content=structured,
+            is_error=not finished.ok,
+            _meta={CONVERSATION_META: conversation},
+        )
+
+
+def offered_names(runtime: Runtime) -> list[str]:
+    """Our tools that mean something to a client that has a loop of its own.
+
+    A subagent needs a model of ours, and there is no turn of ours whose limit could be raised.
+    """
+    pointless = {"increase_max_iterations"} | ({"run_subagent"} if runtime.model is None else set())
+    return [tool.name for tool in runtime.registry.tools if tool.name not in pointless]
+
+
+def plain_json(data: Mapping[str, Any]) -> Any:
+    """Data of a tool as JSON can hold it: what it has no form for becomes text."""
+    return json.loads(json.dumps(dict(data), default=str), parse_constant=str)
+
+
+def images(data: Mapping[str, Any], workspace: Workspace) -> list[types.ImageContent]:
+    """The images that a tool says it has written into the workspace."""
+    paths: Any = data.get("imagePaths")
+    named = cast("list[Any]", paths) if isinstance(paths, list) else []
+    found = (_image(path, workspace) for path in named if isinstance(path, str))
+    return [image for image in found if image is not None]
+
+
+def _image(path: str, workspace: Workspace) -> types.ImageContent | None:
+    kind = _IMAGES.get(os.path.splitext(path)[1].lower())
+    where = workspace.locate(path)
+    if kind is None or where.root is None:
+        return None
+    try:
+        descriptor = os.open(where.real, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return None
+    with open(descriptor, "rb") as file:
+        about = os.fstat(descriptor)
+        if not stat.S_ISREG(about.st_mode) or about.st_size > LARGEST_IMAGE:
+            return None
+        content = base64.b64encode(file.read(LARGEST_IMAGE)).decode()
+    return types.ImageContent(data=content, mime_type=kind)
+
+
+def _tool(function: Mapping[str, Any]) -> types.Tool:
+    name = function["name"]
+    hints = _HINTS.get(name)
+    return types.Tool(
+        name=name,
+        title=name.replace("_", " ").capitalize(),
+        description=function["description"],
+        input_schema=function["parameters"],
+        annotations=types.ToolAnnotations(**hints) if hints is not None else None,
+    )

@@ -1,0 +1,199 @@
+"""The stdio transport: one JSON message a line on two descriptors that belong to nothing else.
+
+Reading and writing are done by daemon threads, because both may block for ever on descriptors that
+other processes share, and the server must be able to end all the same.
+"""
+
+import asyncio
+import concurrent.futures
+import json
+import logging
+import os
+import queue
+import threading
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from typing import Any, Final, cast
+
+import anyio
+import mcp_types as types
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.shared.message import SessionMessage
+from pydantic import ValidationError
+
+logger = logging.getLogger(__name__)
+
+LONGEST: Final = 64 * 1024 * 1024
+"""Bytes of one message; a longer line is refused and skipped."""
+_LAST_WORDS: Final = 5.0
+"""Seconds for what is still to be said to somebody who hangs up."""
+_CHUNK = 1 << 16
+_AHEAD = 32
+_Job = tuple[bytes, "asyncio.Future[None]"]
+
+Reads = MemoryObjectReceiveStream[SessionMessage | Exception]
+Writes = MemoryObjectSendStream[SessionMessage]
+
+
+@asynccontextmanager
+async def wire(source: int, sink: int) -> AsyncIterator[tuple[Reads, Writes]]:
+    """Streams of messages over two descriptors. The one to read ends when the other side is gone.
+
+    What is no message is answered with the error that JSON-RPC has for it, and goes no further.
+    """
+    loop = asyncio.get_running_loop()
+    incoming, reads = anyio.create_memory_object_stream[SessionMessage | Exception](_AHEAD)
+    writes, outgoing = anyio.create_memory_object_stream[SessionMessage](_AHEAD)
+    lines: asyncio.Queue[bytes | None] = asyncio.Queue(_AHEAD)
+    jobs: queue.SimpleQueue[_Job] = queue.SimpleQueue()
+    _thread("mcp-reads", lambda: _read(source, lines, loop))
+    _thread("mcp-writes", lambda: _write(sink, jobs, loop))
+
+    owed: set[types.RequestId] = set()
+    paid = asyncio.Event()
+
+    async def say(message: types.JSONRPCMessage) -> None:
+        text = message.model_dump_json(by_alias=True, exclude_unset=True)
+        written = loop.create_future()
+        jobs.put((text.encode() + b"\n", written))
+        await written
+        if isinstance(message, types.JSONRPCResponse | types.JSONRPCError) and message.id is not None:
+            owed.discard(message.id)
+            if not owed:
+                paid.set()
+
+    async def listen() -> None:
+        async with incoming:
+            while (line := await lines.get()) is not None:
+                message = parsed(line)
+                if isinstance(message, types.JSONRPCError):
+                    await say(message)
+                elif message is not None:
+                    if isinstance(message, types.JSONRPCRequest) and message.method != "tools/call":
+                        owed.add(message.id)
+                        paid.clear()
+                    await incoming.send(SessionMessage(message))
+            # A pipe that ends with its questions still has its answers; calls are cancelled with it.
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_LAST_WORDS if owed else 0):
+                    await paid.wait()
+
+    async def speak() -> None:
+        async for message in outgoing:
+            await say(message.message)
+
+    async def quietly(work: Callable[[], Any]) -> None:
+        """Either side may vanish at any time; then there is nobody to tell."""
+        try:
+            await work()
+        except (OSError, anyio.BrokenResourceError, anyio.ClosedResourceError) as error:
+            logger.debug("the client is gone: %r", error)
+        finally:
+            incoming.close()
+
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(quietly(listen)), group.create_task(quietly(speak))]
+        try:
+            yield reads, writes
+            writes.close()
+            await asyncio.wait(tasks[1:], timeout=_LAST_WORDS)
+        finally:
+            for task in tasks:
+                task.cancel()
+
+
+def parsed(line: bytes) -> types.JSONRPCMessage | None:
+    """The message of a line; an error to send back for what is none; None for nothing to answer."""
+    if not line.strip():
+        return None
+    if len(line) > LONGEST:
+        return _fault(None, types.PARSE_ERROR, f"Parse error: longer than {LONGEST} bytes")
+    try:
+        return types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+    except ValidationError:
+        pass
+    try:
+        value: Any = json.loads(line)
+    except (ValueError, RecursionError):
+        return _fault(None, types.PARSE_ERROR, "Parse error")
+    if not isinstance(value, dict):
+        return _fault(None, types.INVALID_REQUEST, "Invalid request: send one JSON object a line")
+    fields = cast("dict[str, Any]", value)
+    if "method" not in fields and ("result" in fields or "error" in fields):
+        return None  # a malformed answer has no answer
+    given = fields.get("id")
+    known = isinstance(given, str) or (isinstance(given, int) and not isinstance(given, bool))
+    return _fault(given if known else None, types.INVALID_REQUEST, "Invalid request")
+
+
+def _fault(request: str | int | None, code: int, message: str) -> types.JSONRPCError:
+    error = types.ErrorData(code=code, message=message)
+    return types.JSONRPCError(jsonrpc="2.0", id=request, error=error)
+
+
+def _thread(name: str, work: Callable[[], None]) -> None:
+    threading.Thread(target=work, name=name, daemon=True).start()
+
+
+def _read(
+    source: int, lines: "asyncio.Queue[bytes | None]", loop: asyncio.AbstractEventLoop
+) -> None:
+    """Hand over line by line; no more than a few ahead of who takes them."""
+
+    def hand_over(line: bytes | None) -> bool:
+        putting = lines.put(line)
+        try:
+            asyncio.run_coroutine_threadsafe(putting, loop).result()
+        except (RuntimeError, concurrent.futures.CancelledError):
+            putting.close()  # the loop has ended
+            return False
+        return True
+
+    held = bytearray()
+    while True:
+        try:
+            chunk = os.read(source, _CHUNK)
+        except OSError:
+            chunk = b""
+        if not chunk:
+            break
+        held += chunk
+        if b"\n" not in chunk:
+            # Of a line that is too long only so much is kept that it is seen to be.
+            del held[LONGEST + 1 :]
+            continue
+        *whole, rest = held.split(b"\n")
+        held = rest
+        if not all(hand_over(bytes(line)) for line in whole):
+            return
+    if held.strip() and not hand_over(bytes(held)):
+        return
+    hand_over(None)
+
+
+def _write(
+    sink: int, jobs: "queue.SimpleQueue[_Job]", loop: asyncio.AbstractEventLoop
+) -> None:
+    """Write whole messages, one after the other."""
+    while True:
+        data, written = jobs.get()
+        fault: OSError | None = None
+        view = memoryview(data)
+        try:
+            while view:
+                view = view[os.write(sink, view) :]
+        except OSError as error:
+            fault = error
+        try:
+            loop.call_soon_threadsafe(_settle, written, fault)
+        except RuntimeError:
+            return  # the loop has ended
+
+
+def _settle(written: "asyncio.Future[None]", fault: OSError | None) -> None:
+    if written.done():
+        return
+    if fault is None:
+        written.set_result(None)
+    else:
+        written.set_exception(fault)
