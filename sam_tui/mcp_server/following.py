@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 import json
 from collections import deque
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
@@ -131,9 +131,7 @@ class Follower:
         self._call.asked.appendleft(inquiry)
         handle = self._calls.park(self._call, owner_of(self._client, params))
         request = types.ElicitRequest(
-            params=types.ElicitRequestFormParams(
-                message=form.message, requested_schema=form.schema
-            )
+            params=types.ElicitRequestFormParams(message=form.message, requested_schema=form.schema)
         )
         return types.InputRequiredResult(input_requests={_QUESTION: request}, request_state=handle)
 
@@ -149,7 +147,7 @@ class Follower:
     # -- progress and log ----------------------------------------------------------------------
 
     @asynccontextmanager
-    async def _listening(self) -> AsyncIterator[None]:
+    async def _listening(self) -> AsyncGenerator[None]:
         """Relay what happens meanwhile; all of it has been sent when the block ends."""
         relay = asyncio.ensure_future(self._relay())
         gone = asyncio.ensure_future(self._hang_up())

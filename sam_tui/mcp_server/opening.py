@@ -1,7 +1,7 @@
 """A runtime and a profile -> a server: which tools, resources and prompts are offered."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -36,7 +36,7 @@ class Service:
 
 
 @asynccontextmanager
-async def opened(runtime: Runtime, calls: Calls, service: Service) -> AsyncIterator[SamServer]:
+async def opened(runtime: Runtime, calls: Calls, service: Service) -> AsyncGenerator[SamServer]:
     """A server over a runtime; calls and watches end with the block."""
     calls.connect(runtime.bus, runtime.inquiries)
     library = Library()

@@ -76,7 +76,9 @@ class SamServer(Server[Any]):
         self.add_request_handler(
             "resources/read", types.ReadResourceRequestParams, self._read_resource
         )
-        self.add_request_handler("resources/subscribe", types.SubscribeRequestParams, self._subscribe)
+        self.add_request_handler(
+            "resources/subscribe", types.SubscribeRequestParams, self._subscribe
+        )
         self.add_request_handler(
             "resources/unsubscribe", types.UnsubscribeRequestParams, self._unsubscribe
         )

@@ -4,7 +4,7 @@ import asyncio
 import os
 import signal
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -85,13 +85,13 @@ class _Quiet(uvicorn.Server):
     """uvicorn without its signal handlers: ours end the program in order."""
 
     @contextmanager
-    def capture_signals(self) -> Iterator[None]:
+    def capture_signals(self) -> Generator[None]:
         """Leave the signals alone."""
         yield
 
 
 @contextmanager
-def _signals() -> Iterator[asyncio.Event]:
+def _signals() -> Generator[asyncio.Event]:
     """An event that the first signal sets; a second one ends the process at once."""
     loop, stopped = asyncio.get_running_loop(), asyncio.Event()
 

@@ -1,5 +1,6 @@
 """Who wants to hear of changed resources, and telling them: one watch for all clients of a server."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -85,7 +86,7 @@ class Subscriptions:
         finally:
             heard.close()
 
-    async def _tell(self, heard: list[Event]) -> None:
+    async def _tell(self, heard: Sequence[Event]) -> None:
         events = [event for event in heard if not isinstance(event, _FREQUENT)]
         if not events:
             return
@@ -101,7 +102,7 @@ class Subscriptions:
         for event in streamed:
             await self._stream.publish(event)
 
-    def _news(self, hearer: Hearer, events: list[Event]) -> list[ServerEvent]:
+    def _news(self, hearer: Hearer, events: Sequence[Event]) -> list[ServerEvent]:
         """What a client wants to hear: URIs it subscribed to, in its own spelling, and the list."""
         changed = {
             uri

@@ -5,7 +5,7 @@ import base64
 import json
 import os
 import stat
-from collections.abc import AsyncIterator, Collection, Iterator, Mapping
+from collections.abc import AsyncGenerator, Collection, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, cast
@@ -47,11 +47,15 @@ class Toolbox(Protocol):
     async def run(self, request: ToolRequest) -> types.CallToolResult: ...
 
 
-def _hints(*, reads: bool = False, destroys: bool = False, outside: bool = False) -> dict[str, bool]:
-    return {"read_only_hint": reads, "destructive_hint": destroys, "open_world_hint": outside}
+def _hints(
+    *, reads: bool = False, destroys: bool = False, outside: bool = False
+) -> types.ToolAnnotations:
+    return types.ToolAnnotations(
+        read_only_hint=reads, destructive_hint=destroys, open_world_hint=outside
+    )
 
 
-_HINTS: Final[dict[str, dict[str, bool]]] = {
+_HINTS: Final[dict[str, types.ToolAnnotations]] = {
     "think": _hints(reads=True),
     "user_collaboration": _hints(reads=True),
     "list_system_prompts": _hints(reads=True),
@@ -106,7 +110,7 @@ class GuardedToolbox:
         return self._result(executed, conversation)
 
     @asynccontextmanager
-    async def _turn(self, plan: Plan, conversation: ConversationId) -> AsyncIterator[None]:
+    async def _turn(self, plan: Plan, conversation: ConversationId) -> AsyncGenerator[None]:
         """A serial or blocking call waits for the one of the same tool before it."""
         if plan.schedule is Schedule.PARALLEL:
             yield
@@ -117,7 +121,7 @@ class GuardedToolbox:
             yield
 
     @contextmanager
-    def _sponsored(self, plan: Plan, conversation: ConversationId) -> Iterator[None]:
+    def _sponsored(self, plan: Plan, conversation: ConversationId) -> Generator[None]:
         """A subagent takes its model and budget from the turn around it: here from the call."""
         model, budgets = self._runtime.model, self._runtime.engine.budgets
         if plan.key != "run_subagent" or model is None or budgets.get(conversation) is not None:
@@ -154,7 +158,7 @@ def offered_names(runtime: Runtime) -> list[str]:
 
     A subagent needs a model of ours, and there is no turn of ours whose limit could be raised.
     """
-    pointless = {"increase_max_iterations"} | ({"run_subagent"} if runtime.model is None else set())
+    pointless = ["increase_max_iterations", *(["run_subagent"] if runtime.model is None else [])]
     return [tool.name for tool in runtime.registry.tools if tool.name not in pointless]
 
 
@@ -190,11 +194,10 @@ def _image(path: str, workspace: Workspace) -> types.ImageContent | None:
 
 def _tool(function: Mapping[str, Any]) -> types.Tool:
     name = function["name"]
-    hints = _HINTS.get(name)
     return types.Tool(
         name=name,
         title=name.replace("_", " ").capitalize(),
         description=function["description"],
         input_schema=function["parameters"],
-        annotations=types.ToolAnnotations(**hints) if hints is not None else None,
+        annotations=_HINTS.get(name),
     )

@@ -11,8 +11,9 @@ import logging
 import os
 import queue
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from typing import Any, Final, cast
 
 import anyio
@@ -29,81 +30,102 @@ _LAST_WORDS: Final = 5.0
 """Seconds for what is still to be said to somebody who hangs up."""
 _CHUNK = 1 << 16
 _AHEAD = 32
+_LASTING = ("tools/call", "subscriptions/listen")
+"""Requests whose answers are not waited for when the client hangs up."""
 _Job = tuple[bytes, "asyncio.Future[None]"]
 
 Reads = MemoryObjectReceiveStream[SessionMessage | Exception]
 Writes = MemoryObjectSendStream[SessionMessage]
 
 
-@asynccontextmanager
-async def wire(source: int, sink: int) -> AsyncIterator[tuple[Reads, Writes]]:
-    """Streams of messages over two descriptors. The one to read ends when the other side is gone.
+class Wire:
+    """Messages over two descriptors.
 
     What is no message is answered with the error that JSON-RPC has for it, and goes no further.
     """
-    loop = asyncio.get_running_loop()
-    incoming, reads = anyio.create_memory_object_stream[SessionMessage | Exception](_AHEAD)
-    writes, outgoing = anyio.create_memory_object_stream[SessionMessage](_AHEAD)
-    lines: asyncio.Queue[bytes | None] = asyncio.Queue(_AHEAD)
-    jobs: queue.SimpleQueue[_Job] = queue.SimpleQueue()
-    _thread("mcp-reads", lambda: _read(source, lines, loop))
-    _thread("mcp-writes", lambda: _write(sink, jobs, loop))
 
-    owed: set[types.RequestId] = set()
-    paid = asyncio.Event()
+    def __init__(self, source: int, sink: int) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._incoming, self.reads = anyio.create_memory_object_stream[SessionMessage | Exception](
+            _AHEAD
+        )
+        self.writes, self._outgoing = anyio.create_memory_object_stream[SessionMessage](_AHEAD)
+        self._lines: asyncio.Queue[bytes | None] = asyncio.Queue(_AHEAD)
+        self._jobs: queue.SimpleQueue[_Job] = queue.SimpleQueue()
+        self._owed: set[types.RequestId] = set()
+        self._paid = asyncio.Event()
+        _thread("mcp-reads", lambda: _read(source, self._lines, self._loop))
+        _thread("mcp-writes", lambda: _write(sink, self._jobs, self._loop))
 
-    async def say(message: types.JSONRPCMessage) -> None:
-        text = message.model_dump_json(by_alias=True, exclude_unset=True)
-        written = loop.create_future()
-        jobs.put((text.encode() + b"\n", written))
-        await written
-        if isinstance(message, types.JSONRPCResponse | types.JSONRPCError) and message.id is not None:
-            owed.discard(message.id)
-            if not owed:
-                paid.set()
+    async def listen(self) -> None:
+        """Pass on what comes in, until the other side is gone."""
+        while (line := await self._lines.get()) is not None:
+            message = parsed(line)
+            if isinstance(message, Fault):
+                await self._say(message.answer)
+            elif message is not None:
+                await self._pass_on(message)
+        # A pipe that ends with its questions still has its answers; calls are cancelled with it.
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_LAST_WORDS if self._owed else 0):
+                await self._paid.wait()
 
-    async def listen() -> None:
-        async with incoming:
-            while (line := await lines.get()) is not None:
-                message = parsed(line)
-                if isinstance(message, types.JSONRPCError):
-                    await say(message)
-                elif message is not None:
-                    if isinstance(message, types.JSONRPCRequest) and message.method != "tools/call":
-                        owed.add(message.id)
-                        paid.clear()
-                    await incoming.send(SessionMessage(message))
-            # A pipe that ends with its questions still has its answers; calls are cancelled with it.
-            with suppress(TimeoutError):
-                async with asyncio.timeout(_LAST_WORDS if owed else 0):
-                    await paid.wait()
+    async def speak(self) -> None:
+        """Write what goes out, until there is nothing more to say."""
+        async for message in self._outgoing:
+            await self._say(message.message)
 
-    async def speak() -> None:
-        async for message in outgoing:
-            await say(message.message)
-
-    async def quietly(work: Callable[[], Any]) -> None:
-        """Either side may vanish at any time; then there is nobody to tell."""
+    async def attend(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Run one half. The client may vanish at any time; then there is nobody to tell."""
         try:
             await work()
         except (OSError, anyio.BrokenResourceError, anyio.ClosedResourceError) as error:
             logger.debug("the client is gone: %r", error)
         finally:
-            incoming.close()
+            self._incoming.close()
 
+    async def _pass_on(self, message: types.JSONRPCMessage) -> None:
+        if isinstance(message, types.JSONRPCRequest) and message.method not in _LASTING:
+            self._owed.add(message.id)
+            self._paid.clear()
+        await self._incoming.send(SessionMessage(message))
+
+    async def _say(self, message: types.JSONRPCMessage) -> None:
+        text = message.model_dump_json(by_alias=True, exclude_unset=True)
+        written = self._loop.create_future()
+        self._jobs.put((text.encode() + b"\n", written))
+        await written
+        if isinstance(message, types.JSONRPCResponse | types.JSONRPCError):
+            self._owed.discard("" if message.id is None else message.id)
+            if not self._owed:
+                self._paid.set()
+
+
+@asynccontextmanager
+async def wire(source: int, sink: int) -> AsyncGenerator[tuple[Reads, Writes]]:
+    """Streams of messages over two descriptors. The one to read ends when the other side is gone."""
+    ends = Wire(source, sink)
     async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(quietly(listen)), group.create_task(quietly(speak))]
+        listening = group.create_task(ends.attend(ends.listen), name="mcp-listens")
+        speaking = group.create_task(ends.attend(ends.speak), name="mcp-speaks")
         try:
-            yield reads, writes
-            writes.close()
-            await asyncio.wait(tasks[1:], timeout=_LAST_WORDS)
+            yield ends.reads, ends.writes
+            ends.writes.close()
+            await asyncio.wait((speaking,), timeout=_LAST_WORDS)
         finally:
-            for task in tasks:
-                task.cancel()
+            listening.cancel()
+            speaking.cancel()
 
 
-def parsed(line: bytes) -> types.JSONRPCMessage | None:
-    """The message of a line; an error to send back for what is none; None for nothing to answer."""
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Something that is no message, and what JSON-RPC answers to it."""
+
+    answer: types.JSONRPCError
+
+
+def parsed(line: bytes) -> types.JSONRPCMessage | Fault | None:
+    """The message of a line, or what is wrong with it; None where there is nothing to answer."""
     if not line.strip():
         return None
     if len(line) > LONGEST:
@@ -126,9 +148,9 @@ def parsed(line: bytes) -> types.JSONRPCMessage | None:
     return _fault(given if known else None, types.INVALID_REQUEST, "Invalid request")
 
 
-def _fault(request: str | int | None, code: int, message: str) -> types.JSONRPCError:
+def _fault(request: str | int | None, code: int, message: str) -> Fault:
     error = types.ErrorData(code=code, message=message)
-    return types.JSONRPCError(jsonrpc="2.0", id=request, error=error)
+    return Fault(types.JSONRPCError(jsonrpc="2.0", id=request, error=error))
 
 
 def _thread(name: str, work: Callable[[], None]) -> None:
@@ -171,9 +193,7 @@ def _read(
     hand_over(None)
 
 
-def _write(
-    sink: int, jobs: "queue.SimpleQueue[_Job]", loop: asyncio.AbstractEventLoop
-) -> None:
+def _write(sink: int, jobs: "queue.SimpleQueue[_Job]", loop: asyncio.AbstractEventLoop) -> None:
     """Write whole messages, one after the other."""
     while True:
         data, written = jobs.get()

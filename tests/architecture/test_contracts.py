@@ -98,6 +98,7 @@ VIOLATIONS: dict[str, Violation] = {
     "the screen imports the emulator": violation(
         "pyghostty", sam_tui__ui__planted="import pyghostty"
     ),
+    "headless speaks MCP": violation("mcp", sam_tui__headless__planted="import mcp.types"),
     "the screen imports the database": violation("sqlite3", sam_tui__ui__planted="import sqlite3"),
     "the package root imports a part": Violation(
         {"sam_tui/__init__.py": "import sam_tui.core.ids"}, frozenset({"root"})

@@ -9,8 +9,9 @@ import pytest
 
 OUTSIDE = frozenset(
     {
-        "textual", "rich", "litellm", "openai", "mcp", "httpx", "httpx2", "sqlite3", "pyghostty",
-        "ptyprocess", "click", "platformdirs", "aiohttp", "requests", "hypothesis", "pytest",
+        "textual", "rich", "litellm", "openai", "mcp", "mcp_types", "uvicorn", "httpx", "httpx2",
+        "sqlite3", "pyghostty", "ptyprocess", "click", "platformdirs", "aiohttp", "requests",
+        "hypothesis", "pytest",
     }
 )  # fmt: skip
 """What the core never needs, and what nothing needs before it is used."""
@@ -68,6 +69,9 @@ ENTRIES = {
     "the direct model": Entry("import sam_tui.adapters.llm.direct", OUTSIDE - {"httpx"}, 220),
     "the litellm adapter": Entry("import sam_tui.adapters.llm.litellm_model", OUTSIDE, 220),
     "the terminal": Entry("import sam_tui.adapters.terminal", OUTSIDE - {"ptyprocess"}, 90),
+    "the MCP command before it serves": Entry(
+        run("mcp", "serve", "--help"), OUTSIDE - {"click", "platformdirs"}, 460
+    ),
     "the storage": Entry("import sam_tui.adapters.storage", OUTSIDE - {"sqlite3"}, 230),
 }
 

@@ -1,0 +1,180 @@
+"""Our tools for a client that is not ours: the same names, schemas, guard and results."""
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import MCPError
+
+from tests.mcp.conftest import ERAS, Era, Person, Place, decides, names, replies, text_of
+
+
+@pytest.mark.requirement("mcp:sam-tools")
+async def test_the_schemas_are_those_that_our_own_model_is_told(place: Place) -> None:
+    command = [sys.executable, "-P", "-m", "sam_tui", "tools", "schema"]
+    shown = await asyncio.create_subprocess_exec(
+        *command, "-C", str(place.workspace), stdout=asyncio.subprocess.PIPE
+    )
+    out, _ = await shown.communicate()
+    own = {s["function"]["name"]: s["function"] for s in json.loads(out)}
+    async with place.client() as client:
+        tools = (await client.list_tools()).tools
+    for tool in tools:
+        assert tool.description == own[tool.name]["description"]
+        assert tool.input_schema == own[tool.name]["parameters"]
+    # A subagent needs a model, which this server was not given; and there is no turn to prolong.
+    assert set(own) - set(names(tools)) == {"run_subagent", "increase_max_iterations"}
+    hints = {tool.name: tool.annotations for tool in tools}
+    think, files = hints["think"], hints["file_operations"]
+    assert think is not None and think.read_only_hint is True
+    assert files is not None and files.destructive_hint is True
+
+
+@pytest.mark.requirement("mcp:sam-tools", "mcp:results")
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_result_is_text_and_data_and_a_failure_is_marked(place: Place, era: Era) -> None:
+    (place.workspace / "a.txt").write_text("hello\n", "utf-8")
+    async with place.client(era=era) as client:
+        read = await client.call_tool(
+            "file_operations", {"operation": "read_file", "filePath": "a.txt"}
+        )
+        assert "hello" in text_of(read)
+        assert read.structured_content["data"]["content"] == "hello\n"
+        assert read.structured_content["success"] is True
+        dotted = await client.call_tool("file_operations.read_file", {"filePath": "a.txt"})
+        assert text_of(dotted) == text_of(read)
+        missing = await client.call_tool("read_file", {"filePath": "b.txt"})
+        assert missing.is_error and "b.txt" in text_of(missing)
+        with pytest.raises(MCPError) as unknown:
+            await client.call_tool("no_such_tool", {})
+        assert unknown.value.code == -32602
+
+
+@pytest.mark.requirement("mcp:results")
+async def test_a_large_result_is_cut_and_read_on_by_its_id(place: Place) -> None:
+    (place.workspace / "big.txt").write_text("0123456789\n" * 20_000, "utf-8")
+    async with place.client() as client:
+        cut = await client.call_tool(
+            "terminal_operations", {"operation": "run_command", "command": "cat big.txt"}
+        )
+        assert len(text_of(cut)) < 20_000
+        call = text_of(cut).partition("read_tool_result")[2]
+        identifier = "call_" + call.partition("call_")[2][:24]
+        rest = await client.call_tool(
+            "read_tool_result", {"toolCallId": identifier, "offset": 100_000}
+        )
+        assert not rest.is_error, text_of(rest)
+        assert "0123456789" in text_of(rest)
+
+
+@pytest.mark.requirement("mcp:asks")
+@pytest.mark.parametrize("era", ERAS)
+async def test_an_approval_asks_the_person_at_the_client_with_its_choices(
+    place: Place, era: Era
+) -> None:
+    outside = place.folder / "outside.txt"
+    write = {"operation": "create_file", "filePath": str(outside), "content": "new"}
+    person = Person([decides("deny", "use the workspace"), decides("forever"), decides("once")])
+    async with place.client(era=era, person=person) as client:
+        refused = await client.call_tool("file_operations", write)
+        assert refused.is_error and "use the workspace" in text_of(refused)
+        invented = await client.call_tool("file_operations", write)
+        assert invented.is_error
+        assert not outside.exists()
+        allowed = await client.call_tool("file_operations", write)
+        assert not allowed.is_error
+    assert outside.read_text("utf-8") == "new"
+    form: Any = person.asked[0]
+    assert "file_operations.create_file" in form.message and str(outside) in form.message
+    assert "+new" in form.message
+    options = [
+        option["const"] for option in form.requested_schema["properties"]["decision"]["oneOf"]
+    ]
+    assert options[0] == "deny" and {"once", "timed"} <= set(options)
+    assert person.answers == []
+
+
+@pytest.mark.requirement("mcp:asks")
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_grant_for_a_while_is_not_asked_for_again(place: Place, era: Era) -> None:
+    outside = place.folder / "outside.txt"
+    person = Person([decides("timed")])
+    async with place.client(era=era, person=person) as client:
+        for text in ("one", "two"):
+            write = {"operation": "create_file", "filePath": str(outside), "content": text}
+            done = await client.call_tool("file_operations", {**write, "overwrite": True})
+            assert not done.is_error, text_of(done)
+    assert len(person.asked) == 1
+
+
+@pytest.mark.requirement("mcp:unattended")
+@pytest.mark.parametrize("era", ERAS)
+async def test_without_a_person_an_approval_is_denied_at_once(place: Place, era: Era) -> None:
+    outside = place.folder / "outside.txt"
+    async with place.client(era=era) as client:
+        write = {"operation": "create_file", "filePath": str(outside), "content": "new"}
+        denied = await client.call_tool("file_operations", write)
+        assert denied.is_error and "nobody is there" in text_of(denied)
+        assert denied.structured_content["decision"]["rule"] == "unattended"
+        asked = await client.call_tool("user_collaboration", {"prompt": "Which?"})
+        assert asked.is_error and "Nobody is there" in text_of(asked)
+    assert not outside.exists()
+
+
+@pytest.mark.requirement("mcp:asks")
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_question_is_answered_by_the_person_or_ends_the_call(
+    place: Place, era: Era
+) -> None:
+    person = Person([replies("the blue one")])
+    async with place.client(era=era, person=person) as client:
+        answered = await client.call_tool("user_collaboration", {"prompt": "Which one?"})
+        assert "the blue one" in text_of(answered)
+        declined = await client.call_tool("user_collaboration", {"prompt": "And then?"})
+        assert declined.is_error and "did not answer" in text_of(declined)
+    assert [form.message for form in person.asked] == ["Which one?", "And then?"]
+
+
+@pytest.mark.requirement("mcp:asks")
+async def test_what_a_model_says_cannot_pass_for_words_of_the_host(place: Place) -> None:
+    person = Person([decides("deny")])
+    path = f"{place.folder}/x\u202e\x1b[2J\n  why     trust me"
+    async with place.client(person=person) as client:
+        write = {"operation": "create_file", "filePath": path, "content": "x\x1b]0;t\x07"}
+        await client.call_tool("file_operations", write)
+    message = person.asked[0].message
+    assert not {"\x1b", "\u202e", "\x07"} & set(message)
+    assert "\n  why     trust me" not in message
+
+
+@pytest.mark.requirement("mcp:conversations")
+async def test_a_session_has_a_conversation_and_a_request_may_name_another(place: Place) -> None:
+    todos = [{"id": 1, "title": "first", "status": "not-started", "description": "d"}]
+    write = {"operation": "write", "todoList": todos}
+    async with place.client("--conversation", "mine") as client:
+        await client.call_tool("todo_operations", write)
+        listed = await client.call_tool("todo_operations", {"operation": "read"})
+        assert "first" in text_of(listed)
+        meta: Any = {"sam-tui/conversation": "other"}
+        other = await client.call_tool("todo_operations", {"operation": "read"}, meta=meta)
+        assert "first" not in text_of(other)
+    async with place.client(era="legacy") as client:
+        fresh = await client.call_tool("todo_operations", {"operation": "read"})
+        assert "first" not in text_of(fresh)
+        with pytest.raises(MCPError):
+            await client.call_tool(
+                "todo_operations", {"operation": "read"}, meta={"sam-tui/conversation": "../x"}
+            )
+
+
+@pytest.mark.requirement("mcp:subagents")
+async def test_with_a_model_a_subagent_works_for_the_client(place: Place, tmp_path: Path) -> None:
+    script = tmp_path / "script.json"
+    script.write_text(json.dumps([{"text": "the summary"}]), "utf-8")
+    async with place.client("--model", f"scripted:{script}") as client:
+        assert "run_subagent" in names((await client.list_tools()).tools)
+        done = await client.call_tool("run_subagent", {"task": "look around"})
+        assert "the summary" in text_of(done)
