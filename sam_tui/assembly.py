@@ -1,6 +1,7 @@
 """Options -> Runtime: the one place that knows every leaf."""
 
 import importlib
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -47,6 +48,7 @@ from sam_tui.core.services import Online, Remembered, Services
 from sam_tui.core.shield import secrets_of_environment
 from sam_tui.core.tooling.execute import Executor
 from sam_tui.core.tooling.registry import Registry, built_ins_first
+from sam_tui.core.workflow.entrance import DATABASE, Entrance, WorkflowPlaces
 
 DEFAULT_TIMEOUT = 300.0
 """Seconds a model may be silent between two bytes."""
@@ -122,6 +124,8 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
         storage.memories.set_topic,
     )
     subagents = Subagents(storage.conversations, budgets, surroundings)
+    places = Places.of(environ, options.data_dir)
+    workflows = Entrance(_workflow_places(places, workspace.root), clock, bus)
     services = Services(
         clock=clock,
         publish=bus.publish,
@@ -144,11 +148,11 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
         insight=insight,
         journal=journal,
         subagents=subagents,
+        workflows=workflows,
     )
     built_in = build_tools(services)
     plugins = discover(services, taken=[tool.name for tool in built_in])
     registry = Registry(built_ins_first(built_in, plugins.tools), disabled=options.disabled_tools)
-    places = Places.of(environ, options.data_dir)
     layers = read_layers(places, workspace.root)
     policy = make_policy(
         layers,
@@ -171,7 +175,10 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
         RequestBuilder(
             system_prompt(guidance(prompts, options.system_prompt), workspace),
             registry.schemas_json,
-            [*build_reminders(_sources(storage, prompts, options, board)), *plugins.reminders],
+            [
+                *build_reminders(_sources(storage, prompts, options, board, workflows)),
+                *plugins.reminders,
+            ],
             board,
         ),
         bus,
@@ -180,6 +187,7 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
         budgets,
         Room(storage.archive, bus, context_tokens=options.context_tokens),
         options.workflow_mode,
+        workflows.gate,
     )
     subagents.connect(engine)
     return Runtime(
@@ -197,6 +205,7 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
         memories=storage.memories,
         prompts=prompts,
         todos=board,
+        workflows=workflows,
         registry=registry,
         guard=guard,
         executor=executor,
@@ -205,7 +214,14 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
         max_steps=options.max_turns or DEFAULT_STEPS,
         topic=options.topic,
         plugins=plugins.reports,
-        closers=(ledger.close, insight.index.close, journal.close, sandbox.close, storage.close),
+        closers=(
+            workflows.close,
+            ledger.close,
+            insight.index.close,
+            journal.close,
+            sandbox.close,
+            storage.close,
+        ),
     )
 
 
@@ -234,8 +250,27 @@ def _remembered(storage: Storage) -> Remembered:
     )
 
 
+def _workflow_places(places: Places, root: str) -> WorkflowPlaces:
+    """The store and the definitions, not looked at and their adapter not loaded before they are used."""
+
+    def adapter():
+        from sam_tui.adapters import workflows
+
+        return workflows
+
+    return WorkflowPlaces(
+        lambda: adapter().open_workflows(places.data_dir),
+        lambda: adapter().DefinitionFiles(places.config_dir, root),
+        lambda: os.path.exists(os.path.join(places.data_dir, DATABASE)),
+    )
+
+
 def _sources(
-    storage: Storage, prompts: PromptLibrary, options: Options, board: TodoBoard
+    storage: Storage,
+    prompts: PromptLibrary,
+    options: Options,
+    board: TodoBoard,
+    workflows: Entrance,
 ) -> Sources:
     return Sources(
         storage.documents,
@@ -244,4 +279,5 @@ def _sources(
         FileReminders(f"{options.data_dir}/reminders"),
         board,
         lambda _: options.workflow_mode,
+        workflows.digest,
     )

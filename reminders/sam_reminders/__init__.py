@@ -9,6 +9,7 @@ from sam_reminders.mini_prompts import MiniPromptsReminder
 from sam_reminders.status_signal import StatusSignalReminder
 from sam_reminders.todo_list import TodoListReminder
 from sam_reminders.user_defined import UserDefinedReminder
+from sam_reminders.workflow_phase import WorkflowPhaseReminder
 from sam_tui.core.board import TodoBoard
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.ports.memory import DocumentStore, MemoryStore
@@ -18,7 +19,10 @@ from sam_tui.core.prompt.reminders import Reminder
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """What the injectors look at. ``workflow_mode`` says whether it is on in a conversation."""
+    """What the injectors look at. ``workflow_mode`` says whether it is on in a conversation.
+
+    ``phase`` tells where the workflow of a conversation stands, in words; empty without one.
+    """
 
     documents: DocumentStore
     memories: MemoryStore
@@ -26,6 +30,7 @@ class Sources:
     user_reminders: UserReminders
     todos: TodoBoard
     workflow_mode: Callable[[ConversationId], bool]
+    phase: Callable[[ConversationId], str]
 
 
 def build_reminders(sources: Sources) -> list[Reminder]:
@@ -35,6 +40,7 @@ def build_reminders(sources: Sources) -> list[Reminder]:
         MiniPromptsReminder(sources.prompts),
         UserDefinedReminder(sources.user_reminders),
         TodoListReminder(sources.todos),
+        WorkflowPhaseReminder(sources.phase),
         StatusSignalReminder(sources.workflow_mode),
         MemoriesReminder(sources.memories),
     ]

@@ -1,7 +1,9 @@
 """Keeps the phase before the model's eyes: which step, which tools, what failed, what is left."""
 
+from collections.abc import Callable
+
+from sam_tui.core.ids import ConversationId
 from sam_tui.core.prompt.view import TurnView
-from sam_tui.core.workflow.service import Workflows
 
 
 class WorkflowPhaseReminder:
@@ -9,10 +11,10 @@ class WorkflowPhaseReminder:
 
     name = "workflow_phase"
 
-    def __init__(self, workflows: Workflows) -> None:
-        self._workflows = workflows
+    def __init__(self, digest: Callable[[ConversationId], str]) -> None:
+        self._digest = digest
 
     def content(self, view: TurnView) -> str | None:
         """The phase between ``<workflowPhase>`` tags, or None."""
-        digest = self._workflows.digest(view.conversation)
+        digest = self._digest(view.conversation)
         return f"<workflowPhase>\n{digest}\n</workflowPhase>" if digest else None

@@ -211,6 +211,21 @@ class SubagentStarted:
 
 
 @dataclass(frozen=True, slots=True)
+class WorkflowMoved:
+    """An execution changed, and the change is committed: ``change`` is the type of its event.
+
+    ``conversation`` is the one that drives it, or empty; ``seq`` the number of the event.
+    """
+
+    conversation: ConversationId
+    execution: str
+    change: str
+    step: str
+    seq: int
+    kind: Literal["workflow_moved"] = "workflow_moved"
+
+
+@dataclass(frozen=True, slots=True)
 class Noticed:
     """Something the person should know that is not part of the conversation."""
 
@@ -259,6 +274,7 @@ Event = (
     | TerminalOpened
     | TerminalClosed
     | SubagentStarted
+    | WorkflowMoved
     | Noticed
     | TurnFinished
 )

@@ -26,6 +26,7 @@ from sam_tui.core.ports.tasks import Tasks
 from sam_tui.core.ports.terminals import BackgroundCommands, Commands, Terminals
 from sam_tui.core.tooling.execute import Executor
 from sam_tui.core.tooling.registry import Registry
+from sam_tui.core.workflow.entrance import Entrance
 
 
 @dataclass
@@ -46,6 +47,7 @@ class Runtime:
     memories: MemoryStore
     prompts: PromptLibrary
     todos: TodoBoard
+    workflows: Entrance
     registry: Registry
     guard: Guard
     executor: Executor

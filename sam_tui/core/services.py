@@ -26,6 +26,7 @@ from sam_tui.core.ports.storage import ResultStore
 from sam_tui.core.ports.tasks import TaskBook, Tasks
 from sam_tui.core.ports.terminals import BackgroundCommands, Commands, Terminals
 from sam_tui.core.ports.web import SerpApi, Web, WebSearch
+from sam_tui.core.workflow.entrance import Entrance
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,3 +75,4 @@ class Services:
     insight: Insight
     journal: EditJournal
     subagents: Subagents
+    workflows: Entrance

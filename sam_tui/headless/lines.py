@@ -25,6 +25,7 @@ from sam_tui.core.events import (
     ToolStarted,
     TurnFinished,
     TurnStarted,
+    WorkflowMoved,
     conversation_of,
 )
 from sam_tui.core.ids import ConversationId, InquiryId
@@ -72,16 +73,12 @@ class Lines:
                 return [self._retry(event)]
             case DecisionMade():
                 return [self._decision(event)]
-            case TodosChanged(items=items):
-                return [self.system("todo", items=[asdict(item) for item in items])]
-            case Reminded() | HistoryShortened():
-                return [self._context(event)]
+            case TodosChanged() | Reminded() | HistoryShortened() | WorkflowMoved() | Noticed():
+                return [self._ours(event)]
             case InquiryOpened() | InquiryClosed():
                 return self._question(event)
             case SubagentStarted(call=call, child=child, task=task):
                 return [self.system("subagent", tool_use_id=call, conversation=child, task=task)]
-            case Noticed(level=level, text=text):
-                return [self.system("notice", level=level, text=text)]
             case (
                 TurnStarted() | ToolStarted() | TerminalOpened() | TerminalClosed() | TurnFinished()
             ):
@@ -92,6 +89,23 @@ class Lines:
     def system(self, subtype: str, **fields: Any) -> Line:
         """A line of our own kind."""
         return {"type": "system", "subtype": subtype, "session_id": self._session, **fields}
+
+    def _ours(
+        self, event: TodosChanged | Reminded | HistoryShortened | WorkflowMoved | Noticed
+    ) -> Line:
+        match event:
+            case TodosChanged(items=items):
+                return self.system("todo", items=[asdict(item) for item in items])
+            case Reminded(name=name, text=text, digest=digest):
+                tokens = -(-len(text) // _CHARACTERS_PER_TOKEN)
+                return self.system("reminder", kind=name, tokens=tokens, hash=digest)
+            case HistoryShortened(before=before, after=after, dropped=dropped):
+                return self.system("compaction", before=before, after=after, dropped=dropped)
+            case WorkflowMoved(execution=execution, change=change, step=step, seq=seq):
+                fields = {"execution_id": execution, "change": change, "step": step, "seq": seq}
+                return self.system("workflow", **fields)
+            case Noticed(level=level, text=text):
+                return self.system("notice", level=level, text=text)
 
     def _pieces(
         self, event: RequestSent | TextStreamed | ReasoningStreamed | ToolProgressed
@@ -173,15 +187,6 @@ class Lines:
             "parent_tool_use_id": None,
             "session_id": self._session,
         }
-
-    def _context(self, event: Reminded | HistoryShortened) -> Line:
-        """What came into the model's context, or left it, by the workbench."""
-        match event:
-            case Reminded(name=name, text=text, digest=digest):
-                tokens = -(-len(text) // _CHARACTERS_PER_TOKEN)
-                return self.system("reminder", kind=name, tokens=tokens, hash=digest)
-            case HistoryShortened(before=before, after=after, dropped=dropped):
-                return self.system("compaction", before=before, after=after, dropped=dropped)
 
     def _retry(self, event: ModelRetried) -> Line:
         return self.system(

@@ -30,6 +30,7 @@ from sam_tui.core.events import (
     ToolStarted,
     TurnFinished,
     TurnStarted,
+    WorkflowMoved,
 )
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.ports.terminals import Terminals
@@ -82,6 +83,8 @@ class Bridge:
     batch_update: Callable[[], AbstractContextManager[None]]
     """The app's: holds repaints back until a batch is applied."""
     conversation: ConversationId | None = None
+    workflow_moved: Callable[[WorkflowMoved], None] = lambda _: None
+    """Hears of every execution that this program moves."""
 
     async def run(self, subscription: Subscription) -> None:
         """Apply events until cancelled. Waits without a timer while nothing happens."""
@@ -101,6 +104,8 @@ class Bridge:
         match event:
             case InquiryOpened() | InquiryClosed():
                 self._inquiry(event)
+            case WorkflowMoved():
+                self.workflow_moved(event)
             case Noticed():
                 self.screen.transcript.add_notice(event.level, event.text)
             case _ if event.conversation != self.conversation:

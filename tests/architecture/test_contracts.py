@@ -67,6 +67,12 @@ VIOLATIONS: dict[str, Violation] = {
     "a lower core layer imports a higher one": violation(
         "core-layers cycles", sam_tui__core__ids="import sam_tui.core.events"
     ),
+    "workflows import what tools are built from": violation(
+        "core-layers cycles", sam_tui__core__workflow__planted="import sam_tui.core.services"
+    ),
+    "another adapter parses YAML": violation(
+        "yaml", sam_tui__adapters__policy__planted="import yaml"
+    ),
     "a tool imports another tool": violation(
         "tools",
         tools__sam_tools__planted_a="import sam_tools.planted_b",

@@ -50,8 +50,21 @@ LISTED: Mapping[str, tuple[str, ...]] = {
         "get_changed_files",
     ),
     "image_generation": ("generate",),
+    "workflow": (
+        "start",
+        "status",
+        "advance",
+        "plan",
+        "replan",
+        "pause",
+        "resume",
+        "abandon",
+        "retry",
+        "artifact",
+        "finding",
+    ),
 }
-"""The tools and operations of spec/sam.md 1, in the seed's order."""
+"""The tools and operations of spec/sam.md 1, in the seed's order; ours after them."""
 
 FILES: Mapping[str, str] = {
     "root_files/README.md": "# Read me\nTESTMARKER_README\n",

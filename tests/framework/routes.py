@@ -304,6 +304,41 @@ async def _images(tour: Tour) -> None:
     )
 
 
+FLOW = """---
+name: flow
+params: {room: {required: true}}
+steps:
+  - {id: look, prompt: "Look at @{params.room}"}
+  - {id: plan, kind: plan, prompt: plan, needs: [look]}
+---
+Body.
+"""
+
+
+async def _workflow(tour: Tour) -> None:
+    tour.bench.write(".sam/workflows/flow.md", FLOW)
+
+    async def take(operation: str, **more: Any) -> Mapping[str, Any]:
+        return await tour.take(f"workflow.{operation}", **more)
+
+    execution = (await take("start", name="flow", params={"room": "hall"})).get("executionId", "")
+    await take("status", executionId=execution)
+    kept = await take("artifact", name="notes", text="seen", executionId=execution)
+    artifact = kept.get("artifactId", "")
+    await take("artifact", artifactId=artifact, offset=1, length=2)
+    about = {"severity": "low", "category": "security"}
+    await take("finding", title="t", content="c", executionId=execution, **about)
+    await take("advance", output={"summary": "s"}, step="look", executionId=execution)
+    await take("retry", step="look", executionId=execution)
+    await take("pause", reason="lunch", executionId=execution)
+    await take("resume", executionId=execution)
+    await take("advance", output={"summary": "s"})
+    steps = [{"id": "one", "prompt": "do"}]
+    await take("plan", steps=steps, step="plan", executionId=execution)
+    await take("replan", steps=steps, step="plan", executionId=execution)
+    await take("abandon", reason="enough", executionId=execution)
+
+
 ROUTES: Mapping[str, Callable[[Tour], Awaitable[None]]] = {
     "think": _think,
     "user_collaboration": _collaboration,
@@ -321,6 +356,7 @@ ROUTES: Mapping[str, Callable[[Tour], Awaitable[None]]] = {
     "terminal_operations": _terminal,
     "build_and_version_control": _build,
     "image_generation": _images,
+    "workflow": _workflow,
 }
 """The tour of each tool."""
 

@@ -129,6 +129,7 @@ def test_sixteen_eleven_five_four_and_three_operations(full: Runtime) -> None:
         "terminal_operations": 11,
         "build_and_version_control": 5,
         "image_generation": 1,
+        "workflow": 11,
     }
 
 

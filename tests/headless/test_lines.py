@@ -34,6 +34,7 @@ from sam_tui.core.events import (
     ToolFinished,
     ToolProgressed,
     TurnFinished,
+    WorkflowMoved,
 )
 from sam_tui.core.ids import CallId, ConversationId, InquiryId
 from sam_tui.core.inquiry import Inquiry, Question
@@ -146,6 +147,7 @@ def test_what_claude_has_no_word_for_is_a_system_line() -> None:
         DecisionMade(C, CallId("k1"), DENIED),
         TodosChanged(C, (Todo(1, "x"),)),
         Reminded(C, "todo_list", "12345", "abc"),
+        WorkflowMoved(C, "run", "step_completed", "look", 7),
         Noticed(C, "warning", "careful"),
         InquiryOpened(question),
         InquiryClosed(C, InquiryId("i"), "unattended"),
@@ -155,10 +157,11 @@ def test_what_claude_has_no_word_for_is_a_system_line() -> None:
         "permission_decision",
         "todo",
         "reminder",
+        "workflow",
         "notice",
         "question",
     ]
-    retry, decision, todo, reminder, _, asked = lines
+    retry, decision, todo, reminder, moved, _, asked = lines
     assert (retry["attempt"], retry["retry_delay_ms"], retry["error_status"]) == (1, 500, 529)
     assert decision["tool"] == "file_operations.read_file"
     assert (decision["decision"], decision["rule"], decision["source"]) == (
@@ -169,6 +172,9 @@ def test_what_claude_has_no_word_for_is_a_system_line() -> None:
     assert todo["items"][0]["title"] == "x"
     assert (reminder["kind"], reminder["tokens"], reminder["hash"]) == ("todo_list", 2, "abc")
     assert asked["outcome"] == "unattended"
+    assert (moved["execution_id"], moved["change"], moved["step"], moved["seq"]) == (
+        "run", "step_completed", "look", 7,
+    )  # fmt: skip
 
 
 @pytest.mark.requirement("headless:json")

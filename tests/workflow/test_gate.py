@@ -42,7 +42,7 @@ class Floor:
             kit.bus, bench.clock, attended=False,
             responder=(lambda _: Reply(answer)) if answer else None,
         )  # fmt: skip
-        self.tool = WorkflowTool(bench.workflows, inquiries, self.witness.flush).tool()
+        self.tool = WorkflowTool(lambda: bench.workflows, inquiries, self.witness.flush).tool()
         registry = Registry([*example_tools(kit.journal), self.tool], disabled=["off"])
         self.executor = Executor(
             registry, kit.guard, kit.storage.results, kit.storage.decisions, kit.bus, bench.clock
@@ -172,7 +172,7 @@ async def test_the_reminder_tells_phase_tools_tasks_failures_and_budgets(floor: 
         steps:
           - {id: work, prompt: w, tools: [read], each: "@{params.items}", attempts: 3}
     """)
-    reminder = WorkflowPhaseReminder(bench.workflows)
+    reminder = WorkflowPhaseReminder(bench.workflows.digest)
     view = TurnView(floor.kit.conversation, (), (), 0.0)
     assert reminder.content(view) is None
     await floor.workflow("start", name="flow")

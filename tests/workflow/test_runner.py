@@ -130,10 +130,10 @@ async def test_a_step_s_agent_cannot_call_what_its_step_does_not_allow(
     assert ["phase look" in refused[0], "phase end" in refused[1]] == [True, True]
     evidence = bench.workflows.evidence(execution)
     assert [(e.step, e.operation, e.ok) for e in evidence] == [
-        ("look", "voice", False),
+        ("look", "voice.speak", False),
         ("look", "voice.murmur", True),
         ("act", "voice.speak", True),
-        ("end", "voice", False),
+        ("end", "voice.murmur", False),
     ]
 
 

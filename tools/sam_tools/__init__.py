@@ -15,6 +15,7 @@ from sam_tools.think import Think
 from sam_tools.todo_operations import TodoOperations
 from sam_tools.user_collaboration import UserCollaboration
 from sam_tools.web_operations import WebOperations
+from sam_tools.workflow import WorkflowTool
 from sam_tui.core.services import Services
 from sam_tui.core.tooling.contract import Tool
 
@@ -72,4 +73,7 @@ def build_tools(services: Services) -> list[Tool]:
             workspace=services.workspace,
         ).tool(),
         *([ImageGeneration(online.images, services.files).tool()] if online.images else []),
+        WorkflowTool(
+            services.workflows.workflows, services.inquiries, services.workflows.flush
+        ).tool(),
     ]

@@ -30,8 +30,8 @@ from sam_tui.core.ports.workflows import (
     TaskRow,
     TokenRow,
 )
+from sam_tui.core.workflow.entrance import DATABASE
 
-FILE_NAME = "workflows.db"
 BUSY_SECONDS = 5.0
 """How long a write waits for another process."""
 _HELD = 16
@@ -134,7 +134,7 @@ class SqliteWorkflows:
     def __init__(
         self, folder: Path, *, busy_seconds: float = BUSY_SECONDS, flushed: bool = True
     ) -> None:
-        self.path = folder.expanduser().absolute() / FILE_NAME
+        self.path = folder.expanduser().absolute() / DATABASE
         self._flushed = flushed
         self._busy_seconds = busy_seconds
         self._connection: sqlite3.Connection | None = None

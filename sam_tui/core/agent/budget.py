@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from sam_tui.core.errors import BudgetExhausted
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.ports.model import Model
+from sam_tui.core.tooling.execute import Gate
 from sam_tui.core.usage import Usage
 
 DEFAULT_STEPS = 300
@@ -49,17 +50,21 @@ class Budget:
 
 
 class Budgets:
-    """The budgets and models of the turns that run now."""
+    """The budgets, models and gates of the turns that run now."""
 
     def __init__(self) -> None:
-        self._running: dict[ConversationId, tuple[Budget, Model]] = {}
+        self._running: dict[ConversationId, tuple[Budget, Model, Gate | None]] = {}
 
     @contextmanager
     def running(
-        self, conversation: ConversationId, budget: Budget, model: Model
+        self,
+        conversation: ConversationId,
+        budget: Budget,
+        model: Model,
+        gate: Gate | None = None,
     ) -> Generator[None, None, None]:
-        """Make a turn's budget known for as long as it runs."""
-        self._running[conversation] = (budget, model)
+        """Make known what a turn runs with, for as long as it does."""
+        self._running[conversation] = (budget, model, gate)
         try:
             yield
         finally:
@@ -74,3 +79,8 @@ class Budgets:
         """The model of the turn that runs in a conversation, or None."""
         entry = self._running.get(conversation)
         return entry[1] if entry else None
+
+    def gate(self, conversation: ConversationId) -> Gate | None:
+        """The gate of the turn that runs in a conversation, or None where all may be called."""
+        entry = self._running.get(conversation)
+        return entry[2] if entry else None

@@ -48,8 +48,8 @@ class Session:
             raise ConfigurationError("No model is chosen.", hint="Choose one with --model.")
         self.busy = True
         try:
-            budget = Budget(self._max_steps)
-            with self._engine.budgets.running(self.conversation, budget, self.model):
-                return await Turn(self._engine, self.model, self._history, budget).run(text)
+            budget, gate = Budget(self._max_steps), self._engine.gates(self.conversation)
+            with self._engine.budgets.running(self.conversation, budget, self.model, gate):
+                return await Turn(self._engine, self.model, self._history, budget, gate).run(text)
         finally:
             self.busy = False

@@ -19,6 +19,7 @@ from sam_tui.core.ids import CallId, ConversationId, mint
 from sam_tui.core.messages import AssistantMessage, calls_of
 from sam_tui.core.ports.model import Model
 from sam_tui.core.ports.storage import ConversationStore
+from sam_tui.core.tooling.execute import Gate
 from sam_tui.core.usage import Usage
 
 DEFAULT_STEPS = 15
@@ -137,9 +138,10 @@ class Subagents:
         parent = self._budgets.get(sender.conversation)
         budget = Budget(errand.max_steps, parent=parent)
         history = History(self._store, child)
+        gate = both(self._budgets.gate(sender.conversation), engine.gates(child))
         try:
-            with self._budgets.running(child, budget, turn.model):
-                work = Turn(turn.engine, turn.model, history, budget).run(turn.prompt)
+            with self._budgets.running(child, budget, turn.model, gate):
+                work = Turn(turn.engine, turn.model, history, budget, gate).run(turn.prompt)
                 ended = await self._watched(engine.bus, sender, child, work)
         finally:
             if errand.model or errand.options:
@@ -202,6 +204,11 @@ class Subagents:
         if own is None:
             raise ToolError("There is no model to give the subagent.", hint="Name one in `model`.")
         return own
+
+
+def both(outer: Gate | None, own: Gate) -> Gate:
+    """What an errand may call: what it may itself, as long as its parent may too."""
+    return own if outer is None else lambda key: outer(key) or own(key)
 
 
 async def _tell(heard: Subscription, child: ConversationId, told: Callable[[str], None]) -> None:

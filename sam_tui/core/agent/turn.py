@@ -1,7 +1,7 @@
 """One user turn: ask the model, run what it calls, until it answers without calling."""
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 from sam_tui.core.agent.budget import Budget, Budgets
@@ -26,6 +26,7 @@ from sam_tui.core.events import (
     TurnFinished,
     TurnStarted,
 )
+from sam_tui.core.ids import ConversationId
 from sam_tui.core.messages import (
     AssistantMessage,
     ReminderMessage,
@@ -36,7 +37,7 @@ from sam_tui.core.messages import (
 from sam_tui.core.ports.model import Delta, Model, ModelRequest, ReasoningDelta, TextDelta
 from sam_tui.core.prompt.reminders import digest
 from sam_tui.core.prompt.requests import RequestBuilder
-from sam_tui.core.tooling.execute import Executed, Executor, Gate
+from sam_tui.core.tooling.execute import Executed, Executor, Gate, open_gate
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,8 @@ class Engine:
     room: Room
     workflow_mode: bool = False
     """Whether an answer that says ``{"status": "continue"}`` is followed by another."""
+    gates: Callable[[ConversationId], Gate] = lambda _: open_gate
+    """What the phase of a conversation lets through."""
 
     def narrowed(self, withheld: Collection[str], *, asker: str, system: str = "") -> "Engine":
         """The same engine without some tools, whose questions say who asks."""
@@ -61,7 +64,7 @@ class Engine:
 
 
 class Turn:
-    """One turn over a history. Use it once."""
+    """One turn over a history. Use it once. Without a ``gate`` that of the conversation holds."""
 
     def __init__(
         self,
@@ -75,8 +78,8 @@ class Turn:
         self._model = model
         self._history = history
         self._budget = budget
-        self._gate = gate
         self._conversation = history.conversation
+        self._gate = gate or engine.gates(self._conversation)
         self._fold = Fold()
         self._fixed = text_tokens(engine.requests.fixed_text)
 

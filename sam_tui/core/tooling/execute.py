@@ -44,9 +44,17 @@ Gate = Callable[[str], str]
 """Whether an operation is callable now: empty for yes, else why not and what is."""
 
 
+def open_gate(_: str) -> str:
+    """The gate of whoever is in no phase."""
+    return ""
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A call that was parsed. ``fault`` is set when it cannot run; it still gets its result."""
+    """A call that was parsed. ``fault`` is set when it cannot run; it still gets its result.
+
+    ``gate`` is asked when it runs, because an earlier call of the same message may end a phase.
+    """
 
     call: ToolCall
     key: str
@@ -55,6 +63,12 @@ class Plan:
     operation: Operation[Any] | None = None
     arguments: "Arguments | None" = None
     fault: SamError | None = None
+    gate: Gate = open_gate
+
+    def require_open(self) -> None:
+        """Raises ``ToolError`` when the phase does not allow the call now."""
+        if refusal := self.gate(self.key):
+            raise ToolError(refusal)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,38 +121,37 @@ class Executor:
         executor.asker, executor.shield = asker, self.shield
         return executor
 
-    def plan(self, call: ToolCall, gate: Gate | None = None) -> Plan:
+    def plan(self, call: ToolCall, gate: Gate = open_gate) -> Plan:
         """Resolve and parse a call. Never raises: a fault is part of the plan."""
         from sam_tui.core.tooling.parsing import validate_arguments  # no call, no pydantic
 
+        key, judged = call.name, open_gate
         try:
             resolved = self.registry.resolve(call.name)
             given = self.shield.unmask_data(parse_arguments(call.arguments))
             operation = resolved.operation
             if operation is None:
                 operation = self._chosen(resolved.tool, given)
-            key = operation_key(resolved.tool, operation)
-            refusal = gate(key) if gate else ""
-            if refusal:
-                raise ToolError(refusal)
+            key, judged = operation_key(resolved.tool, operation), gate
             arguments = validate_arguments(resolved.tool, operation, given)
         except SamError as fault:
-            return Plan(call, call.name, Schedule.PARALLEL, call.name, fault=fault)
-        return Plan(
-            call, key, operation.schedule, operation.summary(arguments), operation, arguments
-        )
+            return Plan(call, key, Schedule.PARALLEL, call.name, fault=fault, gate=judged)
+        summary = operation.summary(arguments)
+        return Plan(call, key, operation.schedule, summary, operation, arguments, gate=gate)
 
     async def run(self, plan: Plan, conversation: ConversationId) -> Executed:
         """Run a planned call to its one result. Raises nothing but ``CancelledError``."""
         started = self._clock.monotonic()
         decision: Decision | None = None
         try:
+            plan.require_open()
             if plan.operation is None or plan.arguments is None:
                 raise plan.fault or ToolError("The call could not be read.")
             accesses = self._guard.locate(plan.operation.accesses(plan.arguments))
             decision = await self._decide(plan, conversation, accesses)
             if not decision.allowed:
                 raise ToolError(_denial(decision))
+            plan.require_open()  # again: the phase may have ended while the person thought
             result = await self._hand(plan, conversation, accesses)
         except SamError as fault:
             result = ToolResult(f"ERROR: {fault.explain()}", ok=False)
@@ -148,9 +161,11 @@ class Executor:
             result = ToolResult(text, ok=False)
         return self._finish(plan, conversation, result, decision, started)
 
-    async def execute(self, call: ToolCall, conversation: ConversationId) -> Executed:
+    async def execute(
+        self, call: ToolCall, conversation: ConversationId, gate: Gate = open_gate
+    ) -> Executed:
         """Plan and run one call."""
-        return await self.run(self.plan(call), conversation)
+        return await self.run(self.plan(call, gate), conversation)
 
     def cancelled(self, plan: Plan, conversation: ConversationId, why: str) -> Executed:
         """The result of a call that will not run, or did not end."""

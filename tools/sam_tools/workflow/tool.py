@@ -1,125 +1,82 @@
 """workflow: start, follow and advance a workflow from within a conversation; never gated itself."""
 
 import json
-from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
-from pydantic import Field
-
+from sam_tools.workflow.arguments import (
+    About,
+    Advance,
+    Again,
+    Artifact,
+    Finding,
+    Plan,
+    Start,
+    Why,
+)
+from sam_tools.workflow.report import status_text, ticket_text
 from sam_tui.core.consent import consents
 from sam_tui.core.display import Table, Text
 from sam_tui.core.errors import ToolError
 from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.inquiry import Question as Inquired
 from sam_tui.core.inquiry import Reply
-from sam_tui.core.ports.workflows import FindingQuery
-from sam_tui.core.tooling.arguments import Arguments
 from sam_tui.core.tooling.contract import Operation, Schedule, Tool, ToolContext, ToolResult
-from sam_tui.core.workflow.notes import FindingDraft
 from sam_tui.core.workflow.refusals import WorkflowRefused
-from sam_tui.core.workflow.service import Workflows
-from sam_tui.core.workflow.views import Advanced, ExecutionView, StepView, Ticket
+
+if TYPE_CHECKING:
+    from sam_tui.core.workflow.service import Workflows
+    from sam_tui.core.workflow.views import Advanced, Ticket
 
 _ABOUT = (
     "Work by phases: start a workflow, do the step it gives you with the tools it allows, advance"
     " with the step's output, until it is completed."
 )
-_ID = Field(default="", description="default: the one of this conversation")
-
-
-class Start(Arguments):
-    """Arguments of start; without a name the workflows are listed."""
-
-    name: str = Field(default="", description="omit to list workflows")
-    params: dict[str, Any] | None = None
-
-
-class About(Arguments):
-    """Arguments of what only names an execution."""
-
-    executionId: str = _ID
-
-
-class Advance(Arguments):
-    """Arguments of advance."""
-
-    output: dict[str, Any] = Field(description="as the step's schema says; at least a summary")
-    step: str = Field(default="", description="default: the phase you are in")
-    executionId: str = _ID
-
-
-class Plan(Arguments):
-    """Arguments of plan and replan: the steps of a plan step."""
-
-    steps: list[dict[str, Any]] = Field(description="{id, persona?, needs?, tools?, prompt}")
-    step: str = Field(default="", description="default: the phase you are in")
-    executionId: str = _ID
-
-
-class Why(Arguments):
-    """Arguments of pause and abandon."""
-
-    reason: str = ""
-    executionId: str = _ID
-
-
-class Again(Arguments):
-    """Arguments of retry."""
-
-    step: str = Field(default="", description="default: the one that failed")
-    executionId: str = _ID
-
-
-class Artifact(Arguments):
-    """Arguments of artifact: keep a text, read one, or list them."""
-
-    name: str = Field(default="", description="with text: keep it under this name")
-    text: str = ""
-    artifactId: str = Field(default="", description="read this one")
-    offset: int = Field(default=0, ge=0)
-    length: int = Field(default=8000, ge=1, le=100_000)
-    executionId: str = _ID
-
-
-class Finding(Arguments):
-    """Arguments of finding: keep one, or list them."""
-
-    title: str = Field(default="", description="omit to list findings")
-    content: str = ""
-    severity: Literal["info", "low", "medium", "high", "critical"] = "info"
-    category: Literal["security", "architecture", "performance", "constraint", "pattern"] = (
-        "pattern"
-    )
-    executionId: str = _ID
 
 
 class WorkflowTool:
-    """The tool over the core's ``Workflows``. ``flush`` writes down what was witnessed so far.
+    """The tool over the core's ``Workflows``, which the first call opens.
+
+    ``flush`` writes down what was witnessed so far.
 
     A model answers for neither the person nor the host: a human step is asked here, and a tool step
     is taken from what was witnessed.
     """
 
     def __init__(
-        self, workflows: Workflows, inquiries: Inquiries, flush: Callable[[], None]
+        self,
+        workflows: "Callable[[], Workflows]",
+        inquiries: Inquiries,
+        flush: Callable[[], None],
     ) -> None:
-        self._workflows = workflows
+        self._open = workflows
         self._inquiries = inquiries
         self._flush = flush
+
+    @property
+    def _workflows(self) -> "Workflows":
+        return self._open()
 
     def tool(self) -> Tool:
         """The tool, ready to register."""
         operations: tuple[Operation[Any], ...] = (
-            Operation("start", "begin one", Start, self._start, lambda a: f"Workflow: {a.name}"),
+            Operation("start", "begin one", Start, self._start, lambda a: f"Workflow: {a.name}",
+                      schedule=Schedule.BLOCKING),
             Operation("status", "where it stands", About, self._status, _line("status")),
             Operation("advance", "hand in the step's output", Advance, self._advance, _line("advance"),
                       schedule=Schedule.BLOCKING),
-            Operation("plan", "hand in a plan step's steps", Plan, self._plan, _line("plan")),
-            Operation("replan", "replace them", Plan, self._replan, _line("replan")),
-            Operation("pause", "stop for now", Why, self._pause, _line("pause")),
-            Operation("resume", "go on", About, self._resume, _line("resume")),
-            Operation("abandon", "end it for good", Why, self._abandon, _line("abandon")),
-            Operation("retry", "open a step again", Again, self._retry, _line("retry")),
+            Operation("plan", "hand in a plan step's steps", Plan, self._plan, _line("plan"),
+                      schedule=Schedule.BLOCKING),
+            Operation("replan", "replace them", Plan, self._replan, _line("replan"),
+                      schedule=Schedule.BLOCKING),
+            Operation("pause", "stop for now", Why, self._pause, _line("pause"),
+                      schedule=Schedule.BLOCKING),
+            Operation("resume", "go on", About, self._resume, _line("resume"),
+                      schedule=Schedule.BLOCKING),
+            Operation("abandon", "end it for good", Why, self._abandon, _line("abandon"),
+                      schedule=Schedule.BLOCKING),
+            Operation("retry", "open a step again", Again, self._retry, _line("retry"),
+                      schedule=Schedule.BLOCKING),
             Operation("artifact", "keep, read or list texts", Artifact, self._artifact, _line("artifact")),
             Operation("finding", "keep or list findings", Finding, self._finding, _line("finding")),
         )  # fmt: skip
@@ -150,7 +107,7 @@ class WorkflowTool:
         tickets = self._workflows.tickets(execution, mint=False)
         if tickets and not self._workflows.phase(context.conversation):
             self._claim(tickets[0], context)
-        parts = [_status_text(view, steps), *(_ticket_text(ticket) for ticket in tickets[:1])]
+        parts = [status_text(view, steps), *(ticket_text(ticket) for ticket in tickets[:1])]
         rows = tuple((s.id, s.status, s.persona, str(s.attempts)) for s in steps)
         table = Table(("step", "status", "persona", "attempts"), rows)
         data = {"executionId": view.id, "state": view.state, "progress": view.progress}
@@ -177,7 +134,7 @@ class WorkflowTool:
             return self._seen(ticket)
         return output
 
-    async def _asked(self, ticket: Ticket, context: ToolContext) -> dict[str, Any]:
+    async def _asked(self, ticket: "Ticket", context: ToolContext) -> dict[str, Any]:
         offered = f" Answer with one of: {', '.join(ticket.choices)}." if ticket.choices else ""
         about = f"Workflow {ticket.workflow}, step {ticket.step}.{offered}"
         question = Inquired(ticket.instructions, about)
@@ -190,7 +147,7 @@ class WorkflowTool:
         answer = next((c for c in ticket.choices if c.lower() == text.lower()), text)
         return {"summary": text, "answer": answer, "approved": consents(text) is True}
 
-    def _seen(self, ticket: Ticket) -> dict[str, Any]:
+    def _seen(self, ticket: "Ticket") -> dict[str, Any]:
         """What the last such call of this attempt came to."""
         attempts = [a for a in self._workflows.history(ticket.execution_id) if a.status == "open"]
         begun = max((a.started_at for a in attempts if a.step == ticket.step), default=0.0)
@@ -275,12 +232,16 @@ class WorkflowTool:
             if arguments.name:
                 step = self._step(execution, context)
                 row = self._workflows.add_artifact(execution, step, arguments.name, arguments.text)
-                return ToolResult(f"Kept as {row.id}: {row.name}, {row.size} bytes.")
+                text = f"Kept as {row.id}: {row.name}, {row.size} bytes."
+                return ToolResult(text, data={"artifactId": row.id})
             rows = self._workflows.artifacts(execution)
         lines = [f"{r.id}  {r.step}  {r.type}  {r.size} bytes  {r.name}" for r in rows]
         return ToolResult("\n".join(lines) or "There are no artifacts.")
 
     async def _finding(self, arguments: Finding, context: ToolContext) -> ToolResult:
+        from sam_tui.core.ports.workflows import FindingQuery
+        from sam_tui.core.workflow.notes import FindingDraft
+
         execution = self._of(arguments.executionId, context)
         with Told():
             if arguments.title:
@@ -319,7 +280,7 @@ class WorkflowTool:
             return phase.step
         return open_[0] if open_ else ""
 
-    def _opened(self, done: Advanced, context: ToolContext) -> ToolResult:
+    def _opened(self, done: "Advanced", context: ToolContext) -> ToolResult:
         """What a verb led to, and the next step, which the conversation is on from now on."""
         lines = [f"{done.workflow} ({done.execution_id}): {done.outcome}. {done.message}"]
         lines += [f"Did not hold: {failure.message}" for failure in done.failures]
@@ -331,7 +292,7 @@ class WorkflowTool:
         )
         if open_:
             self._claim(open_[0], context)
-            text += f"\n\n{_ticket_text(open_[0])}"
+            text += f"\n\n{ticket_text(open_[0])}"
         data = {
             "executionId": done.execution_id,
             "state": done.state,
@@ -340,7 +301,7 @@ class WorkflowTool:
         }
         return ToolResult(text, display=(Text("\n".join(lines)),), data=data)
 
-    def _claim(self, ticket: Ticket, context: ToolContext) -> None:
+    def _claim(self, ticket: "Ticket", context: ToolContext) -> None:
         self._workflows.claim(
             ticket.execution_id, ticket.step, driver="sam-tui", conversation=context.conversation
         )
@@ -358,30 +319,3 @@ class Told:
 
 def _line(verb: str) -> Callable[[Any], str]:
     return lambda _: f"Workflow: {verb}"
-
-
-def _status_text(view: ExecutionView, steps: Sequence[StepView]) -> str:
-    lines = [f"{view.workflow} ({view.id}): {view.state}, {view.progress} steps. {view.reason}"]
-    for step in steps:
-        lines.append(f"- {step.id}: {step.status}" + (f" ({step.error})" if step.error else ""))
-        lines += [f"  - {task.title}: {task.status}" for task in step.tasks]
-    if view.question is not None:
-        lines.append(f"It asks: {view.question.prompt}; a person decides.")
-    return "\n".join(lines)
-
-
-def _ticket_text(ticket: Ticket) -> str:
-    tools = "any" if ticket.tools is None else ", ".join(ticket.tools) or "none"
-    parts = [f"STEP {ticket.step} (attempt {ticket.attempt}). Tools allowed: {tools}."]
-    if ticket.persona_text:
-        parts.append(ticket.persona_text)
-    parts.append(ticket.instructions)
-    if ticket.kind == "human":
-        parts.append("Advance with any output: the person is asked then.")
-    if ticket.kind == "tool":
-        arguments = json.dumps(ticket.arguments, ensure_ascii=False)
-        parts.append(f"Call {ticket.tool} with {arguments}; advance with what it came to.")
-    if ticket.output_schema is not None:
-        schema = json.dumps(ticket.output_schema, ensure_ascii=False, separators=(",", ":"))
-        parts.append(f"Output: {schema}")
-    return "\n\n".join(parts)

@@ -1,0 +1,113 @@
+"""The way in to workflows that costs nothing until one is used: neither imports nor a database.
+
+A runtime has one. Before the first workflow of a data folder there is nothing to ask, so gates are
+open and reminders silent; after it a conversation is looked up, and the engine is only loaded for
+those that work on a step.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sam_tui.core.bus import Bus
+from sam_tui.core.clock import Clock
+from sam_tui.core.events import WorkflowMoved
+from sam_tui.core.ids import ConversationId
+from sam_tui.core.tooling.execute import Gate
+
+if TYPE_CHECKING:
+    from sam_tui.core.ports.workflows import DefinitionSource, EventRow, WorkflowStore
+    from sam_tui.core.workflow.service import Workflows
+    from sam_tui.core.workflow.views import Phase
+    from sam_tui.core.workflow.witness import Witness
+
+DATABASE = "workflows.db"
+"""The store in a data folder; who only wants to know whether there is one looks for this file."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkflowPlaces:
+    """Where workflows come from; ``used`` tells whether the store of the data folder exists yet."""
+
+    store: "Callable[[], WorkflowStore]"
+    source: "Callable[[], DefinitionSource]"
+    used: Callable[[], bool]
+
+
+class Entrance:
+    """Opens workflows on first use, and answers for conversations: gate, phase and reminder."""
+
+    def __init__(self, places: WorkflowPlaces, clock: Clock, bus: Bus) -> None:
+        self._places = places
+        self._clock = clock
+        self._bus = bus
+        self._store: WorkflowStore | None = None
+        self._workflows: Workflows | None = None
+        self._witness: Witness | None = None
+
+    def workflows(self) -> "Workflows":
+        """The service, opened if it is not. Raises ``StorageError``."""
+        if self._workflows is None:
+            from sam_tui.core.workflow.service import Workflows
+
+            source = self._places.source()
+            self._workflows = Workflows(self._opened(), source, self._clock, self._announce)
+        return self._workflows
+
+    def witness(self) -> "Witness":
+        """What the calls of conversations are seen by."""
+        if self._witness is None:
+            from sam_tui.core.workflow.witness import Witness
+
+            self._witness = Witness(self.workflows(), self._bus)
+        return self._witness
+
+    def flush(self) -> None:
+        """Write down what was seen so far; see ``Witness.flush``."""
+        if self._witness is not None:
+            self._witness.flush()
+
+    def gate(self, conversation: ConversationId) -> Gate:
+        """The gate of a conversation, for every turn of it; it follows the phases."""
+
+        def decide(key: str) -> str:
+            if not self._at_work(conversation):
+                return ""
+            return self.witness().gate(conversation)(key)
+
+        return decide
+
+    def phase(self, conversation: ConversationId) -> "Phase | None":
+        """What a conversation works on, or None."""
+        return self.workflows().phase(conversation) if self._at_work(conversation) else None
+
+    def digest(self, conversation: ConversationId) -> str:
+        """What the reminder says of a conversation; empty for nothing."""
+        return self.workflows().digest(conversation) if self._at_work(conversation) else ""
+
+    def close(self) -> None:
+        """Keep what was seen and close the store; closing again does nothing."""
+        if self._witness is not None:
+            self._witness.close()
+        if self._store is not None:
+            self._store.close()
+
+    def _at_work(self, conversation: ConversationId) -> bool:
+        """Whether a conversation may have a phase: two queries, and none where no store exists."""
+        if self._workflows is not None:
+            return True
+        if self._store is None and not self._places.used():
+            return False
+        reader = self._opened().reader
+        return bool(reader.attempt_of(conversation) or reader.driven_by(conversation))
+
+    def _opened(self) -> "WorkflowStore":
+        if self._store is None:
+            self._store = self._places.store()
+        return self._store
+
+    def _announce(self, row: "EventRow") -> None:
+        """Tell the front ends. An event of a conversation's own execution is told as its own."""
+        execution = self._opened().reader.execution(row.execution)
+        conversation = ConversationId(execution.conversation if execution else "")
+        self._bus.publish(WorkflowMoved(conversation, row.execution, row.type, row.step, row.seq))
