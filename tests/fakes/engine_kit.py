@@ -25,14 +25,14 @@ from sam_tui.core.bus import Bus, Subscription
 from sam_tui.core.clock import SystemClock
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ids import ConversationId
-from sam_tui.core.inquiries import Inquiries
+from sam_tui.core.inquiries import Inquiries, Responder
 from sam_tui.core.messages import Message
 from sam_tui.core.ports.model import CallDelta, Delta, ModelRequest
 from sam_tui.core.prompt.requests import RequestBuilder
 from sam_tui.core.prompt.view import TurnView
 from sam_tui.core.tooling.arguments import Arguments, NoArguments
 from sam_tui.core.tooling.contract import Operation, Schedule, Tool, ToolContext, ToolResult
-from sam_tui.core.tooling.execute import Executor
+from sam_tui.core.tooling.execute import Executor, Gates, open_gate
 from sam_tui.core.tooling.registry import Registry
 
 
@@ -218,12 +218,18 @@ class Talk:
     session: Session
 
 
-def open_engine(kit: Kit, reminders: Sequence[Echo] = (), clock: Hand | None = None) -> Engine:
+def open_engine(
+    kit: Kit,
+    reminders: Sequence[Echo] = (),
+    clock: Hand | None = None,
+    gates: Gates = lambda _: open_gate,
+) -> Engine:
     """An engine over a kit's tools; its waits end at once."""
     requests = RequestBuilder("system", kit.registry.schemas_json, reminders, kit.board)
     retry = RetryPolicy(attempts=3)
     room = Room(kit.storage.archive, kit.bus)
-    return Engine(kit.executor, requests, kit.bus, clock or Hand(), retry, Budgets(), room)
+    engine = Engine(kit.executor, requests, kit.bus, clock or Hand(), retry, Budgets(), room)
+    return replace(engine, gates=gates)
 
 
 def open_talk(
@@ -238,12 +244,12 @@ def open_talk(
     return Talk(kit, model, clock, reminder, Session(engine, history, model, max_steps=max_steps))
 
 
-def open_kit(folder: Path) -> Kit:
-    """A kit over a fresh workspace; nobody is there to answer questions."""
+def open_kit(folder: Path, responder: Responder | None = None) -> Kit:
+    """A kit over a fresh workspace; ``responder`` or nobody answers questions."""
     (folder / "ws").mkdir(parents=True)
     storage = open_storage(folder / "data")
     bus, clock, journal = Bus(), SystemClock(), Journal()
-    inquiries = Inquiries(bus, clock, attended=False)
+    inquiries = Inquiries(bus, clock, attended=False, responder=responder)
     workspace = Workspace.open(str(folder / "ws"))
     guard = Guard(workspace, Policy("ask", True, ()), Grants(clock), inquiries)
     registry = Registry(example_tools(journal), disabled=["off"])

@@ -42,10 +42,13 @@ class Bench:
 
     def another(self, store: SqliteWorkflows) -> Workflows:
         """A service as a second process would open it."""
-        source = DefinitionFiles(
-            str(self.folder / "config"), str(self.workspace), package=self._package
-        )
-        return Workflows(store, source, self.clock, self.told.append)
+        return Workflows(store, self.source, self.clock, self.told.append)
+
+    @property
+    def source(self) -> DefinitionFiles:
+        """The definitions of this project."""
+        config = str(self.folder / "config")
+        return DefinitionFiles(config, str(self.workspace), package=self._package)
 
     def define(self, text: str, name: str = "flow") -> str:
         """Write a definition of the project; ``text`` is its front matter below the name."""

@@ -1,7 +1,7 @@
 """One user turn: ask the model, run what it calls, until it answers without calling."""
 
 import asyncio
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from sam_tui.core.agent.budget import Budget, Budgets
@@ -26,7 +26,6 @@ from sam_tui.core.events import (
     TurnFinished,
     TurnStarted,
 )
-from sam_tui.core.ids import ConversationId
 from sam_tui.core.messages import (
     AssistantMessage,
     ReminderMessage,
@@ -37,7 +36,7 @@ from sam_tui.core.messages import (
 from sam_tui.core.ports.model import Delta, Model, ModelRequest, ReasoningDelta, TextDelta
 from sam_tui.core.prompt.reminders import digest
 from sam_tui.core.prompt.requests import RequestBuilder
-from sam_tui.core.tooling.execute import Executed, Executor, Gate, open_gate
+from sam_tui.core.tooling.execute import Executed, Executor, Gate, Gates, open_gate
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +52,7 @@ class Engine:
     room: Room
     workflow_mode: bool = False
     """Whether an answer that says ``{"status": "continue"}`` is followed by another."""
-    gates: Callable[[ConversationId], Gate] = lambda _: open_gate
+    gates: Gates = lambda _: open_gate
     """What the phase of a conversation lets through."""
 
     def narrowed(self, withheld: Collection[str], *, asker: str, system: str = "") -> "Engine":

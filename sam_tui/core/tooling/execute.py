@@ -44,6 +44,10 @@ Gate = Callable[[str], str]
 """Whether an operation is callable now: empty for yes, else why not and what is."""
 
 
+Gates = Callable[[ConversationId], Gate]
+"""The gate of each conversation."""
+
+
 def open_gate(_: str) -> str:
     """The gate of whoever is in no phase."""
     return ""
