@@ -1,13 +1,14 @@
 """Which tools there are, in the order the model sees, and what a name in a call stands for."""
 
 import difflib
+import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sam_tui.core.errors import ConfigurationError, ToolError
 from sam_tui.core.tooling.contract import Operation, Tool
-from sam_tui.core.tooling.schema import canonical, tool_schema
+from sam_tui.core.tooling.offer import Offer
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,53 +20,59 @@ class Resolved:
 
 
 class Registry:
-    """The tools of one runtime. Their schemas are serialised once, so they are the same bytes."""
+    """The tools of one runtime. Their schemas are text that is made once: the same bytes always.
 
-    def __init__(self, tools: Sequence[Tool], *, disabled: Collection[str] = ()) -> None:
-        self._tools = {tool.name: tool for tool in tools}
-        unknown = [name for name in disabled if name not in self._tools]
+    A tool that is only offered is made when a call names it.
+    """
+
+    def __init__(self, tools: Sequence[Tool | Offer], *, disabled: Collection[str] = ()) -> None:
+        offers = [tool if isinstance(tool, Offer) else Offer.of(tool) for tool in tools]
+        self._offers = {offer.name: offer for offer in offers}
+        unknown = [name for name in disabled if name not in self._offers]
         if unknown:
             raise ConfigurationError(f"No tool is called {unknown[0]!r}.", hint=self._known())
         self._disabled = frozenset(disabled)
         self._aliases = self._operation_aliases()
-        visible = [tool for tool in self._tools.values() if tool.name not in self._disabled]
-        self.tools: tuple[Tool, ...] = tuple(visible)
-        self.schemas = [tool_schema(tool) for tool in visible]
-        self.schemas_json = canonical(self.schemas)
+        self.offers = tuple(o for o in self._offers.values() if o.name not in self._disabled)
+        self.schemas_json = f"[{','.join(offer.advert.schema for offer in self.offers)}]"
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the tools that are offered, in order."""
+        return [offer.name for offer in self.offers]
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """The tools that are offered, each made by now."""
+        return tuple(offer.tool() for offer in self.offers)
+
+    @property
+    def schemas(self) -> list[dict[str, Any]]:
+        """What the model is told, as data."""
+        return json.loads(self.schemas_json)
 
     def without(self, names: Collection[str]) -> "Registry":
         """The same tools but for these; a name that is not here is not missed."""
-        return Registry([tool for tool in self.tools if tool.name not in names])
+        return Registry([offer for offer in self.offers if offer.name not in names])
 
     def resolve(self, name: str) -> Resolved:
         """What ``tool``, ``tool.operation`` or a bare operation name stands for.
 
         Raises ``ToolError`` for an unknown or disabled one, with the nearest names.
         """
-        head, _, tail = name.partition(".")
-        tool = self._tools.get(name) or self._tools.get(head)
-        operation: Operation[Any] | None = None
-        if tool is None and name in self._aliases:
-            tool, operation = self._aliases[name]
-        if tool is None:
-            near = difflib.get_close_matches(name, [*self._tools, *self._aliases], n=3)
-            hint = f"Did you mean {', '.join(near)}?" if near else self._known()
-            raise ToolError(f"There is no tool called {name!r}.", hint=hint)
-        if tool.name in self._disabled:
-            raise ToolError(f"The tool {tool.name} is disabled here.", hint=self._known())
-        if operation is None and tail and name not in self._tools:
-            operation = self.operation(tool, tail)
-        if operation is None and not tool.consolidated:
-            operation = tool.operations[0]
-        return Resolved(tool, operation)
+        offer, operation = self._find(name)
+        tool = offer.tool()
+        if operation:
+            return Resolved(tool, self.operation(tool, operation))
+        return Resolved(tool, None if tool.consolidated else tool.operations[0])
 
     def knows(self, name: str) -> bool:
         """Whether a call by this name would find a tool."""
         try:
-            self.resolve(name)
+            offer, operation = self._find(name)
         except ToolError:
             return False
-        return True
+        return not operation or operation in offer.advert.operations
 
     def operation(self, tool: Tool, name: str) -> Operation[Any]:
         """The tool's operation of that name; raises ``ToolError`` listing those it has."""
@@ -79,17 +86,32 @@ class Registry:
             f"{tool.name} has no operation {name!r}.", hint=f"It has: {', '.join(names)}.{guess}"
         )
 
-    def _operation_aliases(self) -> dict[str, tuple[Tool, Operation[Any]]]:
+    def _find(self, name: str) -> tuple[Offer, str]:
+        """The offer that a name means, and the operation's name where it says that too."""
+        head, _, tail = name.partition(".")
+        offer, operation = self._offers.get(name), ""
+        if offer is None and (offer := self._offers.get(head)) is not None:
+            operation = tail
+        if offer is None and name in self._aliases:
+            offer, operation = self._aliases[name], name
+        if offer is None:
+            near = difflib.get_close_matches(name, [*self._offers, *self._aliases], n=3)
+            hint = f"Did you mean {', '.join(near)}?" if near else self._known()
+            raise ToolError(f"There is no tool called {name!r}.", hint=hint)
+        if offer.name in self._disabled:
+            raise ToolError(f"The tool {offer.name} is disabled here.", hint=self._known())
+        return offer, operation
+
+    def _operation_aliases(self) -> dict[str, Offer]:
         """Bare operation names that mean exactly one thing and are no tool's name."""
-        found: dict[str, tuple[Tool, Operation[Any]] | None] = {}
-        for tool in self._tools.values():
-            for operation in tool.operations if tool.consolidated else ():
-                known = operation.name in found or operation.name in self._tools
-                found[operation.name] = None if known else (tool, operation)
-        return {name: entry for name, entry in found.items() if entry is not None}
+        found: dict[str, Offer | None] = {}
+        for offer in self._offers.values():
+            for name in offer.advert.operations if offer.advert.consolidated else ():
+                found[name] = None if name in found or name in self._offers else offer
+        return {name: offer for name, offer in found.items() if offer is not None}
 
     def _known(self) -> str:
-        return f"There are: {', '.join(n for n in self._tools if n not in self._disabled)}."
+        return f"There are: {', '.join(n for n in self._offers if n not in self._disabled)}."
 
 
 def operation_key(tool: Tool, operation: Operation[Any]) -> str:
@@ -97,6 +119,8 @@ def operation_key(tool: Tool, operation: Operation[Any]) -> str:
     return f"{tool.name}.{operation.name}" if tool.consolidated else tool.name
 
 
-def built_ins_first(tools: Sequence[Tool], plugins: Sequence[Tool]) -> list[Tool]:
+def built_ins_first(
+    tools: Sequence[Tool | Offer], plugins: Sequence[Tool | Offer]
+) -> list[Tool | Offer]:
     """The explicit list in its own order, then plug-ins by name (spec/sam.md C24)."""
     return [*tools, *sorted(plugins, key=lambda tool: tool.name)]
