@@ -100,8 +100,7 @@ def _sandbox(values: dict[str, Any]) -> Check:
     try:
         found = runtime.commands.confinement
     finally:
-        for release in runtime.closers:
-            release()
+        runtime.parts.close()
     covered = [p.shield for p in found.protections if p.held]
     absent = [f"{p.shield} ({p.detail})" for p in found.protections if not p.held]
     detail = found.detail + (f" ({', '.join(covered)})" if covered else "")

@@ -1,75 +1,156 @@
 """What a front end is given: everything that runs, behind a few names."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
 
 from sam_tui.core.agent.budget import DEFAULT_STEPS
 from sam_tui.core.agent.history import History
 from sam_tui.core.agent.session import Session
-from sam_tui.core.agent.subagents import Subagents
 from sam_tui.core.agent.turn import Engine
-from sam_tui.core.authorization.containment import Workspace
-from sam_tui.core.authorization.guard import Guard
-from sam_tui.core.authorization.policy import PermissionMode
-from sam_tui.core.board import TodoBoard
-from sam_tui.core.bus import Bus
 from sam_tui.core.errors import UsageError
 from sam_tui.core.ids import ConversationId, mint_conversation, named_conversation
-from sam_tui.core.inquiries import Inquiries
-from sam_tui.core.plugin import PluginReport
-from sam_tui.core.ports.code import EditJournal
-from sam_tui.core.ports.memory import MemoryStore
-from sam_tui.core.ports.model import Model, ModelCatalog
-from sam_tui.core.ports.prompts import PromptLibrary
-from sam_tui.core.ports.storage import ConversationStore
-from sam_tui.core.ports.tasks import Tasks
-from sam_tui.core.ports.terminals import BackgroundCommands, Commands, Terminals
-from sam_tui.core.tooling.execute import Executor
-from sam_tui.core.tooling.registry import Registry
-from sam_tui.core.workflow.entrance import Entrance
+from sam_tui.core.services import Services
+
+if TYPE_CHECKING:
+    from sam_tui.core.agent.subagents import Subagents
+    from sam_tui.core.authorization.containment import Workspace
+    from sam_tui.core.authorization.guard import Guard
+    from sam_tui.core.authorization.policy import PermissionMode
+    from sam_tui.core.board import TodoBoard
+    from sam_tui.core.bus import Bus
+    from sam_tui.core.inquiries import Inquiries
+    from sam_tui.core.plugin import PluginReport
+    from sam_tui.core.ports.code import EditJournal
+    from sam_tui.core.ports.memory import MemoryStore
+    from sam_tui.core.ports.model import Model, ModelCatalog
+    from sam_tui.core.ports.prompts import PromptLibrary
+    from sam_tui.core.ports.storage import ConversationStore
+    from sam_tui.core.ports.tasks import Tasks
+    from sam_tui.core.ports.terminals import BackgroundCommands, Commands, Terminals
+    from sam_tui.core.tooling.execute import Executor
+    from sam_tui.core.tooling.registry import Registry
+    from sam_tui.core.workflow.entrance import Entrance
+
+
+class Parts(Services, Protocol):
+    """What a runtime is made of, each made when it is first asked for."""
+
+    @property
+    def bus(self) -> "Bus": ...
+    @property
+    def catalog(self) -> "ModelCatalog": ...
+    @property
+    def conversations(self) -> "ConversationStore": ...
+
+    async def end_processes(self) -> None:
+        """End every task, command and terminal that was begun."""
+        ...
+
+    def close(self) -> None:
+        """Release what was made."""
+        ...
 
 
 @dataclass
 class Runtime:
     """One running workbench. Built by ``assembly`` alone; nothing in it is global."""
 
-    bus: Bus
-    inquiries: Inquiries
-    workspace: Workspace
-    model: Model | None
-    catalog: ModelCatalog
-    terminals: Terminals
-    commands: Commands
-    background: BackgroundCommands
-    tasks: Tasks
-    conversations: ConversationStore
-    journal: EditJournal
-    memories: MemoryStore
-    prompts: PromptLibrary
-    todos: TodoBoard
-    workflows: Entrance
-    registry: Registry
-    guard: Guard
-    executor: Executor
+    parts: Parts
+    model: "Model | None"
+    registry: "Registry"
+    guard: "Guard"
+    executor: "Executor"
     engine: Engine
-    subagents: Subagents
     max_steps: int = DEFAULT_STEPS
     topic: str = ""
     """Whose memory new conversations share; empty for their own."""
-    plugins: tuple[PluginReport, ...] = ()
-    closers: tuple[Callable[[], None], ...] = ()
-    """What to release at the very end, in order."""
+    plugins: "tuple[PluginReport, ...]" = ()
 
     @property
-    def mode(self) -> PermissionMode:
+    def subagents(self) -> "Subagents":
+        """Errands that run beside a conversation."""
+        return self.parts.subagents
+
+    @property
+    def bus(self) -> "Bus":
+        """Where events come from."""
+        return self.parts.bus
+
+    @property
+    def inquiries(self) -> "Inquiries":
+        """The questions that wait for a person."""
+        return self.parts.inquiries
+
+    @property
+    def workspace(self) -> "Workspace":
+        """The folders to work in."""
+        return self.parts.workspace
+
+    @property
+    def catalog(self) -> "ModelCatalog":
+        """What models there are to choose from."""
+        return self.parts.catalog
+
+    @property
+    def terminals(self) -> "Terminals":
+        """Terminal sessions."""
+        return self.parts.terminals
+
+    @property
+    def commands(self) -> "Commands":
+        """Shell commands."""
+        return self.parts.commands
+
+    @property
+    def background(self) -> "BackgroundCommands":
+        """Commands that go on while the agent does something else."""
+        return self.parts.background
+
+    @property
+    def tasks(self) -> "Tasks":
+        """Build tasks that run."""
+        return self.parts.tasks
+
+    @property
+    def conversations(self) -> "ConversationStore":
+        """What was said."""
+        return self.parts.conversations
+
+    @property
+    def journal(self) -> "EditJournal":
+        """Edits that can be undone."""
+        return self.parts.journal
+
+    @property
+    def memories(self) -> "MemoryStore":
+        """What was remembered."""
+        return self.parts.remembered.memories
+
+    @property
+    def prompts(self) -> "PromptLibrary":
+        """System and mini prompts."""
+        return self.parts.prompts
+
+    @property
+    def workflows(self) -> "Entrance":
+        """Runs of workflows."""
+        return self.parts.workflows
+
+    @property
+    def todos(self) -> "TodoBoard":
+        """The todo lists."""
+        return self.parts.todos
+
+    @property
+    def mode(self) -> "PermissionMode":
         """The permission mode that holds now."""
         return self.guard.policy.mode
 
-    def use_mode(self, mode: PermissionMode) -> None:
+    def use_mode(self, mode: "PermissionMode") -> None:
         """Change the permission mode for the calls that follow."""
         self.guard.use_mode(mode)
 
-    def use_model(self, model: Model) -> None:
+    def use_model(self, model: "Model") -> None:
         """The model of sessions opened from now on."""
         self.model = model
 
@@ -97,13 +178,10 @@ class Runtime:
         return Session(self.engine, history, self.model, max_steps=self.max_steps)
 
     async def close(self) -> None:
-        """End terminals and connections, then release what is left."""
+        """End processes and connections, then release what is left."""
         try:
-            await self.tasks.close()
-            await self.background.close_all()
-            await self.terminals.close_all()
+            await self.parts.end_processes()
             if self.model is not None:
                 await self.model.close()
         finally:
-            for release in self.closers:
-                release()
+            self.parts.close()

@@ -1,32 +1,38 @@
 """What tools may be built from: the ports and core services of one runtime."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from __future__ import annotations
 
-from sam_tui.core.agent.budget import Budgets
-from sam_tui.core.agent.subagents import Subagents
-from sam_tui.core.authorization.containment import Workspace
-from sam_tui.core.board import TodoBoard
-from sam_tui.core.clock import Clock
-from sam_tui.core.events import Event
-from sam_tui.core.inquiries import Inquiries
-from sam_tui.core.ports.code import EditableFiles, EditJournal, Insight
-from sam_tui.core.ports.documents import Documents
-from sam_tui.core.ports.files import Search
-from sam_tui.core.ports.images import ImageMaker
-from sam_tui.core.ports.memory import (
-    Archive,
-    DocumentStore,
-    KeyValueStore,
-    KnowledgeStore,
-    MemoryStore,
-)
-from sam_tui.core.ports.prompts import PromptLibrary
-from sam_tui.core.ports.storage import ResultStore
-from sam_tui.core.ports.tasks import TaskBook, Tasks
-from sam_tui.core.ports.terminals import BackgroundCommands, Commands, Terminals
-from sam_tui.core.ports.web import SerpApi, Web, WebSearch
-from sam_tui.core.workflow.entrance import Entrance
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    # Types alone: what nobody asks for is neither made nor imported.
+    from collections.abc import Callable
+
+    from sam_tui.core.agent.budget import Budgets
+    from sam_tui.core.agent.subagents import Subagents
+    from sam_tui.core.authorization.containment import Workspace
+    from sam_tui.core.board import TodoBoard
+    from sam_tui.core.clock import Clock
+    from sam_tui.core.events import Event
+    from sam_tui.core.inquiries import Inquiries
+    from sam_tui.core.ports.code import EditableFiles, EditJournal, Insight
+    from sam_tui.core.ports.documents import Documents
+    from sam_tui.core.ports.files import Search
+    from sam_tui.core.ports.images import ImageMaker
+    from sam_tui.core.ports.memory import (
+        Archive,
+        DocumentStore,
+        KeyValueStore,
+        KnowledgeStore,
+        MemoryStore,
+    )
+    from sam_tui.core.ports.prompts import PromptLibrary
+    from sam_tui.core.ports.storage import ResultStore
+    from sam_tui.core.ports.tasks import TaskBook, Tasks
+    from sam_tui.core.ports.terminals import BackgroundCommands, Commands, Terminals
+    from sam_tui.core.ports.web import SerpApi, Web, WebSearch
+    from sam_tui.core.workflow.entrance import Entrance
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,29 +56,58 @@ class Online:
     images: ImageMaker | None
 
 
-@dataclass(frozen=True, slots=True)
-class Services:
-    """Handed to ``sam_tools.build_tools``, which gives each tool only what it needs."""
+class Services(Protocol):
+    """Handed to ``sam_tools.offers``, which gives each tool only what it needs.
 
-    clock: Clock
-    publish: Callable[[Event], None]
-    files: EditableFiles
-    search: Search
-    commands: Commands
-    terminals: Terminals
-    background: BackgroundCommands
-    todos: TodoBoard
-    inquiries: Inquiries
-    results: ResultStore
-    remembered: Remembered
-    prompts: PromptLibrary
-    budgets: Budgets
-    workspace: Workspace
-    tasks: Tasks
-    task_book: TaskBook
-    online: Online
-    documents: Documents
-    insight: Insight
-    journal: EditJournal
-    subagents: Subagents
-    workflows: Entrance
+    Each is made when it is first asked for: a run that reads no document imports no reader of them.
+    """
+
+    @property
+    def clock(self) -> Clock: ...
+    @property
+    def publish(self) -> Callable[[Event], None]: ...
+    @property
+    def files(self) -> EditableFiles: ...
+    @property
+    def search(self) -> Search: ...
+    @property
+    def commands(self) -> Commands: ...
+    @property
+    def terminals(self) -> Terminals: ...
+    @property
+    def background(self) -> BackgroundCommands: ...
+    @property
+    def todos(self) -> TodoBoard: ...
+    @property
+    def inquiries(self) -> Inquiries: ...
+    @property
+    def results(self) -> ResultStore: ...
+    @property
+    def remembered(self) -> Remembered: ...
+    @property
+    def prompts(self) -> PromptLibrary: ...
+    @property
+    def budgets(self) -> Budgets: ...
+    @property
+    def workspace(self) -> Workspace: ...
+    @property
+    def tasks(self) -> Tasks: ...
+    @property
+    def task_book(self) -> TaskBook: ...
+    @property
+    def online(self) -> Online: ...
+    @property
+    def online_extras(self) -> bool:
+        """Whether ``online`` may have more than the web and a search: a look at it is worth it."""
+        ...
+
+    @property
+    def documents(self) -> Documents: ...
+    @property
+    def insight(self) -> Insight: ...
+    @property
+    def journal(self) -> EditJournal: ...
+    @property
+    def subagents(self) -> Subagents: ...
+    @property
+    def workflows(self) -> Entrance: ...

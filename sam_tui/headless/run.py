@@ -126,7 +126,7 @@ class _Run:
                 self._lines.system(
                     "init",
                     model=model,
-                    tools=[tool.name for tool in runtime.registry.tools],
+                    tools=runtime.registry.names,
                     cwd=runtime.workspace.root,
                     permission_mode=runtime.mode,
                     sandbox=runtime.commands.confinement.kind,
@@ -167,9 +167,7 @@ class _Run:
         """Nothing that the agent started outlives its result; the ledger keeps what was open."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(TERMINALS_SECONDS):
-                await self._runtime.background.close_all()
-                await self._runtime.tasks.close()
-                await self._runtime.terminals.close_all()
+                await self._runtime.parts.end_processes()
 
     def _judge(self, fault: BaseException | None, interrupts: Interrupts) -> Outcome:
         finished = self._ledger.finished

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from sam_tui import assembly
+from sam_tui.adapters import web
 from sam_tui.adapters.web import GuardedWeb
 from sam_tui.adapters.web.serpapi import SerpApiClient
 from sam_tui.core.ports.web import Web
@@ -69,8 +70,7 @@ def looked_at(folder: Path, **environ: str) -> Iterator[Runtime]:
     options = assembly.Options(str(folder / "ws"), str(folder / "data"))
     runtime = assembly.build(options, {"HOME": str(folder), **environ})
     yield runtime
-    for release in runtime.closers:
-        release()
+    runtime.parts.close()
 
 
 @pytest.fixture(scope="module")
@@ -100,12 +100,13 @@ def online(site: WebServer, environ: dict[str, str], monkeypatch: pytest.MonkeyP
     The door only lets public addresses through; here, and only here, it allows this one more.
     """
     door = partial(GuardedWeb, allowed=frozenset({site.origin}))
-    monkeypatch.setattr(assembly, "GuardedWeb", door)
+    monkeypatch.setattr(web, "GuardedWeb", door)
 
-    def serpapi(web: Web, _: Mapping[str, str]) -> SerpApiClient:
-        return SerpApiClient(web, "key", site.url("/serp"))
+    def serpapi(door: Web, _: Mapping[str, str]) -> SerpApiClient:
+        return SerpApiClient(door, "key", site.url("/serp"))
 
-    monkeypatch.setattr(assembly, "serpapi_from", serpapi)
+    monkeypatch.setattr(web, "serpapi_from", serpapi)
+    environ["SERPAPI_API_KEY"] = "key"
     environ["SAM_TUI_SEARXNG_BASE"] = site.url("/searx")
     environ["SAM_TUI_IMAGE_BASE"] = site.url("/v1")
     environ["SAM_TUI_IMAGE_MODEL"] = "local"

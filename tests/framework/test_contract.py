@@ -166,7 +166,7 @@ def test_schemas_and_system_prompt_are_the_same_bytes_in_every_process(tmp_path:
         "request = runtime.engine.requests.build([UserMessage('hi')])\n"
         "print(request.system)\n"
         "print(request.tools_json)\n"
-        "for release in runtime.closers: release()\n"
+        "runtime.parts.close()\n"
     )
     (tmp_path / "ws").mkdir()
     outputs = {

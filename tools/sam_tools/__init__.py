@@ -1,79 +1,199 @@
-"""The model's hands: the explicit list of built-in tools, in the order the model sees (seed 004)."""
+"""The model's hands: the explicit list of built-in tools, in the order the model sees (seed 004).
 
-from sam_tools.build_and_version_control import BuildAndVersionControl
-from sam_tools.document_operations import DocumentOperations
-from sam_tools.file_operations import FileOperations
-from sam_tools.image_generation import ImageGeneration
-from sam_tools.increase_max_iterations import IncreaseMaxIterations
-from sam_tools.memory_operations import MemoryOperations
-from sam_tools.prompts import ListMiniPrompts, ListSystemPrompts
-from sam_tools.read_tool_result import ReadToolResult
-from sam_tools.recall_history import RecallHistory
-from sam_tools.run_subagent import SubagentTool
-from sam_tools.terminal_operations import TerminalOperations
-from sam_tools.think import Think
-from sam_tools.todo_operations import TodoOperations
-from sam_tools.user_collaboration import UserCollaboration
-from sam_tools.web_operations import WebOperations
-from sam_tools.workflow import WorkflowTool
+Each is imported by the function that makes it, when a call first names it.
+"""
+
+from collections.abc import Callable, Mapping
+
 from sam_tui.core.services import Services
 from sam_tui.core.tooling.contract import Tool
+from sam_tui.core.tooling.offer import Advert, Offer
+
+Make = Callable[[Services], Tool]
+
+
+def offers(services: Services, adverts: Mapping[str, Advert]) -> list[Offer]:
+    """Every built-in tool as it is advertised.
+
+    What depends on the configuration, or has no advert, is made at once.
+    """
+    listed = [_offer(name, make, services, adverts) for name, make in MAKERS.items()]
+    online = services.online if services.online_extras else None
+    if online and online.serpapi:
+        listed[list(MAKERS).index("web_operations")] = Offer.of(_web_operations(services))
+    if online and online.images:
+        listed.insert(_SEEDS, Offer.of(_image_generation(services)))
+    return listed
 
 
 def build_tools(services: Services) -> list[Tool]:
-    """Every built-in tool, each given only what it needs."""
-    remembered, online = services.remembered, services.online
-    return [
-        Think().tool(),
-        UserCollaboration(services.inquiries).tool(),
-        SubagentTool(services.subagents).tool(),
-        IncreaseMaxIterations(services.budgets.get).tool(),
-        ListSystemPrompts(services.prompts).tool(),
-        ListMiniPrompts(services.prompts).tool(),
-        MemoryOperations(
-            remembered.memories, remembered.notes, remembered.knowledge, services.clock
-        ).tool(),
-        TodoOperations(services.todos).tool(),
-        ReadToolResult(services.results).tool(),
-        RecallHistory(remembered.archive, remembered.memories).tool(),
-        WebOperations(
-            online.web,
-            online.search,
-            services.documents,
-            remembered.memories,
-            serpapi=online.serpapi,
-        ).tool(),
-        DocumentOperations(
-            services.documents,
-            services.files,
-            online.web,
-            remembered.memories,
-            remembered.documents,
-            clock=services.clock,
-        ).tool(),
-        FileOperations(
-            services.files,
-            services.search,
-            journal=services.journal,
-            insight=services.insight,
-            commands=services.commands,
-        ).tool(),
-        TerminalOperations(
-            services.commands,
-            services.terminals,
-            services.publish,
-            files=services.files,
-            background=services.background,
-        ).tool(),
-        BuildAndVersionControl(
-            services.commands,
-            services.tasks,
-            book=services.task_book,
-            files=services.files,
-            workspace=services.workspace,
-        ).tool(),
-        *([ImageGeneration(online.images, services.files).tool()] if online.images else []),
-        WorkflowTool(
-            services.workflows.workflows, services.inquiries, services.workflows.flush
-        ).tool(),
-    ]
+    """Every built-in tool, made."""
+    tools = [make(services) for make in MAKERS.values()]
+    if services.online.images:
+        tools.insert(_SEEDS, _image_generation(services))
+    return tools
+
+
+def _offer(name: str, make: Make, services: Services, adverts: Mapping[str, Advert]) -> Offer:
+    known = adverts.get(name)
+    return Offer.of(make(services)) if known is None else Offer(known, lambda: make(services))
+
+
+def _think(_: Services) -> Tool:
+    from sam_tools.think import Think
+
+    return Think().tool()
+
+
+def _user_collaboration(services: Services) -> Tool:
+    from sam_tools.user_collaboration import UserCollaboration
+
+    return UserCollaboration(services.inquiries).tool()
+
+
+def _run_subagent(services: Services) -> Tool:
+    from sam_tools.run_subagent import SubagentTool
+
+    return SubagentTool(services.subagents).tool()
+
+
+def _increase_max_iterations(services: Services) -> Tool:
+    from sam_tools.increase_max_iterations import IncreaseMaxIterations
+
+    return IncreaseMaxIterations(services.budgets.get).tool()
+
+
+def _list_system_prompts(services: Services) -> Tool:
+    from sam_tools.prompts import ListSystemPrompts
+
+    return ListSystemPrompts(services.prompts).tool()
+
+
+def _list_mini_prompts(services: Services) -> Tool:
+    from sam_tools.prompts import ListMiniPrompts
+
+    return ListMiniPrompts(services.prompts).tool()
+
+
+def _memory_operations(services: Services) -> Tool:
+    from sam_tools.memory_operations import MemoryOperations
+
+    kept = services.remembered
+    return MemoryOperations(kept.memories, kept.notes, kept.knowledge, services.clock).tool()
+
+
+def _todo_operations(services: Services) -> Tool:
+    from sam_tools.todo_operations import TodoOperations
+
+    return TodoOperations(services.todos).tool()
+
+
+def _read_tool_result(services: Services) -> Tool:
+    from sam_tools.read_tool_result import ReadToolResult
+
+    return ReadToolResult(services.results).tool()
+
+
+def _recall_history(services: Services) -> Tool:
+    from sam_tools.recall_history import RecallHistory
+
+    return RecallHistory(services.remembered.archive, services.remembered.memories).tool()
+
+
+def _web_operations(services: Services) -> Tool:
+    from sam_tools.web_operations import WebOperations
+
+    online = services.online
+    return WebOperations(
+        online.web,
+        online.search,
+        services.documents,
+        services.remembered.memories,
+        serpapi=online.serpapi,
+    ).tool()
+
+
+def _document_operations(services: Services) -> Tool:
+    from sam_tools.document_operations import DocumentOperations
+
+    return DocumentOperations(
+        services.documents,
+        services.files,
+        services.online.web,
+        services.remembered.memories,
+        services.remembered.documents,
+        clock=services.clock,
+    ).tool()
+
+
+def _file_operations(services: Services) -> Tool:
+    from sam_tools.file_operations import FileOperations
+
+    return FileOperations(
+        services.files,
+        services.search,
+        journal=services.journal,
+        insight=services.insight,
+        commands=services.commands,
+    ).tool()
+
+
+def _terminal_operations(services: Services) -> Tool:
+    from sam_tools.terminal_operations import TerminalOperations
+
+    return TerminalOperations(
+        services.commands,
+        services.terminals,
+        services.publish,
+        files=services.files,
+        background=services.background,
+    ).tool()
+
+
+def _build_and_version_control(services: Services) -> Tool:
+    from sam_tools.build_and_version_control import BuildAndVersionControl
+
+    return BuildAndVersionControl(
+        services.commands,
+        services.tasks,
+        book=services.task_book,
+        files=services.files,
+        workspace=services.workspace,
+    ).tool()
+
+
+def _image_generation(services: Services) -> Tool:
+    from sam_tools.image_generation import ImageGeneration
+
+    assert services.online.images is not None
+    return ImageGeneration(services.online.images, services.files).tool()
+
+
+def _workflow(services: Services) -> Tool:
+    from sam_tools.workflow import WorkflowTool
+
+    entrance = services.workflows
+    return WorkflowTool(entrance.workflows, services.inquiries, entrance.flush).tool()
+
+
+MAKERS: Mapping[str, Make] = {
+    "think": _think,
+    "user_collaboration": _user_collaboration,
+    "run_subagent": _run_subagent,
+    "increase_max_iterations": _increase_max_iterations,
+    "list_system_prompts": _list_system_prompts,
+    "list_mini_prompts": _list_mini_prompts,
+    "memory_operations": _memory_operations,
+    "todo_operations": _todo_operations,
+    "read_tool_result": _read_tool_result,
+    "recall_history": _recall_history,
+    "web_operations": _web_operations,
+    "document_operations": _document_operations,
+    "file_operations": _file_operations,
+    "terminal_operations": _terminal_operations,
+    "build_and_version_control": _build_and_version_control,
+    "workflow": _workflow,
+}
+"""By name, the seed's in its order. What is not here depends on the configuration."""
+_SEEDS = len(MAKERS) - 1
+"""How many the seed has before ``image_generation``, which is its last."""

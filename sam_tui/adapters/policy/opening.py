@@ -1,7 +1,7 @@
 """Everything a guard's policy rests on, read from its places at once."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from sam_tui.adapters.policy.files import PolicyFile, load_policies
@@ -80,7 +80,7 @@ def make_policy(
     workspace: Workspace,
     *,
     mode: PermissionMode | None,
-    sandboxed: bool,
+    sandboxed: bool | Callable[[], bool],
     parser: ShellParser,
 ) -> Policy:
     """The policy of a runtime. ``mode`` is what a flag chose, None where none did."""

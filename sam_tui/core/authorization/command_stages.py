@@ -69,7 +69,7 @@ def heavy(grounds: Grounds, case: Case) -> Judgement | None:
     if part is None or part.heaviest not in ("privileged", "destructive"):
         return None
     contained = part.heaviest == "destructive" and "network" not in part.classes
-    if grounds.mode == "auto" and grounds.sandboxed and contained:
+    if grounds.mode == "auto" and grounds.confined and contained:
         return None
     return case.ask(f"class:{part.heaviest}", part.why, plain=False)
 
@@ -78,11 +78,11 @@ def confined(grounds: Grounds, case: Case) -> Judgement | None:
     """In the kernel sandbox a command cannot reach more than it may."""
     reading = case.subject.reading
     if case.subject.kind == "type":
-        if grounds.sandboxed:
+        if grounds.confined:
             return case.allow("agent-session", "its terminal is sandboxed")
         reason = "no kernel sandbox here, so what is typed into a terminal is asked"
         return case.ask("unsandboxed", reason, plain=False)
-    if not grounds.sandboxed:
+    if not grounds.confined:
         return None
     if reading is not None and reading.calm:
         return case.allow("read-only", "it only reads")

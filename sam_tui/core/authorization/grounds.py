@@ -45,10 +45,13 @@ class TraceStep:
 
 @dataclass(frozen=True, slots=True)
 class Grounds:
-    """The standing part of every judgement. ``sandboxed``: whether the kernel confines commands."""
+    """The standing part of every judgement.
+
+    ``sandboxed``: whether the kernel confines commands, or how to find out when the first is judged.
+    """
 
     mode: PermissionMode
-    sandboxed: bool
+    sandboxed: bool | Callable[[], bool]
     protected: tuple[str, ...]
     """Real paths of the program's own data: no rule opens them for writing."""
     secrets: Secrets | None = None
@@ -60,6 +63,11 @@ class Grounds:
     roots: tuple[str, ...] = ()
     """The real paths of the workspace and the added folders."""
     clock: Callable[[], float] = time.time
+
+    @property
+    def confined(self) -> bool:
+        """Whether the kernel confines commands."""
+        return self.sandboxed() if callable(self.sandboxed) else self.sandboxed
 
     def inside(self, real: str) -> bool:
         """Whether a real path lies in the workspace or an added folder."""

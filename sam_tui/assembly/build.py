@@ -1,0 +1,98 @@
+"""All of a runtime, wired."""
+
+import importlib
+from collections.abc import Mapping
+
+from sam_reminders import Sources, build_reminders
+from sam_tools import offers
+from sam_tui.adapters.plugins import discover
+from sam_tui.adapters.policy import Places, read_layers
+from sam_tui.adapters.prompts import FileReminders
+from sam_tui.assembly.catalogue import adverts
+from sam_tui.assembly.guarding import make_guard
+from sam_tui.assembly.leaves import Leaves
+from sam_tui.assembly.options import Options
+from sam_tui.core.agent.budget import DEFAULT_STEPS
+from sam_tui.core.agent.retry import RetryPolicy
+from sam_tui.core.agent.room import Room
+from sam_tui.core.agent.turn import Engine
+from sam_tui.core.authorization.containment import Workspace
+from sam_tui.core.prompt.requests import RequestBuilder
+from sam_tui.core.prompt.system import system_prompt
+from sam_tui.core.runtime import Runtime
+from sam_tui.core.shield import secrets_of_environment
+from sam_tui.core.tooling.execute import Executor
+from sam_tui.core.tooling.registry import Registry, built_ins_first
+
+
+def load_workbench() -> None:
+    """Import what the workbench draws terminals with. Takes 0.1 s: call it on a thread."""
+    importlib.import_module("sam_tui.adapters.terminal.screen")
+
+
+def warm_model(runtime: Runtime) -> None:
+    """Load on a thread of its own what the first request of the runtime's model needs."""
+    if runtime.model is not None:
+        from sam_tui.adapters.llm.choice import warm
+
+        warm(runtime.model)
+
+
+def build(options: Options, environ: Mapping[str, str]) -> Runtime:
+    """Everything that runs, wired. Nothing is connected, spawned or asked yet.
+
+    Raises ``SamError`` for a workspace, database, model or prompt that cannot be used.
+    """
+    workspace = Workspace.open(options.workspace, options.add_dirs)
+    places = Places.of(environ, options.data_dir)
+    layers = read_layers(places, workspace.root)
+    leaves = Leaves(options, environ, workspace, places, trusted=lambda: layers.trusted)
+    model = leaves.open_model(options.model) if options.model else None
+    built_in = offers(leaves, adverts())
+    plugins = discover(leaves, taken=[offer.name for offer in built_in])
+    registry = Registry(built_ins_first(built_in, plugins.tools), disabled=options.disabled_tools)
+    guard = make_guard(leaves, options, places, layers)
+    executor = Executor(
+        registry, guard, leaves.results, leaves.storage.decisions, leaves.bus, leaves.clock
+    )
+    executor.shield.learn(secrets_of_environment(environ))
+    engine = Engine(
+        executor,
+        RequestBuilder(
+            system_prompt(leaves.guidance(options.system_prompt), leaves.workspace),
+            registry.schemas_json,
+            [*build_reminders(_sources(leaves, options)), *plugins.reminders],
+            leaves.todos,
+        ),
+        leaves.bus,
+        leaves.clock,
+        RetryPolicy(),
+        leaves.budgets,
+        Room(leaves.storage.archive, leaves.bus, context_tokens=options.context_tokens),
+        options.workflow_mode,
+        leaves.workflows.gate,
+    )
+    leaves.subagents.connect(engine)
+    return Runtime(
+        leaves,
+        model,
+        registry,
+        guard,
+        executor,
+        engine,
+        max_steps=options.max_turns or DEFAULT_STEPS,
+        topic=options.topic,
+        plugins=plugins.reports,
+    )
+
+
+def _sources(leaves: Leaves, options: Options) -> Sources:
+    return Sources(
+        leaves.storage.documents,
+        leaves.storage.memories,
+        leaves.prompts,
+        FileReminders(f"{options.data_dir}/reminders"),
+        leaves.todos,
+        lambda _: options.workflow_mode,
+        leaves.workflows.digest,
+    )

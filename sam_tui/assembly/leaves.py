@@ -1,0 +1,294 @@
+"""The leaves of one runtime, each imported and made when it is first asked for."""
+
+import contextlib
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from sam_tui.assembly.options import DEFAULT_TIMEOUT, Options
+from sam_tui.assembly.running import workflow_places
+from sam_tui.core.agent.budget import Budgets
+from sam_tui.core.agent.subagents import Subagents, Surroundings
+from sam_tui.core.authorization.containment import Workspace
+from sam_tui.core.board import TodoBoard
+from sam_tui.core.bus import Bus
+from sam_tui.core.clock import SystemClock
+from sam_tui.core.errors import UsageError
+from sam_tui.core.inquiries import Inquiries
+from sam_tui.core.prompt.system import system_prompt
+from sam_tui.core.services import Online, Remembered
+from sam_tui.core.workflow.entrance import Entrance
+
+if not TYPE_CHECKING:
+    from functools import cached_property as once
+else:
+    once = property  # what a protocol can be compared with
+    from sam_tui.adapters.code import SqliteJournal
+    from sam_tui.adapters.documents import LocalDocuments
+    from sam_tui.adapters.files import LocalFiles
+    from sam_tui.adapters.policy import Places
+    from sam_tui.adapters.prompts import FilePrompts
+    from sam_tui.adapters.search import RipgrepSearch
+    from sam_tui.adapters.storage import Storage
+    from sam_tui.adapters.tasks import CommandTasks, FileTaskBook
+    from sam_tui.adapters.terminal.background import PortedCommands
+    from sam_tui.adapters.terminal.commands import ShellCommands
+    from sam_tui.adapters.terminal.confinement import Sandbox
+    from sam_tui.adapters.terminal.sessions import PtyTerminals
+    from sam_tui.core.ports.code import Insight
+    from sam_tui.core.ports.meaning import Embedder
+    from sam_tui.core.ports.model import Model, ModelCatalog
+    from sam_tui.core.ports.storage import ConversationStore, ResultStore
+
+T = TypeVar("T")
+
+
+class Leaves:
+    """The ``Services`` of a runtime, and what else its parts are made of."""
+
+    def __init__(
+        self,
+        options: Options,
+        environ: Mapping[str, str],
+        workspace: Workspace,
+        places: "Places",
+        *,
+        trusted: Callable[[], bool],
+    ) -> None:
+        self._options = options
+        self._environ = environ
+        self._places = places
+        self._trusts = trusted
+        self._closing = contextlib.ExitStack()
+        self.clock = SystemClock()
+        self.bus = Bus()
+        self.publish = self.bus.publish
+        self.workspace = workspace
+        self.inquiries = Inquiries(
+            self.bus, self.clock, attended=options.attended, responder=options.responder
+        )
+        self.budgets = Budgets()
+
+    # What is kept
+
+    @once
+    def storage(self) -> "Storage":
+        """Every store of the conversations' database."""
+        from sam_tui.adapters.storage import open_storage
+
+        storage = open_storage(self._options.data_dir, now=self.clock.now, embedder=self._embedder)
+        return self._closed(storage, storage.close)
+
+    @once
+    def todos(self) -> TodoBoard:
+        """The todo lists."""
+        return TodoBoard(self.storage.todos, self.bus, self.clock)
+
+    @once
+    def results(self) -> "ResultStore":
+        """Results that were too long for the conversation."""
+        return self.storage.results
+
+    @once
+    def conversations(self) -> "ConversationStore":
+        """What was said."""
+        return self.storage.conversations
+
+    @once
+    def remembered(self) -> Remembered:
+        """Everything that outlives a conversation's window."""
+        kept = self.storage
+        return Remembered(kept.memories, kept.notes, kept.knowledge, kept.documents, kept.archive)
+
+    @once
+    def prompts(self) -> "FilePrompts":
+        """Prompts as files: built-in, the person's and, where it is trusted, the folder's."""
+        from sam_tui.adapters.prompts import FilePrompts
+
+        folder = f"{self._options.data_dir}/prompts"
+        return FilePrompts(folder, self.workspace.root, self.storage.choices, self._trusts)
+
+    @once
+    def _embedder(self) -> "Embedder | None":
+        from sam_tui.adapters.llm.embedding import embedder_from
+
+        return embedder_from(self._environ)
+
+    # Files and code
+
+    @once
+    def files(self) -> "LocalFiles":
+        """The file system, no link followed."""
+        from sam_tui.adapters.files import LocalFiles
+
+        return LocalFiles()
+
+    @once
+    def search(self) -> "RipgrepSearch":
+        """ripgrep."""
+        from sam_tui.adapters.search import RipgrepSearch
+
+        return RipgrepSearch()
+
+    @once
+    def journal(self) -> "SqliteJournal":
+        """Edits that can be undone."""
+        from sam_tui.adapters.code import SqliteJournal
+
+        journal = SqliteJournal(self._options.data_dir, self.files)
+        return self._closed(journal, journal.close)
+
+    @once
+    def insight(self) -> "Insight":
+        """What is known about the code of the workspace."""
+        from sam_tui.adapters.code import open_insight
+
+        insight = open_insight(
+            self._options.data_dir,
+            self.workspace.root,
+            self.files,
+            self.search,
+            embedder=self._embedder,
+        )
+        return self._closed(insight, insight.index.close)
+
+    @once
+    def documents(self) -> "LocalDocuments":
+        """Documents of many formats, in and out."""
+        from sam_tui.adapters.documents import LocalDocuments
+
+        return LocalDocuments()
+
+    # Processes
+
+    @once
+    def sandbox(self) -> "Sandbox":
+        """What holds commands."""
+        from sam_tui.adapters.terminal.confinement import Sandbox
+
+        sandbox = Sandbox()
+        return self._closed(sandbox, sandbox.close)
+
+    @once
+    def commands(self) -> "ShellCommands":
+        """Shell commands."""
+        from sam_tui.adapters.terminal.commands import ShellCommands
+
+        return ShellCommands(self.sandbox)
+
+    @once
+    def terminals(self) -> "PtyTerminals":
+        """Terminal sessions."""
+        from sam_tui.adapters.terminal.sessions import PtyTerminals
+
+        return PtyTerminals(self.sandbox)
+
+    @once
+    def background(self) -> "PortedCommands":
+        """Commands that go on while the agent does something else."""
+        from sam_tui.adapters.terminal.background import PortedCommands
+
+        return PortedCommands(self.commands)
+
+    @once
+    def tasks(self) -> "CommandTasks":
+        """Build tasks that run."""
+        from sam_tui.adapters.tasks import CommandTasks
+
+        return CommandTasks(self.commands)
+
+    @once
+    def task_book(self) -> "FileTaskBook":
+        """Build tasks that are known."""
+        from sam_tui.adapters.tasks import FileTaskBook
+
+        return FileTaskBook(f"{self._options.data_dir}/tasks", self.workspace.root)
+
+    # Models and the web
+
+    @once
+    def catalog(self) -> "ModelCatalog":
+        """What models there are to choose from."""
+        from sam_tui.adapters.llm.catalog import Catalog
+
+        return Catalog(self._environ, timeout=self._timeout)
+
+    @once
+    def online(self) -> Online:
+        """The web as the environment configures it; only a configured image endpoint may be local."""
+        from sam_tui.adapters.images import EndpointImages, image_settings
+        from sam_tui.adapters.web import GuardedWeb, search_from, serpapi_from
+
+        web = GuardedWeb(clock=self.clock)
+        settings, images = image_settings(self._environ), None
+        if settings is not None:
+            images = EndpointImages(GuardedWeb(allowed=frozenset({settings.origin})), settings)
+        environ = self._environ
+        return Online(web, search_from(web, environ), serpapi_from(web, environ), images)
+
+    @property
+    def online_extras(self) -> bool:
+        """Whether the environment may name an image endpoint or a SerpApi key."""
+        return any(name.startswith(("SAM_TUI_IMAGE_", "SERPAPI_")) for name in self._environ)
+
+    @once
+    def subagents(self) -> Subagents:
+        """Errands that run beside the conversation."""
+        surroundings = Surroundings(
+            lambda name, extra: self.open_model(name, extra),
+            lambda prompt: system_prompt(self.guidance(prompt), self.workspace),
+            self.storage.memories.set_topic,
+        )
+        return Subagents(self.storage.conversations, self.budgets, surroundings)
+
+    @once
+    def workflows(self) -> Entrance:
+        """Runs of workflows: their store is not looked at before the first is used."""
+        workflows = Entrance(workflow_places(self._places, self.workspace.root), self.clock, self.bus)
+        return self._closed(workflows, workflows.close)
+
+    def open_model(self, name: str, options: Mapping[str, Any] | None = None) -> "Model":
+        """The model of that name, reached as the person asked for theirs. Raises ``SamError``."""
+        from sam_tui.adapters.llm.choice import Wish, choose
+
+        asked = self._options
+        wish = Wish(name, asked.api_base, asked.api_key, asked.provider, timeout=self._timeout)
+        return choose(replace(wish, options=options) if options else wish, self._environ)
+
+    def guidance(self, prompt_id: str) -> str:
+        """The text of a system prompt. Raises ``UsageError`` for one that is missing or inactive."""
+        prompt = self.prompts.get(prompt_id)
+        if prompt is None or prompt.kind != "system" or not prompt.active:
+            known = ", ".join(p.id for p in self.prompts.list_system().prompts if p.active)
+            raise UsageError(
+                f"There is no system prompt {prompt_id!r}.", hint=f"There are: {known}."
+            )
+        return prompt.content
+
+    @property
+    def _timeout(self) -> float:
+        return self._options.request_timeout or DEFAULT_TIMEOUT
+
+    # The end
+
+    async def end_processes(self) -> None:
+        """End every task, command and terminal that was begun."""
+        made = vars(self)
+        if "tasks" in made:
+            await self.tasks.close()
+        if "background" in made:
+            await self.background.close_all()
+        if "terminals" in made:
+            await self.terminals.close_all()
+
+    def close(self) -> None:
+        """Release what was made, the newest first."""
+        self._closing.close()
+
+    def at_close(self, release: Callable[[], None]) -> None:
+        """Have something released with the rest."""
+        self._closing.callback(release)
+
+    def _closed(self, leaf: T, release: Callable[[], None]) -> T:
+        self.at_close(release)
+        return leaf

@@ -1,0 +1,42 @@
+"""What a front end was asked for."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sam_tui.adapters.llm.choice import Route
+    from sam_tui.core.authorization.policy import PermissionMode
+    from sam_tui.core.inquiries import Attends, Responder
+
+DEFAULT_TIMEOUT = 300.0
+"""Seconds a model may be silent between two bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Paths as typed; empty ``model`` leaves it to be chosen.
+
+    ``attended`` says whether a person can answer questions (or, for each one, who is asked that);
+    ``responder`` answers before they do.
+    ``request_timeout`` is in seconds between bytes. ``context_tokens`` is how much the model takes,
+    where the person knows it better than the model says. ``topic`` is whose memory new
+    conversations share; ``system_prompt`` an id of ``list_system_prompts``.
+    """
+
+    workspace: str
+    data_dir: str
+    model: str = ""
+    api_base: str = ""
+    api_key: str = ""
+    provider: "Route" = "auto"
+    mode: "PermissionMode" = "ask"
+    add_dirs: tuple[str, ...] = ()
+    max_turns: int | None = None
+    attended: "bool | Attends" = False
+    responder: "Responder | None" = None
+    request_timeout: float | None = None
+    context_tokens: int | None = None
+    system_prompt: str = "built-in:default"
+    topic: str = ""
+    workflow_mode: bool = False
+    disabled_tools: tuple[str, ...] = ()

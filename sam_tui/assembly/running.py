@@ -1,0 +1,24 @@
+"""Where a runtime keeps its workflows."""
+
+import os
+from typing import TYPE_CHECKING
+
+from sam_tui.core.workflow.entrance import DATABASE, WorkflowPlaces
+
+if TYPE_CHECKING:
+    from sam_tui.adapters.policy import Places
+
+
+def workflow_places(places: "Places", root: str) -> WorkflowPlaces:
+    """The store and the definitions, not looked at and their adapter not loaded before they are used."""
+
+    def adapter():
+        from sam_tui.adapters import workflows
+
+        return workflows
+
+    return WorkflowPlaces(
+        lambda: adapter().open_workflows(places.data_dir),
+        lambda: adapter().DefinitionFiles(places.config_dir, root),
+        lambda: os.path.exists(os.path.join(places.data_dir, DATABASE)),
+    )

@@ -1,0 +1,19 @@
+"""Writes the file that the built-in tools are advertised with, from the tools themselves."""
+
+import tempfile
+
+from sam_tools import build_tools
+from sam_tui.assembly import Options, build
+from sam_tui.assembly.catalogue import FILE, text_of
+
+
+def main() -> None:
+    """Build a runtime over an empty folder and write down what its tools say of themselves."""
+    with tempfile.TemporaryDirectory() as folder:
+        runtime = build(Options(folder, f"{folder}/data"), {"HOME": folder})
+        FILE.write_text(text_of(build_tools(runtime.parts)), encoding="utf-8")
+        runtime.parts.close()
+
+
+if __name__ == "__main__":
+    main()
