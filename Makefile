@@ -8,7 +8,7 @@ WORKERS ?= 2
 ARGS ?=
 
 .PHONY: help demo test check check-format check-lint check-types check-imports \
-	check-dependencies bench screenshots dist clean distclean venv constraints
+	check-dependencies bench screenshots catalogue dist clean distclean venv constraints
 
 help:
 	@echo 'make demo          play the demo; no key and no network needed'
@@ -16,6 +16,7 @@ help:
 	@echo 'make check         formatting, lint, types, import contracts, dependencies'
 	@echo 'make bench         measure start-up, memory and tool rounds'
 	@echo 'make screenshots   draw the pictures of the README anew'
+	@echo 'make catalogue     write down anew what the built-in tools are advertised with'
 	@echo 'make dist          build the wheel and the source archive into dist/'
 	@echo 'make clean         remove what was built; distclean removes .venv as well'
 
@@ -55,6 +56,9 @@ bench: venv
 
 screenshots: venv
 	$(BIN)/python screenshots/take.py $(ARGS)
+
+catalogue: venv
+	$(BIN)/python scripts/catalogue.py
 
 dist: venv
 	$(BIN)/python -m hatchling build

@@ -9,6 +9,8 @@ from typing import Any, cast
 
 import pytest
 
+from sam_tools import build_tools
+from sam_tui.assembly.catalogue import FILE, text_of
 from sam_tui.core.agent.tokens import text_tokens
 from sam_tui.core.runtime import Runtime
 from sam_tui.core.tooling.arguments import Arguments
@@ -107,6 +109,11 @@ def test_tools_and_operations_are_those_of_the_seed_in_its_order(full: Runtime) 
     }
     assert list(advertised) == list(LISTED)
     assert advertised == LISTED
+
+
+@pytest.mark.requirement("framework:catalogue")
+def test_what_is_advertised_before_a_tool_is_made_is_what_the_tool_says(still: Runtime) -> None:
+    assert FILE.read_text(encoding="utf-8") == text_of(build_tools(still.parts)), "make catalogue"
 
 
 @pytest.mark.requirement("framework:order")
