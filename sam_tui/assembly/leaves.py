@@ -244,7 +244,9 @@ class Leaves:
     @once
     def workflows(self) -> Entrance:
         """Runs of workflows: their store is not looked at before the first is used."""
-        workflows = Entrance(workflow_places(self._places, self.workspace.root), self.clock, self.bus)
+        workflows = Entrance(
+            workflow_places(self._places, self.workspace.root), self.clock, self.bus
+        )
         return self._closed(workflows, workflows.close)
 
     def open_model(self, name: str, options: Mapping[str, Any] | None = None) -> "Model":
