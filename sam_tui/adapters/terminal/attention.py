@@ -1,6 +1,9 @@
 """Whether a terminal waits for somebody: what its processes do, and what of the input is unread."""
 
 import os
+import re
+import select
+import signal
 import termios
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,6 +16,7 @@ _READS, _POLLS = ({
 """Numbers of the system calls that read, and that wait for one of several things."""
 
 _TASKS = 32
+_PENDING = re.compile(rb"^(?:SigPnd|ShdPnd):\s*([0-9a-f]+)$", re.MULTILINE)
 _PROMPT_ENDS = ":?>$#%)]"
 
 
@@ -45,6 +49,10 @@ def unread(terminal: str) -> bool:
     except OSError:
         return False
     try:
+        # The kernel hands input over in its own time; looking whether some is there makes it do so.
+        looking = select.poll()
+        looking.register(handle, select.POLLIN)
+        looking.poll(0)
         waiting = ioctl(handle, termios.FIONREAD, b"\0\0\0\0")
     except OSError:
         return False
@@ -78,6 +86,16 @@ def blocked(pids: Iterable[int], terminal: str) -> Blocked:
                 return Blocked(reading=True)
             polling = polling or found[0] in _POLLS
     return Blocked(polling=polling, known=known)
+
+
+def pending(pid: int, sent: signal.Signals) -> bool:
+    """Whether a signal is on its way to a process that has not taken it yet."""
+    try:
+        with open(f"/proc/{pid}/status", "rb") as file:
+            found = _PENDING.findall(file.read())
+    except OSError:
+        return False
+    return any(int(mask, 16) >> (sent - 1) & 1 for mask in found)
 
 
 def looks_like_prompt(line: str) -> bool:

@@ -96,17 +96,6 @@ class Pty:
         except OSError:
             return 0
 
-    def signal_foreground(self, sent: signal.Signals) -> bool:
-        """Signal the job that has the terminal; False when that is the program itself, or nobody."""
-        group = self.foreground()
-        if group in (0, self._pid):
-            return False
-        try:
-            os.killpg(group, sent)
-        except (ProcessLookupError, PermissionError):
-            return False
-        return True
-
     def write(self, data: bytes) -> None:
         """Type; what the terminal cannot take yet follows when the program reads.
 

@@ -9,9 +9,15 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from sam_tui.adapters.terminal.attention import Blocked, blocked, looks_like_prompt
+from sam_tui.adapters.terminal.attention import (
+    Blocked,
+    blocked,
+    looks_like_prompt,
+    pending,
+)
 from sam_tui.adapters.terminal.endings import members
 from sam_tui.adapters.terminal.history import History
+from sam_tui.adapters.terminal.ladder import Ladder
 from sam_tui.adapters.terminal.pty import Pty, PtyLaunch
 from sam_tui.adapters.terminal.shell_integration import Integration, Mark, MarkStream
 from sam_tui.adapters.terminal.shell_log import ShellLog
@@ -45,9 +51,10 @@ _LONGEST_HOLD = 0.2
 """Seconds after which a program that keeps the screen from being drawn (mode 2026) is not heeded."""
 _QUIET = 2.0
 _LINE = 400
-_LADDER = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
 _RUNG = 1.0
 """Seconds that a job is given to end after each signal."""
+_LADDER = 10.0
+"""Seconds after which a command that does not end is left alone."""
 
 
 class PtySession:
@@ -157,17 +164,18 @@ class PtySession:
     async def end_command(self) -> TerminalState:
         """End what runs in the foreground: INT, TERM, KILL, a little time for each; the shell stays.
 
-        A job that ignores even that is stuck in the kernel. Returns the state then.
+        Returns the state once the shell is back, or when nothing helped: a job that ignores even
+        KILL is stuck in the kernel, and a loop of the shell's own that traps INT goes on.
         """
-        for sent in _LADDER:
-            if self.state.name == "finished" or not self._pty.signal_foreground(sent):
-                break
-            began = time.monotonic()
-            while self._pty.foreground() != self._pty.pid and self.running:
-                if (left := began + _RUNG - time.monotonic()) <= 0:
-                    break
-                await self._sounds(min(_PAUSE, left))
-            await self.settled(within=_RUNG)
+        ladder = Ladder(self._pty.pid, _RUNG)
+        deadline = time.monotonic() + _LADDER
+        while time.monotonic() < deadline:
+            if self._is_back():
+                if not (self.running and ladder.confirm()):
+                    return TerminalState("finished", time.monotonic() - self._last_output)
+            elif not self._log.at_prompt:
+                ladder.strike(self._pty.foreground())
+            await self._sounds(_PAUSE)
         return self.state
 
     def record(self, path: str, *, typed: bool = False) -> Callable[[], None]:
@@ -307,6 +315,22 @@ class PtySession:
         return True
 
     # ---- whom it waits for
+
+    def _is_back(self) -> bool:
+        """Whether the shell itself waits for the next command, and no interrupt is on its way to it.
+
+        What is typed then is not lost to an interrupt that the shell takes late.
+        """
+        if not self.running:
+            return True
+        shell, told = self._pty.pid, self._log.told
+        if (told and not self._log.at_prompt) or self._pty.foreground() != shell:
+            return False
+        found = blocked([shell], self.tty_name)
+        if not found.known:
+            return told or time.monotonic() - self._last_output >= _LONG_PAUSE
+        waits = found.reading or (told and found.polling)
+        return waits and not pending(shell, signal.SIGINT)
 
     def _needs_somebody(self, silence: float) -> bool:
         """Whether, silent for so long, it does nothing but wait for keys."""
