@@ -668,6 +668,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "ui:queue": Requirement("Prompts typed while a turn runs wait visibly, go out in order, and can be taken back for editing.", "issue 2.1"),
     "ui:resume": Requirement("Earlier conversations of the workspace are listed, opened whole with todos, usage and history, and go on; none is made before its first prompt.", "architecture 6"),
     "ui:sandbox-badge": Requirement("The status bar says whether commands are confined.", "architecture 4"),
+    "ui:scopes": Requirement("Every scope of a question stands in words with its figures; one is marked, shows the past calls it would have covered, and is taken by Enter.", "issue 4.7"),
     "ui:send": Requirement("A prompt is sent, its answer streams into the transcript, and leaving in the middle loses nothing that was said.", "issue 2.1, architecture 6"),
     "ui:sizes": Requirement("At 80x24 everything is reachable with transcript and side column taking turns; from 100 columns they stand side by side.", "issue 2.1"),
     "ui:slash": Requirement("A line that is a known command is carried out, an unknown one stays to be mended, a path is a prompt.", "issue 2.1"),

@@ -1,6 +1,6 @@
 """The guard of a runtime, from its files and options."""
 
-from sam_tui.adapters.policy import DecisionPages, FileLedger, Layers, Places, make_policy
+from sam_tui.adapters.policy import FileLedger, Layers, Places, make_policy
 from sam_tui.adapters.shell import BashParser
 from sam_tui.assembly.leaves import Leaves
 from sam_tui.assembly.options import Options
@@ -25,7 +25,7 @@ def make_guard(leaves: Leaves, options: Options, places: Places, layers: Layers)
         policy,
         Grants(leaves.clock, ledger),
         leaves.inquiries,
-        history=DecisionPages(leaves.storage.database.query),
+        history=leaves.storage.decisions,
         saved=layers.saved,
     )
     guard.seconds = layers.seconds or TIMED_SECONDS

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sam_tui.cli.options import place_options, settings
+from sam_tui.cli.options import place_options, settings, workspace_of
 from sam_tui.cli.streams import contract_output, require_output
 from sam_tui.headless.output import Output, terminal_safe
 
 if TYPE_CHECKING:
-    from sam_tui.adapters.policy import DecisionPages
-    from sam_tui.adapters.policy.decisions import AuditEntry
-    from sam_tui.adapters.storage import Storage
+    from sam_tui.adapters.storage.decisions import SqliteDecisions
+    from sam_tui.core.ports.policy import DecisionEntry
 
 _NO_ENTRY = "0" * 64
 
@@ -30,17 +29,24 @@ def audit_group() -> None:
 @click.option("--conversation", metavar="ID", default="", help="Of this conversation only.")
 @click.option("--limit", type=click.IntRange(min=1), default=50, help="The last so many (50).")
 @click.option("--denied", is_flag=True, help="Only what was not allowed.")
+@click.option("--here", is_flag=True, help="Only of conversations in the workspace.")
+@click.option("--find", metavar="WORDS", default="", help="Only where every word stands.")
 @place_options
 def list_command(**values: Any) -> int:
     """List the last decisions, oldest first."""
+    from sam_tui.core.authorization.containment import Workspace
+    from sam_tui.core.ports.policy import DecisionFilter
+
     require_output()
-    with _opened(values) as (_, pages):
-        entries = pages.last(values["limit"], values["conversation"])
-        for entry in entries:
-            if not (values["denied"] and entry.decision.allowed):
-                click.echo(terminal_safe(_row(entry)))
+    here = Workspace.open(workspace_of(values)).root if values["here"] else ""
+    wanted = DecisionFilter(here, values["conversation"], values["denied"], values["find"])
+    with _opened(values) as decisions:
+        entries = decisions.page(wanted, limit=values["limit"])
+    for entry in reversed(entries):
+        click.echo(terminal_safe(_row(entry)))
     if not entries:
-        click.echo("No decisions yet.", err=True)
+        empty = wanted == DecisionFilter()
+        click.echo("No decisions yet." if empty else "No decision fits.", err=True)
     return 0
 
 
@@ -54,8 +60,8 @@ def verify_command(**values: Any) -> int:
     whole in itself: note the seal elsewhere, and give it with --seal to find that, too.
     """
     require_output()
-    with _opened(values) as (storage, pages):
-        broken = storage.decisions.first_broken()
+    with _opened(values) as decisions:
+        broken = decisions.first_broken()
         if broken is not None:
             click.echo(
                 f"The log is broken at entry {broken}: it was changed, or others are missing."
@@ -63,9 +69,9 @@ def verify_command(**values: Any) -> int:
             return 1
         wanted = (values["seal"] or "").lower()
         found, count, seal = not wanted, 0, _NO_ENTRY
-        for entry in pages.all():
-            count, seal = count + 1, entry.chain
-            found = found or entry.chain == wanted
+        for entry in decisions.all():
+            count, seal = count + 1, entry.seal
+            found = found or entry.seal == wanted
     if not found:
         click.echo(f"The seal {wanted} is no longer in the log: entries after it were cut off.")
         return 1
@@ -78,9 +84,9 @@ def verify_command(**values: Any) -> int:
 @place_options
 def export_command(**values: Any) -> int:
     """Write every decision as one JSON object a line, with its seal."""
-    with contract_output() as stream, _opened(values) as (_, pages):
+    with contract_output() as stream, _opened(values) as decisions:
         out = Output(stream)
-        for entry in pages.all(values["conversation"]):
+        for entry in decisions.all(values["conversation"]):
             out.line(_object(entry))
             if out.failure is not None:
                 break
@@ -88,18 +94,17 @@ def export_command(**values: Any) -> int:
 
 
 @contextmanager
-def _opened(values: dict[str, Any]) -> "Generator[tuple[Storage, DecisionPages], None, None]":
-    from sam_tui.adapters.policy import DecisionPages
+def _opened(values: dict[str, Any]) -> "Generator[SqliteDecisions, None, None]":
     from sam_tui.adapters.storage import open_storage
 
     storage = open_storage(settings(values).data_dir)
     try:
-        yield storage, DecisionPages(storage.database.query)
+        yield storage.decisions
     finally:
         storage.close()
 
 
-def _row(entry: "AuditEntry") -> str:
+def _row(entry: "DecisionEntry") -> str:
     decision = entry.decision
     when = datetime.fromtimestamp(entry.made_at).strftime("%Y-%m-%d %H:%M:%S")
     touched = ", ".join(decision.targets) or decision.scope
@@ -113,7 +118,7 @@ def _row(entry: "AuditEntry") -> str:
     return " ".join(line.split("\n"))
 
 
-def _object(entry: "AuditEntry") -> dict[str, Any]:
+def _object(entry: "DecisionEntry") -> dict[str, Any]:
     moment = datetime.fromtimestamp(entry.made_at, UTC)
     return {
         "number": entry.number,
@@ -121,5 +126,5 @@ def _object(entry: "AuditEntry") -> dict[str, Any]:
         "conversation": entry.conversation,
         "call": entry.call,
         **json.loads(json.dumps(asdict(entry.decision))),
-        "chain": entry.chain,
+        "chain": entry.seal,
     }

@@ -14,12 +14,22 @@ ScopeSpan = Literal["once", "minutes", "session", "project", "user"]
 
 
 @dataclass(frozen=True, slots=True)
+class PastCall:
+    """A call of the past, by what it touched, in words. ``refused`` says that the person did."""
+
+    target: str
+    made_at: float
+    refused: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class ScopeChoice:
     """One way to say yes, with what it would have covered before.
 
     ``words`` say exactly what is allowed and how long. ``covered`` of ``considered`` past calls of
-    this operation would have needed no question; ``denied`` are those among them that the person
-    had refused. ``seconds`` is how long it lasts where that is counted.
+    this operation in this workspace would have needed no question; ``denied`` are those among them
+    that the person had refused, ``past`` the last of all of them, newest first. ``seconds`` is how
+    long it lasts where that is counted. ``label`` is a word for a button; empty takes the ``id``.
     """
 
     id: str
@@ -30,6 +40,8 @@ class ScopeChoice:
     considered: int = 0
     denied: tuple[str, ...] = ()
     seconds: float | None = None
+    past: tuple[PastCall, ...] = ()
+    label: str = ""
 
 
 @dataclass(frozen=True, slots=True)

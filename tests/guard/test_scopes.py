@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sam_tui.adapters.policy import DecisionPages, SavedRules
+from sam_tui.adapters.policy import SavedRules
 from sam_tui.adapters.shell import BashParser
 from sam_tui.adapters.storage import open_storage
 from sam_tui.core.accesses import Run, Write
@@ -116,6 +116,10 @@ async def test_each_scope_says_how_many_past_calls_it_would_have_covered(
     ward: Callable[..., Ward], tmp_path: Path
 ) -> None:
     storage = open_storage(tmp_path / "data")
+    here = ward(sandboxed=False, history=storage.decisions)
+    storage.conversations.create(ALICE, here.workspace.root)
+    storage.conversations.create(BOB, here.workspace.root)
+    storage.conversations.create(ConversationId("far"), str(tmp_path / "out"))
     past = [
         ("$ npm run build", "allow", "user"),
         ("$ npm run build --x", "allow", "rule"),
@@ -126,16 +130,23 @@ async def test_each_scope_says_how_many_past_calls_it_would_have_covered(
     for number, (target, outcome, by) in enumerate(past):
         decision = Decision(RUN, outcome, by, "r", "w", targets=(target,))  # pyright: ignore[reportArgumentType]
         storage.decisions.record(ALICE, CallId(str(number)), decision)
-    storage.decisions.record(
-        BOB, CallId("x"), Decision(RUN, "allow", "user", "r", "w", targets=("$ npm run build",))
-    )
-    here = ward(sandboxed=False, history=DecisionPages(storage.database.query))
+    same = Decision(RUN, "allow", "user", "r", "w", targets=("$ npm run build",))
+    other = Decision(CREATE, "allow", "user", "r", "w", targets=("/x",))
+    storage.decisions.record(BOB, CallId("x"), same)
+    storage.decisions.record(BOB, CallId("y"), other)
+    storage.decisions.record(ConversationId("far"), CallId("z"), same)
     await here.decide(Run("npm run build"))
     once, timed, session = here.asked[-1].choices
-    assert (once.covered, once.considered) == (0, 5)
-    assert (timed.covered, timed.considered, timed.denied) == (1, 5, ())
-    assert (session.covered, session.considered) == (3, 5)
+    assert (once.covered, once.considered) == (0, 6)
+    assert (timed.covered, timed.considered, timed.denied) == (2, 6, ())
+    assert (session.covered, session.considered) == (4, 6)
     assert session.denied == ("$ npm run build && ls",)
+    assert [(call.target, call.refused) for call in session.past] == [
+        ("$ npm run build", False),
+        ("$ npm run build && ls", True),
+        ("$ npm run build --x", False),
+        ("$ npm run build", False),
+    ]
     storage.close()
 
 

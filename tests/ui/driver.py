@@ -60,7 +60,7 @@ def build_stage(folder: Path, model: RawModel | None) -> Stage:
     workspace = folder / "ws"
     workspace.mkdir(parents=True, exist_ok=True)
     options = Options(str(workspace), str(folder / "data"), attended=True)
-    runtime = build(options, {"HOME": str(folder)})
+    runtime = build(options, {"HOME": str(folder), "SAM_TUI_CONFIG_DIR": str(folder / "settings")})
     if model is not None:
         runtime.use_model(model)
     return Stage(runtime, model or RawModel(), workspace)
@@ -94,6 +94,11 @@ class Driver:
         """Type and press Enter."""
         await self.type(text)
         await self.pilot.press("enter")
+
+    def drawn(self) -> str:
+        """What the screen shows, as text."""
+        strips = self.app.screen._compositor.render_strips()  # pyright: ignore[reportPrivateUsage]
+        return "\n".join(strip.text for strip in strips)
 
     def transcript(self) -> str:
         """All that was said, as text."""

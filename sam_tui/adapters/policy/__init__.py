@@ -1,10 +1,9 @@
-"""The guard's files: policy in TOML, what was trusted, what was granted, and what was decided.
+"""The guard's files: policy in TOML, what was trusted, and what was granted.
 
 ``load_policies`` reads the layers; ``FileTrust`` is the ``TrustStore``; ``SavedRules`` the
-``RuleStore``; ``FileLedger`` shows live grants to other processes; ``DecisionPages`` reads the log.
+``RuleStore``; ``FileLedger`` shows live grants to other processes.
 """
 
-from sam_tui.adapters.policy.decisions import DecisionPages
 from sam_tui.adapters.policy.files import POLICY_FILE, PROJECT_FILE, PolicyFile, load_policies
 from sam_tui.adapters.policy.ledger import FileLedger
 from sam_tui.adapters.policy.opening import Layers, Places, make_policy, read_layers
@@ -14,7 +13,6 @@ from sam_tui.adapters.policy.trust import FileTrust
 __all__ = [
     "POLICY_FILE",
     "PROJECT_FILE",
-    "DecisionPages",
     "FileLedger",
     "FileTrust",
     "Layers",

@@ -8,7 +8,7 @@ import fcntl
 import os
 import sqlite3
 import stat
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -40,6 +40,26 @@ class Database:
         """The rows of a SELECT. Raises ``StorageError``."""
         with self._explained("read"):
             return self._live().execute(sql, values).fetchall()
+
+    @contextmanager
+    def reading(self) -> Generator[Callable[..., list[Row]], None, None]:
+        """A ``query`` over a connection of its own that only reads, for any thread, while it is open.
+
+        Raises ``StorageError``.
+        """
+        with self._explained("read"):
+            connection = sqlite3.connect(
+                f"{self.path.as_uri()}?mode=ro", timeout=self._busy_seconds, uri=True
+            )
+            connection.text_factory = _decode
+
+            def query(sql: str, *values: SqlValue) -> list[Row]:
+                return connection.execute(sql, values).fetchall()
+
+            try:
+                yield query
+            finally:
+                connection.close()
 
     @contextmanager
     def transaction(self) -> Generator[sqlite3.Connection, None, None]:

@@ -1,32 +1,33 @@
-"""The audit log: every decision of the guard, append-only, each entry sealed over the one before."""
+"""The log of the guard's decisions: only ever appended, each entry chained to the one before."""
 
 import hashlib
 import json
 import time
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from sam_tui.adapters.storage.database import Database
 from sam_tui.adapters.storage.plain_text import storable
 from sam_tui.core.ids import CallId, ConversationId
+from sam_tui.core.ports.policy import DecisionEntry, DecisionFilter
 from sam_tui.core.verdict import Decision
 
 _FIRST = "0" * 64
-
-
-@dataclass(frozen=True, slots=True)
-class DecisionEntry:
-    """One line of the log. ``made_at`` in seconds since the epoch."""
-
-    number: int
-    made_at: float
-    conversation: ConversationId
-    call: CallId
-    decision: Decision
+_COLUMNS = "SELECT number, made_at, conversation, call, decision, chain FROM decisions"
+_HERE = "conversation IN (SELECT id FROM conversations WHERE workspace = ?)"
+_LOOKED_THROUGH = 2000
+"""Decisions of a workspace among which those of one operation are looked for."""
+_CHUNK = 500
+_LATEST = 2**63 - 1
 
 
 class SqliteDecisions:
-    """The ``DecisionLog``. The database itself refuses to change or delete an entry."""
+    """The ``DecisionLog`` and the ``DecisionHistory``.
+
+    The database itself refuses to change or delete an entry. What only reads does so through a
+    connection of its own, so that a long look holds nobody up and may happen on any thread.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -47,23 +48,112 @@ class SqliteDecisions:
     def entries(self, conversation: ConversationId) -> list[DecisionEntry]:
         """The decisions of one conversation, oldest first."""
         rows = self._database.query(
-            "SELECT number, made_at, conversation, call, decision FROM decisions"
-            " WHERE conversation = ? ORDER BY number",
-            storable(conversation),
+            _COLUMNS + " WHERE conversation = ? ORDER BY number", storable(conversation)
         )
-        return [
-            DecisionEntry(row[0], row[1], row[2], row[3], Decision(**json.loads(row[4])))
-            for row in rows
-        ]
+        return [_entry(row) for row in rows]
+
+    def past(self, workspace: str, operation: str, *, limit: int) -> list[DecisionEntry]:
+        """The last decisions on one operation in a folder's conversations, newest first."""
+        rows = self._database.query(
+            f"{_COLUMNS} WHERE {_HERE} ORDER BY number DESC LIMIT ?",
+            storable(workspace),
+            _LOOKED_THROUGH,
+        )
+        found: list[DecisionEntry] = []
+        for row in rows:
+            if len(found) == limit:
+                break
+            entry = _entry(row)
+            if entry.decision.operation == operation:
+                found.append(entry)
+        return found
+
+    def page(
+        self, wanted: DecisionFilter, *, limit: int, before: int | None = None
+    ) -> list[DecisionEntry]:
+        """The newest entries that fit, below the number ``before``; newest first."""
+        found: list[DecisionEntry] = []
+        where, values = _conditions(wanted)
+        below = before if before is not None else _LATEST
+        with self._database.reading() as query:
+            while len(found) < limit:
+                rows = query(
+                    f"{_COLUMNS} WHERE {where}number < ? ORDER BY number DESC LIMIT ?",
+                    *values,
+                    below,
+                    max(limit, _CHUNK if wanted.text else 0),
+                )
+                if not rows:
+                    break
+                below = rows[-1][0]
+                found.extend(entry for entry in map(_entry, rows) if _holds(entry, wanted.text))
+        return found[:limit]
+
+    def all(self, conversation: str = "") -> Iterator[DecisionEntry]:
+        """Every decision, or those of one conversation, oldest first, read in pieces."""
+        where, values = _conditions(DecisionFilter(conversation=conversation))
+        yield from map(_entry, self._rows(where, values))
 
     def first_broken(self) -> int | None:
         """The number of the first entry that was altered, or whose predecessor is missing."""
         before, expected = _FIRST, 1
-        for *entry, chain in self._database.query("SELECT * FROM decisions ORDER BY number"):
+        for *entry, chain in self._rows("", ()):
             if entry[0] != expected or chain != _seal(before, *entry):
                 return expected
             before, expected = chain, expected + 1
         return None
+
+    def _rows(self, where: str, values: tuple[str, ...]) -> Iterator[tuple[Any, ...]]:
+        after = 0
+        with self._database.reading() as query:
+            while rows := query(
+                f"{_COLUMNS} WHERE {where}number > ? ORDER BY number LIMIT ?",
+                *values,
+                after,
+                _CHUNK,
+            ):
+                yield from rows
+                after = rows[-1][0]
+
+
+def _conditions(wanted: DecisionFilter) -> tuple[str, tuple[str, ...]]:
+    """A WHERE clause that lets through at least what fits, ending in AND, and its values."""
+    parts: list[str] = []
+    values: list[str] = []
+    if wanted.workspace:
+        parts.append(_HERE)
+        values.append(storable(wanted.workspace))
+    if wanted.conversation:
+        parts.append("conversation = ?")
+        values.append(storable(wanted.conversation))
+    if wanted.refused:
+        parts.append("json_extract(decision, '$.outcome') <> 'allow'")
+    for word in wanted.text.split():
+        if word.isascii():  # other letters stand escaped in the stored text, and in one case
+            parts.append("decision LIKE ? ESCAPE '!'")
+            quoted = json.dumps(word)[1:-1]
+            for sign in "!%_":
+                quoted = quoted.replace(sign, f"!{sign}")
+            values.append(f"%{quoted}%")
+    return "".join(f"{part} AND " for part in parts), tuple(values)
+
+
+def _holds(entry: DecisionEntry, text: str) -> bool:
+    """Whether every word stands somewhere in what was decided."""
+    words = text.casefold().split()
+    if not words:
+        return True
+    told = entry.decision
+    said = (told.operation, told.outcome, told.by, told.rule, told.reason, told.scope)
+    whole = "\n".join((*said, told.comment, told.asker, *told.targets)).casefold()
+    return all(word in whole for word in words)
+
+
+def _entry(row: Sequence[Any]) -> DecisionEntry:
+    number, made_at, conversation, call, body, chain = row
+    known = Decision.__dataclass_fields__
+    fields = {key: value for key, value in json.loads(body).items() if key in known}
+    return DecisionEntry(number, made_at, conversation, call, Decision(**fields), chain)
 
 
 def _seal(before: str, *entry: Any) -> str:

@@ -20,13 +20,13 @@ from sam_tui.core.authorization.outside import (
 from sam_tui.core.authorization.outside import Run as CommandRun
 from sam_tui.core.authorization.policy import Judgement, PermissionMode, Policy, TraceStep
 from sam_tui.core.authorization.rules import saved_rule
-from sam_tui.core.authorization.scopes import Offer, grant_seconds, offers, simulated
+from sam_tui.core.authorization.scopes import LOOKED_AT, Offer, grant_seconds, offers, simulated
 from sam_tui.core.display import Diff
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.inquiry import Approval, ApprovalRequest
-from sam_tui.core.ports.policy import DecisionHistory, DecisionRecord, RuleStore
+from sam_tui.core.ports.policy import DecisionEntry, DecisionHistory, RuleStore
 from sam_tui.core.ports.sandbox import Network, OutsideAccess
 from sam_tui.core.verdict import Decision
 
@@ -285,9 +285,9 @@ class Guard:
         return replace(verdict, outcome="allow", scope=scope, comment=answer.comment)
 
     def _offers(self, request: Request, asked: Sequence[Judgement]) -> tuple[Offer, ...]:
-        past: Sequence[DecisionRecord] = ()
+        past: Sequence[DecisionEntry] = ()
         if self._history is not None:
-            past = self._history.entries(request.conversation)
+            past = self._history.past(self.workspace.root, request.operation, limit=LOOKED_AT)
         found = offers(
             request.operation,
             asked,
@@ -296,7 +296,7 @@ class Guard:
             keeps=self._saved is not None,
             once=request.once,
         )
-        return tuple(simulated(offer, request.operation, past, self.policy) for offer in found)
+        return tuple(simulated(offer, past, self.policy) for offer in found)
 
     def _take(self, request: Request, offer: Offer) -> str:
         """Make of a choice what it says; the scope in words."""

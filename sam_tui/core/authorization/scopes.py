@@ -10,12 +10,15 @@ from sam_tui.core.authorization.grounds import Grounds, Judgement
 from sam_tui.core.authorization.patterns import CommandPattern
 from sam_tui.core.authorization.rules import LAYERS
 from sam_tui.core.authorization.shell_table import INTERPRETERS, SHELLS, WRAPPERS, names
-from sam_tui.core.inquiry import ScopeChoice, ScopeSpan
-from sam_tui.core.ports.policy import DecisionRecord, SavedGrant
+from sam_tui.core.inquiry import PastCall, ScopeChoice, ScopeSpan
+from sam_tui.core.ports.policy import DecisionEntry, SavedGrant
+from sam_tui.core.verdict import Decision
 
-_LOOKED_AT = 300
+LOOKED_AT = 300
 """Past decisions of an operation that the simulator tries."""
 _DENIED_SHOWN = 3
+_PAST_SHOWN = 30
+_LONGEST_TARGET = 400
 _CONNECTION = "connect to "
 """Begins the target of a connection."""
 _NEVER_BY_NAME = (
@@ -97,25 +100,17 @@ def offers(
     return tuple(found)
 
 
-def simulated(
-    offer: Offer, operation: str, past: Sequence[DecisionRecord], grounds: Grounds
-) -> Offer:
-    """The offer with its figures: past calls of the operation, and those refused among them."""
-    calls = [entry.decision for entry in past if entry.decision.operation == operation]
-    calls = [call for call in calls if call.targets][-_LOOKED_AT:]
+def simulated(offer: Offer, past: Sequence[DecisionEntry], grounds: Grounds) -> Offer:
+    """The offer with its figures, from past calls of the operation, newest first."""
+    calls = [entry for entry in past if entry.decision.targets]
     if offer.choice.span == "once":
         return replace(offer, choice=replace(offer.choice, considered=len(calls)))
-    covered = [
-        call
-        for call in calls
-        if any(offer.covers(target, grounds.reader) for target in call.targets)
-        and all(
-            offer.covers(target, grounds.reader) or grounds.inside(target)
-            for target in call.targets
-        )
+    covered = [entry for entry in calls if _covered(offer, entry.decision.targets, grounds)]
+    shown = [
+        PastCall(_in_words(entry.decision), entry.made_at, _refused(entry.decision))
+        for entry in covered[:_PAST_SHOWN]
     ]
-    refused = [call for call in covered if call.outcome == "deny" and call.by == "user"]
-    named = dict.fromkeys(", ".join(call.targets) for call in refused)
+    named = dict.fromkeys(_in_words(e.decision) for e in covered if _refused(e.decision))
     return replace(
         offer,
         choice=replace(
@@ -123,8 +118,26 @@ def simulated(
             covered=len(covered),
             considered=len(calls),
             denied=tuple(named)[:_DENIED_SHOWN],
+            past=tuple(shown),
         ),
     )
+
+
+def _covered(offer: Offer, targets: Sequence[str], grounds: Grounds) -> bool:
+    """Whether the offer would have answered for a call: for some target, and no other was open."""
+    answered = [offer.covers(target, grounds.reader) for target in targets]
+    return any(answered) and all(
+        known or grounds.inside(target) for known, target in zip(answered, targets, strict=True)
+    )
+
+
+def _refused(decision: Decision) -> bool:
+    return decision.outcome == "deny" and decision.by == "user"
+
+
+def _in_words(decision: Decision) -> str:
+    text = ", ".join(decision.targets)
+    return text if len(text) <= _LONGEST_TARGET else text[: _LONGEST_TARGET - 1] + "…"
 
 
 def command_prefix(part: Part) -> tuple[str, ...]:

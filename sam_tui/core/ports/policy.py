@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from sam_tui.core.ids import ConversationId
+from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.verdict import Decision
 
 TrustState = Literal["untrusted", "trusted", "changed"]
@@ -145,22 +145,45 @@ class GrantLedger(Protocol):
         ...
 
 
-class DecisionRecord(Protocol):
-    """One entry of the decision log. ``made_at`` in seconds since the epoch."""
+@dataclass(frozen=True, slots=True)
+class DecisionEntry:
+    """One entry of the decision log. ``made_at`` in seconds since the epoch; ``seal`` chains it."""
 
-    @property
-    def number(self) -> int: ...
-    @property
-    def made_at(self) -> float: ...
-    @property
-    def conversation(self) -> ConversationId: ...
-    @property
-    def decision(self) -> Decision: ...
+    number: int
+    made_at: float
+    conversation: ConversationId
+    call: CallId
+    decision: Decision
+    seal: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionFilter:
+    """Which decisions are wanted: what is left empty lets everything through.
+
+    ``workspace`` is the real path of a folder, whose conversations count; ``refused`` leaves out
+    what was allowed; every word of ``text`` must stand somewhere in the decision, in any case.
+    """
+
+    workspace: str = ""
+    conversation: str = ""
+    refused: bool = False
+    text: str = ""
 
 
 class DecisionHistory(Protocol):
-    """What was decided before, oldest first; the decision log can tell it."""
+    """What was decided before, in pieces; any thread may ask. Raises ``StorageError``."""
 
-    def entries(self, conversation: ConversationId) -> Sequence[DecisionRecord]:
-        """The decisions of one conversation."""
+    def past(self, workspace: str, operation: str, *, limit: int) -> Sequence[DecisionEntry]:
+        """The last decisions on one operation in a folder's conversations, newest first."""
+        ...
+
+    def page(
+        self, wanted: DecisionFilter, *, limit: int, before: int | None = None
+    ) -> Sequence[DecisionEntry]:
+        """The newest entries that fit, below the number ``before``; newest first."""
+        ...
+
+    def first_broken(self) -> int | None:
+        """The number of the first entry that was altered, or whose predecessor is missing."""
         ...
