@@ -198,6 +198,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "guard:hostile-paths": Requirement("No hostile path reads, writes, renames, deletes or patches anything outside.", "issue 4 Show"),
     "guard:inside-allowed": Requirement("Inside the workspace nothing is asked.", "seed 004 authorization"),
     "guard:lint": Requirement("Guard lint finds shadowed, unreachable and over-broad rules and nothing else.", "issue 4.7, peers idea 8"),
+    "guard:mode-of-file": Requirement("A policy file sets the mode where no flag does, and never bypass.", "issue 4.7"),
     "guard:modes": Requirement("Each permission mode decides as documented.", "issue 2.8"),
     "guard:once": Requirement("A one-time permission works exactly once.", "spec/sam.md 11.7"),
     "guard:one-question-at-a-time": Requirement("A grant answers the questions that wait behind it.", "codebases 4.3"),

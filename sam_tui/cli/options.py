@@ -85,9 +85,9 @@ _PERMISSIONS = (
         "--permission-mode",
         "mode",
         type=click.Choice(list(MODES)),
-        default="ask",
         metavar="MODE",
-        help="ask, accept-edits, plan, auto or bypass (Claude Code's names work too).",
+        help="ask, accept-edits, plan, auto or bypass (Claude Code's names work too); without it "
+        "what the policy files say, else ask.",
     ),
     click.option(
         "--add-dir", multiple=True, metavar="DIR", help="Another folder to work in; repeatable."
@@ -200,7 +200,7 @@ def settings(
         api_base=values.get("api_base") or "",
         api_key=values.get("api_key") or "",
         provider=values.get("provider") or "auto",
-        mode=MODES[values.get("mode") or "ask"],
+        mode=MODES[values["mode"]] if values.get("mode") else None,
         add_dirs=tuple(values.get("add_dir") or ()),
         max_turns=values.get("max_turns"),
         attended=attended,

@@ -148,6 +148,47 @@ def test_the_audit_log_is_listed_and_exported(program: Program) -> None:
     assert len(program("audit", "list", "--conversation", "c0")[1].splitlines()) == 1
 
 
+@pytest.mark.requirement("audit:list")
+def test_the_audit_log_is_narrowed_by_words_folder_and_outcome(program: Program) -> None:
+    fill(program)
+    storage = open_storage(program.folder / "data")
+    storage.conversations.create(ConversationId("c1"), str((program.folder / "ws").resolve()))
+    storage.close()
+    for arguments, numbers in (
+        (("--find", "NOT there"), ["2"]),
+        (("--find", "not 100%"), []),
+        (("--find", "deny", "--limit", "1"), ["2"]),
+        (("--denied", "--limit", "1"), ["2"]),
+        (("--here",), ["2"]),
+        (("--limit", "1"), ["2"]),
+        ((), ["1", "2"]),
+    ):
+        code, out, said = program("audit", "list", *arguments)
+        assert (code, [line.split()[0] for line in out.splitlines()]) == (0, numbers), arguments
+        assert bool(said) != bool(numbers)
+
+
+@pytest.mark.requirement("guard:mode-of-file")
+def test_a_policy_file_sets_the_mode_unless_a_flag_does_and_never_bypass(program: Program) -> None:
+    call = ("guard", "explain", "file_operations.create_file", '{"filePath": "x", "content": "y"}')
+
+    def decided(*flags: str) -> str:
+        return json.loads(program(*call, *flags)[1])["decision"]
+
+    assert decided() == "allow"
+    policy(program, 'mode = "plan"\n')
+    assert decided() == "deny"
+    assert decided("--permission-mode", "ask") == "allow"
+    policy(program, 'mode = "ask"\n')
+    (program.folder / "ws/.sam").mkdir()
+    (program.folder / "ws/.sam/policy.toml").write_text('mode = "plan"\n', encoding="utf-8")
+    assert decided() == "deny"
+    policy(program, 'mode = "bypass"\n')
+    code, _, said = program(*call)
+    assert code == 52
+    assert "--permission-mode bypass" in said
+
+
 @pytest.mark.requirement("audit:verify")
 def test_verify_finds_a_changed_entry_and_a_log_cut_off_at_its_end(program: Program) -> None:
     fill(program)
