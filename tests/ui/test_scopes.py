@@ -11,7 +11,7 @@ from sam_tui.adapters.storage import open_storage
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.inquiries import Outcome
 from sam_tui.core.inquiry import Approval, ApprovalRequest, PastCall, ScopeChoice
-from sam_tui.core.ports import TextDelta
+from sam_tui.core.ports.model import TextDelta
 from sam_tui.core.verdict import Decision
 from sam_tui.ui.widgets.approval_panel import ApprovalPanel
 from tests.fakes.engine_kit import RawModel, calls
