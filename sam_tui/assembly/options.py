@@ -19,7 +19,8 @@ class Options:
     ``attended`` says whether a person can answer questions (or, for each one, who is asked that);
     ``responder`` answers before they do.
     ``request_timeout`` is in seconds between bytes. ``context_tokens`` is how much the model takes,
-    where the person knows it better than the model says. ``topic`` is whose memory new
+    where the person knows it better than the model says. ``mode`` None leaves it to the policy
+    files, and to ``ask`` where those say nothing. ``topic`` is whose memory new
     conversations share; ``system_prompt`` an id of ``list_system_prompts``.
     """
 
@@ -29,7 +30,7 @@ class Options:
     api_base: str = ""
     api_key: str = ""
     provider: "Route" = "auto"
-    mode: "PermissionMode" = "ask"
+    mode: "PermissionMode | None" = None
     add_dirs: tuple[str, ...] = ()
     max_turns: int | None = None
     attended: "bool | Attends" = False
