@@ -69,10 +69,14 @@ class ApprovalRequest:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What the agent asks by ``user_collaboration``. An answer to it never grants anything."""
+    """What the agent asks by ``user_collaboration``. An answer to it never grants anything.
+
+    ``choices`` are all answers that will do, where only some will.
+    """
 
     prompt: str
     context: str = ""
+    choices: tuple[str, ...] = ()
     kind: Literal["question"] = "question"
 
 

@@ -10,18 +10,29 @@ from sam_tui.core.ids import ConversationId
 from sam_tui.core.runtime import Runtime
 from sam_tui.mcp_server.calls import Calls
 from sam_tui.mcp_server.clients import Clients
-from sam_tui.mcp_server.library import Library
+from sam_tui.mcp_server.library import Library, Prompts, Resources
+from sam_tui.mcp_server.midex_claims import Claims
+from sam_tui.mcp_server.midex_resources import MidexResources
+from sam_tui.mcp_server.midex_tools import MidexToolbox
 from sam_tui.mcp_server.pages import PAGE
 from sam_tui.mcp_server.protocol import Offer, SamServer
+from sam_tui.mcp_server.sam_prompts import SamPrompts
+from sam_tui.mcp_server.sam_resources import SamResources
+from sam_tui.mcp_server.store_watch import StoreWatch
 from sam_tui.mcp_server.subscriptions import Subscriptions
-from sam_tui.mcp_server.toolbox import GuardedToolbox, offered_names
+from sam_tui.mcp_server.toolbox import GuardedToolbox, Toolbox, offered_names
 
-Profile = Literal["sam", "iron-manus", "midex", "all"]
+Profile = Literal["sam", "midex", "all"]
 
-_INSTRUCTIONS: Final = (
+_SAM: Final = (
     "Tools of sam-tui over the workspace {root}. Prefer them to your own for files, search, commands,"
     " the web and todos there: paths are relative to it, and what needs an approval asks the person."
     " A result that was cut names an id for read_tool_result."
+)
+_MIDEX: Final = (
+    "Workflows: read midex://workflow/available_workflows, begin one with workflow.start, do each step"
+    " as its persona says, and hand in its output with workflow.next_step and its token, until"
+    " workflow_state is completed. midex://workflow/current_step/{execId} has a fresh token at any time."
 )
 
 
@@ -39,18 +50,37 @@ class Service:
 async def opened(runtime: Runtime, calls: Calls, service: Service) -> AsyncGenerator[SamServer]:
     """A server over a runtime; calls and watches end with the block."""
     calls.connect(runtime.bus, runtime.inquiries)
-    library = Library()
-    offer = Offer(
-        (GuardedToolbox(runtime, offered_names(runtime)),),
-        library,
-        _INSTRUCTIONS.format(root=runtime.workspace.root),
-        service.page,
-    )
-    subscriptions = Subscriptions(library, runtime.bus)
-    watch = asyncio.get_running_loop().create_task(subscriptions.run(), name="mcp-watch")
+    offer = _offer(runtime, service)
+    subscriptions = Subscriptions(offer.library, runtime.bus)
+    loop = asyncio.get_running_loop()
+    watches = [loop.create_task(subscriptions.run(), name="mcp-subscriptions")]
+    if service.profile != "sam":
+        watch = StoreWatch(runtime.workflows.workflows, runtime.bus)
+        watches.append(loop.create_task(watch.run(subscriptions.wanted), name="mcp-store-watch"))
     try:
         yield SamServer(offer, calls, Clients(service.conversation), subscriptions)
     finally:
-        watch.cancel()
-        await asyncio.gather(watch, return_exceptions=True)
+        for task in watches:
+            task.cancel()
+        await asyncio.gather(*watches, return_exceptions=True)
         await calls.close()
+
+
+def _offer(runtime: Runtime, service: Service) -> Offer:
+    boxes: list[Toolbox] = []
+    shelves: list[Resources] = []
+    prompts: list[Prompts] = []
+    words: list[str] = []
+    if service.profile in ("sam", "all"):
+        boxes.append(GuardedToolbox(runtime, offered_names(runtime)))
+        shelves.append(SamResources(runtime))
+        prompts.append(SamPrompts(runtime.prompts))
+        words.append(_SAM.format(root=runtime.workspace.root))
+    if service.profile in ("midex", "all"):
+        claims = Claims(runtime.workflows)
+        # First, because a name such as workflow.start is also an operation of our tool workflow.
+        boxes.insert(0, MidexToolbox(runtime, claims))
+        shelves.append(MidexResources(runtime.workflows.workflows, claims))
+        words.append(_MIDEX)
+    library = Library(tuple(shelves), tuple(prompts))
+    return Offer(tuple(boxes), library, "\n\n".join(words), service.page)

@@ -35,7 +35,7 @@ def form_of(inquiry: Inquiry, version: str) -> Form:
         case ApprovalRequest() as request:
             return _approval_form(request, version)
         case Question() as question:
-            return _question_form(question)
+            return _question_form(question, version)
 
 
 def answer_of(inquiry: Inquiry, result: types.ElicitResult) -> Answer | None:
@@ -46,8 +46,10 @@ def answer_of(inquiry: Inquiry, result: types.ElicitResult) -> Answer | None:
     content: Mapping[str, Any] = result.content or {}
     accepted = result.action == "accept"
     if isinstance(inquiry.request, Question):
-        reply = content.get("answer")
-        return Reply(reply) if accepted and isinstance(reply, str) and reply.strip() else None
+        reply, choices = content.get("answer"), inquiry.request.choices
+        if not accepted or not isinstance(reply, str) or not reply.strip():
+            return None
+        return Reply(reply) if not choices or reply in choices else None
     comment = content.get("comment")
     said = comment.strip() if isinstance(comment, str) else ""
     decision = content.get("decision")
@@ -81,13 +83,12 @@ def _approval_form(request: ApprovalRequest, version: str) -> Form:
     return Form(_cut("\n".join(lines)), schema)
 
 
-def _question_form(question: Question) -> Form:
+def _question_form(question: Question, version: str) -> Form:
     parts = [_indented(question.prompt), _indented(question.context)]
-    schema = {
-        "type": "object",
-        "properties": {"answer": {"type": "string", "title": "Your answer"}},
-        "required": ["answer"],
-    }
+    answer: dict[str, Any] = {"type": "string", "title": "Your answer"}
+    if question.choices:
+        answer = _choice("Your answer", [(c, one_line(c)) for c in question.choices], version)
+    schema = {"type": "object", "properties": {"answer": answer}, "required": ["answer"]}
     return Form(_cut("\n\n".join(part for part in parts if part)), schema)
 
 

@@ -77,6 +77,10 @@ class Subscriptions:
         finally:
             del self._hearers[key]
 
+    def wanted(self) -> bool:
+        """Whether anybody would hear of a change."""
+        return bool(self._hearers)
+
     async def run(self) -> None:
         """Tell of what changes, until it is cancelled."""
         heard = self._bus.subscribe()

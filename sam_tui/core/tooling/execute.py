@@ -112,6 +112,11 @@ class Executor:
         """The real path of the workspace that calls work in."""
         return self._guard.workspace.root
 
+    @property
+    def results(self) -> ResultStore:
+        """Where results that were cut are kept whole."""
+        return self._results
+
     def narrowed(self, withheld: Collection[str], *, asker: str) -> "Executor":
         """The same path for fewer tools; approvals say that ``asker`` asks."""
         executor = Executor(

@@ -167,7 +167,7 @@ class Drivers:
         executor = self._crew.engine.executor
         plan = executor.plan(call, self._witness.gate(conversation, required=True))
         self._witness.watch(conversation)
-        self._submit(ticket, _result(await executor.run(plan, conversation)))
+        self._submit(ticket, output_of_call(await executor.run(plan, conversation)))
 
     async def _ask(self, ticket: Ticket) -> None:
         """A question to the person; nobody there pauses the execution until somebody is."""
@@ -212,7 +212,8 @@ def _answer(ticket: Ticket, text: str) -> Any:
     return found
 
 
-def _result(executed: Executed) -> dict[str, Any]:
+def output_of_call(executed: Executed) -> dict[str, Any]:
+    """What a tool step hands in: how its call ended."""
     finished = executed.finished
     shown = next((d for d in finished.display if isinstance(d, Terminal)), None)
     code = shown.exit_code if shown else None

@@ -92,6 +92,17 @@ class Engine:
             self._tell_refusal(said.execution_id, said.step_name, refusal)
             raise
 
+    def peek(self, token: str) -> Ticket:
+        """The step of a token that would be good for ``advance``; it stays unused."""
+        said = read_token(token)
+        try:
+            with self._unit() as (unit, _):
+                case, attempt = redeem(unit, token, "", self._clock.now())
+                return describe(case, attempt)
+        except WorkflowRefused as refusal:
+            self._tell_refusal(said.execution_id, said.step_name, refusal)
+            raise
+
     def submit(self, execution_id: str, step: str, output: Any) -> Advanced:
         """Finish an open step without a token."""
         try:

@@ -130,6 +130,13 @@ class Workflows:
         """
         return self._engine.advance(token, output, execution_id=execution_id)
 
+    def peek(self, token: str) -> Ticket:
+        """The step that a token was given for, if ``advance`` would take it. It stays unused.
+
+        Who serves a model looks before it asks the person of a human step, or runs a tool step.
+        """
+        return self._engine.peek(token)
+
     def submit(self, execution_id: str, step: str, output: Any) -> Advanced:
         """As ``advance``, for a driver in this process that holds no token.
 

@@ -1,0 +1,35 @@
+"""Which client works on which step: its calls to our tools obey the step and count as evidence."""
+
+from collections.abc import Sequence
+
+from sam_tui.core.workflow.entrance import Entrance
+from sam_tui.core.workflow.refusals import WorkflowRefused
+from sam_tui.core.workflow.views import Ticket
+from sam_tui.mcp_server.clients import Client
+
+
+class Claims:
+    """Claims open steps for the conversation of a client."""
+
+    def __init__(self, entrance: Entrance) -> None:
+        self._entrance = entrance
+
+    def take(self, tickets: Sequence[Ticket], client: Client) -> None:
+        """Claim steps for a client, but not those that a living process of ours works on."""
+        workflows = self._entrance.workflows()
+        for ticket in tickets:
+            owner = workflows.claimed(ticket.execution_id, ticket.step)
+            if owner == client.conversation:
+                continue
+            with workflows.hold(ticket.execution_id) as free:
+                if not free:
+                    continue
+                try:
+                    workflows.claim(
+                        ticket.execution_id,
+                        ticket.step,
+                        driver=f"mcp: {client.name}",
+                        conversation=client.conversation,
+                    )
+                except WorkflowRefused:
+                    continue  # it was finished meanwhile

@@ -1,0 +1,237 @@
+"""What seed 003's resources and tools say, as plain JSON: names and shapes are the seed's."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from sam_tui.core.ports.workflows import ArtifactRow, EventRow, FindingRow
+from sam_tui.core.workflow.tokens import iso
+from sam_tui.core.workflow.views import (
+    AttemptView,
+    DefinitionView,
+    ExecutionView,
+    StepView,
+    Ticket,
+)
+
+HOST_STEP = "The workbench runs this itself: call workflow.next_step with the token and any output."
+HUMAN_STEP = (
+    "A person answers this: call workflow.next_step with the token and any output; they are asked"
+    " then."
+)
+CONTINUE = (
+    "Do the step as the persona says, then call workflow.next_step with new_token and output."
+)
+
+
+def moment(seconds: float | None) -> str | None:
+    """A time as ISO 8601 in UTC with milliseconds."""
+    return None if seconds is None else iso(seconds)
+
+
+def duration(begun: float | None, ended: float | None) -> int | None:
+    """Milliseconds between two times that are both known."""
+    return None if begun is None or ended is None else round((ended - begun) * 1000)
+
+
+def workflow_form(view: DefinitionView) -> dict[str, Any]:
+    """An entry of ``available_workflows``."""
+    return {
+        "name": view.name,
+        "description": view.description,
+        "tags": list(view.tags),
+        "complexity": view.complexity,
+        "phases": [dict(phase) for phase in view.phases],
+    }
+
+
+def details_form(view: DefinitionView) -> dict[str, Any]:
+    """``workflow_details``; ``params`` are what ``workflow.start`` takes besides the name."""
+    return workflow_form(view) | {
+        "content": view.content,
+        "params": {name: dict(about) for name, about in view.params.items()},
+        "version": view.version,
+        "origin": view.origin,
+    }
+
+
+def step_form(ticket: Ticket) -> dict[str, Any]:
+    """One open step with what is needed to work on it."""
+    hint = {"tool": HOST_STEP, "human": HUMAN_STEP}.get(ticket.kind, "")
+    parts = [part for part in (ticket.instructions, hint) if part]
+    form: dict[str, Any] = {
+        "step_name": ticket.step,
+        "kind": ticket.kind,
+        "attempt": ticket.attempt,
+        "agent_name": ticket.persona,
+        "agent_content": ticket.persona_text,
+        "instructions": "\n\n".join(parts),
+        "tools": None if ticket.tools is None else list(ticket.tools),
+        "output_schema": ticket.output_schema,
+        "deadline": moment(ticket.deadline),
+    }
+    if ticket.task is not None:
+        form["item"] = {"position": ticket.task.position, "title": ticket.task.title}
+    if ticket.kind == "tool":
+        form["tool"], form["arguments"] = ticket.tool, dict(ticket.arguments)
+    if ticket.choices:
+        form["choices"] = list(ticket.choices)
+    if ticket.token:
+        form["new_token"], form["expires_at"] = ticket.token, moment(ticket.expires_at)
+    return form
+
+
+def current_step_form(view: ExecutionView, tickets: Sequence[Ticket]) -> dict[str, Any]:
+    """``current_step``: the first open step with a fresh token, and all that are open."""
+    form: dict[str, Any] = {
+        "execution_id": view.id,
+        "workflow_name": view.workflow,
+        "workflow_state": view.state,
+        "progress": view.progress,
+    }
+    if not tickets:
+        return form | {"message": _stands(view)} | _question_form(view)
+    first = step_form(tickets[0])
+    return form | {
+        "current_step": first["step_name"],
+        "step_status": "running",
+        "agent_name": first["agent_name"],
+        "continuation_token": tickets[0].token,
+        "agent_content": first["agent_content"],
+        "instructions": first["instructions"],
+        "expires_at": first.get("expires_at"),
+        "kind": first["kind"],
+        "tools": first["tools"],
+        "output_schema": first["output_schema"],
+        "steps": [step_form(ticket) for ticket in tickets],
+    }
+
+
+def status_form(view: ExecutionView) -> dict[str, Any]:
+    """``workflow_status``: totals are of the definition and of what plans added to it."""
+    totals = view.totals
+    return {
+        "execution_id": view.id,
+        "workflow_name": view.workflow,
+        "state": view.state,
+        "reason": view.reason,
+        "current_step": view.current[0] if view.current else None,
+        "open_steps": list(view.current),
+        "progress": view.progress,
+        "started_at": moment(view.started_at),
+        "updated_at": moment(view.updated_at),
+        "completed_at": moment(view.completed_at),
+        "duration_ms": duration(view.started_at, view.completed_at),
+        "steps": {
+            "total": totals.total,
+            "completed": totals.completed,
+            "failed": totals.failed,
+            "running": totals.running,
+            "pending": totals.pending,
+            "skipped": totals.skipped,
+        },
+        "params": dict(view.params),
+        "effectiveness": view.effectiveness,
+    } | _question_form(view)
+
+
+def attempt_form(attempt: AttemptView) -> dict[str, Any]:
+    """An entry of ``step_history``."""
+    return {
+        "step_name": attempt.step,
+        "agent_name": attempt.persona,
+        "status": "running" if attempt.status == "open" else attempt.status,
+        "started_at": moment(attempt.started_at),
+        "completed_at": moment(attempt.ended_at),
+        "duration_ms": duration(attempt.started_at, attempt.ended_at),
+        "output": None if attempt.output is None else dict(attempt.output),
+        "attempt": attempt.number,
+        "item": attempt.task,
+        "driver": attempt.driver,
+        "error": attempt.error,
+    }
+
+
+def artifact_form(row: ArtifactRow, uri: str) -> dict[str, Any]:
+    """An entry of ``workflow_artifacts``; its text is at ``uri``."""
+    return {
+        "id": row.id,
+        "step_name": row.step,
+        "artifact_type": row.type,
+        "name": row.name,
+        "title": row.name,
+        "content_type": row.content_type,
+        "size_bytes": row.size,
+        "sha256": row.sha256,
+        "metadata": json.loads(row.metadata_json),
+        "created_at": moment(row.created_at),
+        "uri": uri,
+    }
+
+
+def finding_form(row: FindingRow) -> dict[str, Any]:
+    """A finding, with its state of review."""
+    return {
+        "id": row.id,
+        "scope": row.scope,
+        "project_id": row.project or None,
+        "category": row.category,
+        "severity": row.severity,
+        "status": row.status,
+        "review": row.review,
+        "title": row.title,
+        "content": row.content,
+        "tags": json.loads(row.tags_json),
+        "source_execution_id": row.execution or None,
+        "source_agent": row.source or None,
+        "created_at": moment(row.created_at),
+        "updated_at": moment(row.updated_at),
+    }
+
+
+def event_form(row: EventRow) -> dict[str, Any]:
+    """An entry of ``telemetry``."""
+    return {
+        "id": row.seq,
+        "event_type": row.type,
+        "execution_id": row.execution,
+        "step_name": row.step or None,
+        "metadata": json.loads(row.data_json),
+        "created_at": moment(row.at),
+    }
+
+
+def steps_form(steps: Sequence[StepView]) -> list[dict[str, Any]]:
+    """The steps of an execution in short: where each stands."""
+    return [{"step_name": s.id, "status": s.status, "attempts": s.attempts} for s in steps]
+
+
+def _question_form(view: ExecutionView) -> dict[str, Any]:
+    if view.question is None:
+        return {}
+    asked = view.question
+    return {
+        "question": {
+            "step_name": asked.step,
+            "prompt": asked.prompt,
+            "choices": list(asked.choices),
+        }
+    }
+
+
+def _stands(view: ExecutionView) -> str:
+    match view.state:
+        case "paused" if view.question is not None:
+            return "A person decides what follows: call workflow.resume, and they are asked."
+        case "paused":
+            return "It is paused: call workflow.resume to go on."
+        case "idle":
+            return "It has not begun: call workflow.resume."
+        case "running":
+            return "No step is open right now."
+        case "failed" | "diverged":
+            return (
+                f"It has {view.state}: {view.reason or 'no reason given'}. workflow.retry opens it."
+            )
+        case _:
+            return f"It is {view.state}."

@@ -1,0 +1,397 @@
+"""Seed 003's tools: ``workflow.start`` and ``workflow.next_step``, with verbs for all the rest.
+
+A model answers for neither the person nor the host: a human step asks the client's person, and a
+tool step is run here, through the guard, whatever output the client sends for it.
+"""
+
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+import mcp_types as types
+from pydantic import Field, ValidationError
+
+from sam_tui.core.consent import consents
+from sam_tui.core.errors import SamError
+from sam_tui.core.inquiry import Question, Reply
+from sam_tui.core.messages import ToolCall
+from sam_tui.core.ports.workflows import FindingQuery
+from sam_tui.core.runtime import Runtime
+from sam_tui.core.tooling.contract import Arguments
+from sam_tui.core.tooling.schema import arguments_schema, canonical
+from sam_tui.core.workflow.drivers import output_of_call
+from sam_tui.core.workflow.notes import FindingDraft
+from sam_tui.core.workflow.refusals import WorkflowRefused
+from sam_tui.core.workflow.service import Workflows
+from sam_tui.core.workflow.views import Advanced, ExecutionView, Ticket
+from sam_tui.mcp_server import midex_forms as forms
+from sam_tui.mcp_server.midex_claims import Claims
+from sam_tui.mcp_server.midex_resources import artifact_uri
+from sam_tui.mcp_server.toolbox import ToolRequest
+
+Category = Literal["security", "architecture", "performance", "constraint", "pattern"]
+Severity = Literal["info", "low", "medium", "high", "critical"]
+
+
+class Start(Arguments):
+    """Arguments of ``workflow.start``."""
+
+    workflow_name: str = Field(min_length=1, description="one of available_workflows")
+    execution_id: str = Field(default="", description="name it yourself; made up unless given")
+    params: dict[str, Any] = Field(
+        default_factory=dict[str, Any], description="as workflow_details says"
+    )
+
+
+class NextStep(Arguments):
+    """Arguments of ``workflow.next_step``."""
+
+    token: str = Field(min_length=1, description="new_token of the step, exactly as it was given")
+    output: dict[str, Any] | str = Field(
+        description="what the step came to: summary, optional artifacts, findings,"
+        " suggested_findings, next_step_recommendation, and what its output_schema asks for"
+    )
+
+
+class OfExecution(Arguments):
+    """Arguments of verbs on an execution."""
+
+    execution_id: str = Field(min_length=1)
+
+
+class Ending(OfExecution):
+    """Arguments of pause and abandon."""
+
+    reason: str = ""
+
+
+class Retry(OfExecution):
+    """Arguments of ``workflow.retry``."""
+
+    step_name: str = Field(default="", description="the one that failed, unless given")
+
+
+class ReadArtifact(Arguments):
+    """Arguments of ``workflow.read_artifact``."""
+
+    artifact_id: str = Field(min_length=1)
+    offset: int = Field(default=0, ge=0, description="characters to skip")
+    length: int = Field(default=50_000, ge=1, le=1_000_000, description="characters to read")
+
+
+class AddFinding(Arguments):
+    """Arguments of ``knowledge.add_finding``."""
+
+    scope: Literal["global", "project", "system"] = "system"
+    project_id: str = Field(default="", description="exactly for the scope project")
+    category: Category
+    severity: Severity
+    title: str = Field(min_length=1, max_length=500)
+    content: str = Field(min_length=1, max_length=100_000)
+    tags: list[str] = Field(default_factory=list[str], max_length=20)
+    source_execution_id: str = ""
+    source_agent: str = ""
+
+
+class UpdateFinding(Arguments):
+    """Arguments of ``knowledge.update_finding``; at least one besides the id."""
+
+    id: str = Field(min_length=1)
+    title: str | None = None
+    content: str | None = None
+    tags: list[str] | None = None
+    severity: Severity | None = None
+    category: Category | None = None
+    status: Literal["active", "deprecated"] | None = None
+
+
+class SearchFindings(Arguments):
+    """Arguments of ``knowledge.search``."""
+
+    text: str = Field(default="", description="words to find; all of them unless given")
+    execution_id: str = ""
+    project_id: str = ""
+    limit: int = Field(default=50, ge=1, le=1000)
+
+
+Answer = dict[str, Any]
+Verb = Callable[[Any, ToolRequest], Awaitable[Answer]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    about: str
+    arguments: type[Arguments]
+    verb: Verb
+    reads: bool = False
+    ends: bool = False
+
+
+_SUCCESS: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {
+        "success": {"type": "boolean"},
+        "error": {"type": "string"},
+        "code": {"type": "string"},
+    },
+    "required": ["success"],
+}
+
+
+class MidexToolbox:
+    """The tools over the workflows of one data folder."""
+
+    def __init__(self, runtime: Runtime, claims: Claims) -> None:
+        self._runtime = runtime
+        self._claims = claims
+        self._entries: dict[str, _Entry] = {
+            "workflow.start": _Entry(
+                "Start a workflow. Returns its first step: persona, instructions and the token that"
+                " finishes it. Steps that may run side by side are in steps, each with its token.",
+                Start, self._start),
+            "workflow.next_step": _Entry(
+                "Finish a step with its token, once, and get the next one, until workflow_state is"
+                " completed. Output that does not fit is refused with the faults; the token stays"
+                " good then.",
+                NextStep, self._next_step),
+            "workflow.pause": _Entry(
+                "Stop handing out work; tokens are refused meanwhile.", Ending, self._pause),
+            "workflow.resume": _Entry(
+                "Go on after a pause, with fresh tokens. If a person has to decide what follows, they"
+                " are asked.", OfExecution, self._resume),
+            "workflow.abandon": _Entry("End an execution for good.", Ending, self._abandon, ends=True),
+            "workflow.retry": _Entry(
+                "Open a step again, with all that depends on it.", Retry, self._retry),
+            "workflow.read_artifact": _Entry(
+                "Read the text of an artifact, or a range of it.", ReadArtifact, self._artifact,
+                reads=True),
+            "knowledge.add_finding": _Entry(
+                "Keep something learnt; a person reviews it.", AddFinding, self._add_finding),
+            "knowledge.update_finding": _Entry(
+                "Correct a finding, or mark it deprecated.", UpdateFinding, self._update_finding),
+            "knowledge.search": _Entry(
+                "Findings, the gravest first.", SearchFindings, self._search, reads=True),
+        }  # fmt: skip
+        self._tools = tuple(_tool(name, entry) for name, entry in self._entries.items())
+
+    @property
+    def tools(self) -> tuple[types.Tool, ...]:
+        """All of them, in a fixed order."""
+        return self._tools
+
+    def knows(self, name: str) -> bool:
+        """By the seed's name, or with an underscore for clients that allow no dots."""
+        return self._named(name) is not None
+
+    async def run(self, request: ToolRequest) -> types.CallToolResult:
+        """Run one call; what is refused is a result with a code."""
+        entry = self._named(request.name)
+        assert entry is not None
+        try:
+            arguments = entry.arguments.model_validate(dict(request.arguments))
+            answer = {"success": True, **await entry.verb(arguments, request)}
+        except ValidationError as error:
+            answer = _refusal("invalid_arguments", _faults(error), {})
+        except WorkflowRefused as refusal:
+            answer = _refusal(refusal.code, refusal.explain(), refusal.details)
+        except SamError as fault:
+            answer = _refusal("failed", fault.explain(), {})
+        return types.CallToolResult(
+            content=[types.TextContent(text=json.dumps(answer, ensure_ascii=False, indent=2))],
+            structured_content=answer,
+            is_error=not answer["success"],
+        )
+
+    def _named(self, name: str) -> _Entry | None:
+        dotted = name if "." in name else name.replace("_", ".", 1)
+        return self._entries.get(dotted)
+
+    @property
+    def _workflows(self) -> Workflows:
+        return self._runtime.workflows.workflows()
+
+    # -- verbs ---------------------------------------------------------------------------------
+
+    async def _start(self, arguments: Start, request: ToolRequest) -> Answer:
+        done = self._workflows.start(
+            arguments.workflow_name, arguments.params, execution_id=arguments.execution_id
+        )
+        return self._opened(done, request)
+
+    async def _next_step(self, arguments: NextStep, request: ToolRequest) -> Answer:
+        ticket = self._workflows.peek(arguments.token)
+        output: Any = arguments.output
+        match ticket.kind:
+            case "tool":
+                output = await self._run_tool(ticket, request)
+            case "human":
+                output = await self._asked(ticket, request)
+            case _:
+                self._runtime.workflows.flush()
+        return self._opened(self._workflows.advance(arguments.token, output), request)
+
+    async def _pause(self, arguments: Ending, request: ToolRequest) -> Answer:
+        done = self._workflows.pause(arguments.execution_id, arguments.reason)
+        return self._opened(done, request)
+
+    async def _resume(self, arguments: OfExecution, request: ToolRequest) -> Answer:
+        execution = arguments.execution_id
+        question = self._workflows.execution(execution).question
+        if question is None:
+            return self._opened(self._workflows.resume(execution), request)
+        choice = await self._person(question.prompt, "", question.choices, request)
+        return self._opened(self._workflows.decide(execution, choice), request)
+
+    async def _abandon(self, arguments: Ending, request: ToolRequest) -> Answer:
+        done = self._workflows.abandon(arguments.execution_id, arguments.reason)
+        return self._opened(done, request)
+
+    async def _retry(self, arguments: Retry, request: ToolRequest) -> Answer:
+        if self._workflows.execution(arguments.execution_id).question is not None:
+            raise WorkflowRefused(
+                "person_decides", "A person decides what follows.",
+                hint="Call workflow.resume: they are asked then.",
+            )  # fmt: skip
+        done = self._workflows.retry(arguments.execution_id, arguments.step_name)
+        return self._opened(done, request)
+
+    async def _artifact(self, arguments: ReadArtifact, _: ToolRequest) -> Answer:
+        chunk = self._workflows.read_artifact(
+            arguments.artifact_id, arguments.offset, arguments.length
+        )
+        return {
+            "artifact_id": arguments.artifact_id,
+            "uri": artifact_uri(arguments.artifact_id),
+            "content": chunk.text,
+            "start": chunk.start,
+            "end": chunk.end,
+            "total": chunk.total,
+        }
+
+    async def _add_finding(self, arguments: AddFinding, request: ToolRequest) -> Answer:
+        given = arguments.model_dump()
+        given["source_agent"] = arguments.source_agent or request.client.name
+        row = self._workflows.add_finding(FindingDraft.model_validate(given))
+        return {"finding": forms.finding_form(row)}
+
+    async def _update_finding(self, arguments: UpdateFinding, _: ToolRequest) -> Answer:
+        changes = arguments.model_dump(exclude={"id"}, exclude_none=True)
+        return {
+            "finding": forms.finding_form(self._workflows.update_finding(arguments.id, changes))
+        }
+
+    async def _search(self, arguments: SearchFindings, _: ToolRequest) -> Answer:
+        query = FindingQuery(
+            arguments.execution_id,
+            project=arguments.project_id,
+            status="active",
+            text=arguments.text,
+            limit=arguments.limit,
+        )
+        return {"findings": [forms.finding_form(row) for row in self._workflows.findings(query)]}
+
+    # -- what a client does not answer for -----------------------------------------------------
+
+    async def _run_tool(self, ticket: Ticket, request: ToolRequest) -> dict[str, Any]:
+        """The call of a tool step, made here; an approval that nobody can give leaves it open."""
+        self._claims.take((ticket,), request.client)
+        conversation = request.client.conversation
+        given = json.dumps(ticket.arguments, ensure_ascii=False)
+        executor = self._runtime.executor
+        gate = self._runtime.workflows.witness().gate(conversation)
+        plan = executor.plan(ToolCall(request.call.id, ticket.tool, given), gate)
+        executed = await executor.run(plan, conversation)
+        if executed.decision is not None and executed.decision.rule == "unattended":
+            raise WorkflowRefused("needs_approval", executed.finished.text)
+        self._runtime.workflows.flush()
+        return output_of_call(executed)
+
+    async def _asked(self, ticket: Ticket, request: ToolRequest) -> dict[str, Any]:
+        about = f"Workflow {ticket.workflow}, step {ticket.step}"
+        text = await self._person(ticket.instructions, about, ticket.choices, request)
+        return {"summary": text, "answer": text, "approved": consents(text) is True}
+
+    async def _person(
+        self, prompt: str, about: str, choices: tuple[str, ...], request: ToolRequest
+    ) -> str:
+        """What the client's person says; one of the choices where there are any."""
+        outcome = await self._runtime.inquiries.ask(
+            request.client.conversation, request.call.id, Question(prompt, about, choices)
+        )
+        if not isinstance(outcome.answer, Reply):
+            raise WorkflowRefused(
+                "needs_person",
+                "A person has to answer, and this client has none to ask.",
+                hint="Let a person go on: sam-tui workflow status, next and decide.",
+            )
+        text = outcome.answer.text.strip()
+        return next((choice for choice in choices if choice.lower() == text.lower()), text)
+
+    # -- what a verb led to --------------------------------------------------------------------
+
+    def _opened(self, done: Advanced, request: ToolRequest) -> Answer:
+        """The next step to do, in seed 003's names, and every other one that is open."""
+        view = self._workflows.execution(done.execution_id)
+        answer = _summary(done, view)
+        if done.state != "running":
+            return answer
+        steps = list(done.opened) or list(self._workflows.tickets(done.execution_id))
+        if not steps:
+            return answer
+        self._claims.take(steps[:1], request.client)
+        open_forms = [forms.step_form(ticket) for ticket in steps]
+        first = open_forms[0]
+        chosen = (
+            "step_name",
+            "agent_name",
+            "agent_content",
+            "new_token",
+            "expires_at",
+            "output_schema",
+        )
+        answer |= {name: first[name] for name in chosen}
+        answer["instructions"] = f"{first['instructions']}\n\n{forms.CONTINUE}"
+        return answer | {"steps": open_forms}
+
+
+def _summary(done: Advanced, view: ExecutionView) -> Answer:
+    answer: Answer = {
+        "execution_id": done.execution_id,
+        "workflow_name": done.workflow,
+        "workflow_state": done.state,
+        "outcome": done.outcome,
+        "progress": view.progress,
+        "message": done.message,
+    }
+    if done.failures:
+        answer["failures"] = [
+            {"guard": f.guard, "message": f.message, "details": dict(f.details)}
+            for f in done.failures
+        ]
+    if view.question is not None:
+        asked = view.question
+        answer["question"] = {"prompt": asked.prompt, "choices": list(asked.choices)}
+    return answer
+
+
+def _refusal(code: str, message: str, details: Mapping[str, Any]) -> Answer:
+    return {"success": False, "error": message, "code": code, "details": dict(details)}
+
+
+def _faults(error: ValidationError) -> str:
+    found = error.errors(include_url=False, include_input=False)
+    return "; ".join(f"{'.'.join(map(str, f['loc'])) or 'arguments'}: {f['msg']}" for f in found)
+
+
+def _tool(name: str, entry: _Entry) -> types.Tool:
+    schema = arguments_schema(entry.arguments)
+    return types.Tool(
+        name=name,
+        description=entry.about,
+        input_schema={"type": "object", **json.loads(canonical(schema))},
+        output_schema=_SUCCESS,
+        annotations=types.ToolAnnotations(
+            read_only_hint=entry.reads, destructive_hint=entry.ends, open_world_hint=False
+        ),
+    )
