@@ -36,9 +36,9 @@ def mcp_group() -> None:
 )
 @click.option(
     "--profile",
-    type=click.Choice(["sam", "iron-manus", "midex", "all"]),
+    type=click.Choice(["sam", "midex", "all"]),
     default="sam",
-    help="Which tools: ours, the seeds' for phases or for workflows, or all.",
+    help="Our tools, those for workflows alone, or all.",
 )
 @click.option(
     "--port",

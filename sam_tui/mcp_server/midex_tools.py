@@ -18,7 +18,7 @@ from sam_tui.core.inquiry import Question, Reply
 from sam_tui.core.messages import ToolCall
 from sam_tui.core.ports.workflows import FindingQuery
 from sam_tui.core.runtime import Runtime
-from sam_tui.core.tooling.contract import Arguments
+from sam_tui.core.tooling.arguments import Arguments
 from sam_tui.core.tooling.schema import arguments_schema, canonical
 from sam_tui.core.workflow.drivers import output_of_call
 from sam_tui.core.workflow.notes import FindingDraft

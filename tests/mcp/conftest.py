@@ -149,13 +149,17 @@ class House:
 
     @asynccontextmanager
     async def client(
-        self, *, era: Era = "auto", person: Person | None = None
+        self, *, era: Era = "auto", person: Person | None = None, heard: Any = None
     ) -> AsyncGenerator[Client]:
-        """The SDK's client over HTTP."""
+        """The SDK's client over HTTP; ``heard`` is told what the server says unasked."""
         async with httpx2.AsyncClient(headers=self.keys, timeout=SECONDS) as http:
             transport = streamable_http_client(self.url, http_client=http)
             async with Client(
-                transport, mode=era, elicitation_callback=person, read_timeout_seconds=SECONDS
+                transport,
+                mode=era,
+                elicitation_callback=person,
+                message_handler=heard,
+                read_timeout_seconds=SECONDS,
             ) as client:
                 yield client
 

@@ -1,0 +1,49 @@
+"""Prompts and resources of the workbench itself, for people at other clients."""
+
+import json
+from typing import Any
+
+import pytest
+from mcp import MCPError
+
+from tests.mcp.conftest import Place, names, text_of
+
+
+@pytest.mark.requirement("mcp:sam-library")
+async def test_prompts_are_listed_and_take_a_task(place: Place) -> None:
+    folder = place.workspace / ".sam" / "prompts" / "system"
+    folder.mkdir(parents=True)
+    (folder / "mine.md").write_text("---\nname: Mine\n---\nObey the file.\n", "utf-8")
+    async with place.client() as client:
+        prompts = (await client.list_prompts()).prompts
+        assert {"built-in:default", "built-in:tests-first"} <= set(names(prompts))
+        # Prompts of a folder that nobody trusts stay out.
+        assert not [name for name in names(prompts) if name.endswith(":mine")]
+        plain: Any = await client.get_prompt("built-in:tests-first")
+        with_task: Any = await client.get_prompt("built-in:tests-first", {"task": "Add a flag."})
+        assert with_task.messages[0].content.text == (
+            f"{plain.messages[0].content.text}\n\nAdd a flag."
+        )
+        with pytest.raises(MCPError) as unknown:
+            await client.get_prompt("no-such")
+        assert unknown.value.code == -32602
+
+
+@pytest.mark.requirement("mcp:sam-library")
+async def test_todos_and_whole_results_are_read_as_resources(place: Place) -> None:
+    secret = "ghp_" + "a1B2" * 9
+    (place.workspace / "big.txt").write_text(f"{secret}\n" + "0123456789\n" * 2000, "utf-8")
+    todos = [{"id": 1, "title": "first", "status": "not-started", "description": "d"}]
+    async with place.client() as client:
+        await client.call_tool("todo_operations", {"operation": "write", "todoList": todos})
+        listed: Any = (await client.read_resource("sam://todos")).contents[0]
+        assert [todo["title"] for todo in json.loads(listed.text)] == ["first"]
+        cut = await client.call_tool("terminal_operations.run_command", {"command": "cat big.txt"})
+        uris = [r.uri for r in (await client.list_resources()).resources]
+        [kept] = [uri for uri in uris if uri.startswith("sam://results/")]
+        assert kept.rpartition("/")[2] in text_of(cut)
+        whole: Any = (await client.read_resource(kept)).contents[0]
+        assert whole.text.count("0123456789") == 2000
+        assert secret not in whole.text
+        conversations: Any = (await client.read_resource("sam://conversations")).contents[0]
+        assert json.loads(conversations.text) == []

@@ -1,0 +1,140 @@
+"""Several clients, several processes, one store: subscriptions, races, crashes and hand-overs."""
+
+import asyncio
+import json
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from mcp.client.subscriptions import ResourcesListChanged, ResourceUpdated
+from mcp.types import EmptyResult, SubscribeRequest, SubscribeRequestParams
+
+from tests.mcp.conftest import SECONDS, Person, Place, replies
+from tests.mcp.midex_kit import AGREED, TWO_STEPS, WORKFLOW, advance, call, define, read, start
+
+
+async def run(place: Place, *arguments: str) -> tuple[int, str]:
+    """``sam-tui`` in another process: its exit code and standard output."""
+    command, *rest = place.command()[:4]
+    where = ["--data-dir", str(place.data)]
+    process = await asyncio.create_subprocess_exec(
+        command,
+        *rest,
+        *arguments,
+        *where,
+        cwd=place.workspace,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        env=dict(os.environ),
+    )
+    out, _ = await asyncio.wait_for(process.communicate(), SECONDS)
+    return process.returncode or 0, out.decode()
+
+
+@pytest.mark.requirement("mcp:subscriptions")
+async def test_subscribers_of_both_eras_hear_what_others_and_other_processes_change(
+    place: Place,
+) -> None:
+    define(place.workspace, "two", TWO_STEPS)
+    told: asyncio.Queue[Any] = asyncio.Queue()
+
+    async def heard(message: Any) -> None:
+        told.put_nowait(message)
+
+    async def until(uri: str) -> None:
+        async with asyncio.timeout(SECONDS):
+            while True:
+                message = await told.get()
+                if getattr(getattr(message, "params", None), "uri", "") == uri:
+                    return
+
+    with place.http("--profile", "midex") as house:
+        async with house.client() as actor, house.client(era="legacy", heard=heard) as old:
+            begun = await start(actor, "two", execution_id="exec_1")
+            status = f"{WORKFLOW}/workflow_status/exec_1"
+            spelled = "MIDEX://workflow/workflow%5Fstatus/exec_1"
+            subscribe = SubscribeRequest(params=SubscribeRequestParams(uri=spelled))
+            await old.session.send_request(subscribe, EmptyResult)
+            async with actor.listen(resource_subscriptions=[status]) as stream:
+                await advance(actor, begun["new_token"])
+                event = await asyncio.wait_for(anext(aiter(stream)), SECONDS)
+                assert event == ResourceUpdated(uri=status)
+                await until(spelled)
+                code, _ = await run(place, "workflow", "pause", "exec_1")
+                assert code == 0
+                await until(spelled)
+                assert (await read(old, status))["state"] == "paused"
+
+
+@pytest.mark.requirement("mcp:subscriptions")
+async def test_the_list_of_resources_changes_with_the_executions(place: Place) -> None:
+    define(place.workspace, "two", TWO_STEPS)
+    with place.http("--profile", "midex") as house:
+        async with house.client() as client, client.listen(resources_list_changed=True) as stream:
+            before = {r.uri for r in (await client.list_resources()).resources}
+            await start(client, "two", execution_id="exec_1")
+            event = await asyncio.wait_for(anext(aiter(stream)), SECONDS)
+            assert event == ResourcesListChanged()
+            after = {r.uri for r in (await client.list_resources()).resources}
+    assert f"{WORKFLOW}/current_step/exec_1" in after - before
+
+
+@pytest.mark.requirement("mcp:two-clients")
+async def test_of_two_clients_with_one_token_exactly_one_finishes_the_step(place: Place) -> None:
+    define(place.workspace, "two", TWO_STEPS)
+    with place.http("--profile", "midex") as house:
+        async with house.client() as one, house.client(era="legacy") as other:
+            begun = await start(one, "two", execution_id="exec_1")
+            answers = await asyncio.gather(
+                *(advance(client, begun["new_token"]) for client in (one, other) * 4)
+            )
+            codes: Sequence[str] = [a.get("code", "") for a in answers]
+            assert codes.count("") == 1
+            assert set(codes) - {""} == {"token_replayed"}
+            assert (await read(other, "workflow_status/exec_1"))["progress"] == "1/2"
+
+
+@pytest.mark.requirement("mcp:crash")
+async def test_a_killed_server_is_followed_by_another_that_goes_on(place: Place) -> None:
+    define(place.workspace, "two", TWO_STEPS)
+    async with place.raw("--profile", "midex") as server:
+        await server.open()
+        arguments = {"workflow_name": "two", "execution_id": "exec_1"}
+        begun = await server.ask("tools/call", name="workflow.start", arguments=arguments)
+        token = begun["result"]["structuredContent"]["new_token"]
+        server.process.kill()
+        await server.process.wait()
+    async with place.client("--profile", "midex") as client:
+        now = await read(client, "current_step/exec_1")
+        assert (now["current_step"], now["progress"]) == ("first", "0/2")
+        following = await advance(client, token)
+        assert following["step_name"] == "second"
+        done = await advance(client, following["new_token"])
+        assert done["workflow_state"] == "completed"
+
+
+@pytest.mark.requirement("mcp:hand-over")
+async def test_an_execution_goes_from_a_client_to_our_agent_and_back(place: Place) -> None:
+    define(place.workspace, "agreed", AGREED)
+    script = place.folder / "script.json"
+    model = ("--model", f"scripted:{script}")
+    person = Person([replies("build it")])
+    with place.http("--profile", "midex") as house:
+        async with house.client(person=person) as client:
+            await start(client, "agreed", execution_id="exec_1")
+            # Our own agent does the step; then a person is needed, whom a headless run has not.
+            script.write_text(json.dumps([{"text": "a bridge of stone"}]), "utf-8")
+            assert (await run(place, "workflow", "run", "exec_1", *model))[0] == 3
+            assert (await read(client, "current_step/exec_1"))["workflow_state"] == "paused"
+            resumed = await call(client, "workflow.resume", execution_id="exec_1")
+            built = await advance(client, resumed["new_token"])
+            assert built["step_name"] == "build"
+            history = await read(client, "step_history/exec_1")
+            script.write_text(json.dumps([{"text": "built"}]), "utf-8")
+            assert (await run(place, "workflow", "run", "exec_1", *model))[0] == 0
+            assert (await read(client, "workflow_status/exec_1"))["state"] == "completed"
+    drivers = {h["step_name"]: h["driver"] for h in history}
+    assert "a bridge of stone" in person.asked[0].message
+    assert (drivers["design"], drivers["build"].partition(" ")[0]) == ("sam-tui", "mcp:")
