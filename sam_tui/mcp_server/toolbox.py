@@ -81,7 +81,7 @@ class GuardedToolbox:
 
     def __init__(self, runtime: Runtime, offered: Collection[str]) -> None:
         self._runtime = runtime
-        withheld = [tool.name for tool in runtime.registry.tools if tool.name not in offered]
+        withheld = [name for name in runtime.registry.names if name not in offered]
         self._executor = runtime.executor.narrowed(withheld, asker="")
         self._tools = tuple(_tool(s["function"]) for s in self._executor.registry.schemas)
         self._turns: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
@@ -160,7 +160,7 @@ def offered_names(runtime: Runtime) -> list[str]:
     A subagent needs a model of ours, and there is no turn of ours whose limit could be raised.
     """
     pointless = ["increase_max_iterations", *(["run_subagent"] if runtime.model is None else [])]
-    return [tool.name for tool in runtime.registry.tools if tool.name not in pointless]
+    return [name for name in runtime.registry.names if name not in pointless]
 
 
 def plain_json(data: Mapping[str, Any]) -> Any:
