@@ -38,7 +38,7 @@ class Form:
 
     name: str
     hints: tuple[str, ...]
-    pattern: re.Pattern[str]
+    expression: str
     convinces: Callable[[str], bool] = _certain
     back: Callable[[str], bool] | None = None
 
@@ -47,7 +47,8 @@ class Form:
         for hint in self.hints:
             at = text.find(hint)
             while at != -1:
-                match = self.pattern.match(text, self._start(text, at))
+                # Compiled with the first hint that is found: thirty forms would cost every start.
+                match = re.compile(self.expression).match(text, self._start(text, at))
                 if match and self.convinces(match["value"]):
                     yield match.span("value")
                 at = text.find(hint, match.end() if match else at + 1)
@@ -72,8 +73,7 @@ _PLACEHOLDERS = re.compile(
 
 def _form(name: str, body: str, *hints: str, convinces: Callable[[str], bool] = _certain) -> Form:
     """A token that stands alone: nothing of its own alphabet before or after it."""
-    pattern = re.compile(rf"(?<![A-Za-z0-9_])(?P<value>{body})(?![A-Za-z0-9])")
-    return Form(name, hints, pattern, convinces)
+    return Form(name, hints, rf"(?<![A-Za-z0-9_])(?P<value>{body})(?![A-Za-z0-9])", convinces)
 
 
 def _of_scheme(character: str) -> bool:
@@ -106,18 +106,18 @@ FORMS: tuple[Form, ...] = (
     _form("npm-token", r"npm_[A-Za-z0-9]{36}", "npm_"),
     _form("pypi-token", r"pypi-[A-Za-z0-9_-]{50,}", "pypi-", convinces=_random),
     Form("stripe-key", ("_live_", "_test_"),
-         re.compile(r"(?<![A-Za-z0-9_])(?P<value>[sr]k_(?:live|test)_[A-Za-z0-9]{16,})"), _random,
+         r"(?<![A-Za-z0-9_])(?P<value>[sr]k_(?:live|test)_[A-Za-z0-9]{16,})", _random,
          str.isalpha),
     _form("webhook-secret", r"whsec_[A-Za-z0-9+/=]{24,}", "whsec_"),
     _form("sendgrid-key", r"SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}", "SG."),
     _form("twilio-key", r"SK[0-9a-f]{32}", "SK", convinces=_random),
-    Form("telegram-token", (":AA",), re.compile(r"(?P<value>\d{8,10}:AA[A-Za-z0-9_-]{32,})"),
+    Form("telegram-token", (":AA",), r"(?P<value>\d{8,10}:AA[A-Za-z0-9_-]{32,})",
          back=str.isdigit),
     _form("groq-key", r"gsk_[A-Za-z0-9]{40,}", "gsk_"),
     _form("xai-key", r"xai-[A-Za-z0-9]{40,}", "xai-"),
     _form("replicate-token", r"r8_[A-Za-z0-9]{30,}", "r8_", convinces=_random),
     _form("perplexity-key", r"pplx-[A-Za-z0-9]{40,}", "pplx-"),
-    Form("digitalocean-token", ("_v1_",), re.compile(r"(?P<value>do[opr]_v1_[a-f0-9]{64})"),
+    Form("digitalocean-token", ("_v1_",), r"(?P<value>do[opr]_v1_[a-f0-9]{64})",
          back=str.isalpha),
     _form("databricks-token", r"dapi[a-f0-9]{32}", "dapi"),
     _form("shopify-token", r"shpat_[a-fA-F0-9]{32}", "shpat_"),
@@ -127,14 +127,13 @@ FORMS: tuple[Form, ...] = (
     _form("age-key", r"AGE-SECRET-KEY-1[A-Z0-9]{50,}", "AGE-SECRET-KEY-1"),
     _form("jwt", r"eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}", "eyJ"),
     Form("url-password", ("://",),
-         re.compile(
-             r"[A-Za-z][A-Za-z0-9+.-]{1,24}://[^\s/:@'\"<>]{0,64}:(?P<value>[^\s/@'\"<>]{3,200})@"
-         ), _password, _of_scheme),
+         r"[A-Za-z][A-Za-z0-9+.-]{1,24}://[^\s/:@'\"<>]{0,64}:(?P<value>[^\s/@'\"<>]{3,200})@",
+         _password, _of_scheme),
     Form("authorization", ("earer ", "asic ", "oken "),
-         re.compile(r"\b(?:[Bb]earer|[Bb]asic|[Tt]oken) (?P<value>[A-Za-z0-9._~+/-]{16,}=*)"),
+         r"\b(?:[Bb]earer|[Bb]asic|[Tt]oken) (?P<value>[A-Za-z0-9._~+/-]{16,}=*)",
          _random, str.isalpha),
     Form("azure-key", ("AccountKey=", "SharedAccessKey="),
-         re.compile(r"(?:AccountKey|SharedAccessKey)=(?P<value>[A-Za-z0-9+/]{40,}=*)")),
+         r"(?:AccountKey|SharedAccessKey)=(?P<value>[A-Za-z0-9+/]{40,}=*)"),
 )  # fmt: skip
 """One-line forms."""
 

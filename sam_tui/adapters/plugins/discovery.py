@@ -6,10 +6,11 @@ attribute ``sam_tui_api`` on the callable says which contract it was written to 
 """
 
 import logging
+import os
+import sys
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from sam_tui.core.errors import ToolError
 from sam_tui.core.plugin import API, PluginReport
@@ -19,6 +20,9 @@ from sam_tui.core.services import Services
 from sam_tui.core.tooling.contract import Tool
 from sam_tui.core.tooling.neutral import neutralise
 from sam_tui.core.tooling.schema import parameters_schema
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 TOOLS, REMINDERS = "sam_tui.tools", "sam_tui.reminders"
 
@@ -55,6 +59,8 @@ class ContainedReminder:
 def discover(services: Services, *, taken: Collection[str]) -> Plugins:
     """Load every entry point once. ``taken`` are the names of the built-in tools."""
     reports: list[PluginReport] = []
+    if not _declared():
+        return Plugins((), (), ())
     names = set(taken)
 
     def tools_of(made: object) -> list[Tool]:
@@ -72,12 +78,44 @@ def discover(services: Services, *, taken: Collection[str]) -> Plugins:
     )
 
 
+def _declared() -> bool:
+    """Whether anything installed may declare one of our groups.
+
+    A look at the declarations themselves: ``importlib.metadata`` takes twenty times as long to load
+    and to read them, at every start, for what hardly anybody has. Whatever is not a plain folder of
+    ``*.dist-info`` counts as maybe.
+    """
+    for place in sys.path:
+        try:
+            names = os.listdir(place or ".")
+        except NotADirectoryError:
+            return True
+        except OSError:
+            continue
+        for name in names:
+            if name.endswith(".egg"):
+                return True
+            if name.endswith((".dist-info", ".egg-info")) and _declares(place, name):
+                return True
+    return False
+
+
+def _declares(place: str, name: str) -> bool:
+    try:
+        with open(os.path.join(place, name, "entry_points.txt"), "rb") as file:
+            return b"[sam_tui." in file.read()
+    except OSError:
+        return False
+
+
 def _load(
     group: str,
     services: Services,
     read: Callable[[object], list[T]],
     reports: list[PluginReport],
 ) -> list[T]:
+    from importlib.metadata import entry_points
+
     found: list[T] = []
     for entry in sorted(entry_points(group=group), key=lambda e: (e.name, e.value)):
         distribution = entry.dist.name if entry.dist else ""
@@ -101,7 +139,7 @@ def _load(
     return found
 
 
-def _factory(entry: EntryPoint) -> Callable[[Services], object]:
+def _factory(entry: "EntryPoint") -> Callable[[Services], object]:
     factory = entry.load()
     if not callable(factory):
         raise ToolError(f"{entry.value} is not callable.")

@@ -3,7 +3,6 @@
 The limit is what the person said, what the model tells of itself, or what its refusal taught.
 """
 
-from sam_tui.core.agent.archiving import chunks
 from sam_tui.core.agent.compaction import Compacted, compact
 from sam_tui.core.agent.history import History
 from sam_tui.core.agent.tokens import room, total
@@ -53,6 +52,8 @@ class Room:
     def _shorten(self, history: History, compacted: Compacted) -> bool:
         if not compacted.changed:
             return False
+        from sam_tui.core.agent.archiving import chunks  # seldom needed
+
         before, moments = total(history.messages), history.moments()
         last = self._archive.last_number(history.conversation)
         left = [moments[place] for place in compacted.places]

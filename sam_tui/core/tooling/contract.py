@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from sam_tui.core.accesses import Access, Location
 from sam_tui.core.display import Diff, Display
 from sam_tui.core.ids import CallId, ConversationId
-from sam_tui.core.ports.sandbox import AskAgain, AskOutside, Network
-from sam_tui.core.ports.terminals import CommandRequest
 
 if TYPE_CHECKING:
-    # Models bring pydantic, and nobody needs that before a tool is called.
+    # Nobody needs these before a tool is called.
+    from sam_tui.core.ports.sandbox import AskAgain, AskOutside, Network
+    from sam_tui.core.ports.terminals import CommandRequest
     from sam_tui.core.tooling.arguments import Arguments
 
 INLINE_LIMIT = 8192
@@ -41,11 +41,11 @@ class Permit:
     """Real folders that a confined command may write to."""
     granted: tuple[str, ...] = ()
     """Real paths outside that are granted now, for where a running command cannot ask."""
-    ask_outside: AskOutside | None = None
+    ask_outside: "AskOutside | None" = None
     """Asked for what a confined command tries outside; it outlives the call with what that started."""
-    ask_again: AskAgain | None = None
+    ask_again: "AskAgain | None" = None
     """Asked after a run that could not ask, whether it is run again with more to write to."""
-    network: Network = "on"
+    network: "Network" = "on"
     """Whether a confined command reaches the internet."""
 
 
@@ -63,8 +63,10 @@ class ToolContext:
 
     def command(
         self, command: str, cwd: str, *, timeout: float, on_output: Callable[[str], None]
-    ) -> CommandRequest:
+    ) -> "CommandRequest":
         """A shell command as the permit holds it. ``timeout`` in seconds."""
+        from sam_tui.core.ports.terminals import CommandRequest
+
         permit = self.permit
         return CommandRequest(
             command,

@@ -1,6 +1,5 @@
 """Which tools there are, in the order the model sees, and what a name in a call stands for."""
 
-import difflib
 import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -80,7 +79,7 @@ class Registry:
             if operation.name == name:
                 return operation
         names = [operation.name for operation in tool.operations]
-        near = difflib.get_close_matches(name, names, n=1)
+        near = close_matches(name, names, n=1)
         guess = f" Did you mean {near[0]}?" if near else ""
         raise ToolError(
             f"{tool.name} has no operation {name!r}.", hint=f"It has: {', '.join(names)}.{guess}"
@@ -95,7 +94,7 @@ class Registry:
         if offer is None and name in self._aliases:
             offer, operation = self._aliases[name], name
         if offer is None:
-            near = difflib.get_close_matches(name, [*self._offers, *self._aliases], n=3)
+            near = close_matches(name, [*self._offers, *self._aliases], n=3)
             hint = f"Did you mean {', '.join(near)}?" if near else self._known()
             raise ToolError(f"There is no tool called {name!r}.", hint=hint)
         if offer.name in self._disabled:
@@ -124,3 +123,10 @@ def built_ins_first(
 ) -> list[Tool | Offer]:
     """The explicit list in its own order, then plug-ins by name (spec/sam.md C24)."""
     return [*tools, *sorted(plugins, key=lambda tool: tool.name)]
+
+
+def close_matches(name: str, known: Sequence[str], n: int) -> list[str]:
+    """The names nearest to one that is not there."""
+    import difflib  # only mistakes need it
+
+    return difflib.get_close_matches(name, known, n=n)
