@@ -55,6 +55,7 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
     executor = Executor(
         registry, guard, leaves.results, leaves.storage.decisions, leaves.bus, leaves.clock
     )
+    executor.gates = leaves.workflows.gate
     executor.shield.learn(secrets_of_environment(environ))
     engine = Engine(
         executor,
@@ -70,7 +71,6 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
         leaves.budgets,
         Room(leaves.storage.archive, leaves.bus, context_tokens=options.context_tokens),
         options.workflow_mode,
-        leaves.workflows.gate,
     )
     leaves.subagents.connect(engine)
     return Runtime(

@@ -7,9 +7,9 @@ import asyncio
 import json
 import os
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import click
 
@@ -28,12 +28,9 @@ from sam_tui.cli.workflow_lines import (
 )
 from sam_tui.core.clock import SystemClock
 from sam_tui.core.errors import UsageError
-from sam_tui.core.ids import ConversationId
 from sam_tui.core.ports.workflows import EventQuery
 from sam_tui.core.runtime import Runtime
-from sam_tui.core.workflow.drivers import Crew
 from sam_tui.core.workflow.refusals import WorkflowRefused
-from sam_tui.core.workflow.runner import Runner
 from sam_tui.core.workflow.service import Workflows
 from sam_tui.core.workflow.views import Advanced, ExecutionView
 from sam_tui.headless.answers import read_answers
@@ -42,19 +39,15 @@ from sam_tui.headless.outcome import EXIT_CODES
 from sam_tui.headless.output import terminal_safe
 from sam_tui.headless.prompt_input import read_prompt
 
-if TYPE_CHECKING:
-    from sam_tui.adapters.workflows import SqliteWorkflows
-
 F = TypeVar("F", bound=Callable[..., Any])
 DONE, FAILED, WAITS = 0, 1, 3
 
 
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """What a command works with: the service, its store, and how to print."""
+    """What a command works with: the service, and how to print."""
 
     workflows: Workflows
-    store: "SqliteWorkflows"
     as_json: bool
     print: Callable[[str], None]
 
@@ -253,7 +246,7 @@ def run_command(**values: Any) -> int:
     interrupts = Interrupts()
     interrupts.install()
     try:
-        with desk(values) as at:
+        with desk(values, runtime.workflows.workflows) as at:
             return asyncio.run(_run(at, runtime, values, interrupts))
     finally:
         interrupts.restore()
@@ -262,23 +255,9 @@ def run_command(**values: Any) -> int:
 async def _run(at: Desk, runtime: Runtime, values: Values, interrupts: Interrupts) -> int:
     """Start or continue, drive, and print how it ended."""
     workflows = at.workflows
-    known = {view.id for view in workflows.executions(limit=100_000)}
-    execution = values["name"]
-    crew = Crew(
-        runtime.engine,
-        runtime.conversations,
-        runtime.inquiries,
-        runtime.model,
-        ConversationId(""),
-        lambda line: click.echo(terminal_safe(line), err=True),
-    )
     try:
-        if execution not in known:
-            begun = workflows.start(execution, _params(values), execution_id=values["execution"])
-            execution = begun.execution_id
-        elif (view := workflows.execution(execution)).state == "paused" and not view.question:
-            workflows.resume(execution)
-        runner = Runner(workflows, crew, runtime.bus)
+        execution = _begun(workflows, values)
+        runner = runtime.open_runner(lambda line: click.echo(terminal_safe(line), err=True))
         loop = asyncio.get_running_loop()
         work = loop.create_task(runner.run(execution), name="workflow")
         interrupts.cancel_with(lambda: loop.call_soon_threadsafe(work.cancel) and None)
@@ -298,30 +277,39 @@ async def _run(at: Desk, runtime: Runtime, values: Values, interrupts: Interrupt
         await runtime.close()
 
 
+def _begun(workflows: Workflows, values: Values) -> str:
+    """The execution to run: the one that is named, going on if it was paused, or a new one."""
+    name: str = values["name"]
+    try:
+        view = workflows.execution(name)
+    except WorkflowRefused:
+        done = workflows.start(name, _params(values), execution_id=values["execution"])
+        return done.execution_id
+    if view.state == "paused" and not view.question:
+        workflows.resume(name)
+    return name
+
+
 def _code(view: ExecutionView) -> int:
     return {"completed": DONE, "paused": WAITS}.get(view.state, FAILED)
 
 
 @contextmanager
-def desk(values: Values) -> Generator[Desk, None, None]:
-    """The service over the data folder and the three definition folders.
+def desk(
+    values: Values, opened: Callable[[], Workflows] | None = None
+) -> Generator[Desk, None, None]:
+    """The service over the data folder and the three definition folders, or the one ``opened``.
 
     With ``--json`` a refusal is printed as an object and ends with 1.
     """
-    from sam_tui.adapters.policy.opening import Places
-    from sam_tui.adapters.workflows import DefinitionFiles, open_workflows
-
-    places = Places.of(os.environ, values["data_dir"] or default_data_dir())
-    root = os.path.realpath(os.path.expanduser(workspace_of(values)))
-    store = open_workflows(places.data_dir)
-    with contract_output() as out:
+    with contract_output() as out, ExitStack() as stack:
 
         def write(line: str) -> None:
             out.write(f"{line}\n")
             out.flush()
 
-        workflows = Workflows(store, DefinitionFiles(places.config_dir, root), SystemClock())
-        at = Desk(workflows, store, values["as_json"], write)
+        workflows = opened() if opened else _stored(values, stack)
+        at = Desk(workflows, values["as_json"], write)
         try:
             yield at
         except WorkflowRefused as refusal:
@@ -329,8 +317,18 @@ def desk(values: Values) -> Generator[Desk, None, None]:
                 raise
             write(json.dumps(refusal_object(refusal), ensure_ascii=False, indent=2))
             raise click.exceptions.Exit(refusal.exit_code) from refusal
-        finally:
-            store.close()
+
+
+def _stored(values: Values, stack: ExitStack) -> Workflows:
+    """The service alone, without an agent."""
+    from sam_tui.adapters.policy.opening import Places
+    from sam_tui.adapters.workflows import DefinitionFiles, open_workflows
+
+    places = Places.of(os.environ, values["data_dir"] or default_data_dir())
+    root = os.path.realpath(os.path.expanduser(workspace_of(values)))
+    store = open_workflows(places.data_dir)
+    stack.callback(store.close)
+    return Workflows(store, DefinitionFiles(places.config_dir, root), SystemClock())
 
 
 def _told(at: Desk, done: Advanced) -> int:

@@ -1,5 +1,6 @@
 """What a front end is given: everything that runs, behind a few names."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from sam_tui.core.tooling.execute import Executor
     from sam_tui.core.tooling.registry import Registry
     from sam_tui.core.workflow.entrance import Entrance
+    from sam_tui.core.workflow.runner import Runner
 
 
 class Parts(Services, Protocol):
@@ -49,7 +51,6 @@ class Parts(Services, Protocol):
     def close(self) -> None:
         """Release what was made."""
         ...
-
 
 @dataclass
 class Runtime:
@@ -176,6 +177,21 @@ class Runtime:
         if known is not None:
             history.restore()
         return Session(self.engine, history, self.model, max_steps=self.max_steps)
+
+    def open_runner(self, tell: Callable[[str], None]) -> "Runner":
+        """Who works on one execution with this runtime's agent; ``tell`` hears how it goes."""
+        from sam_tui.core.workflow.drivers import Crew
+        from sam_tui.core.workflow.runner import Runner
+
+        crew = Crew(
+            self.engine,
+            self.conversations,
+            self.inquiries,
+            self.model,
+            ConversationId(""),
+            tell,
+        )
+        return Runner(self.workflows.workflows(), crew, self.bus)
 
     async def close(self) -> None:
         """End processes and connections, then release what is left."""

@@ -32,7 +32,7 @@ from sam_tui.core.prompt.requests import RequestBuilder
 from sam_tui.core.prompt.view import TurnView
 from sam_tui.core.tooling.arguments import Arguments, NoArguments
 from sam_tui.core.tooling.contract import Operation, Schedule, Tool, ToolContext, ToolResult
-from sam_tui.core.tooling.execute import Executor, Gates, open_gate
+from sam_tui.core.tooling.execute import Executor
 from sam_tui.core.tooling.registry import Registry
 
 
@@ -222,14 +222,12 @@ def open_engine(
     kit: Kit,
     reminders: Sequence[Echo] = (),
     clock: Hand | None = None,
-    gates: Gates = lambda _: open_gate,
 ) -> Engine:
     """An engine over a kit's tools; its waits end at once."""
     requests = RequestBuilder("system", kit.registry.schemas_json, reminders, kit.board)
     retry = RetryPolicy(attempts=3)
     room = Room(kit.storage.archive, kit.bus)
-    engine = Engine(kit.executor, requests, kit.bus, clock or Hand(), retry, Budgets(), room)
-    return replace(engine, gates=gates)
+    return Engine(kit.executor, requests, kit.bus, clock or Hand(), retry, Budgets(), room)
 
 
 def open_talk(

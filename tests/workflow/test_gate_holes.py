@@ -41,7 +41,8 @@ class Way:
         self.entrance = Entrance(places, bench.clock, self.kit.bus)
         tool = WorkflowTool(self.entrance.workflows, self.kit.inquiries, self.entrance.flush)
         self.kit.executor.registry = Registry([*example_tools(self.kit.journal), tool.tool()])
-        self.engine = open_engine(self.kit, gates=self.entrance.gate)
+        self.kit.executor.gates = self.entrance.gate
+        self.engine = open_engine(self.kit)
 
     def _store(self) -> Any:
         self.opened += 1
@@ -57,7 +58,7 @@ class Way:
         """One turn of the kit's conversation; what its calls came to."""
         history = History(self.kit.storage.conversations, self.kit.conversation)
         model = RawModel(*answers, [TextDelta("done")])
-        gate = self.engine.gates(self.kit.conversation)
+        gate = self.entrance.gate(self.kit.conversation)
         budget = Budget(9)
         with self.engine.budgets.running(self.kit.conversation, budget, model, gate):
             await Turn(self.engine, model, history, budget).run("go")

@@ -48,7 +48,7 @@ class Session:
             raise ConfigurationError("No model is chosen.", hint="Choose one with --model.")
         self.busy = True
         try:
-            budget, gate = Budget(self._max_steps), self._engine.gates(self.conversation)
+            budget, gate = Budget(self._max_steps), self._engine.executor.gates(self.conversation)
             with self._engine.budgets.running(self.conversation, budget, self.model, gate):
                 return await Turn(self._engine, self.model, self._history, budget, gate).run(text)
         finally:

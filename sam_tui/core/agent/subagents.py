@@ -138,7 +138,7 @@ class Subagents:
         parent = self._budgets.get(sender.conversation)
         budget = Budget(errand.max_steps, parent=parent)
         history = History(self._store, child)
-        gate = both(self._budgets.gate(sender.conversation), engine.gates(child))
+        gate = both(self._budgets.gate(sender.conversation), engine.executor.gates(child))
         try:
             with self._budgets.running(child, budget, turn.model, gate):
                 work = Turn(turn.engine, turn.model, history, budget, gate).run(turn.prompt)

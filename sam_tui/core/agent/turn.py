@@ -36,7 +36,7 @@ from sam_tui.core.messages import (
 from sam_tui.core.ports.model import Delta, Model, ModelRequest, ReasoningDelta, TextDelta
 from sam_tui.core.prompt.reminders import digest
 from sam_tui.core.prompt.requests import RequestBuilder
-from sam_tui.core.tooling.execute import Executed, Executor, Gate, Gates, open_gate
+from sam_tui.core.tooling.execute import Executed, Executor, Gate
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +52,6 @@ class Engine:
     room: Room
     workflow_mode: bool = False
     """Whether an answer that says ``{"status": "continue"}`` is followed by another."""
-    gates: Gates = lambda _: open_gate
-    """What the phase of a conversation lets through."""
 
     def narrowed(self, withheld: Collection[str], *, asker: str, system: str = "") -> "Engine":
         """The same engine without some tools, whose questions say who asks."""
@@ -78,7 +76,7 @@ class Turn:
         self._history = history
         self._budget = budget
         self._conversation = history.conversation
-        self._gate = gate or engine.gates(self._conversation)
+        self._gate = gate
         self._fold = Fold()
         self._fixed = text_tokens(engine.requests.fixed_text)
 

@@ -57,7 +57,7 @@ def open_gate(_: str) -> str:
 class Plan:
     """A call that was parsed. ``fault`` is set when it cannot run; it still gets its result.
 
-    ``gate`` is asked when it runs, because an earlier call of the same message may end a phase.
+    ``gate`` takes the place of that of the conversation it runs in.
     """
 
     call: ToolCall
@@ -67,12 +67,9 @@ class Plan:
     operation: Operation[Any] | None = None
     arguments: "Arguments | None" = None
     fault: SamError | None = None
-    gate: Gate = open_gate
-
-    def require_open(self) -> None:
-        """Raises ``ToolError`` when the phase does not allow the call now."""
-        if refusal := self.gate(self.key):
-            raise ToolError(refusal)
+    gate: Gate | None = None
+    named: bool = True
+    """Whether ``key`` is an operation that exists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +98,8 @@ class Executor:
         self.asker = ""
         self.shield = Shield()
         """Masks secrets on the way out and puts them back on the way in; knows more once it is told."""
+        self.gates: Gates = lambda _: open_gate
+        """What phases let through. Asked when a call runs: one before it may have ended its phase."""
         self._guard = guard
         self._results = results
         self._log = log
@@ -127,24 +126,26 @@ class Executor:
             self._bus,
             self._clock,
         )
-        executor.asker, executor.shield = asker, self.shield
+        executor.asker, executor.shield, executor.gates = asker, self.shield, self.gates
         return executor
 
-    def plan(self, call: ToolCall, gate: Gate = open_gate) -> Plan:
+    def plan(self, call: ToolCall, gate: Gate | None = None) -> Plan:
         """Resolve and parse a call. Never raises: a fault is part of the plan."""
         from sam_tui.core.tooling.parsing import validate_arguments  # no call, no pydantic
 
-        key, judged = call.name, open_gate
+        key, named = call.name, False
         try:
             resolved = self.registry.resolve(call.name)
             given = self.shield.unmask_data(parse_arguments(call.arguments))
             operation = resolved.operation
             if operation is None:
                 operation = self._chosen(resolved.tool, given)
-            key, judged = operation_key(resolved.tool, operation), gate
+            key, named = operation_key(resolved.tool, operation), True
             arguments = validate_arguments(resolved.tool, operation, given)
         except SamError as fault:
-            return Plan(call, key, Schedule.PARALLEL, call.name, fault=fault, gate=judged)
+            return Plan(
+                call, key, Schedule.PARALLEL, call.name, fault=fault, gate=gate, named=named
+            )
         summary = operation.summary(arguments)
         return Plan(call, key, operation.schedule, summary, operation, arguments, gate=gate)
 
@@ -153,14 +154,14 @@ class Executor:
         started = self._clock.monotonic()
         decision: Decision | None = None
         try:
-            plan.require_open()
+            self._require_open(plan, conversation)
             if plan.operation is None or plan.arguments is None:
                 raise plan.fault or ToolError("The call could not be read.")
             accesses = self._guard.locate(plan.operation.accesses(plan.arguments))
             decision = await self._decide(plan, conversation, accesses)
             if not decision.allowed:
                 raise ToolError(_denial(decision))
-            plan.require_open()  # again: the phase may have ended while the person thought
+            self._require_open(plan, conversation)  # it may have ended meanwhile
             result = await self._hand(plan, conversation, accesses)
         except SamError as fault:
             result = ToolResult(f"ERROR: {fault.explain()}", ok=False)
@@ -170,16 +171,19 @@ class Executor:
             result = ToolResult(text, ok=False)
         return self._finish(plan, conversation, result, decision, started)
 
-    async def execute(
-        self, call: ToolCall, conversation: ConversationId, gate: Gate = open_gate
-    ) -> Executed:
+    async def execute(self, call: ToolCall, conversation: ConversationId) -> Executed:
         """Plan and run one call."""
-        return await self.run(self.plan(call, gate), conversation)
+        return await self.run(self.plan(call), conversation)
 
     def cancelled(self, plan: Plan, conversation: ConversationId, why: str) -> Executed:
         """The result of a call that will not run, or did not end."""
         result = ToolResult(f"ERROR: {why}", ok=False)
         return self._finish(plan, conversation, result, None, self._clock.monotonic())
+
+    def _require_open(self, plan: Plan, conversation: ConversationId) -> None:
+        gate = plan.gate or self.gates(conversation)
+        if plan.named and (refusal := gate(plan.key)):
+            raise ToolError(refusal)
 
     def _chosen(self, tool: Tool, given: Mapping[str, Any]) -> Operation[Any]:
         name = given.get("operation")

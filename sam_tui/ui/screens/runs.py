@@ -1,0 +1,228 @@
+"""The runs of workflows: a list, and beside it the chosen one with its steps, gate and events."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.content import Content
+from textual.screen import Screen
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+from sam_tui.core.errors import SamError
+from sam_tui.ui.screens.reader import Part, Reader
+from sam_tui.ui.widgets.run_lines import (
+    artifact_line,
+    event_lines,
+    finding_line,
+    head_lines,
+    run_line,
+    step_lines,
+)
+
+if TYPE_CHECKING:
+    from sam_tui.core.ports.workflows import FindingRow
+    from sam_tui.core.workflow.service import Workflows
+    from sam_tui.core.workflow.views import ExecutionView
+
+_LISTED = 50
+_EVENTS = 100
+_LOOKS = 0.5
+"""Seconds between two looks at the store: other programs move runs too, and tell nobody."""
+_KEYS = (
+    "n new · g go on · p pause · r resume · t retry · x abandon · o transcript · Tab, Enter read · Esc back"
+)
+_AGAIN = "Press x again to end this run for good"
+
+
+class RunsScreen(Screen[None]):
+    """Looks at the store alone; what is to be done is asked of ``act`` by verb and run."""
+
+    BINDINGS = [  # noqa: RUF012
+        Binding("escape,ctrl+c,q", "leave", "Back", show=False),
+        Binding("n", "act('new')", "New", show=False),
+        Binding("g", "act('go')", "Go on", show=False),
+        Binding("p", "act('pause')", "Pause", show=False),
+        Binding("r", "act('resume')", "Resume", show=False),
+        Binding("t", "act('retry')", "Retry", show=False),
+        Binding("o", "act('transcript')", "Transcript", show=False),
+        Binding("x", "abandon", "Abandon", show=False),
+    ]
+    AUTO_FOCUS = "#runs"
+
+    def __init__(
+        self,
+        workflows: "Workflows",
+        act: Callable[[str, str], None],
+        waiting: Callable[[], int],
+    ) -> None:
+        super().__init__()
+        self._workflows = workflows
+        self._act = act
+        self._waiting = waiting
+        self._views: dict[str, ExecutionView] = {}
+        self._kept: dict[str, FindingRow | str] = {}
+        self._seen = -1
+        self._armed = ""
+        self._list = OptionList(markup=False, id="runs")
+        self._head = Static("", markup=False, id="run-head")
+        self._steps = Static("", markup=False)
+        self._shelf = OptionList(markup=False, id="run-kept")
+        self._events = Static("", markup=False)
+        self._log = VerticalScroll(self._events, id="run-events")
+        self._hint = Static("", markup=False, id="run-keys")
+
+    @property
+    def chosen(self) -> str:
+        """The run that is looked at, or nothing."""
+        at = self._list.highlighted
+        if at is None or at >= self._list.option_count:
+            return ""
+        return self._list.get_option_at_index(at).id or ""
+
+    def compose(self) -> ComposeResult:
+        """List on the left, the chosen run on the right, keys below."""
+        self._list.border_title = "runs"
+        self._shelf.border_title = "artifacts and findings"
+        self._log.border_title = "events"
+        steps = VerticalScroll(self._steps, id="run-steps")
+        steps.border_title = "steps"
+        with Horizontal(id="run-body"):
+            yield self._list
+            yield Vertical(self._head, steps, self._shelf, self._log, id="run")
+        yield self._hint
+
+    def on_mount(self) -> None:
+        """Look now, and again for as long as the screen is there."""
+        self.look()
+        self.set_interval(_LOOKS, self.look)
+
+    def look(self) -> None:
+        """Draw anew if anything happened since the last look."""
+        waiting = self._waiting()
+        if waiting:
+            words = "A question waits" if waiting == 1 else f"{waiting} questions wait"
+            self._hint.update(Content(f"{words} for you: Esc shows it").stylize("bold $warning"))
+        else:
+            self._hint.update(Content(_AGAIN if self._armed else _KEYS).stylize("$text-muted"))
+        last = self._workflows.last_event()
+        if last != self._seen:
+            self._seen = last
+            self._fill()
+
+    def choose(self, execution: str) -> None:
+        """Look at a run."""
+        self._seen = self._workflows.last_event()
+        self._fill(execution)
+
+    def action_leave(self) -> None:
+        """Back to the conversation."""
+        self.dismiss(None)
+
+    def action_act(self, verb: str) -> None:
+        """Ask for something to be done with the chosen run."""
+        self._armed = ""
+        if self.chosen or verb == "new":
+            self._act(verb, self.chosen)
+        self.look()
+
+    def action_abandon(self) -> None:
+        """End it for good, when asked twice."""
+        if self.chosen and self._armed == self.chosen:
+            self._armed = ""
+            self._act("abandon", self.chosen)
+        else:
+            self._armed = self.chosen
+        self.look()
+
+    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        """Another run is looked at."""
+        event.stop()
+        if event.option_list is self._list:
+            self._armed = ""
+            self._detail()
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """Read what was kept; in the list of runs, go to what was kept."""
+        event.stop()
+        if event.option_list is self._list:
+            self._shelf.focus()
+            return
+        kept = self._kept.get(event.option_id or "")
+        if kept is not None:
+            self._read(event.option_id or "", kept)
+
+    def _read(self, identifier: str, kept: "FindingRow | str") -> None:
+        def artifact(start: int, length: int) -> Part:
+            chunk = self._workflows.read_artifact(identifier, start, length)
+            return Part(chunk.text, chunk.start, chunk.total)
+
+        if isinstance(kept, str):
+            self.app.push_screen(Reader(kept, artifact))
+            return
+        text = f"{kept.severity} · {kept.category} · {kept.review}\n\n{kept.content}"
+        self.app.push_screen(Reader(kept.title, lambda start, n: _part(text, start, n)))
+
+    def _fill(self, execution: str = "") -> None:
+        wanted = execution or self.chosen
+        try:
+            views = self._workflows.executions(limit=_LISTED)
+        except SamError as error:
+            self._head.update(Content(error.explain()).stylize("$error"))
+            return
+        self._views = {view.id: view for view in views}
+        self._list.clear_options()
+        self._list.add_options(Option(run_line(view), id=view.id) for view in views)
+        if views:
+            ids = list(self._views)
+            self._list.highlighted = ids.index(wanted) if wanted in self._views else 0
+        self._detail()
+
+    def _detail(self) -> None:
+        view = self._views.get(self.chosen)
+        if view is None:
+            self._head.update(Content("No workflow was run yet: n begins one."))
+            for part in (self._steps, self._events):
+                part.update("")
+            self._shelf.clear_options()
+            return
+        try:
+            steps = self._workflows.steps(view.id)
+            self._head.update(head_lines(view, steps))
+            self._steps.update(step_lines(steps))
+            self._keep(view.id)
+            self._tell(view.id)
+        except SamError as error:
+            self._head.update(Content(error.explain()).stylize("$error"))
+
+    def _keep(self, execution: str) -> None:
+        from sam_tui.core.ports.workflows import FindingQuery
+
+        artifacts = self._workflows.artifacts(execution)
+        findings = self._workflows.findings(FindingQuery(execution))
+        kept: dict[str, FindingRow | str] = {row.id: row.name for row in artifacts}
+        kept |= {row.id: row for row in findings}
+        if kept == self._kept:
+            return
+        self._kept = kept
+        self._shelf.clear_options()
+        self._shelf.add_options(Option(artifact_line(row), id=row.id) for row in artifacts)
+        self._shelf.add_options(Option(finding_line(row), id=row.id) for row in findings)
+
+    def _tell(self, execution: str) -> None:
+        from sam_tui.core.ports.workflows import EventQuery
+
+        query = EventQuery(execution, limit=_EVENTS, newest=True)
+        newest = list(self._workflows.events(query))
+        follows = self._log.is_vertical_scroll_end
+        self._events.update(event_lines(newest[::-1]))
+        if follows:
+            self._log.scroll_end(animate=False)
+
+
+def _part(text: str, start: int, length: int) -> Part:
+    return Part(text[start : start + length], start, len(text))
+
+
