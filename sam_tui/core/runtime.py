@@ -52,6 +52,7 @@ class Parts(Services, Protocol):
         """Release what was made."""
         ...
 
+
 @dataclass
 class Runtime:
     """One running workbench. Built by ``assembly`` alone; nothing in it is global."""

@@ -85,6 +85,25 @@ ACTIONS: tuple[Action, ...] = (
     Action("agents", "Subagents", "Open a subagent's transcript, or cancel one", (), "agents"),
     Action("prompts", "Mini prompts", "Turn a mini prompt on or off here", (), "prompts"),
     Action("topic", "Topic", "Share memory with a topic's conversations", (), "topic", "NAME"),
+    Action(
+        "workflow",
+        "Workflows",
+        "Runs of workflows: begin, watch, pause, go on",
+        (),
+        "workflow",
+        "NAME",
+    ),
+    Action(
+        "runs_go", "Drive a run", "In the runs: let the agent go on with it", ("g",), local=True
+    ),
+    Action("runs_new", "New run", "In the runs: begin a workflow", ("n",), local=True),
+    Action(
+        "runs_verbs",
+        "Steer a run",
+        "In the runs: pause, resume, retry, abandon (twice), open its transcript",
+        ("p", "r", "t", "x", "o"),
+        local=True,
+    ),
     Action("clear", "Clear", "Clear the view; the conversation goes on", (), "clear"),
     Action("copy", "Copy answer", "Copy the last answer", ("alt+y",), "copy"),
     Action("side", "Side column", "Show or hide todos and terminal", ("f2",), "side"),

@@ -17,6 +17,7 @@ from sam_tui.ui.activity import Activity
 from sam_tui.ui.controllers.conversations import Conversations
 from sam_tui.ui.controllers.desk import Controllers, Desk
 from sam_tui.ui.controllers.models import Models
+from sam_tui.ui.controllers.runs import Runs
 from sam_tui.ui.controllers.shelf import Shelf
 from sam_tui.ui.controllers.shell import Shell
 from sam_tui.ui.controllers.todos import Todos
@@ -81,7 +82,10 @@ class SamApp(App[None], inherit_bindings=False):
         self.shell = Shell(self, self.chat)
         self.shelf = Shelf(self, self.chat, self.conversations)
         self.todos = Todos(self, self.chat, self.conversations)
-        own = Controllers(self.turns, self.conversations, self.models, self.shelf, self.todos)
+        self.runs = Runs(self, self.chat, self.conversations)
+        own = Controllers(
+            self.turns, self.conversations, self.models, self.shelf, self.todos, self.runs
+        )
         self.desk = Desk(self, self.chat, own)
         self.inquiries: InquiryRow | None = None
         self._start = start
@@ -135,6 +139,8 @@ class SamApp(App[None], inherit_bindings=False):
         self.todos.begin(runtime)
         self.desk.begin(runtime)
         self.shelf.begin(runtime)
+        self.runs.begin(runtime)
+        bridge.workflow_moved = lambda _: self.runs.moved()
         self.chat.status.standing.sandbox = runtime.commands.confinement.kind
         self.shell.begin(runtime)
 
@@ -206,5 +212,6 @@ class SamApp(App[None], inherit_bindings=False):
     async def on_unmount(self) -> None:
         """Let the turn put things in order, then end what runs."""
         await self.turns.close()
+        await self.runs.close()
         if self.runtime is not None:
             await self.runtime.close()

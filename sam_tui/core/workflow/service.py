@@ -227,6 +227,11 @@ class Workflows:
         """Events by their sequence: ``EventQuery(execution, after=last_seen)`` to follow one."""
         return self._store.reader.events(query)
 
+    def last_event(self) -> int:
+        """The number of the newest event of all; it grows with every change. 0 before the first."""
+        newest = self._store.reader.events(EventQuery(limit=1, newest=True))
+        return newest[0].seq if newest else 0
+
     def artifacts(self, execution_id: str, step: str = "") -> Sequence[ArtifactRow]:
         """Artifacts without their text."""
         return self._records.artifacts(execution_id, step)

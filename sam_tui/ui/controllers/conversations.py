@@ -52,6 +52,8 @@ class Conversations:
         self._shown: Shown | None = None
         self.session: Session | None = None
         self.ask_for_model: Callable[[], None] = lambda: None
+        self.changed: Callable[[], None] = lambda: None
+        """Called when another conversation is on show."""
 
     def begin(self, runtime: "Runtime", shown: Shown) -> None:
         """From here on there is something to open sessions with."""
@@ -74,6 +76,7 @@ class Conversations:
         if self._shown is not None:
             self._shown.conversation = None
         self._empty()
+        self.changed()
 
     def open(self, conversation: "ConversationId") -> None:
         """Continue a stored conversation. What cannot be opened is said in the transcript."""
@@ -126,6 +129,7 @@ class Conversations:
         self.session = session
         if self._shown is not None:
             self._shown.conversation = session.conversation
+        self.changed()
 
     def _empty(self) -> None:
         screen = self._screen

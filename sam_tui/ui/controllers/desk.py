@@ -10,6 +10,7 @@ from sam_tui.ui import theme
 from sam_tui.ui.actions import ACTIONS, MODES
 from sam_tui.ui.controllers.conversations import Conversations
 from sam_tui.ui.controllers.models import Models
+from sam_tui.ui.controllers.runs import Runs
 from sam_tui.ui.controllers.shelf import Shelf
 from sam_tui.ui.controllers.todos import Todos
 from sam_tui.ui.controllers.turns import Turns
@@ -46,6 +47,7 @@ class Controllers:
     models: Models
     shelf: Shelf
     todos: Todos
+    runs: Runs
 
 
 class Desk:
@@ -71,6 +73,7 @@ class Desk:
             "agents": lambda _: controllers.shelf.agents(self._when_idle),
             "prompts": lambda _: controllers.shelf.prompts(),
             "topic": controllers.shelf.topic,
+            "workflow": controllers.runs.open,
             "clear": lambda _: screen.transcript.clear(),
             "copy": lambda _: self._copy(),
             "side": lambda _: screen.show_side(not screen.side_shown),

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from textual.app import App
-from textual.worker import Worker, WorkerCancelled, WorkerFailed, get_current_worker
+from textual.worker import Worker, WorkerCancelled, WorkerFailed
 
 from sam_tui.core.errors import SamError
 from sam_tui.ui.controllers.conversations import Conversations
@@ -234,6 +234,7 @@ class Runs:
     async def _run(self, execution: str, before: "Worker[None] | None") -> None:
         """Drive it to its end or to a pause, once whoever drove it ``before`` has let go."""
         assert self._runtime is not None
+        mine = self._driven.get(execution)
         if before is not None:
             await ended(before)
         try:
@@ -243,7 +244,7 @@ class Runs:
             self._complain(error)
             return
         finally:
-            if self._driven.get(execution) is get_current_worker():
+            if self._driven.get(execution) is mine:
                 del self._driven[execution]
             self.tell_phase()
         level = "info" if view.state in ("completed", "paused") else "error"

@@ -31,9 +31,7 @@ _LISTED = 50
 _EVENTS = 100
 _LOOKS = 0.5
 """Seconds between two looks at the store: other programs move runs too, and tell nobody."""
-_KEYS = (
-    "n new · g go on · p pause · r resume · t retry · x abandon · o transcript · Tab, Enter read · Esc back"
-)
+_KEYS = "n new · g go on · p pause · r resume · t retry · x abandon · o transcript · Tab, Enter: read · Esc"
 _AGAIN = "Press x again to end this run for good"
 
 
@@ -160,10 +158,13 @@ class RunsScreen(Screen[None]):
             return Part(chunk.text, chunk.start, chunk.total)
 
         if isinstance(kept, str):
-            self.app.push_screen(Reader(kept, artifact))
+            self._show(Reader(kept, artifact))
             return
         text = f"{kept.severity} · {kept.category} · {kept.review}\n\n{kept.content}"
-        self.app.push_screen(Reader(kept.title, lambda start, n: _part(text, start, n)))
+        self._show(Reader(kept.title, lambda start, n: _part(text, start, n)))
+
+    def _show(self, reader: Reader) -> None:
+        self.app.push_screen(reader)  # pyright: ignore[reportUnknownMemberType]
 
     def _fill(self, execution: str = "") -> None:
         wanted = execution or self.chosen
@@ -224,5 +225,3 @@ class RunsScreen(Screen[None]):
 
 def _part(text: str, start: int, length: int) -> Part:
     return Part(text[start : start + length], start, len(text))
-
-

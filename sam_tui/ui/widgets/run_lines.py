@@ -74,9 +74,7 @@ def head_lines(view: "ExecutionView", steps: "Sequence[StepView]") -> Content:
             tools = one_line(tools_words(step.tools), 120)
             lines.append(Content.assemble("gate  ", (step.id, "bold"), (f": {tools}", "$primary")))
     left = f"{view.rollbacks_left} rollbacks and {view.replans_left} new plans left"
-    lines.append(
-        Content(f"{left} · effectiveness {view.effectiveness:.1f}").stylize("$text-muted")
-    )
+    lines.append(Content(f"{left} · effectiveness {view.effectiveness:.1f}").stylize("$text-muted"))
     if view.question is not None:
         lines.append(Content(f"It asks: {one_line(view.question.prompt)}").stylize("$warning"))
         choices = ", ".join(view.question.choices)

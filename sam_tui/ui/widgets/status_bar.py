@@ -38,6 +38,8 @@ class Standing:
     mode: str = "ask"
     sandbox: str = ""
     todos: tuple[int, int] = (0, 0)
+    phase: str = ""
+    """The phase of a workflow and what it allows."""
 
 
 def counted(tokens: int) -> str:
@@ -70,6 +72,7 @@ def segments(standing: Standing, *, brief: bool = False) -> list[tuple[int, str,
     sandbox = {"": "", "none": "no sandbox"}.get(standing.sandbox, f"sandbox: {standing.sandbox}")
     unsafe = standing.sandbox == "none"
     parts = [
+        (1, standing.phase, "$primary"),
         (5, f"todo {done}/{total}" if total else "", "$text-muted"),
         (0, standing.mode, _MODE_STYLES.get(standing.mode, "$text-muted")),
         (
