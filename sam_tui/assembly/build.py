@@ -38,6 +38,11 @@ def warm_model(runtime: Runtime) -> None:
         warm(runtime.model)
 
 
+def warm_sandbox(runtime: Runtime) -> None:
+    """Start the supervisor of commands, so that the first of them does not wait for it."""
+    runtime.commands.warm()
+
+
 def build(options: Options, environ: Mapping[str, str]) -> Runtime:
     """Everything that runs, wired. Nothing is connected, spawned or asked yet.
 

@@ -1,6 +1,13 @@
 """The guard of a runtime, from its files and options."""
 
-from sam_tui.adapters.policy import FileLedger, Layers, Places, make_policy
+from sam_tui.adapters.policy import (
+    FileLedger,
+    Layers,
+    Places,
+    SandboxTerms,
+    make_policy,
+    sandbox_plan,
+)
 from sam_tui.adapters.shell import BashParser
 from sam_tui.assembly.leaves import Leaves
 from sam_tui.assembly.options import Options
@@ -29,4 +36,9 @@ def make_guard(leaves: Leaves, options: Options, places: Places, layers: Layers)
         saved=layers.saved,
     )
     guard.seconds = layers.seconds or TIMED_SECONDS
+    terms = layers.sandbox(SandboxTerms(options.sandbox, options.network))
+    guard.network = terms.network or "on"
+    leaves.sandbox_plan = lambda: sandbox_plan(terms, guard.policy, places.home)
+    if terms.kind == "strict":
+        leaves.sandbox  # noqa: B018 # whoever wants it strict wants nothing to begin without it
     return guard

@@ -26,7 +26,7 @@ else:
     from sam_tui.adapters.code import SqliteJournal
     from sam_tui.adapters.documents import LocalDocuments
     from sam_tui.adapters.files import LocalFiles
-    from sam_tui.adapters.policy import Places
+    from sam_tui.adapters.policy import Places, SandboxPlan
     from sam_tui.adapters.prompts import FilePrompts
     from sam_tui.adapters.search import RipgrepSearch
     from sam_tui.adapters.storage import Storage
@@ -68,6 +68,8 @@ class Leaves:
             self.bus, self.clock, attended=options.attended, responder=options.responder
         )
         self.budgets = Budgets()
+        self.sandbox_plan: Callable[[], SandboxPlan] | None = None
+        """How policy has commands held; asked when the first of them is."""
 
     # What is kept
 
@@ -164,9 +166,13 @@ class Leaves:
     @once
     def sandbox(self) -> "Sandbox":
         """What holds commands."""
+        from sam_tui.adapters.policy import SandboxPlan
         from sam_tui.adapters.terminal.confinement import Sandbox
 
-        sandbox = Sandbox()
+        plan = self.sandbox_plan() if self.sandbox_plan else SandboxPlan()
+        sandbox = Sandbox(
+            kind=plan.kind, secrets=plan.secrets, opened=plan.opened, caches=plan.caches
+        )
         return self._closed(sandbox, sandbox.close)
 
     @once

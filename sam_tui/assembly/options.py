@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from sam_tui.adapters.llm.choice import Route
     from sam_tui.core.authorization.policy import PermissionMode
     from sam_tui.core.inquiries import Attends, Responder
+    from sam_tui.core.ports.sandbox import Network, SandboxChoice
 
 DEFAULT_TIMEOUT = 300.0
 """Seconds a model may be silent between two bytes."""
@@ -41,3 +42,7 @@ class Options:
     topic: str = ""
     workflow_mode: bool = False
     disabled_tools: tuple[str, ...] = ()
+    sandbox: "SandboxChoice | None" = None
+    """How commands are held; None leaves it to the policy files."""
+    network: "Network | None" = None
+    """Whether they reach the internet; None leaves it to the policy files."""

@@ -105,7 +105,7 @@ def _sandbox(values: dict[str, Any]) -> Check:
     absent = [f"{p.shield} ({p.detail})" for p in found.protections if not p.held]
     detail = found.detail + (f" ({', '.join(covered)})" if covered else "")
     if found.kind == "none":
-        advice = "Every command that does more than read is asked; use a kernel with Landlock."
+        advice = "Every command that does more than read is asked."
         return Check("kernel sandbox", "missing", detail, advice)
     advice = f"not covered: {', '.join(absent)}" if absent else ""
     return Check("kernel sandbox", "ok", detail, advice)

@@ -90,6 +90,18 @@ _PERMISSIONS = (
         "what the policy files say, else ask.",
     ),
     click.option(
+        "--sandbox",
+        type=click.Choice(["default", "strict", "off"]),
+        metavar="KIND",
+        help="How commands are held: default, strict (bubblewrap) or off (each is asked).",
+    ),
+    click.option(
+        "--network",
+        type=click.Choice(["on", "off"]),
+        metavar="on|off",
+        help="Whether commands reach the internet without a question.",
+    ),
+    click.option(
         "--add-dir", multiple=True, metavar="DIR", help="Another folder to work in; repeatable."
     ),
 )
@@ -211,6 +223,8 @@ def settings(
         topic=values.get("topic") or "",
         workflow_mode=bool(values.get("workflow_mode")),
         disabled_tools=tuple(values.get("disallowed_tools") or ()),
+        sandbox=values.get("sandbox"),
+        network=values.get("network"),
     )
 
 

@@ -87,6 +87,7 @@ def _open(values: Values) -> int:
         await asyncio.to_thread(assembly.load_workbench)
         built = open_runtime(values, attended=True)
         assembly.warm_model(built)
+        await asyncio.to_thread(assembly.warm_sandbox, built)
         return built
 
     from sam_tui.ui.app import SamApp

@@ -39,8 +39,18 @@ class Desk:
         given = Options(
             str(self.folder / "ws"), str(self.folder / "data"), responder=self._respond, **options
         )
-        self.runtime: Runtime = build(given, {"HOME": str(self.folder / "home")})
+        places = {
+            "HOME": str(self.folder / "home"),
+            "SAM_TUI_CONFIG_DIR": str(self.folder / "settings"),
+        }
+        self.runtime: Runtime = build(given, places)
         self.events = self.runtime.bus.subscribe()
+
+    def write_policy(self, text: str, *, project: bool = False) -> None:
+        """Write the person's policy file, or the project's."""
+        folder = self.folder / ("ws/.sam" if project else "settings")
+        folder.mkdir(exist_ok=True)
+        (folder / "policy.toml").write_text(text)
 
     @property
     def outside(self) -> Path:

@@ -21,7 +21,7 @@ installed = pytest.mark.skipif(
 
 @pytest.fixture
 def box(outside: Path) -> Iterator[Sandbox]:
-    made = Sandbox(strict=True, secrets=(str(outside / "victim"), str(outside / "folder")))
+    made = Sandbox(kind="strict", secrets=(str(outside / "victim"), str(outside / "folder")))
     yield made
     made.close()
 

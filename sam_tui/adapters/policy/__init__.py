@@ -7,6 +7,7 @@
 from sam_tui.adapters.policy.files import POLICY_FILE, PROJECT_FILE, PolicyFile, load_policies
 from sam_tui.adapters.policy.ledger import FileLedger
 from sam_tui.adapters.policy.opening import Layers, Places, make_policy, read_layers
+from sam_tui.adapters.policy.sandboxing import SandboxPlan, SandboxTerms, sandbox_plan
 from sam_tui.adapters.policy.saved import SavedRules
 from sam_tui.adapters.policy.trust import FileTrust
 
@@ -18,8 +19,11 @@ __all__ = [
     "Layers",
     "Places",
     "PolicyFile",
+    "SandboxPlan",
+    "SandboxTerms",
     "SavedRules",
     "load_policies",
     "make_policy",
     "read_layers",
+    "sandbox_plan",
 ]

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from sam_tui.adapters.policy.lines import line_of
+from sam_tui.adapters.policy.sandboxing import KEYS, UNSAID, SandboxTerms, read_terms
 from sam_tui.core.authorization.patterns import CommandPattern, PathPattern
 from sam_tui.core.authorization.policy import PermissionMode
 from sam_tui.core.authorization.programs import COMMAND_CLASSES
@@ -28,7 +29,7 @@ _MODES: dict[Layer, tuple[PermissionMode, ...]] = {
     "session": ("ask", "accept-edits", "plan", "auto"),
 }
 """What a layer may set; bypass needs the flag."""
-_TOP_KEYS = ("mode", "minutes", "rule")
+_TOP_KEYS = ("mode", "minutes", "rule", *KEYS)
 _TEXTS = ("id", "effect", "operation", "path", "access", "command", "class", "host", "workspace",
           "between", "until", "comment")  # fmt: skip
 _RULE_KEYS = (*_TEXTS, "days", "exact")
@@ -46,6 +47,7 @@ class PolicyFile:
     mode: PermissionMode | None = None
     minutes: float | None = None
     exists: bool = False
+    sandbox: SandboxTerms = UNSAID
 
 
 def load_policies(config_dir: str, workspace: str, home: str) -> tuple[PolicyFile, PolicyFile]:
@@ -101,7 +103,13 @@ class _Reader:
                 name = identifier.partition(":")[2]
                 raise self._fault(f"two rules are called “{name}”", ("rule", index, "id"), "")
         return PolicyFile(
-            self.path, self.layer, tuple(rules), self._mode(table), self._minutes(table), True
+            self.path,
+            self.layer,
+            tuple(rules),
+            self._mode(table),
+            self._minutes(table),
+            True,
+            read_terms(table, self.layer, self._fault),
         )
 
     def _mode(self, table: Mapping[str, Any]) -> PermissionMode | None:

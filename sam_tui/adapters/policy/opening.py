@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from sam_tui.adapters.policy.files import PolicyFile, load_policies
+from sam_tui.adapters.policy.sandboxing import SandboxTerms, merged
 from sam_tui.adapters.policy.saved import SavedRules
 from sam_tui.adapters.policy.trust import FileTrust
 from sam_tui.core.authorization.commands import CommandReader
@@ -56,6 +57,10 @@ class Layers:
     def mode(self, chosen: PermissionMode | None) -> PermissionMode:
         """The mode that holds: as chosen by a flag, else the stricter file, else ``ask``."""
         return chosen or self.project.mode or self.user.mode or "ask"
+
+    def sandbox(self, chosen: SandboxTerms) -> SandboxTerms:
+        """How commands are held: as chosen by flags, else as the project tightens, else the person."""
+        return merged(chosen, self.project.sandbox, self.user.sandbox)
 
     @property
     def seconds(self) -> float | None:

@@ -36,6 +36,10 @@ class ShellCommands:
         """What confined commands are held by."""
         return self._sandbox.confinement
 
+    def warm(self) -> None:
+        """Start ahead of the first command what it would have to wait for."""
+        self._sandbox.warm()
+
     async def run(self, request: CommandRequest) -> CommandResult:
         """Run and wait for the shell; what it left in the background is not waited for.
 

@@ -10,7 +10,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sam_tui.adapters.terminal.sandbox import landlock
-from sam_tui.adapters.terminal.sandbox.ability import Ability, ability, bubblewrap, describe
+from sam_tui.adapters.terminal.sandbox.ability import (
+    UNHELD,
+    Ability,
+    ability,
+    bubblewrap,
+    describe,
+)
 from sam_tui.adapters.terminal.sandbox.entry import enrolment, restrict
 from sam_tui.adapters.terminal.sandbox.filter import program as filter_program
 from sam_tui.adapters.terminal.sandbox.kernel import unshare_descriptors
@@ -19,8 +25,8 @@ from sam_tui.adapters.terminal.sandbox.machine import machine
 from sam_tui.adapters.terminal.sandbox.seatbelt import seatbelt_command
 from sam_tui.adapters.terminal.sandbox.strict import strict_command
 from sam_tui.adapters.terminal.sandbox.supervision import Held, Host, Supervision
-from sam_tui.core.errors import ToolError
-from sam_tui.core.ports.sandbox import AskOutside, Network
+from sam_tui.core.errors import ConfigurationError, ToolError
+from sam_tui.core.ports.sandbox import AskOutside, Network, SandboxChoice
 from sam_tui.core.ports.terminals import Confinement
 
 __all__ = ["Sandbox", "Wanted", "restrict", "unshare_descriptors"]
@@ -88,8 +94,9 @@ class Sandbox:
     """What holds commands of one runtime.
 
     ``live`` false keeps to Landlock and a fixed filter, and ``host`` says where the supervisor runs;
-    both are found out where they are None. ``strict`` runs commands under bubblewrap where that is
-    installed and permitted. ``secrets`` are paths that commands may not read.
+    both are found out where they are None. ``kind`` strict runs commands under bubblewrap and raises
+    ``ConfigurationError`` where there is none; off holds nothing. ``secrets`` are paths that commands
+    may not read, but for what is ``opened`` of them, ``caches`` real folders outside that they may fill.
     """
 
     def __init__(
@@ -97,17 +104,29 @@ class Sandbox:
         *,
         live: bool | None = None,
         host: Host | None = None,
-        strict: bool = False,
+        kind: SandboxChoice = "default",
         secrets: Sequence[str] = (),
+        opened: Sequence[str] = (),
+        caches: Sequence[str] = (),
     ) -> None:
-        found = ability()
+        off, strict = kind == "off", kind == "strict"
+        found = Ability(0, None, "switched off") if off else ability()
         if live is False:
             found = Ability(found.landlock, None, "switched off")
         elif host is not None and found.host is not None:
             found = Ability(found.landlock, host)
         self._ability = found
-        self._secrets = tuple(secrets)
-        self._confinement = describe(found, strict=strict)
+        self.secrets = tuple(secrets)
+        """What commands may not read."""
+        self.opened = tuple(opened)
+        """What they may read of it."""
+        self._caches = tuple(caches)
+        if strict and bubblewrap() is None:
+            raise ConfigurationError(
+                "The strict sandbox needs bubblewrap, which is not installed or not permitted here.",
+                hint="Install bubblewrap, or choose --sandbox default.",
+            )
+        self._confinement = UNHELD if off else describe(found, strict=strict)
         self._supervision = None if found.host is None else Supervision(found.host)
         self._scratch: str | None = None
         self._kept = _Kept()
@@ -121,11 +140,6 @@ class Sandbox:
         return self._confinement
 
     @property
-    def secrets(self) -> tuple[str, ...]:
-        """What commands may not read."""
-        return self._secrets
-
-    @property
     def scratch(self) -> str:
         """The real path of the private temporary folder; it goes with the sandbox."""
         if self._scratch is None:
@@ -136,7 +150,7 @@ class Sandbox:
         return self._scratch
 
     def warm(self) -> None:
-        """Start ahead of the first command what it would have to wait for."""
+        """Start ahead of the first command what it would have to wait for. Never raises."""
         if self._supervision is not None:
             self._supervision.warm()
 
@@ -163,10 +177,11 @@ class Sandbox:
     def _enter(self, wanted: Wanted) -> Holding:
         supervised = self._supervision is not None
         bounds = Bounds(
-            (*wanted.writable, self.scratch),
+            (*wanted.writable, *self._caches, self.scratch),
             _DEVICES if supervised else (*_DEVICES, *_SHARED),
-            self._secrets,
+            self.secrets,
             tcp=wanted.network == "on" or supervised,
+            opened=self.opened,
         )
         ruleset = self._ruleset(bounds)
         table = machine()
@@ -194,7 +209,8 @@ class Sandbox:
 
     def _wrap(self, wanted: Wanted, program: str | None) -> Holding:
         """Put bubblewrap, or sandbox-exec where ``program`` is None, before the command line."""
-        bounds = Bounds((*wanted.writable, self.scratch), secrets=self._secrets)
+        folders = (*wanted.writable, *self._caches, self.scratch)
+        bounds = Bounds(folders, secrets=self.secrets, opened=self.opened)
         if program is None:
             return Holding(Held(-1), _nothing, prefix=seatbelt_command(bounds, wanted.network))
         table = machine()
@@ -220,7 +236,8 @@ class Sandbox:
         """A ruleset, kept for as long as the folders stay the same ones."""
         paths = [landlock.identity(path) for path in bounds.writable]
         listed = [landlock.identity(path, listing=True) for path in landlock.splits(bounds)]
-        key = (*paths, *listed, *landlock.maskable(bounds), bounds.devices, bounds.tcp)
+        opened = [landlock.identity(path) for path in bounds.opened]
+        key = (*paths, *listed, *landlock.maskable(bounds), *opened, bounds.devices, bounds.tcp)
         rulesets = self._kept.rulesets
         known = rulesets.get(key)
         if known is not None:

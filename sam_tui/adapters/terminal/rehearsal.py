@@ -59,7 +59,7 @@ class Rehearsals:
         if self._sandbox.confinement.kind not in ("live", "landlock", "bubblewrap"):
             raise ToolError("Rehearsals need a system that can confine commands.")
         real = os.path.realpath(workspace)
-        return Branch(self._commands, real, self._sandbox.secrets, self._ways)
+        return Branch(self._commands, real, self._sandbox, self._ways)
 
 
 class Branch:
@@ -69,12 +69,12 @@ class Branch:
         self,
         commands: ShellCommands,
         workspace: str,
-        secrets: tuple[str, ...],
+        sandbox: Sandbox,
         ways: tuple[Mount, ...],
     ) -> None:
         self._commands = commands
         self._workspace = workspace
-        self._secrets = secrets
+        self._sandbox = sandbox
         self._start = snapshot(workspace)
         self._folder = os.path.realpath(tempfile.mkdtemp(prefix="sam-tui-rehearsal-"))
         for name in ("upper", "work", "scratch"):
@@ -182,7 +182,8 @@ class Branch:
             "workspace": self._workspace,
             "cwd": cwd,
             "writable": self._at("copy") if mount == "none" else self._workspace,
-            "secrets": self._secrets,
+            "secrets": self._sandbox.secrets,
+            "opened": self._sandbox.opened,
             "network": network,
             **{name: self._at(name) for name in ("upper", "work", "scratch", "copy")},
         }

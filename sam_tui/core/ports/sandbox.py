@@ -8,6 +8,8 @@ from typing import Literal
 OutsideKind = Literal["write", "delete", "rename", "metadata", "connect"]
 Network = Literal["on", "off"]
 """Whether confined commands reach the internet, loopback included."""
+SandboxChoice = Literal["default", "strict", "off"]
+"""``strict`` is bubblewrap; ``off`` leaves commands free, and every one of them is asked."""
 Shield = Literal["writes", "metadata", "signals", "sockets", "network", "secrets", "kernel"]
 
 

@@ -73,6 +73,10 @@ class Commands(Protocol):
         """What confined commands are held by."""
         ...
 
+    def warm(self) -> None:
+        """Start ahead of the first command what it would have to wait for; never raises."""
+        ...
+
     async def run(self, request: CommandRequest) -> CommandResult:
         """Run and wait. Cancelling ends the whole process group before it returns."""
         ...

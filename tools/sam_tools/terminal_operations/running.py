@@ -30,7 +30,8 @@ from sam_tui.core.tooling.contract import ToolContext, ToolResult
 
 _REFUSALS = ("Permission denied", "Read-only file system", "Operation not permitted", "EACCES")
 _SANDBOX_NOTE = (
-    "[the sandbox refuses writing outside the workspace; a private temporary folder is in $TMPDIR]"
+    "[the sandbox refuses writing outside the workspace and reading secrets;"
+    " a private temporary folder is in $TMPDIR]"
 )
 _NO_LIMIT = 365 * 24 * 3600.0
 _LISTED_COMMAND = 70

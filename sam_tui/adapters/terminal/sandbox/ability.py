@@ -168,6 +168,10 @@ def _seatbelt() -> tuple[Protection, ...]:
     )
 
 
+UNHELD = Confinement("none", "switched off: commands are not confined")
+"""Where the person wants no sandbox."""
+
+
 @cache
 def bubblewrap() -> str | None:
     """The path of bubblewrap where it is installed and permitted; tried once."""

@@ -93,7 +93,11 @@ def _become(told: dict[str, Any], words: list[str]) -> None:
         os.chdir(told["cwd"])
         writable = (told["writable"], told["scratch"])
         bounds = landlock.Bounds(
-            writable, _DEVICES, tuple(told["secrets"]), tcp=told["network"] == "on"
+            writable,
+            _DEVICES,
+            tuple(told["secrets"]),
+            tcp=told["network"] == "on",
+            opened=tuple(told["opened"]),
         )
         table = machine()
         code = b"" if table is None else program(table, told["network"], live=False)

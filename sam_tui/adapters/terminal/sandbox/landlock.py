@@ -40,12 +40,13 @@ _MOST_SIBLINGS = 4096
 @dataclass(frozen=True, slots=True)
 class Bounds:
     """What a ruleset holds to: real folders that may be changed, devices that may be written to, and
-    secrets that may not be read."""
+    secrets that may not be read, but for what is ``opened`` of them."""
 
     writable: tuple[str, ...]
     devices: tuple[str, ...] = ()
     secrets: tuple[str, ...] = ()
     tcp: bool = True
+    opened: tuple[str, ...] = ()
 
 
 def abi() -> int:
@@ -76,6 +77,8 @@ def build(version: int, bounds: Bounds) -> int:
             _allow(ruleset, path, (writes & ~_DEVICES) | reads)
         for path in _readable(split, bounds):
             _allow(ruleset, path, reads)
+        for path in bounds.opened if reads else ():
+            _allow(ruleset, os.path.realpath(path), reads)
     except OSError:
         os.close(ruleset)
         raise
@@ -132,9 +135,14 @@ def _readable(split: Sequence[str], bounds: Bounds) -> Iterable[str]:
             names = os.listdir(folder)
         except OSError:
             continue
+        if len(names) > _MOST_SIBLINGS:
+            import logging  # a launcher that starts for each command has no use for it
+
+            said = "%s: too many entries to hide the secrets below it"
+            logging.getLogger(__name__).warning(said, folder)
+            allowed.append(folder)
+            continue
         allowed += [path for name in names if (path := os.path.join(folder, name)) not in hidden]
-        if len(allowed) > _MOST_SIBLINGS:
-            raise OSError(7, f"There are too many entries beside secrets, such as in {folder}")
     return allowed
 
 

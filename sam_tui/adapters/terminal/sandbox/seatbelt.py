@@ -40,6 +40,8 @@ def profile(bounds: Bounds, network: Network) -> str:
     for secret in bounds.secrets:
         real = os.path.realpath(secret)
         lines.append(f"(deny file-read* file-write* (subpath {_quoted(real)}))")
+    for path in bounds.opened:
+        lines.append(f"(allow file-read* (subpath {_quoted(os.path.realpath(path))}))")
     return "\n".join(lines) + "\n"
 
 

@@ -43,6 +43,8 @@ def strict_command(
     for folder in bounds.writable:
         words += ["--bind", folder, folder]
     words += _masks(bounds.secrets)
+    for path in bounds.opened:
+        words += ["--ro-bind-try", path, path]
     if filter_descriptor is not None:
         words += ["--seccomp", str(filter_descriptor)]
     return (*words, "--")

@@ -1,0 +1,181 @@
+"""How commands are held follows flags and policy files: secrets, caches, the network, the kind."""
+
+from typing import Any
+
+import pytest
+
+from sam_tui.adapters.terminal import confinement
+from sam_tui.adapters.terminal.confinement import Sandbox
+from sam_tui.adapters.terminal.sandbox.ability import Ability, bubblewrap
+from sam_tui.adapters.terminal.sandbox.landlock import LEAST_ABI, abi
+from sam_tui.core.errors import ConfigurationError
+from sam_tui.core.inquiry import Approval
+
+Desk = Any
+"""See conftest."""
+
+pytestmark = pytest.mark.skipif(
+    Sandbox().confinement.kind == "none", reason="the kernel offers no sandbox"
+)
+strictly = pytest.mark.skipif(bubblewrap() is None, reason="there is no bubblewrap")
+YES = Approval("once")
+
+
+@pytest.fixture
+def older_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Landlock without system calls that can wait, as before Linux 5.14."""
+    if abi() < LEAST_ABI:
+        pytest.skip("the kernel offers no Landlock")
+    monkeypatch.setattr(confinement, "ability", lambda: Ability(abi(), None, "an older kernel"))
+
+
+@pytest.mark.requirement("outside:secrets-hidden")
+async def test_commands_read_neither_secrets_nor_our_own_data_until_a_rule_says_so(
+    desk: Desk,
+) -> None:
+    for place in ("home/.ssh/id", "home/.aws/config", "data/own", "home/plain"):
+        (desk.folder / place).parent.mkdir(exist_ok=True)
+        (desk.folder / place).write_text("value\n")
+    rule = 'effect = "allow"\npath = "~/.aws/config"\naccess = "read"\n'
+    desk.write_policy(f"[[rule]]\n{rule}")
+    (desk.folder / "ws/read").write_text('cat "$1$2"')
+    desk.open()
+    for place, read in (
+        ("home/.ssh/id", False),
+        ("data/own", False),
+        ("home/.aws/config", True),
+        ("home/plain", True),
+    ):
+        # Put together at run time, so that it is the kernel that refuses and not the parser.
+        done = await desk.run(f"sh read {desk.folder}/{place[:7]} {place[7:]}")
+        assert ("value" in done.finished.text) is read, (place, done.finished.text)
+
+
+@pytest.mark.requirement("outside:caches")
+async def test_caches_that_the_person_opened_can_be_filled_and_no_others(desk: Desk) -> None:
+    desk.write_policy('caches = ["pip"]\n')
+    (desk.folder / "home/.npm").mkdir()
+    desk.open()
+    home = desk.folder / "home"
+    assert (await desk.run(f"echo x > {home}/.cache/pip/wheel")).finished.ok
+    assert desk.asked == []
+    assert not (await desk.run(f"echo x > {home}/.npm/package")).finished.ok
+    assert len(desk.asked) == 1
+
+
+@pytest.mark.requirement("outside:temporary")
+async def test_commands_have_a_temporary_folder_of_their_own(desk: Desk) -> None:
+    desk.open()
+    done = await desk.run("f=$(mktemp); echo $f; echo kept > $TMPDIR/kept")
+    assert done.finished.ok and desk.asked == []
+    assert (await desk.run("cat $TMPDIR/kept")).finished.text == "kept"
+
+
+@pytest.mark.requirement("outside:policy-keys")
+@pytest.mark.parametrize(
+    ("text", "project", "fault"),
+    [
+        ('sandbox = "off"', False, "sandbox cannot be 'off' here"),
+        ('network = "maybe"', False, "network cannot be 'maybe' here"),
+        ('caches = ["pop"]', False, "'pop' is no cache"),
+        ('network = "on"', True, "network cannot be 'on' here"),
+        ('sandbox = "default"', True, "sandbox cannot be 'default' here"),
+        ('caches = ["pip"]', True, "a project cannot open caches"),
+    ],
+)
+async def test_what_a_file_cannot_say_is_an_error_with_its_line(
+    desk: Desk, text: str, project: bool, fault: str
+) -> None:
+    desk.write_policy(text, project=project)
+    with pytest.raises(ConfigurationError, match=rf"policy\.toml:1: {fault}"):
+        desk.open()
+    desk.write_policy("", project=project)
+    desk.open()
+
+
+@pytest.mark.requirement("outside:policy-keys")
+async def test_a_project_can_turn_the_network_off_and_a_flag_has_the_last_word(desk: Desk) -> None:
+    desk.write_policy('network = "on"\n')
+    desk.write_policy('network = "off"\n', project=True)
+    desk.open()
+    assert desk.runtime.guard.network == "off"
+    await desk.runtime.close()
+    desk.open(network="on")
+    assert desk.runtime.guard.network == "on"
+
+
+@pytest.mark.requirement("outside:switched-off")
+async def test_without_the_sandbox_every_command_that_does_more_than_read_is_asked(
+    desk: Desk,
+) -> None:
+    desk.open(sandbox="off")
+    assert desk.runtime.commands.confinement.kind == "none"
+    assert not (await desk.run("touch new")).finished.ok
+    assert desk.asked[0].operation == "terminal_operations.run_command"
+    assert (await desk.run("ls")).finished.ok
+
+
+@pytest.mark.usefixtures("older_kernel")
+@pytest.mark.requirement("outside:again")
+async def test_where_nobody_can_be_asked_the_command_is_run_again_if_the_person_says_so(
+    desk: Desk,
+) -> None:
+    desk.open()
+    desk.answers = [YES]
+    done = await desk.run(f"echo run >> log; echo made > {desk.outside}/new")
+    assert done.finished.ok, done.finished.text
+    assert "[run 2 times: the person widened what it may write to]" in done.finished.text
+    assert (desk.folder / "ws/log").read_text() == "run\nrun\n"
+    assert (desk.outside / "new").read_text() == "made\n"
+    (asked,) = desk.asked
+    assert asked.targets == (str(desk.outside),)
+    assert "run again from its beginning" in asked.why
+    assert [d.operation for d in desk.decisions()][-1] == "commands.change_outside"
+
+
+@pytest.mark.usefixtures("older_kernel")
+@pytest.mark.requirement("outside:again")
+async def test_a_no_runs_nothing_again_and_a_grant_holds_from_the_start(desk: Desk) -> None:
+    desk.open()
+    command = f"echo run >> log; echo made > {desk.outside}/new"
+    done = await desk.run(command)
+    assert not done.finished.ok
+    assert f"[refused by the sandbox: write {desk.outside}/new]" in done.finished.text
+    desk.answers = [Approval("scope", scope="session")]
+    await desk.run(command)
+    assert (await desk.run(command)).finished.ok
+    assert len(desk.asked) == 2
+    assert (desk.folder / "ws/log").read_text() == "run\n" * 4
+
+
+@pytest.mark.usefixtures("older_kernel")
+@pytest.mark.requirement("outside:again")
+async def test_what_is_protected_is_not_offered_for_a_second_run(desk: Desk) -> None:
+    desk.open()
+    desk.always = YES
+    done = await desk.run(f"cd {desk.folder}/data; echo x > {desk.folder}/data/new")
+    assert not done.finished.ok
+    assert desk.asked == []
+    assert not (desk.folder / "data/new").exists()
+
+
+@strictly
+@pytest.mark.requirement("outside:strict")
+async def test_strict_is_bubblewrap_by_flag_and_by_file(desk: Desk) -> None:
+    desk.open(sandbox="strict")
+    assert desk.runtime.commands.confinement.kind == "bubblewrap"
+    assert (await desk.run("echo x > new; cat new; ls /tmp | wc -l")).finished.ok
+    await desk.runtime.close()
+    desk.write_policy('sandbox = "strict"\n', project=True)
+    desk.open()
+    assert desk.runtime.commands.confinement.kind == "bubblewrap"
+
+
+@pytest.mark.requirement("outside:strict")
+async def test_strict_without_bubblewrap_does_not_start(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(confinement, "bubblewrap", lambda: None)
+    with pytest.raises(ConfigurationError, match="needs bubblewrap"):
+        desk.open(sandbox="strict")
+    desk.open()
