@@ -21,10 +21,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rich.style import Style
+
 if TYPE_CHECKING:
     from sam_tui.adapters.terminal.screen import EmulatedScreen
+    from sam_tui.ui.widgets.terminal_cells import Painter
 
 COLUMNS, ROWS = 120, 40
+KINDS = {"plain": 4.0, "256 colours": 4.0, "true colour": 4.0, "wide": 4.0, "a colour a cell": None}
 REPEAT = 60
 TRIES = 3
 WORDS = [
@@ -69,9 +73,10 @@ class Figure:
 
 
 def frames(kind: str) -> list[bytes]:
-    """Two different full screens, to be drawn in turn."""
+    """Different full screens, to be drawn in turn: with a colour a cell, no colour comes twice."""
     source = random.Random(kind)
-    return [b"\x1b[H" + b"\r\n".join(_line(kind, source) for _ in range(ROWS)) for _ in range(2)]
+    many = REPEAT + 1 if kind == "a colour a cell" else 2
+    return [b"\x1b[H" + b"\r\n".join(_line(kind, source) for _ in range(ROWS)) for _ in range(many)]
 
 
 def _line(kind: str, source: random.Random) -> bytes:
@@ -80,6 +85,12 @@ def _line(kind: str, source: random.Random) -> bytes:
     text = " ".join(source.choice(WORDS) for _ in range(40))[:COLUMNS]
     if kind == "plain":
         return text.encode()
+    if kind == "a colour a cell":
+        cells = (
+            f"\x1b[38;2;{number >> 16};{number >> 8 & 255};{number & 255}mx"
+            for number in (source.randrange(1 << 24) for _ in range(COLUMNS))
+        )
+        return "".join(cells).encode() + b"\x1b[m"
     parts: list[str] = []
     for at in range(0, COLUMNS, 6):
         number = source.randrange(256)
@@ -88,11 +99,9 @@ def _line(kind: str, source: random.Random) -> bytes:
     return "".join(parts).encode() + b"\x1b[m"
 
 
-def drawn(screen: "EmulatedScreen") -> int:
+def drawn(screen: "EmulatedScreen", painter: "Painter") -> int:
     """Turn what changed into strips, as the pane does; returns how many rows that were."""
-    from sam_tui.ui.widgets.terminal_view import row_strip
-
-    rows = [row_strip(runs, COLUMNS) for _, runs in screen.dirty_rows()]
+    rows = [painter.strip(runs, COLUMNS) for _, runs in screen.dirty_rows()]
     return len(rows)
 
 
@@ -109,26 +118,28 @@ def median_ms(step: Callable[[int], None]) -> float:
 def frame_figures() -> list[Figure]:
     """Feed and draw: whole frames of several kinds, and one row."""
     from sam_tui.adapters.terminal.screen import EmulatedScreen
+    from sam_tui.ui.widgets.terminal_cells import Painter
 
     figures: list[Figure] = []
-    for kind in ("plain", "256 colours", "true colour", "wide"):
+    painter = Painter(Style(color="#d5d9e0", bgcolor="#14171c"))
+    for kind, bound in KINDS.items():
         screen = EmulatedScreen(COLUMNS, ROWS)
         both = frames(kind)
 
         def frame(number: int, screen: EmulatedScreen = screen, both: list[bytes] = both) -> None:
-            screen.feed(both[number % 2])
-            if drawn(screen) < ROWS:
+            screen.feed(both[(number + 1) % len(both)])
+            if drawn(screen, painter) < ROWS:
                 raise RuntimeError("not every row was drawn")
 
-        frame(0)
-        figures.append(Figure(f"full frame, {kind}", median_ms(frame), "ms", 4.0))
+        frame(-1)
+        figures.append(Figure(f"full frame, {kind}", median_ms(frame), "ms", bound))
     screen = EmulatedScreen(COLUMNS, ROWS)
     screen.feed(frames("plain")[0])
     screen.dirty_rows()
 
     def row(number: int) -> None:
         screen.feed(b"\x1b[20;%dHx" % (number % 90 + 1))
-        if not 1 <= drawn(screen) <= 2:
+        if not 1 <= drawn(screen, painter) <= 2:
             raise RuntimeError("other rows were drawn")
 
     row(0)

@@ -22,7 +22,45 @@ class Action:
     slash: str = ""
     argument: str = ""
     local: bool = False
+    listed: bool = True
+    """Whether help and palette name it."""
 
+
+TERMINAL_ACTIONS: tuple[Action, ...] = (
+    Action(
+        "tab",
+        "Next terminal",
+        "Show the next terminal tab, or the one named; a click on its name does too",
+        ("f4",),
+        "tab",
+        "new|close|rename NAME|NUMBER",
+    ),
+    Action("tab_previous", "Previous terminal", "Show the terminal tab before", ("shift+f4",)),
+    Action("tab_new", "New terminal", "Open another shell in a tab of its own", ("alt+t",)),
+    Action("tab_close", "Close terminal", "End this shell and close its tab", ("alt+w",)),
+    Action("tab_rename", "Rename terminal", "Give this terminal tab a name"),
+    Action(
+        "look_back",
+        "Look back in the terminal",
+        "Move, mark, find and copy in all the terminal keeps; Esc returns to its program",
+        ("f5",),
+        "look",
+    ),
+    Action(
+        "output_send",
+        "Send output to the prompt",
+        "Put what is marked in the terminal, or its last command with output, into the prompt",
+        ("alt+o",),
+        "output",
+    ),
+    Action("output_pager", "Output in the pager", "Read the terminal in $PAGER", (), "pager"),
+    Action("output_editor", "Output in the editor", "Open the terminal in $EDITOR", (), "editor"),
+    *(
+        Action(f"tab_{n}", f"Terminal {n}", f"Show terminal tab {n}", (f"alt+{n}",), listed=False)
+        for n in range(1, 10)
+    ),
+)
+"""What can be done with terminals from outside of them."""
 
 MODES = {
     "ask": "what the rules do not allow is asked",
@@ -130,11 +168,11 @@ ACTIONS: tuple[Action, ...] = (
     Action(
         "terminal",
         "Terminal",
-        "Go to the terminal, and back",
+        "Go to the terminal; pressed twice there, back",
         ("ctrl+right_square_bracket",),
         "terminal",
     ),
-    Action("tab", "Other terminal", "Switch between your shell and the agent's terminal", ("f4",)),
+    *TERMINAL_ACTIONS,
     Action("page_up", "Page up", "Scroll the transcript up", ("pageup",)),
     Action("page_down", "Page down", "Scroll the transcript down", ("pagedown",)),
     Action("bottom", "To the end", "Follow the newest text again", ("ctrl+end",)),

@@ -12,23 +12,26 @@ from textual.worker import Worker
 
 from sam_tui.core.errors import SamError
 from sam_tui.core.ids import ConversationId
-from sam_tui.ui import slash, theme
+from sam_tui.ui import clipboard, slash, theme
 from sam_tui.ui.activity import Activity
 from sam_tui.ui.controllers.conversations import Conversations
 from sam_tui.ui.controllers.desk import Controllers, Desk
 from sam_tui.ui.controllers.models import Models
+from sam_tui.ui.controllers.requests import Requests
 from sam_tui.ui.controllers.runs import Runs
 from sam_tui.ui.controllers.shelf import Shelf
 from sam_tui.ui.controllers.shell import Shell
+from sam_tui.ui.controllers.terminal_deeds import TerminalDeeds
 from sam_tui.ui.controllers.todos import Todos
 from sam_tui.ui.controllers.turns import GROUP, Turns
 from sam_tui.ui.guard import Patience
-from sam_tui.ui.messages import ActionAsked, InquiryAnswered, PromptSubmitted, RestartAsked
+from sam_tui.ui.messages import ActionAsked, InquiryAnswered, PromptSubmitted
 from sam_tui.ui.palette import ActionProvider
 from sam_tui.ui.plain import one_line
 from sam_tui.ui.screens.chat import ChatScreen
 from sam_tui.ui.screens.failure import FailureScreen
 from sam_tui.ui.widgets.status_bar import Standing
+from sam_tui.ui.widgets.terminal_messages import RestartAsked, TerminalAsked
 from sam_tui.ui.widgets.terminal_panel import ShellWanted
 from sam_tui.ui.widgets.todo_panel import TodoEditAsked
 
@@ -80,13 +83,15 @@ class SamApp(App[None], inherit_bindings=False):
         self.conversations.ask_for_model = self.models.choose
         self.models.chosen = self.turns.pump
         self.shell = Shell(self, self.chat)
+        self.requests = Requests(self, self.chat, self.emit)
         self.shelf = Shelf(self, self.chat, self.conversations)
         self.todos = Todos(self, self.chat, self.conversations)
         self.runs = Runs(self, self.chat, self.conversations)
         own = Controllers(
             self.turns, self.conversations, self.models, self.shelf, self.todos, self.runs
         )
-        self.desk = Desk(self, self.chat, own)
+        deeds = TerminalDeeds(self.chat, self.shell, self.requests)
+        self.desk = Desk(self, self.chat, own, deeds.all)
         self.inquiries: InquiryRow | None = None
         self._start = start
         self._prompt = prompt
@@ -142,6 +147,7 @@ class SamApp(App[None], inherit_bindings=False):
         self.runs.begin(runtime)
         bridge.workflow_moved = lambda _: self.runs.moved()
         self.chat.status.standing.sandbox = runtime.commands.confinement.kind
+        self.requests.begin(runtime)
         self.shell.begin(runtime)
 
     def _progress(self, words: str) -> None:
@@ -191,13 +197,28 @@ class SamApp(App[None], inherit_bindings=False):
         """The person changes the todo list."""
         self.todos.carry_out(event)
 
-    def on_restart_asked(self, _: RestartAsked) -> None:
+    def on_restart_asked(self, event: RestartAsked) -> None:
         """The shell ended and the person wants another."""
-        self.shell.restart()
+        self.shell.restart(event.view)
 
-    def on_shell_wanted(self, _: ShellWanted) -> None:
-        """The shell's tab is seen for the first time."""
-        self.shell.want()
+    def on_shell_wanted(self, event: ShellWanted) -> None:
+        """A shell's tab is seen for the first time."""
+        self.shell.want(event.view)
+
+    def on_terminal_asked(self, event: TerminalAsked) -> None:
+        """A terminal wants something of the workbench."""
+        self.requests.hear(event)
+
+    def emit(self, sequence: str) -> None:
+        """Send a control sequence to the terminal around."""
+        if self._driver is not None and not self.is_headless:
+            self._driver.write(sequence)
+
+    def copy_to_clipboard(self, text: str) -> None:
+        """Copy by the terminal around, also from within tmux."""
+        self._clipboard = text
+        for sequence in clipboard.sequences(text):
+            self.emit(sequence)
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """A turn ended: the next may begin."""
@@ -211,6 +232,7 @@ class SamApp(App[None], inherit_bindings=False):
 
     async def on_unmount(self) -> None:
         """Let the turn put things in order, then end what runs."""
+        self.requests.close()
         await self.turns.close()
         await self.runs.close()
         if self.runtime is not None:

@@ -33,7 +33,3 @@ class ActionAsked(Message):
         super().__init__()
         self.name = name
         self.argument = argument
-
-
-class RestartAsked(Message):
-    """Enter was pressed in a terminal whose program ended."""

@@ -290,7 +290,7 @@ async def test_a_question_does_not_take_the_keys_from_a_terminal_in_use(stage: S
         await me.pilot.press("1")
         await me.pilot.pause()
         assert isinstance(me.app.focused, TerminalView) and not asking.done()
-        await me.pilot.press("ctrl+right_square_bracket")
+        await me.pilot.press("ctrl+right_square_bracket", "ctrl+right_square_bracket")
         await me.until(lambda: isinstance(me.app.focused, ApprovalPanel))
         await me.pilot.press("3")
         await asking

@@ -1,15 +1,19 @@
 """The two terminals: real shells on real PTYs, drawn and typed into."""
 
 import pytest
+from rich.style import Style
 
 from sam_tui.core.events import TerminalOpened
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.messages import ToolCall
 from sam_tui.core.ports.model import TextDelta
 from sam_tui.core.ports.terminals import CellRun, SessionSpec
-from sam_tui.ui.widgets.terminal_view import TerminalView, cell_style, row_strip
+from sam_tui.ui.widgets.terminal_cells import Painter
+from sam_tui.ui.widgets.terminal_view import TerminalView
 from tests.fakes.engine_kit import RawModel
 from tests.ui.driver import Driver, Stage, app_over, driven
+
+LEAVE_CHORD = ("ctrl+right_square_bracket",) * 2
 
 
 def drawn(view: TerminalView) -> str:
@@ -52,13 +56,33 @@ async def test_every_key_goes_to_the_program_but_the_one_that_leaves(stage: Stag
         await type_line(me, "cat")
         await me.pilot.press(*"hello", "enter")
         await me.until(lambda: drawn(view).count("hello") >= 2)
-        assert view.label == "Ctrl+] leaves"
+        assert view.label == "Ctrl+] twice leaves"
         await me.pilot.press("ctrl+c")
         await me.pilot.press("f1", "escape", "ctrl+q", "ctrl+p", "shift+tab", "question_mark")
         assert me.app.is_running and me.app.screen is me.app.chat and view.has_focus
         assert stage.runtime.mode == "ask"
-        await me.pilot.press("ctrl+right_square_bracket")
+        await me.pilot.press(*LEAVE_CHORD)
         await me.until(lambda: me.app.chat.prompt.area.has_focus)
+
+
+@pytest.mark.requirement("ui:terminal-keys")
+async def test_the_chords_first_key_reaches_the_program_unless_the_second_follows(
+    stage: Stage,
+) -> None:
+    async with driven(app_over(stage)) as me:
+        view = await in_shell(me)
+        await type_line(me, "stty -icanon -echo; od -An -v -t x1 -w1")
+        await me.until(lambda: view.session and view.session.state.name == "waiting")
+        await me.pilot.press(LEAVE_CHORD[0])
+        assert view.label == "Ctrl+] again leaves"
+        await me.pilot.press("x")
+        await me.until(lambda: "1d\n 78" in drawn(view))
+        assert view.has_focus and view.label == "Ctrl+] twice leaves"
+        await me.pilot.press(LEAVE_CHORD[0])
+        await me.until(lambda: "1d\n 78\n 1d" in drawn(view))
+        await me.pilot.press(*LEAVE_CHORD)
+        await me.until(lambda: me.app.chat.prompt.area.has_focus)
+        assert drawn(view).count("1d") == 2
 
 
 @pytest.mark.requirement("ui:terminal-paste")
@@ -133,15 +157,15 @@ async def test_the_agents_terminal_appears_can_be_typed_into_and_goes_with_its_c
         )
         stage.runtime.bus.publish(TerminalOpened(session.conversation, opened.id))
         await me.until(lambda: panel.agent.session is opened)
-        assert panel.shown == "agent" and "agent" in str(panel.border_title)
+        assert panel.current is panel.agent and "agent" in str(panel.border_title)
         await me.pilot.press("ctrl+right_square_bracket")
         await me.until(lambda: panel.agent.has_focus)
         await type_line(me, "echo x$((6*7))y")
         await me.until(lambda: "x42y" in drawn(panel.agent))
-        await me.pilot.press("ctrl+right_square_bracket")
+        await me.pilot.press(*LEAVE_CHORD)
         await me.until(lambda: me.app.chat.prompt.area.has_focus)
         await me.pilot.press("f4")
-        assert panel.shown == "shell"
+        assert panel.current is panel.shell
         await me.send("/new")
         assert panel.agent.session is None
 
@@ -159,12 +183,14 @@ async def test_a_shell_is_opened_only_once_it_can_be_seen(stage: Stage) -> None:
 @pytest.mark.requirement("ui:terminal")
 def test_cells_become_strips_of_the_panels_width_with_their_styles() -> None:
     runs = [CellRun("ab", 1, (1, 2, 3), frozenset({"bold", "hidden"})), CellRun("日")]
-    strip = row_strip(runs, 6)
+    painter = Painter(Style(color="red"))
+    strip = painter.strip(runs, 6)
     assert (strip.text, strip.cell_length) == ("ab日  ", 6)
-    style = cell_style(1, (1, 2, 3), frozenset({"bold", "hidden"}))
+    style = painter.style(1, (1, 2, 3), frozenset({"bold", "hidden"}))
     assert style.bold and style.conceal and style.color and style.bgcolor
     assert style.color.number == 1 and style.bgcolor.triplet == (1, 2, 3)
-    assert cell_style(None, None, frozenset({"blink"})).blink is None
+    assert painter.style(None, None, frozenset({"blink"})).blink is None
+    assert painter.style(None, None, frozenset()) == Style(color="red")
 
 
 @pytest.mark.requirement("ui:terminal-frames")

@@ -98,6 +98,34 @@ def place_of(terminal: Any, ref: Any) -> tuple[int, int]:
     return int(point.x), int(point.y)
 
 
+def track(terminal: Any, column: int, row: int, owner: object) -> Any:
+    """A handle that follows a cell, counted from the oldest row kept, until ``owner`` goes.
+
+    ``owner`` has to keep the terminal.
+    """
+    call = _unions(
+        "ghostty_terminal_grid_ref_track",
+        "GhosttyResult(*)(GhosttyTerminal, GhosttyPointS, GhosttyTrackedGridRef*)",
+    )
+    point = ffi.new("GhosttyPointS*")
+    point.tag = lib.GHOSTTY_POINT_TAG_SCREEN
+    point.value.x, point.value.y = column, row
+    handle = ffi.new("GhosttyTrackedGridRef*")
+    check(call(terminal._t[0], point[0], handle), "track")
+    weakref.finalize(owner, lib.ghostty_tracked_grid_ref_free, handle[0])
+    return handle[0]
+
+
+def tracked(handle: Any) -> tuple[int, int] | None:
+    """Where a followed cell is now: column, row from the oldest kept; None once it is gone."""
+    point = ffi.new("GhosttyPointCoordinate*")
+    if not lib.ghostty_tracked_grid_ref_has_value(handle):
+        return None
+    if lib.ghostty_tracked_grid_ref_point(handle, lib.GHOSTTY_POINT_TAG_SCREEN, point):
+        return None
+    return int(point.x), int(point.y)
+
+
 def formatted(terminal: Any, selection: Any) -> str:
     """A selection as plain text, soft wraps joined, blanks at the ends of lines cut."""
     options = sized("GhosttyTerminalSelectionFormatOptions")

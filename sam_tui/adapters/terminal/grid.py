@@ -34,6 +34,10 @@ _get_cell = lib.ghostty_render_state_row_cells_get
 _STYLE = lib.GHOSTTY_RENDER_STATE_ROW_CELLS_DATA_STYLE
 
 _BACKGROUND_ONLY = 2
+_TAG_BITS = 2
+_TAGS = bytes(value & 3 for value in range(256))
+_WIDTHS = bytes(value >> 2 & 3 for value in range(256))
+"""Of a cell's sixth byte, the two bits that say whether it is wide."""
 _WIDE_SPACERS = 2
 _ATTRIBUTES = (
     ("bold", "bold"),
@@ -46,6 +50,14 @@ _ATTRIBUTES = (
     ("invisible", "hidden"),
 )
 
+
+# A style is read from its bytes: in a picture every cell has its own, and asking field by field is slow.
+_FOREGROUND: int = ffi.offsetof("GhosttyStyle", "fg_color")
+_GROUND: int = ffi.offsetof("GhosttyStyle", "bg_color")
+_VALUE: int = ffi.offsetof("GhosttyStyleColor", "value")
+_ATTRIBUTES_AT: int = ffi.offsetof("GhosttyStyle", "bold")
+_PALETTE: int = lib.GHOSTTY_STYLE_COLOR_PALETTE
+_RGB: int = lib.GHOSTTY_STYLE_COLOR_RGB
 
 _SHAPES: dict[int, CursorShape] = {
     lib.GHOSTTY_RENDER_STATE_CURSOR_VISUAL_STYLE_BAR: "bar",
@@ -75,8 +87,14 @@ class Grid:
         self._length = ffi.new("uint32_t*")
         self._points = ffi.new(f"uint32_t[{_GRAPHEME}]")
         self._styles: dict[bytes, Style] = {}
+        self._names: dict[bytes, frozenset[str]] = {}
         layout = cell_layout()
-        if layout["content_tag"] != (0, 3) or layout["content"][0] != 2:
+        if (
+            layout["content_tag"] != (0, 3)
+            or layout["content"] != (_TAG_BITS, 0xFFFFFF)
+            or layout["wide"] != (42, 3)
+            or layout["style_id"][1] != 0xFFFF
+        ):
             raise ValueError("the library packs its cells in an unknown way")
         self._style_at, self._style_mask = layout["style_id"]
         self._wide_at, _ = layout["wide"]
@@ -137,12 +155,35 @@ class Grid:
         key = lib.GHOSTTY_RENDER_STATE_ROW_DATA_CELLS_RAW
         check(lib.ghostty_render_state_row_get(row, key, self._view), "cells")
         view = self._view
-        packed = memoryview(ffi.buffer(view.ptr, view.len * 8)).cast("B").cast("Q").tolist()
+        raw = ffi.buffer(view.ptr, view.len * 8)[:]
         key = lib.GHOSTTY_RENDER_STATE_ROW_DATA_RAW
         check(lib.ghostty_render_state_row_get(row, key, self._raw), "row")
         key = lib.GHOSTTY_ROW_DATA_HYPERLINK
         check(lib.ghostty_row_get(self._raw[0], key, self._has_links), "row")
+        if not self._has_links[0] and (text := _narrow(raw)) is not None:
+            return self._narrow_runs(row, raw, text)
+        packed = memoryview(raw).cast("Q").tolist()
         return self._linked(row, packed, y) if self._has_links[0] else self._runs(row, packed, 0)
+
+    def _narrow_runs(self, row: Any, raw: bytes, text: str) -> list[CellRun]:
+        """The runs of a row whose cells are a character each, of which ``text`` is made."""
+        cells = int.from_bytes(raw, "little") >> self._style_at
+        shifted = cells.to_bytes(len(raw), "little")
+        low, high = shifted[0::8], shifted[1::8]
+        if not (any(low) or any(high)):
+            return [CellRun(text)]
+        self._select(row)
+        seen: dict[int, Style] = {0: _PLAIN}
+        runs: list[CellRun] = []
+        first = 0
+        for number, stretch in groupby(memoryview(_paired(low, high)).cast("H")):
+            last = first + sum(1 for _ in stretch)
+            style = seen.get(number)
+            if style is None:
+                style = seen[number] = self._style_of(first)
+            runs.append(CellRun(text[first:last], *style))
+            first = last
+        return runs
 
     def _runs(self, row: Any, packed: list[int], first: int) -> list[CellRun]:
         """Some cells of a row, from column ``first`` on, as runs of one style."""
@@ -231,19 +272,44 @@ class Grid:
         if known is None:
             if len(self._styles) >= _KEPT_STYLES:
                 self._styles.clear()
-            found = self._style
-            names = frozenset(name for field, name in _ATTRIBUTES if getattr(found, field))
-            known = self._styles[raw] = (_colour(found.fg_color), _colour(found.bg_color), names)
+            flags = raw[_ATTRIBUTES_AT:]
+            names = self._names.get(flags)
+            if names is None:
+                found = self._style
+                names = frozenset(name for field, name in _ATTRIBUTES if getattr(found, field))
+                self._names[flags] = names
+            known = self._styles[raw] = (_colour(raw, _FOREGROUND), _colour(raw, _GROUND), names)
         return known
 
 
-def _colour(colour: Any) -> Colour:
-    if colour.tag == lib.GHOSTTY_STYLE_COLOR_PALETTE:
-        return int(colour.value.palette)
-    if colour.tag == lib.GHOSTTY_STYLE_COLOR_RGB:
-        rgb = colour.value.rgb
-        return int(rgb.r), int(rgb.g), int(rgb.b)
-    return None
+def _narrow(raw: bytes) -> str | None:
+    """The text of a row's packed cells, if every cell is one narrow character of at most 16 bits.
+
+    Most rows are like that, and those with wide cells, joined characters or bare colours are read
+    cell by cell. A cell is a number of 8 bytes, its tag in the lowest 2 bits, then the character.
+    """
+    shifted = (int.from_bytes(raw, "little") >> _TAG_BITS).to_bytes(len(raw), "little")
+    blank = bytes(len(raw) // 8)
+    if shifted[2::8] != blank or raw[0::8].translate(_TAGS) != blank:
+        return None
+    if raw[5::8].translate(_WIDTHS) != blank:
+        return None
+    return _paired(shifted[0::8], shifted[1::8]).decode("utf-16-le", "replace").replace("\0", " ")
+
+
+def _paired(low: bytes, high: bytes) -> bytearray:
+    """Numbers of 16 bits from their halves."""
+    both = bytearray(2 * len(low))
+    both[0::2], both[1::2] = low, high
+    return both
+
+
+def _colour(raw: bytes, at: int) -> Colour:
+    """A colour of a style's bytes, where its tag is at ``at``."""
+    tag, value = raw[at], at + _VALUE
+    if tag == _RGB:
+        return raw[value], raw[value + 1], raw[value + 2]
+    return raw[value] if tag == _PALETTE else None
 
 
 def _background(cell: int) -> Style:

@@ -7,6 +7,7 @@ its host is answered here.
 import re
 import time
 import weakref
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from sam_tui.adapters.terminal.ghostty import check, copied, ffi, lib, string
@@ -17,6 +18,8 @@ CELL_WIDTH, CELL_HEIGHT = 8, 16
 LONGEST_HOLD = 0.15
 """Seconds that a program may keep the screen from being drawn (mode 2026)."""
 
+_GRAPHEMES = 2027
+"""Emoji sequences and flags are one character of two cells, as they are wherever this is drawn."""
 _TITLES = 10
 _REQUESTS = 4
 _SCROLLBACK_LINES = 10_000
@@ -38,6 +41,7 @@ _SOFT_RESET = (
     b"\x0f\x1b(B\x1b)B\x1b*B\x1b+B\x1b[H\x1b7"
 )
 """VT510 DECSTR, with autowrap left on as xterm does. The cursor is put back after it."""
+Rgb = tuple[int, int, int]
 _LOCATIONS = {"p": "primary", "s": "selection"}
 
 
@@ -62,6 +66,8 @@ class Host:
         for name, function in self._callbacks.items():
             self._set(name, function)
         self._set("TERMINFO_NAME", string(b"xterm-256color"))
+        for option in ("MODE_DEFAULT", "MODE"):
+            self._set(option, ffi.new("GhosttyTerminalModeConfig*", [_GRAPHEMES, True]))
         terminal.on_reply(self.answers.append)
 
     @property
@@ -112,12 +118,24 @@ class Host:
         self._set("SCROLLBACK_MAX_BYTES", ffi.new("size_t*", self._scrollback))
 
     def use_colours(
-        self, foreground: tuple[int, int, int], background: tuple[int, int, int], *, dark: bool
+        self,
+        foreground: Rgb,
+        background: Rgb,
+        *,
+        dark: bool,
+        palette: Sequence[Rgb] = (),
     ) -> None:
-        """What programs are told when they ask for the default colours (0 to 255 each)."""
+        """What programs are told when they ask for colours: the defaults, the first of the palette."""
         self.dark = dark
         for name, rgb in (("COLOR_FOREGROUND", foreground), ("COLOR_BACKGROUND", background)):
-            self._set(name, ffi.new("GhosttyColorRgb*", dict(zip("rgb", rgb, strict=True))))
+            self._set(name, ffi.new("GhosttyColorRgb*", rgb))
+        if palette:
+            colours = ffi.new("GhosttyColorRgb[256]")
+            key = lib.GHOSTTY_TERMINAL_DATA_COLOR_PALETTE_DEFAULT
+            check(lib.ghostty_terminal_get(self._terminal._t[0], key, colours), "palette")
+            for index, rgb in enumerate(palette[:256]):
+                colours[index] = rgb
+            self._set("COLOR_PALETTE", colours)
 
     def hold(self, held: bool) -> None:
         """Synchronized output began or ended."""

@@ -9,8 +9,15 @@ from sam_tui.adapters.terminal.grid import Grid
 from sam_tui.adapters.terminal.host import Host
 from sam_tui.adapters.terminal.input_encoding import InputEncoder
 from sam_tui.adapters.terminal.scrollback import Scrollback
-from sam_tui.core.ports.screens import ClipboardRequest, CursorShape, MouseInput, TextSpan
-from sam_tui.core.ports.terminals import CellRun, KeyPress
+from sam_tui.core.ports.screens import (
+    CellRun,
+    ClipboardRequest,
+    CursorShape,
+    KeyPress,
+    MouseInput,
+    Pin,
+    TextSpan,
+)
 
 _MOST_LINES = 10_000_000
 """No limit by lines: the host sets one in bytes."""
@@ -142,13 +149,23 @@ class EmulatedScreen:
         """Where a text stands in all that is kept, newest first, without regard to ASCII case."""
         return self._scrollback.search(needle, limit=limit)
 
-    def text_range(self, start: tuple[int, int], end: tuple[int, int]) -> str:
+    def text_range(
+        self, start: tuple[int, int], end: tuple[int, int], *, block: bool = False
+    ) -> str:
         """The text between two cells, both included, with soft wraps joined and blank ends cut."""
-        return self._scrollback.text(start, end)
+        return self._scrollback.text(start, end, block=block)
 
     def word_at(self, column: int, row: int) -> TextSpan | None:
         """The word at a cell."""
         return self._scrollback.word_at(column, row)
+
+    def line_at(self, row: int) -> TextSpan:
+        """The whole line that a row is part of, with all rows it was wrapped into."""
+        return self._scrollback.line_at(row)
+
+    def pin(self, column: int, row: int) -> Pin:
+        """Follow a cell through scrolling and resizing; a place outside is the nearest within."""
+        return self._scrollback.pin(column, row)
 
     # ---- towards the program
 
@@ -183,10 +200,15 @@ class EmulatedScreen:
         self._reply()
 
     def use_colours(
-        self, foreground: tuple[int, int, int], background: tuple[int, int, int], *, dark: bool
+        self,
+        foreground: tuple[int, int, int],
+        background: tuple[int, int, int],
+        *,
+        dark: bool,
+        palette: Sequence[tuple[int, int, int]] = (),
     ) -> None:
         """What programs are told when they ask for the terminal's colours (0 to 255 each)."""
-        self._host.use_colours(foreground, background, dark=dark)
+        self._host.use_colours(foreground, background, dark=dark, palette=palette)
 
     def _deliver(self) -> None:
         """Pass on what came up while output acted on the screen."""

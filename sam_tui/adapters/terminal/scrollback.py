@@ -13,10 +13,25 @@ from sam_tui.adapters.terminal.ghostty import (
     ref_at,
     sized,
     string,
+    track,
+    tracked,
 )
 from sam_tui.core.ports.screens import TextSpan
 
 _LONGEST_NEEDLE = 256
+
+
+class FollowedCell:
+    """The ``Pin`` port: a cell that is followed through scrolling, resizing and what is let go."""
+
+    def __init__(self, terminal: Any, column: int, row: int) -> None:
+        self._terminal = terminal  # must outlive the handle
+        self._handle = track(terminal, column, row, self)
+
+    @property
+    def place(self) -> tuple[int, int] | None:
+        """(column, row) with 0 the oldest row kept; None once it is let go or out of sight."""
+        return tracked(self._handle)
 
 
 class Scrollback:
@@ -35,8 +50,22 @@ class Scrollback:
         """The row at the top of the view."""
         return int(self._terminal.get("scrollbar", "GhosttyTerminalScrollbar").offset)
 
-    def text(self, start: tuple[int, int], end: tuple[int, int]) -> str:
-        """The text from one place to another, both included, soft wraps joined, blank ends cut."""
+    def pin(self, column: int, row: int) -> FollowedCell:
+        """Follow a cell from now on; a place outside is the nearest within."""
+        columns = int(self._terminal.get("cols"))
+        column, row = min(max(column, 0), columns - 1), min(max(row, 0), self.total - 1)
+        return FollowedCell(self._terminal, column, row)
+
+    def text(self, start: tuple[int, int], end: tuple[int, int], *, block: bool = False) -> str:
+        """The text from one place to another, both included, soft wraps joined, blank ends cut.
+
+        As a block, it is the rectangle between the two, each row a line of its own.
+        """
+        if block:
+            left, right = sorted((start[0], end[0]))
+            top, bottom = sorted((start[1], end[1]))
+            top, bottom = max(top, 0), min(bottom, self.total - 1)
+            return "\n".join(self.text((left, y), (right, y)) for y in range(top, bottom + 1))
         first, last = sorted((start[::-1], end[::-1]))
         columns = int(self._terminal.get("cols"))
         lowest = self.total - 1
@@ -57,6 +86,15 @@ class Scrollback:
         options.ref = self._ref(column, row)
         if lib.ghostty_terminal_select_word(self._terminal._t[0], options, selection):
             return None
+        return self._span(selection)
+
+    def line_at(self, row: int) -> TextSpan:
+        """The whole line that a row is part of, with all rows it was wrapped into."""
+        row = min(max(row, 0), self.total - 1)
+        options, selection = sized("GhosttyTerminalSelectLineOptions"), sized("GhosttySelection")
+        options.ref = self._ref(0, row)
+        if lib.ghostty_terminal_select_line(self._terminal._t[0], options, selection):
+            return TextSpan((0, row), (int(self._terminal.get("cols")) - 1, row))
         return self._span(selection)
 
     def search(self, needle: str, *, limit: int) -> Sequence[TextSpan]:

@@ -63,6 +63,15 @@ class TextSpan:
     end: tuple[int, int]
 
 
+class Pin(Protocol):
+    """A cell that is followed while the screen scrolls, is resized, and lets old rows go."""
+
+    @property
+    def place(self) -> tuple[int, int] | None:
+        """(column, row) with 0 the oldest row kept; None once it is gone or out of sight."""
+        ...
+
+
 class Screen(Protocol):
     """What a terminal session shows: the emulator's grid, without any UI."""
 
@@ -148,8 +157,21 @@ class Screen(Protocol):
         """Where a text stands in all that is kept, newest first, without regard to ASCII case."""
         ...
 
-    def text_range(self, start: tuple[int, int], end: tuple[int, int]) -> str:
-        """The text between two cells, both included, with soft wraps joined and blank ends cut."""
+    def text_range(
+        self, start: tuple[int, int], end: tuple[int, int], *, block: bool = False
+    ) -> str:
+        """The text between two cells, both included, with soft wraps joined and blank ends cut.
+
+        As a ``block`` it is the rectangle between them, each row a line of its own.
+        """
+        ...
+
+    def line_at(self, row: int) -> TextSpan:
+        """The whole line that a row is part of, with all rows it was wrapped into."""
+        ...
+
+    def pin(self, column: int, row: int) -> Pin:
+        """Follow a cell through scrolling and resizing; a place outside is the nearest within."""
         ...
 
     def word_at(self, column: int, row: int) -> TextSpan | None:
@@ -169,7 +191,15 @@ class Screen(Protocol):
         ...
 
     def use_colours(
-        self, foreground: tuple[int, int, int], background: tuple[int, int, int], *, dark: bool
+        self,
+        foreground: tuple[int, int, int],
+        background: tuple[int, int, int],
+        *,
+        dark: bool,
+        palette: Sequence[tuple[int, int, int]] = (),
     ) -> None:
-        """What programs are told when they ask for the terminal's colours (0 to 255 each)."""
+        """What programs are told when they ask for the terminal's colours (0 to 255 each).
+
+        ``palette`` are the first of the 256, in order; the others stay xterm's.
+        """
         ...

@@ -1,6 +1,6 @@
 """Every action by its name, and what it does."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,6 @@ from sam_tui.ui.plain import one_line
 from sam_tui.ui.screens.chat import ChatScreen
 from sam_tui.ui.screens.dialogs import Choice, HelpScreen, Picker
 from sam_tui.ui.slash import SlashCommand
-from sam_tui.ui.widgets.terminal_view import TerminalView
 
 if TYPE_CHECKING:
     from sam_tui.core.authorization.policy import PermissionMode
@@ -53,7 +52,13 @@ class Controllers:
 class Desk:
     """Carries out actions. ``perform`` knows every action of the table that is not local."""
 
-    def __init__(self, app: App[None], screen: ChatScreen, controllers: Controllers) -> None:
+    def __init__(
+        self,
+        app: App[None],
+        screen: ChatScreen,
+        controllers: Controllers,
+        more: Mapping[str, Callable[[str], object]],
+    ) -> None:
         self._app = app
         self._screen = screen
         self._turns = controllers.turns
@@ -79,9 +84,7 @@ class Desk:
             "side": lambda _: screen.show_side(not screen.side_shown),
             "todos": lambda _: self._todos(),
             "edit_todos": lambda _: controllers.todos.go(),
-            "terminal": lambda _: self._terminal(),
             "leave_terminal": lambda _: screen.focus_bottom(),
-            "tab": lambda _: self._tab(),
             "page_up": lambda _: screen.transcript.action_page_up(),
             "page_down": lambda _: screen.transcript.action_page_down(),
             "bottom": lambda _: screen.transcript.jump_to_end(),
@@ -89,6 +92,7 @@ class Desk:
             "palette": lambda _: app.action_command_palette(),
             "unqueue": lambda _: controllers.turns.take_last(),
             "quit": lambda _: app.exit(),
+            **more,
         }
 
     @property
@@ -129,7 +133,9 @@ class Desk:
         return [
             (action.title, action.help, lambda name=action.name: self.perform(name))
             for action in ACTIONS
-            if not action.local and action.name not in ("palette", "cancel", "interrupt")
+            if action.listed
+            and not action.local
+            and action.name not in ("palette", "cancel", "interrupt")
         ]
 
     # ---- the deeds that are longer than a line
@@ -204,18 +210,6 @@ class Desk:
             screen.remove_class("-no-todos")
         else:
             screen.toggle_class("-no-todos")
-
-    def _terminal(self) -> None:
-        screen = self._screen
-        if isinstance(screen.focused, TerminalView):
-            screen.focus_bottom()
-            return
-        screen.show_side(True)
-        screen.terminals.current.focus()
-
-    def _tab(self) -> None:
-        self._screen.show_side(True)
-        self._screen.terminals.switch()
 
     def _notice(self, text: str, level: str) -> None:
         severity = "warning" if level == "warning" else "information"

@@ -122,8 +122,11 @@ def _choice_line(choice: Choice) -> Content:
 
 
 _ABOUT_TERMINAL = (
-    "In the terminal every key goes to the program, but for Ctrl+], which leads back to the prompt. "
-    "Shift+PgUp, Shift+PgDn and the wheel look through what went by."
+    "In the terminal every key goes to the program. Ctrl+] pressed twice leads back to the prompt; "
+    "followed by anything else, or by nothing, it reaches the program too. Shift+PgUp, Shift+PgDn and "
+    "the wheel look through what went by, unless a program fills the screen. Dragging marks and "
+    "copies, twice by words, thrice by lines, with Alt a block; with Shift also in programs that take "
+    "the mouse. Ctrl+click opens a link."
 )
 
 
@@ -145,7 +148,7 @@ class HelpScreen(Dialog):
             frame.border_title = Content("help")
             frame.border_subtitle = Content("Esc closes")
             with VerticalScroll():
-                for action in ACTIONS:
+                for action in (a for a in ACTIONS if a.listed):
                     line = Content.assemble((how(action), "$primary"), "  ", (action.title, "bold"))
                     yield Static(line, markup=False)
                     yield Static(Content(action.help), markup=False, classes="about")

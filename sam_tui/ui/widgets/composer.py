@@ -42,6 +42,9 @@ class Composer(TextArea):
             self.send()
         elif event.key in _NEWLINE_KEYS:
             self.insert("\n")
+        elif event.key.startswith("alt+"):
+            event.prevent_default()  # the letter that comes along is not meant as text
+            return
         elif not self.takes(event):
             return
         event.stop()

@@ -1,302 +1,369 @@
-"""One terminal session, drawn: cells in, keys out."""
+"""One terminal session to work in: drawn, typed into, clicked, looked back through."""
 
-import time
-from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from rich.color import Color
-from rich.segment import Segment
-from rich.style import Style
 from textual import events
-from textual.geometry import Region, Size
-from textual.message import Message
-from textual.selection import Selection
-from textual.strip import Strip
-from textual.timer import Timer
-from textual.widget import Widget
 
 from sam_tui.core.errors import ToolError
-from sam_tui.ui.messages import ActionAsked, RestartAsked
+from sam_tui.ui.messages import ActionAsked
 from sam_tui.ui.plain import one_line
+from sam_tui.ui.widgets.terminal_browser import Browser
+from sam_tui.ui.widgets.terminal_canvas import TerminalCanvas
+from sam_tui.ui.widgets.terminal_cells import Link
+from sam_tui.ui.widgets.terminal_chord import LEAVE, Chord
+from sam_tui.ui.widgets.terminal_messages import Relabelled, RestartAsked, TerminalAsked
+from sam_tui.ui.widgets.terminal_pointer import Pointer, Wheel
 
 if TYPE_CHECKING:
-    from sam_tui.core.ports.terminals import CellRun, TerminalSession
-
-LEAVE = "ctrl+right_square_bracket"
-"""The one key that does not go to the program."""
-
-_FRAME = 1 / 60
-_WHEEL_LINES = 3
-_REVERSED = Style(reverse=True)
-_RICH_NAMES = {"hidden": "conceal", "blink": "bold"}
-"""Blinking is drawn bold: nothing here moves by itself."""
-
-Colour = int | tuple[int, int, int] | None
+    from sam_tui.core.ports.screens import ClipboardRequest
+    from sam_tui.core.ports.terminals import TerminalSession
+    from sam_tui.ui.widgets.terminal_marks import Marking
 
 
-def _colour(value: Colour) -> Color | None:
-    if value is None:
-        return None
-    return Color.from_ansi(value) if isinstance(value, int) else Color.from_rgb(*value)
-
-
-@lru_cache(maxsize=4096)
-def cell_style(foreground: Colour, background: Colour, attributes: frozenset[str]) -> Style:
-    """The Rich style of a run of cells."""
-    style = Style(color=_colour(foreground), bgcolor=_colour(background))
-    return Style.combine([
-        style,
-        *(Style.parse(_RICH_NAMES.get(name, name)) for name in attributes),
-    ])
-
-
-def row_strip(runs: "Sequence[CellRun]", width: int) -> Strip:
-    """A screen row as a strip of exactly ``width`` cells."""
-    segments = [Segment(r.text, cell_style(r.foreground, r.background, r.attributes)) for r in runs]
-    return Strip(segments).adjust_cell_length(width)
-
-
-class Relabelled(Message):
-    """What a view says about itself changed."""
-
-
-class TerminalView(Widget, can_focus=True):
-    """Shows a session's screen and types into it. Draws only rows that changed, at most 60 a second.
+class TerminalView(TerminalCanvas, can_focus=True):
+    """A terminal under the person's hands.
 
     ``restartable`` says whether Enter may restart an ended program; then ``RestartAsked`` is posted.
     """
 
     def __init__(self, *, waiting: str, restartable: bool, id: str) -> None:
-        super().__init__(id=id)
-        self.session: TerminalSession | None = None
+        super().__init__(waiting=waiting, id=id)
         self.label = ""
         """What the border around should say."""
-        self._waiting = waiting
+        self.badge: tuple[str, str] = ("", "")
+        """What stands before the label, such as who holds the session: text and style."""
+        self.unseen = ""
+        """``output`` or ``bell`` where something happened while nobody looked."""
         self._restartable = restartable
-        self._strips: list[Strip] = []
-        self._stop_watching: Callable[[], None] | None = None
-        self._timer: Timer | None = None
-        self._painted = 0.0
-        self._cursor: tuple[int, int] | None = None
         self._scrolled = False
-
-    @property
-    def ended(self) -> bool:
-        """Whether there was a program and it ended."""
-        return self.session is not None and not self.session.running
+        self._title = ""
+        self._pointer = Pointer(self)
+        self._chord = Chord(self, self._chord_typed)
 
     def attach(self, session: "TerminalSession") -> None:
-        """Show this session from now on."""
-        self.detach()
-        self.session = session
-        self._stop_watching = session.watch(self._changed)
-        self._fit(self.size)
-        self._redraw()
+        """Show this session from now on, and hear what its programs ask of the workbench."""
+        super().attach(session)
+        session.screen.on_bell(self._rung)
+        session.screen.on_clipboard(self._clipboard_asked)
+        self.post_message(TerminalAsked(self, "colours"))
 
     def detach(self) -> None:
         """Show nothing; the session goes on."""
-        if self._stop_watching is not None:
-            self._stop_watching()
-        self._stop_watching = None
-        self.session = None
-        self._strips = []
+        if self.session is not None:
+            self.session.screen.on_bell(None)
+            self.session.screen.on_clipboard(None)
+        super().detach()
 
-    def on_unmount(self) -> None:
-        """Stop listening."""
-        self.detach()
+    def say(self, text: str, style: str = "$text-muted") -> None:
+        """Put a short word before the label, such as who holds the session; empty takes it away."""
+        if (text, style) != self.badge:
+            self.badge = (text, style)
+            self.post_message(Relabelled())
 
-    # ---- drawing
+    # ---- the border
 
-    def _changed(self) -> None:
-        """Output came: paint at once after a rest, else when the frame is due."""
-        if self._timer is None and self.is_attached:
-            due = self._painted + _FRAME - time.monotonic()
-            self._timer = self.set_timer(max(0.001, due), self._paint)
-
-    def _paint(self) -> None:
-        self._timer = None
-        self._painted = time.monotonic()
-        if self.session is None:
-            return
-        screen, width = self.session.screen, self.size.width
-        regions: list[Region] = []
-        for y, runs in screen.dirty_rows():
-            if y < len(self._strips):
-                self._strips[y] = row_strip(runs, width)
-                regions.append(Region(0, y, width, 1))
-        cursor = screen.cursor
-        if cursor != self._cursor:
-            rows = {place[1] for place in (cursor, self._cursor) if place is not None}
-            regions.extend(Region(0, y, width, 1) for y in rows)
-            self._cursor = cursor
-        if regions:
-            self.refresh(*regions)
-        self._label()
-
-    def _redraw(self) -> None:
-        """Draw every row anew, after a change of session or size."""
-        if self.session is None or not self.size:
-            self.refresh()
-            return
-        screen, width = self.session.screen, self.size.width
-        screen.dirty_rows()  # clears the marks: all rows are taken below
-        self._strips = [row_strip(runs, width) for runs in screen.all_rows()]
-        self._cursor = screen.cursor
-        self._label()
-        self.refresh()
-
-    def _label(self) -> None:
-        """Keep the border true: title, how to leave, how it ended."""
-        session, label = self.session, ""
-        if session is not None and self.ended:
-            code = "a signal" if session.exit_code is None else f"exit {session.exit_code}"
-            label = f"ended: {code}" + (" · Enter restarts" if self._restartable else "")
-        elif session is not None and self.has_focus:
-            label = "Ctrl+] leaves" + (" · scrolled" if self._scrolled else "")
-        elif session is not None:
-            label = one_line(session.screen.title, 40)
+    def painted(self) -> None:
+        """Keep the border true, and the title."""
+        title = self.session.screen.title if self.session is not None else ""
+        if title != self._title:
+            self._title = title
+            self.post_message(TerminalAsked(self, "title"))
+        label = self._words()
         if label != self.label:
             self.label = label
             self.post_message(Relabelled())
 
-    def render_line(self, y: int) -> Strip:
-        """One row, with the cursor when the keys go here."""
-        width = self.size.width
-        base = self.rich_style
-        if self.session is None or y >= len(self._strips):
-            text = f" {self._waiting}" if self.session is None and y == 0 else ""
-            return Strip([Segment(text, base)]).adjust_cell_length(width, base)
-        strip = self._marked(self._strips[y].apply_style(base), y).apply_offsets(0, y)
-        if self._cursor is None or self._cursor[1] != y or not self.has_focus or self.ended:
-            return strip
-        x = min(self._cursor[0], width - 1)
-        cell = strip.crop(x, x + 1)
-        marked = Strip([Segment(s.text, (s.style or Style()) + _REVERSED) for s in cell])
-        return Strip.join([strip.crop(0, x), marked, strip.crop(x + 1, width)])
+    def unwatched(self) -> None:
+        """Note that something was printed."""
+        self._note("output")
 
-    def _marked(self, strip: Strip, y: int) -> Strip:
-        """The row with what is selected of it marked."""
-        chosen = self.text_selection
-        span = chosen.get_span(y) if chosen is not None else None
-        if span is None:
-            return strip
-        width = strip.cell_length
-        start, end = span[0], width if span[1] == -1 else span[1]
-        style = self.screen.get_component_rich_style("screen--selection")
-        inner = strip.crop(start, end).apply_style(style)
-        return Strip.join([strip.crop(0, start), inner, strip.crop(end, width)])
+    def _note(self, what: str) -> None:
+        if what != self.unseen and self.unseen != "bell":
+            self.unseen = what
+            self.post_message(Relabelled())
 
-    # ---- selection
-
-    def get_selection(self, selection: Selection) -> tuple[str, str]:
-        """What is selected, with soft wraps joined."""
-        return self._selected(selection), "\n"
-
-    def selection_updated(self, selection: Selection | None) -> None:
-        """The agent may ask for what is selected, so the session knows it."""
-        if self.session is not None:
-            self.session.selection = self._selected(selection) if selection is not None else ""
-        self.refresh()
-
-    def _selected(self, selection: Selection) -> str:
-        spans = [(y, selection.get_span(y)) for y in range(len(self._strips))]
-        rows = [(y, span) for y, span in spans if span is not None]
-        if self.session is None or not rows:
+    def _words(self) -> str:
+        session = self.session
+        if session is None:
             return ""
-        (first, (start, _)), (last, (_, end)) = rows[0], rows[-1]
-        screen = self.session.screen
-        stop = screen.columns if end == -1 else end
-        return screen.text_range((start, screen.top + first), (max(0, stop - 1), screen.top + last))
+        if self.browser is not None:
+            total, row = session.screen.total_rows, self.browser.place[1]
+            return f"{row + 1}/{total} · {self.browser.words}"
+        if self.hovered is not None:
+            return f"Ctrl+click: {one_line(self.hovered[1][2], 60)}"
+        if self.ended:
+            code = "a signal" if session.exit_code is None else f"exit {session.exit_code}"
+            return f"ended: {code}" + (" · Enter restarts" if self._restartable else "")
+        if self.has_focus:
+            leave = "Ctrl+] again leaves" if self._chord.held else "Ctrl+] twice leaves"
+            return leave + (" · scrolled" if self._scrolled else "")
+        return one_line(session.screen.title, 40)
 
-    # ---- size
+    def notify_style_update(self) -> None:
+        """The look changed: so did the colours of cells that have none of their own."""
+        super().notify_style_update()
+        if self.session is not None and self.is_attached:
+            self.post_message(TerminalAsked(self, "colours"))
+
+    # ---- size, focus
+
+    def on_show(self) -> None:
+        """What happened meanwhile is seen now."""
+        if self.unseen:
+            self.unseen = ""
+            self.post_message(Relabelled())
+        super().on_show()
 
     def on_resize(self, event: events.Resize) -> None:
         """Pass the new size on to the program."""
         self._fit(event.size)
-        self._redraw()
-
-    def _fit(self, size: Size) -> None:
-        if self.session is None or size.width < 2 or size.height < 1:
-            return
-        screen = self.session.screen
-        if (screen.columns, screen.rows) != (size.width, size.height):
-            self.session.resize(size.width, size.height)
-
-    # ---- input
+        self.redraw()
 
     def on_focus(self) -> None:
-        """The cursor and the way out appear."""
-        self._label()
+        """The cursor and the way out appear; the program hears of it if it asked."""
+        self._report_focus(gained=True)
+        self.stir()
+        self.painted()
         self.refresh()
 
     def on_blur(self) -> None:
-        """The cursor goes."""
-        self._label()
+        """The cursor goes, and what was held back is the program's."""
+        self._chord.release()
+        self._report_focus(gained=False)
+        self.still()
+        self.painted()
         self.refresh()
 
+    def _report_focus(self, *, gained: bool) -> None:
+        if self.session is not None and self.session.running:
+            self.report(self.session.screen.encode_focus(gained=gained))
+        self.post_message(TerminalAsked(self, "title"))
+
+    # ---- keys
+
     def on_key(self, event: events.Key) -> None:
-        """Every key belongs to the program, but the one that leaves and those that scroll back."""
+        """Every key belongs to the program, but for the chord that leaves and looking back."""
         event.stop()
         event.prevent_default()
-        if event.key == LEAVE or self.session is None:
+        if event.key == LEAVE:
+            self._leave_or_wait()
+        elif self.session is None:
             self.post_message(ActionAsked("leave_terminal"))
+        elif self.browser is not None:
+            self._browse(self.browser, event)
         elif self.ended:
             if event.key == "enter" and self._restartable:
-                self.post_message(RestartAsked())
-        elif event.key in ("shift+pageup", "shift+pagedown"):
+                self.post_message(RestartAsked(self))
+        elif self._looks_back(event.key):
             page = max(1, self.size.height - 1)
-            self._scroll(-page if event.key == "shift+pageup" else page)
+            self.scroll_lines(-page if event.key == "shift+pageup" else page)
         else:
-            self._type(event)
+            self._chord.release()
+            self._press(event.key, event.character)
 
-    def _type(self, event: events.Key) -> None:
-        # Loaded with the session: by now the core is there anyway.
-        from sam_tui.core.ports.terminals import KeyPress
-
-        if self.session is None:
-            return
-        self._follow()
-        self._write(
-            self.session, self.session.screen.encode_key(KeyPress(event.key, event.character))
+    def _looks_back(self, key: str) -> bool:
+        """Shift and a page key look back, where there is something: else they are the program's."""
+        session = self.session
+        return (
+            key in ("shift+pageup", "shift+pagedown")
+            and session is not None
+            and not session.screen.alternate
         )
+
+    def _leave_or_wait(self) -> None:
+        if self.session is None or self.ended or self.browser is not None or self._chord.press():
+            self.look_back(False)
+            self.post_message(ActionAsked("leave_terminal"))
+        self.painted()
+
+    def _chord_typed(self) -> None:
+        """The chord's first key was meant for the program."""
+        self._press(LEAVE, None)
+        self.painted()
+
+    def _press(self, key: str, character: str | None) -> None:
+        # Loaded with the session: by now the core is there anyway.
+        from sam_tui.core.ports.screens import KeyPress
+
+        if self.session is not None and self.session.running:
+            self.type(self.session.screen.encode_key(KeyPress(key, character)))
 
     def on_paste(self, event: events.Paste) -> None:
         """Pasted text goes in as a paste, so that a shell does not run it."""
         event.stop()
         event.prevent_default()
-        if self.session is not None and self.session.running:
-            self._follow()
-            self._write(self.session, self.session.screen.encode_paste(event.text))
+        if self.session is not None and self.session.running and self.browser is None:
+            self._chord.release()
+            self.type(self.session.screen.encode_paste(event.text))
 
-    def _write(self, session: "TerminalSession", data: bytes) -> None:
-        """Type; a program that does not read, or ended this instant, is answered with the bell."""
+    def type(self, data: bytes) -> bool:
+        """Give the program what the person typed; whether there was anything to give."""
         if not data:
-            return
+            return False
+        self._follow()
+        if self.marking is not None:
+            self.mark(None)
+        self.stir()
+        return self.report(data)
+
+    def report(self, data: bytes) -> bool:
+        """Tell the program what it asked to hear, such as the mouse. It may not read, or just end."""
+        if not data or self.session is None:
+            return False
         try:
-            session.write(data)
+            self.session.write(data)
         except ToolError:
             self.app.bell()  # pyright: ignore[reportUnknownMemberType]
+        return True
+
+    # ---- the mouse
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        """To the program that wants it, else it marks."""
+        event.stop()
+        if self.session is not None:
+            self._chord.release()
+            self._pointer.pressed(self.session, event)
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        """Drags, and what the pointer is over."""
+        if self.session is not None:
+            self._pointer.moved(self.session, event)
+
+    def on_mouse_up(self, event: events.MouseUp) -> None:
+        """The end of a drag."""
+        if self.session is not None:
+            self._pointer.released(self.session, event)
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        """Look back."""
-        event.stop()
-        self._scroll(-_WHEEL_LINES)
+        """Look back, unless the program takes the wheel."""
+        self._roll(event, "wheel_up")
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """Look forward again."""
-        event.stop()
-        self._scroll(_WHEEL_LINES)
+        """Look forward again, unless the program takes the wheel."""
+        self._roll(event, "wheel_down")
 
-    def _scroll(self, lines: int) -> None:
+    def on_mouse_scroll_left(self, event: events.MouseScrollLeft) -> None:
+        """For programs only."""
+        self._roll(event, "wheel_left")
+
+    def on_mouse_scroll_right(self, event: events.MouseScrollRight) -> None:
+        """For programs only."""
+        self._roll(event, "wheel_right")
+
+    def on_leave(self) -> None:
+        """The pointer is over nothing here."""
+        self.hover(-1, -1)
+
+    def _roll(self, event: events.MouseEvent, wheel: Wheel) -> None:
+        event.stop()
+        event.prevent_default()
         if self.session is not None:
-            self._scrolled = True
-            self.session.screen.scroll(lines)
-            self._redraw()
+            self._pointer.rolled(self.session, event, wheel)
+
+    def hover(self, x: int, y: int) -> None:
+        """Show where the link under the pointer leads."""
+        link = self.link_at(x, y)
+        hovered = (y, link) if link is not None else None
+        if hovered != self.hovered:
+            self.hovered = hovered
+            self.remark()
+
+    def follow(self, link: Link) -> None:
+        """Open a link, or ask first."""
+        self.post_message(TerminalAsked(self, "link", link[2]))
+
+    # ---- looking back, marks
+
+    def scroll_lines(self, lines: int) -> None:
+        """Move the view through what is kept; negative is up."""
+        if self.session is not None:
+            screen = self.session.screen
+            screen.scroll(lines)
+            self._scrolled = screen.top + screen.rows < screen.total_rows
+            self.redraw()
 
     def _follow(self) -> None:
         """Back to the newest output, where typing happens."""
         if self._scrolled and self.session is not None:
             self._scrolled = False
             self.session.screen.scroll(0)
-            self._redraw()
+            self.redraw()
+
+    def mark(self, marking: "Marking | None") -> None:
+        """Mark this, or nothing. The agent may ask for what is marked, so the session knows it."""
+        self.marking = marking
+        if self.session is not None:
+            self.session.selection = marking.text() if marking is not None else ""
+        self.remark()
+
+    def copy_marked(self) -> None:
+        """Copy what is marked."""
+        marking = self.browser.marking if self.browser is not None else self.marking
+        text = marking.text() if marking is not None else ""
+        if self.session is not None and text:
+            self.session.selection = text
+            self.post_message(TerminalAsked(self, "copy", text))
+
+    def look_back(self, wanted: bool) -> None:
+        """Give the keys to looking through what is kept, or back to the program."""
+        if not wanted or self.session is None:
+            if self.browser is not None:
+                self.browser = None
+                self._scrolled = True
+                self._follow()
+            return
+        if self.browser is None:
+            self.mark(None)
+            self.browser = Browser(self.session.screen)
+            self.remark()
+
+    def _browse(self, browser: Browser, event: events.Key) -> None:
+        wish = browser.key(event.key, event.character)
+        if self.session is not None and browser.marking is not None:
+            self.session.selection = browser.marking.text()
+        match wish:
+            case None:
+                self._bring_into_view(browser.place[1])
+                return
+            case "copy" if browser.marking is not None:
+                self.copy_marked()
+                self.look_back(False)
+            case "copy" | "link":
+                self._follow_at_cursor(browser)
+            case "leave":
+                self.look_back(False)
+            case "send":
+                text = browser.marking.text() if browser.marking is not None else ""
+                self.look_back(False)
+                self.post_message(TerminalAsked(self, "send", text))
+            case _:
+                text = browser.marking.text() if browser.marking is not None else ""
+                self.post_message(TerminalAsked(self, wish, text))
+
+    def _follow_at_cursor(self, browser: Browser) -> None:
+        if self.session is None:
+            return
+        column, row = browser.place
+        link = self.link_at(column, row - self.session.screen.top)
+        if link is not None:
+            self.follow(link)
+
+    def _bring_into_view(self, row: int) -> None:
+        if self.session is None:
+            return
+        screen = self.session.screen
+        if not screen.top <= row < screen.top + screen.rows:
+            third = screen.rows // 3
+            screen.scroll_to(row - (third if row < screen.top else screen.rows - 1 - third))
+            self.redraw()
+        else:
+            self.remark()
+
+    def _clipboard_asked(self, asked: "ClipboardRequest") -> None:
+        self.post_message(TerminalAsked(self, "clipboard", asked))
+
+    def _rung(self) -> None:
+        if not (self.looked_at and self.has_focus):
+            self._note("bell")
+        self.post_message(TerminalAsked(self, "bell"))

@@ -1,0 +1,259 @@
+"""What terminals and the programs in them ask of the workbench: clipboard, links, colours, bell."""
+
+import re
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, assert_never
+
+from textual.app import App
+from textual.color import Color
+
+from sam_tui.ui import clipboard, outside
+from sam_tui.ui.plain import one_line, visible_line
+from sam_tui.ui.screens.chat import ChatScreen
+from sam_tui.ui.transcript.render.cleaning import clean_output
+from sam_tui.ui.widgets.terminal_canvas import TerminalCanvas
+from sam_tui.ui.widgets.terminal_messages import TerminalAsked
+
+if TYPE_CHECKING:
+    from sam_tui.core.inquiry import ApprovalRequest
+    from sam_tui.core.ports.screens import ClipboardRequest
+    from sam_tui.core.runtime import Runtime
+
+_WEB = re.compile(r"https?://", re.IGNORECASE)
+_BELL_PAUSE = 1.0
+_PREVIEW = 200
+_LARGEST_PROMPT = 20_000
+"""Characters of output that are put into the prompt; of more, head and tail."""
+_SESSION = "session"
+
+
+class Requests:
+    """Answers what a terminal asks. The clipboard and odd links are for the person to allow."""
+
+    def __init__(self, app: App[None], screen: ChatScreen, emit: Callable[[str], None]) -> None:
+        self._emit = emit
+        self._title = ""
+        self._titled = False
+        self._app = app
+        self._screen = screen
+        self._runtime: Runtime | None = None
+        self._writers: set[str] = set()
+        """The views whose programs may set the clipboard until the end."""
+        self._asking: set[tuple[str, str]] = set()
+        self._rung = 0.0
+
+    def begin(self, runtime: "Runtime") -> None:
+        """From here on questions can be asked."""
+        self._runtime = runtime
+
+    def close(self) -> None:
+        """Give the window's title back."""
+        if self._titled:
+            self._emit("\x1b[23;2t")
+
+    def hear(self, asked: TerminalAsked) -> None:
+        """One request."""
+        view, text = asked.view, asked.given if isinstance(asked.given, str) else ""
+        match asked.what:
+            case "colours":
+                self._tell_colours(view)
+            case "title":
+                self._tell_title(view)
+            case "bell":
+                self._ring()
+            case "copy":
+                self._app.copy_to_clipboard(text)
+                self._say(clipboard.told(text))
+            case "link":
+                self._app.run_worker(self._open(text), group="terminal-link")
+            case "clipboard":
+                if not isinstance(asked.given, str):
+                    self._clipboard(view, asked.given)
+            case "send" | "pager" | "editor":
+                self.use(asked.what, view, text)
+            case _:
+                assert_never(asked.what)
+
+    # ---- what is at hand
+
+    def use(self, way: str, view: TerminalCanvas, text: str = "") -> None:
+        """Send, or open in the pager or editor: what is marked, else the last output, else all."""
+        text = text or self._at_hand(view, whole=way != "send")
+        if not text:
+            self._say("There is no output yet.")
+        elif way == "send":
+            self._to_prompt(text)
+        else:
+            reader: outside.Reader = "editor" if way == "editor" else "pager"
+            self._app.run_worker(self._read(reader, text), group="reader", exclusive=True)
+
+    def _at_hand(self, view: TerminalCanvas, *, whole: bool) -> str:
+        session = view.session
+        if session is None:
+            return ""
+        if view.marking is not None:
+            return view.marking.text()
+        screen = session.screen
+        if whole:
+            return screen.text_range((0, 0), (screen.columns - 1, screen.total_rows - 1))
+        done = [record for record in session.commands if record.exit_code is not None]
+        if not done:
+            return screen.text()
+        last = done[-1]
+        output = session.output(last.start, last.end).text
+        return f"$ {last.command}\n{clean_output(output)}"
+
+    def _to_prompt(self, text: str) -> None:
+        if len(text) > _LARGEST_PROMPT:
+            half = _LARGEST_PROMPT // 2
+            left = len(text) - 2 * half
+            text = f"{text[:half]}\n[… {left} characters left out …]\n{text[-half:]}"
+        fence = "```"
+        while fence in text:
+            fence += "`"
+        area = self._screen.prompt.area
+        self._screen.focus_bottom()
+        lead = "" if not area.text or area.text.endswith("\n") else "\n"
+        area.move_cursor(area.document.end)
+        area.insert(f"{lead}{fence}\n{text.strip(chr(10))}\n{fence}\n")
+
+    async def _read(self, reader: outside.Reader, text: str) -> None:
+        trouble = await outside.read(self._app, reader, text)
+        if trouble:
+            self._say(trouble)
+
+    # ---- the clipboard
+
+    def _clipboard(self, view: TerminalCanvas, asked: "ClipboardRequest") -> None:
+        name = view.id or ""
+        if asked.kind == "write" and name in self._writers:
+            self._app.copy_to_clipboard(asked.text)
+            return
+        # One question of a kind at a time: a program that asks on and on is not heard on and on.
+        if self._runtime is None or (name, asked.kind) in self._asking:
+            return
+        self._asking.add((name, asked.kind))
+        self._app.run_worker(
+            self._ask_clipboard(self._runtime, view, asked), group=f"clipboard-{name}"
+        )
+
+    async def _ask_clipboard(
+        self, runtime: "Runtime", view: TerminalCanvas, asked: "ClipboardRequest"
+    ) -> None:
+        from sam_tui.core.inquiry import ApprovalRequest, ScopeChoice
+
+        name, session = view.id or "", view.session
+        once = ScopeChoice("once", "this once", "once")
+        why = "A program in your terminal asks (OSC 52)."
+        if asked.kind == "write":
+            always = ScopeChoice(
+                "always", "programs in this terminal tab may set it until you quit", "session"
+            )
+            request = ApprovalRequest(
+                "set the clipboard",
+                f"{len(asked.text)} characters",
+                (asked.text[:_PREVIEW] + ("…" if len(asked.text) > _PREVIEW else ""),),
+                why,
+                "",
+                choices=(once, always),
+            )
+        else:
+            request = ApprovalRequest(
+                "read the clipboard",
+                "what you last copied in the workbench",
+                (),
+                f"{why} It would get the text.",
+                "",
+                choices=(once,),
+            )
+        try:
+            allowed = await self._allowed(runtime, request)
+        finally:
+            self._asking.discard((name, asked.kind))
+        if not allowed:
+            return
+        if asked.kind == "read":
+            if view.session is session and session is not None:
+                session.screen.answer_clipboard(self._app.clipboard)
+            return
+        if allowed == _SESSION:
+            self._writers.add(name)
+        self._app.copy_to_clipboard(asked.text)
+
+    async def _allowed(self, runtime: "Runtime", request: "ApprovalRequest") -> str:
+        """What the person allowed: nothing, ``once`` or ``session``."""
+        from sam_tui.core.ids import CallId, ConversationId
+        from sam_tui.core.inquiry import Approval
+
+        outcome = await runtime.inquiries.ask(ConversationId(""), CallId(""), request)
+        answer = outcome.answer
+        if not isinstance(answer, Approval) or answer.choice == "deny":
+            return ""
+        return _SESSION if answer.choice == "scope" and answer.scope == "always" else "once"
+
+    # ---- links
+
+    async def _open(self, address: str) -> None:
+        if not _WEB.match(address) and not await self._agreed(address):
+            return
+        if not await outside.browse(address):
+            self._app.copy_to_clipboard(address)
+            self._say(f"No browser here. Copied: {one_line(address, 80)}")
+
+    async def _agreed(self, address: str) -> bool:
+        """Anything but a web page may start any program: ask."""
+        from sam_tui.core.inquiry import ApprovalRequest, ScopeChoice
+
+        if self._runtime is None:
+            return False
+        request = ApprovalRequest(
+            "open a link",
+            visible_line(address.partition(":")[0]),
+            (address,),
+            "It is no web page: your desktop would choose a program for it.",
+            "",
+            choices=(ScopeChoice("once", "this once", "once"),),
+        )
+        return bool(await self._allowed(self._runtime, request))
+
+    # ---- what is told
+
+    def _tell_colours(self, view: TerminalCanvas) -> None:
+        if view.session is None:
+            return
+        colours = (self._app.ansi_theme.ansi_colors[n] for n in range(16))
+        palette = [(red, green, blue) for red, green, blue in colours]
+        view.session.screen.use_colours(
+            _rgb(view.styles.color),
+            _rgb(view.styles.background),
+            dark=self._app.current_theme.dark,
+            palette=palette,
+        )
+        view.redraw()
+
+    def _tell_title(self, view: TerminalCanvas) -> None:
+        """The window around is called as the program wants while the keys go there."""
+        if view is not self._screen.terminals.current:
+            return
+        session = view.session if view.has_focus else None
+        title = one_line(session.screen.title, 80) if session is not None else ""
+        if title != self._title:
+            self._title = title
+            # The window's own title is kept by the terminal around (XTWINOPS 22), and given back.
+            keep = "" if self._titled else "\x1b[22;2t"
+            self._titled = True
+            self._emit(f"{keep}\x1b]2;{title or 'sam'}\x07")
+
+    def _ring(self) -> None:
+        now = time.monotonic()
+        if now - self._rung >= _BELL_PAUSE:
+            self._rung = now
+            self._app.bell()  # pyright: ignore[reportUnknownMemberType]
+
+    def _say(self, text: str) -> None:
+        self._app.notify(text, markup=False)
+
+
+def _rgb(color: Color) -> tuple[int, int, int]:
+    return color.r, color.g, color.b

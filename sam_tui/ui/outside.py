@@ -1,0 +1,77 @@
+"""Programs of the person that are started from here: pager, editor, browser."""
+
+import asyncio
+import os
+import shlex
+import shutil
+import sys
+import tempfile
+from typing import Literal
+
+from textual.app import App, SuspendNotSupported
+
+Reader = Literal["pager", "editor"]
+_FALLBACKS: dict[Reader, tuple[str, ...]] = {
+    "pager": ("less", "more"),
+    "editor": ("vim", "vi", "nano"),
+}
+_VARIABLES: dict[Reader, tuple[str, ...]] = {"pager": ("PAGER",), "editor": ("VISUAL", "EDITOR")}
+
+
+def command_for(reader: Reader) -> list[str] | None:
+    """What the person reads with: their own choice, else what is here; None where nothing is."""
+    for name in _VARIABLES[reader]:
+        words = shlex.split(os.environ.get(name, ""))
+        if words and shutil.which(words[0]):
+            return words
+    return next(([found] for name in _FALLBACKS[reader] if (found := shutil.which(name))), None)
+
+
+async def read(app: App[None], reader: Reader, text: str) -> str:
+    """Show a text in the pager or the editor, with the workbench out of the way meanwhile.
+
+    What runs goes on. Returns why it could not be shown, or nothing.
+    """
+    command = command_for(reader)
+    if command is None:
+        return f"There is no {reader} here: set ${_VARIABLES[reader][0]}."
+    handle, name = tempfile.mkstemp(prefix="sam-tui-output-", suffix=".txt")  # mode 0600
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as file:
+            file.write(text)
+        # Nothing is drawn before the terminal is ours again.
+        with app.batch_update(), app.suspend():
+            # No shell, and the person's own terminal.
+            process = await asyncio.create_subprocess_exec(*command, name)
+            await process.wait()
+    except SuspendNotSupported:
+        return "This terminal cannot be lent to another program."
+    except OSError as error:
+        return f"{command[0]} could not be started: {error.strerror}"
+    finally:
+        os.unlink(name)
+    return ""
+
+
+async def browse(address: str) -> bool:
+    """Open an address with the desktop's own program; False where there is no desktop."""
+    opener = _opener()
+    if opener is None:
+        return False
+    process = await asyncio.create_subprocess_exec(
+        opener,
+        address,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    return await process.wait() == 0
+
+
+def _opener() -> str | None:
+    if sys.platform == "darwin":
+        return shutil.which("open")
+    if os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
+        return shutil.which("xdg-open")
+    return None

@@ -1,0 +1,254 @@
+"""A terminal session's screen, drawn: only rows that changed, at most 60 times a second."""
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.geometry import Region, Size
+from textual.strip import Strip
+from textual.timer import Timer
+from textual.widget import Widget
+
+from sam_tui.ui.widgets.terminal_cells import Link, Painter, laid_over, links_of, with_cursor
+
+if TYPE_CHECKING:
+    from sam_tui.core.ports.terminals import TerminalSession
+    from sam_tui.ui.widgets.terminal_browser import Browser
+    from sam_tui.ui.widgets.terminal_marks import Marking, Stretch
+
+_FRAME = 1 / 60
+_REST = 3.0
+"""How many times as long as a frame took the next one waits at least: others want the loop too."""
+_BLINK = 0.53
+_BLINKS = 20
+"""After so many turns without a key or output the cursor rests."""
+_UNDERLINED = Style(underline=True)
+
+
+class TerminalCanvas(Widget):
+    """Draws a session, what is marked and found in it, and its cursor. Knows nothing of input."""
+
+    COMPONENT_CLASSES = {"terminal--hit", "terminal--present-hit"}  # noqa: RUF012
+    ALLOW_SELECT = False  # marks are kept by cell in all that is kept, not only in what is in sight
+
+    def __init__(self, *, waiting: str, id: str) -> None:
+        super().__init__(id=id)
+        self.session: TerminalSession | None = None
+        self.marking: Marking | None = None
+        self.browser: Browser | None = None
+        self.hovered: tuple[int, Link] | None = None
+        """The row and the link under the pointer."""
+        self.looked_at = False
+        """Whether it can be seen."""
+        self._waiting = waiting
+        self._painter = Painter(Style())
+        self._strips: list[Strip] = []
+        self._links: dict[int, list[Link]] = {}
+        self._stretch: Stretch | None = None
+        self._top = 0
+        self._stop_watching: Callable[[], None] | None = None
+        self._timer: Timer | None = None
+        self._due = 0.0
+        self._cursor: tuple[int, int] | None = None
+        self._blinker: Timer | None = None
+        self._blinks = 0
+
+    @property
+    def ended(self) -> bool:
+        """Whether there was a program and it ended."""
+        return self.session is not None and not self.session.running
+
+    def attach(self, session: "TerminalSession") -> None:
+        """Show this session from now on."""
+        self.detach()
+        self.session = session
+        self._stop_watching = session.watch(self._changed)
+        self._fit(self.size)
+        self.redraw()
+
+    def detach(self) -> None:
+        """Show nothing; the session goes on."""
+        if self._stop_watching is not None:
+            self._stop_watching()
+        self._stop_watching = None
+        self.session = None
+        self.marking = self.browser = self._stretch = self.hovered = None
+        self._strips, self._links = [], {}
+
+    def link_at(self, x: int, y: int) -> Link | None:
+        """The link at a cell of the view."""
+        return next((link for link in self._links.get(y, ()) if link[0] <= x < link[1]), None)
+
+    # ---- for whoever adds input
+
+    def painted(self) -> None:
+        """Called after every frame."""
+
+    def unwatched(self) -> None:
+        """Called when output comes that nobody sees."""
+
+    # ---- frames
+
+    def on_show(self) -> None:
+        """Somebody looks: draw what happened meanwhile."""
+        self.looked_at = True
+        self.redraw()
+
+    def on_hide(self) -> None:
+        """Nobody looks: nothing is drawn."""
+        self.looked_at = False
+        self.still()
+
+    def on_unmount(self) -> None:
+        """Stop listening."""
+        self.detach()
+
+    def _changed(self) -> None:
+        """Output came: paint at once after a rest, else when the frame is due."""
+        if self._timer is not None or not self.is_attached:
+            return
+        if not self.looked_at:
+            self.unwatched()
+            return
+        self._timer = self.set_timer(max(0.001, self._due - time.monotonic()), self._paint)
+
+    def _paint(self) -> None:
+        self._timer = None
+        if self.session is None or not self.looked_at:
+            return
+        began = time.monotonic()
+        screen, width = self.session.screen, self.size.width
+        rows = screen.dirty_rows()
+        regions: list[Region] = []
+        for y, runs in rows:
+            if y < len(self._strips):
+                self._strips[y] = self._painter.strip(runs, width)
+                self._note_links(y, links_of(runs))
+                regions.append(Region(0, y, width, 1))
+        cursor = screen.cursor
+        if cursor != self._cursor:
+            places = {place[1] for place in (cursor, self._cursor) if place is not None}
+            regions.extend(Region(0, y, width, 1) for y in places)
+            self._cursor = cursor
+            self.stir()
+        if rows and self.browser is not None:
+            self.browser.finding.renew()
+        if rows and self._overlays_moved():
+            self.refresh()
+        elif regions:
+            self.refresh(*regions)
+        self.painted()
+        now = time.monotonic()
+        self._due = max(began + _FRAME, now + _REST * (now - began))
+
+    def redraw(self) -> None:
+        """Draw every row anew, after a change of session, size, view or colours."""
+        if self.session is None or not self.size:
+            self.refresh()
+            return
+        if self.rich_style != self._painter.ground:
+            self._painter = Painter(self.rich_style)
+        screen, width = self.session.screen, self.size.width
+        screen.dirty_rows()  # clears the marks: all rows are taken below
+        rows = screen.all_rows()
+        self._strips = [self._painter.strip(runs, width) for runs in rows]
+        self._links = {}
+        for y, runs in enumerate(rows):
+            self._note_links(y, links_of(runs))
+        self._cursor = screen.cursor
+        self._overlays_moved()
+        self.painted()
+        self.refresh()
+
+    def remark(self) -> None:
+        """What is marked or found changed: draw it, and nothing else anew."""
+        if self.session is not None:
+            self._overlays_moved()
+            self.painted()
+            self.refresh()
+
+    def _note_links(self, y: int, links: list[Link]) -> None:
+        if links:
+            self._links[y] = links
+        else:
+            self._links.pop(y, None)
+
+    def _overlays_moved(self) -> bool:
+        """Follow what is marked and found while the screen changes; whether any of it moved."""
+        assert self.session is not None
+        before = (self._top, self._stretch)
+        self._top = self.session.screen.top
+        marking = self.browser.marking if self.browser is not None else self.marking
+        self._stretch = marking.stretch() if marking is not None else None
+        if self.browser is not None:
+            return True
+        return before != (self._top, self._stretch) and bool(before[1] or self._stretch)
+
+    # ---- size
+
+    def _fit(self, size: Size) -> None:
+        if self.session is None or size.width < 2 or size.height < 1:
+            return
+        screen = self.session.screen
+        if (screen.columns, screen.rows) != (size.width, size.height):
+            self.session.resize(size.width, size.height)
+
+    # ---- the cursor
+
+    def stir(self) -> None:
+        """Something happened: the cursor is to be seen, and blinks again if its program wants that."""
+        self._blinks = 0
+        session = self.session
+        wanted = session is not None and self.has_focus and session.screen.cursor_blinks
+        if wanted and self.looked_at and self._blinker is None:
+            self._blinker = self.set_interval(_BLINK, self._turn)
+        elif not wanted:
+            self.still()
+
+    def still(self) -> None:
+        """The cursor stops blinking, and is to be seen."""
+        if self._blinker is not None:
+            self._blinker.stop()
+            self._blinker = None
+        self._blinks = 0
+
+    def _turn(self) -> None:
+        self._blinks += 1
+        if self._blinks >= _BLINKS:
+            self.still()
+        if self._cursor is not None:
+            self.refresh(Region(0, self._cursor[1], self.size.width, 1))
+
+    # ---- rows
+
+    def render_line(self, y: int) -> Strip:
+        """One row, with what is marked and found in it, and with the cursor where the keys go."""
+        session = self.session
+        if session is None or y >= len(self._strips):
+            base = self.rich_style
+            text = f" {self._waiting}" if session is None and y == 0 else ""
+            return Strip([Segment(text, base)]).adjust_cell_length(self.size.width, base)
+        strip = self._with_overlays(self._strips[y], y)
+        if self.browser is not None:
+            column, row = self.browser.place
+            return with_cursor(strip, column, "block") if row - self._top == y else strip
+        if self._cursor is None or self._cursor[1] != y or not self.has_focus or self.ended:
+            return strip
+        if self._blinks % 2:
+            return strip
+        return with_cursor(strip, self._cursor[0], session.screen.cursor_shape)
+
+    def _with_overlays(self, strip: Strip, y: int) -> Strip:
+        width, row = strip.cell_length, self._top + y
+        if self.hovered is not None and self.hovered[0] == y:
+            strip = laid_over(strip, *self.hovered[1][:2], _UNDERLINED)
+        if self.browser is not None:
+            for start, stop, present in self.browser.finding.cells(row, width):
+                name = "terminal--present-hit" if present else "terminal--hit"
+                strip = laid_over(strip, start, stop, self.get_component_rich_style(name))
+        span = self._stretch.cells(row, width) if self._stretch is not None else None
+        if span is None:
+            return strip
+        return laid_over(strip, *span, self.screen.get_component_rich_style("screen--selection"))

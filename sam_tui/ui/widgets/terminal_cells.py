@@ -1,0 +1,126 @@
+"""Screen rows as strips: the styles of cells, where links lead, and what is laid over a row."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len
+from rich.color import Color, ColorType
+from rich.color_triplet import ColorTriplet
+from rich.segment import Segment
+from rich.style import Style
+from textual.strip import Strip
+
+if TYPE_CHECKING:
+    from sam_tui.core.ports.screens import CellRun, CursorShape
+
+_KEPT_STYLES = 8192
+"""A picture in true colour has a style per cell; past this many the memory starts anew."""
+_RICH_NAMES = {"hidden": "conceal", "blink": "bold"}
+"""Blinking is drawn bold: nothing here moves by itself."""
+
+Colour = int | tuple[int, int, int] | None
+Link = tuple[int, int, str]
+"""First column, the column behind the last, and the address."""
+
+
+def _colour(value: Colour) -> Color | None:
+    if value is None:
+        return None
+    if isinstance(value, int):
+        return Color.from_ansi(value)
+    red, green, blue = value
+    # As Color.from_rgb, without a name: a picture has thousands.
+    return Color("", ColorType.TRUECOLOR, None, ColorTriplet(red, green, blue))
+
+
+class Painter:
+    """Turns runs of cells into strips over one ground, whose colours default cells have."""
+
+    def __init__(self, ground: Style) -> None:
+        self.ground = ground
+        self._styles: dict[tuple[Colour, Colour, frozenset[str]], Style] = {}
+
+    def style(self, foreground: Colour, background: Colour, attributes: frozenset[str]) -> Style:
+        """The style of a run of cells."""
+        key = (foreground, background, attributes)
+        known = self._styles.get(key)
+        if known is None:
+            if len(self._styles) >= _KEPT_STYLES:
+                self._styles.clear()
+            known = self._styles[key] = self._made(foreground, background, attributes)
+        return known
+
+    def strip(self, runs: "Sequence[CellRun]", width: int) -> Strip:
+        """A screen row as a strip of exactly ``width`` cells."""
+        styles = self._styles
+        segments: list[Segment] = []
+        cells = 0
+        for run in runs:
+            style = styles.get((run.foreground, run.background, run.attributes))
+            if style is None:
+                style = self.style(run.foreground, run.background, run.attributes)
+            text = run.text
+            segments.append(Segment(text, style))
+            cells += len(text) if text.isascii() else cell_len(text)
+        strip = Strip(segments, cells)
+        return strip if cells == width else strip.adjust_cell_length(width, self.ground)
+
+    def _made(self, foreground: Colour, background: Colour, attributes: frozenset[str]) -> Style:
+        color = self.ground.color if foreground is None else _colour(foreground)
+        bgcolor = self.ground.bgcolor if background is None else _colour(background)
+        plain = Style.from_color(color, bgcolor)
+        if not attributes:
+            return plain
+        return Style.combine([
+            plain,
+            *(Style.parse(_RICH_NAMES.get(name, name)) for name in sorted(attributes)),
+        ])
+
+
+def links_of(runs: "Sequence[CellRun]") -> list[Link]:
+    """Where a row's links are; neighbours with one address are one link."""
+    found: list[Link] = []
+    column = 0
+    for run in runs:
+        end = column + cell_len(run.text)
+        if run.link:
+            if found and found[-1][1:] == (column, run.link):
+                found[-1] = (found[-1][0], end, run.link)
+            else:
+                found.append((column, end, run.link))
+        column = end
+    return found
+
+
+def laid_over(strip: Strip, start: int, stop: int, style: Style) -> Strip:
+    """The strip with a style over the cells from ``start`` to before ``stop``."""
+    width = strip.cell_length
+    start, stop = max(0, start), min(stop, width)
+    if start >= stop:
+        return strip
+    middle = Strip(Segment.apply_style(strip.crop(start, stop), post_style=style), stop - start)
+    return Strip.join([strip.crop(0, start), middle, strip.crop(stop, width)])
+
+
+def with_cursor(strip: Strip, column: int, shape: "CursorShape") -> Strip:
+    """The strip with a cursor on a cell.
+
+    A bar takes the place of a blank; a character under one is underlined, so that it stays readable.
+    """
+    column = max(0, min(column, strip.cell_length - 1))
+    cell = strip.crop(column, column + 1)
+    match shape:
+        case "underline":
+            return laid_over(strip, column, column + 1, Style(underline=True, bold=True))
+        case "bar" if not cell.text.strip():
+            style = next((segment.style for segment in cell), None)
+            parts = [
+                strip.crop(0, column),
+                Strip([Segment("▏", style)], 1),
+                strip.crop(column + 1, strip.cell_length),
+            ]
+            return Strip.join(parts)
+        case "bar" | "hollow":
+            return laid_over(strip, column, column + 1, Style(underline=True))
+        case _:
+            return laid_over(strip, column, column + 1, Style(reverse=True))

@@ -1,0 +1,48 @@
+"""The chord that leads out of a terminal, and never eats a key."""
+
+from collections.abc import Callable
+
+from textual.timer import Timer
+from textual.widget import Widget
+
+LEAVE = "ctrl+right_square_bracket"
+"""Pressed twice, it leads back to the workbench."""
+
+_WITHIN = 0.6
+"""Seconds after which the first key was meant for the program."""
+
+
+class Chord:
+    """Holds the first key back until it is clear whom it is for.
+
+    ``typed`` is called to give it to the program: another key followed, or none in time.
+    """
+
+    def __init__(self, widget: Widget, typed: Callable[[], None]) -> None:
+        self._widget = widget
+        self._typed = typed
+        self._timer: Timer | None = None
+
+    @property
+    def held(self) -> bool:
+        """Whether the first key waits."""
+        return self._timer is not None
+
+    def press(self) -> bool:
+        """The key was pressed; whether that completed the chord."""
+        if self._timer is not None:
+            self._stop()
+            return True
+        self._timer = self._widget.set_timer(_WITHIN, self.release)
+        return False
+
+    def release(self) -> None:
+        """Something else happened: what was held back is the program's. Nothing when none was."""
+        if self._timer is not None:
+            self._stop()
+            self._typed()
+
+    def _stop(self) -> None:
+        if self._timer is not None:
+            self._timer.stop()
+            self._timer = None

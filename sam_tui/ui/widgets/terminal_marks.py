@@ -1,0 +1,122 @@
+"""What is marked of a terminal's text, and where a text was found in it."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from sam_tui.core.ports.screens import Screen, TextSpan
+
+Place = tuple[int, int]
+"""(column, row) with 0 the oldest row kept."""
+Kind = Literal["cells", "words", "lines", "block"]
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Cells from ``start`` to ``end``, both included, in reading order; or the rectangle between."""
+
+    start: Place
+    end: Place
+    block: bool = False
+
+    def cells(self, row: int, width: int) -> tuple[int, int] | None:
+        """The first column of a row that belongs to it, and the one behind the last."""
+        if not self.start[1] <= row <= self.end[1]:
+            return None
+        if self.block:
+            left, right = sorted((self.start[0], self.end[0]))
+            return left, right + 1
+        first = self.start[0] if row == self.start[1] else 0
+        last = self.end[0] if row == self.end[1] else width - 1
+        return first, last + 1
+
+
+class Marking:
+    """A selection between two cells. Both are followed while the screen scrolls."""
+
+    def __init__(self, screen: "Screen", kind: Kind, place: Place) -> None:
+        self.kind: Kind = kind
+        self._screen = screen
+        self._anchor = self._head = screen.pin(*place)
+
+    def move(self, place: Place) -> None:
+        """The other end is here now."""
+        self._head = self._screen.pin(*place)
+
+    def stretch(self) -> Stretch | None:
+        """What is marked now; None once its text is gone."""
+        anchor, head = self._anchor.place, self._head.place
+        if anchor is None or head is None:
+            return None
+        start, end = sorted((anchor, head), key=lambda place: place[::-1])
+        match self.kind:
+            case "block":
+                return Stretch(start, end, block=True)
+            case "words":
+                return Stretch(self._word(start)[0], self._word(end)[1])
+            case "lines":
+                return Stretch(
+                    (0, self._screen.line_at(start[1]).start[1]),
+                    (self._screen.columns - 1, self._screen.line_at(end[1]).end[1]),
+                )
+            case _:
+                return Stretch(start, end)
+
+    def text(self) -> str:
+        """The marked text, with soft wraps joined; of a block, row by row."""
+        found = self.stretch()
+        if found is None:
+            return ""
+        return self._screen.text_range(found.start, found.end, block=found.block)
+
+    def _word(self, place: Place) -> tuple[Place, Place]:
+        found = self._screen.word_at(*place)
+        return (place, place) if found is None else (found.start, found.end)
+
+
+class Finding:
+    """Where a text stands. Searched again when the screen changed."""
+
+    def __init__(self, screen: "Screen") -> None:
+        self.needle = ""
+        self.at = 0
+        """Which of the hits is looked at; 0 is the newest."""
+        self.hits: list[TextSpan] = []
+        self._screen = screen
+        self._rows: dict[int, list[int]] = {}
+
+    def search(self, needle: str, near: int) -> None:
+        """Look for a text, and at its hit nearest to a row, upwards first."""
+        self.needle = needle
+        self.renew()
+        above = (n for n, hit in enumerate(self.hits) if hit.start[1] <= near)
+        self.at = next(above, max(0, len(self.hits) - 1))
+
+    def renew(self) -> None:
+        """Search again: rows moved, or there are new ones."""
+        self.hits = list(self._screen.search(self.needle)) if self.needle else []
+        self.at = min(self.at, max(0, len(self.hits) - 1))
+        self._rows = {}
+        for number, hit in enumerate(self.hits):
+            for row in range(hit.start[1], hit.end[1] + 1):
+                self._rows.setdefault(row, []).append(number)
+
+    def step(self, by: int) -> None:
+        """Look at another hit, around the ends: 1 is the next older one."""
+        if self.hits:
+            self.at = (self.at + by) % len(self.hits)
+
+    @property
+    def present(self) -> "TextSpan | None":
+        """The hit that is looked at."""
+        return self.hits[self.at] if self.hits else None
+
+    def cells(self, row: int, width: int) -> list[tuple[int, int, bool]]:
+        """Of a row: first column, the one behind the last, whether it is the hit looked at."""
+        found: list[tuple[int, int, bool]] = []
+        for number in self._rows.get(row, ()):
+            hit = self.hits[number]
+            span = Stretch(hit.start, hit.end).cells(row, width)
+            if span is not None:
+                found.append((*span, number == self.at))
+        return found
