@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sam_tools.build_and_version_control.jsonc import read_jsonc
-from sam_tools.build_and_version_control.printed import Printer, printed
 from sam_tools.build_and_version_control.problems import find_problems
 from sam_tui.adapters.tasks import FileTaskBook
 from sam_tui.core.accesses import Run
 from sam_tui.core.errors import StorageError
+from sam_tui.core.plain import PlainStream, plain
 from sam_tui.core.tooling.contract import Operation
 from tests.build.conftest import Desk
 
@@ -263,17 +263,17 @@ def test_each_matcher_reads_its_tool(
 
 @pytest.mark.requirement("build:plain-output")
 def test_what_is_printed_reads_as_it_was_left() -> None:
-    assert printed("10%\r50%\r100%\r\ndone \x1b[31mred\x1b[0m\x07") == "100%\ndone red"
-    assert printed("long line\rshort") == "shortline"
-    assert printed("a\u202eb\x00") == "a\\u202eb\\x00"
-    assert printed("a" * 200_000 + "\r" * 200_000) == "a" * 200_000
+    assert plain("10%\r50%\r100%\r\ndone \x1b[31mred\x1b[0m\x07") == "100%\ndone red"
+    assert plain("long line\rshort") == "shortline"
+    assert plain("a\u202eb\x00") == "a\\u202eb\\x00"
+    assert plain("a" * 200_000 + "\r" * 200_000) == "a" * 200_000
 
 
 @pytest.mark.requirement("build:plain-output")
 @given(st.integers(0, 30))
 def test_a_sequence_cut_in_two_is_not_shown(at: int) -> None:
     text, heard = "x\x1b[31mred\x1b]0;title\x07y\r\nz", list[str]()
-    printer = Printer(heard.append)
+    printer = PlainStream(heard.append)
     printer(text[:at])
     printer(text[at:])
     assert "".join(heard) == "xredy\nz"

@@ -4,10 +4,10 @@ Enough for scraping, and nothing a model writes reaches XPath unquoted.
 """
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sam_tui.core.errors import ToolError
+from sam_tui.core.plain import printable
 
 _NAME = r"[A-Za-z_][\w-]*"
 _ATTRIBUTE = re.compile(rf"(?P<path>.*\S)\s*@\s*(?P<attribute>{_NAME})", re.S)
@@ -167,12 +167,8 @@ def _quoted(value: str) -> str:
 
 
 def _unknown(text: str, at: int) -> ToolError:
-    rest = "".join(_printable(text[at : at + 40])) or "its end"
+    rest = printable(text[at : at + 40]) or "its end"
     return ToolError(
         f"The selector {text[:80]!a} is not understood at {rest!a}.",
         hint='Write CSS such as "h2.title", "a[href^=http]@href", "table tr:nth-child(2) > td".',
     )
-
-
-def _printable(text: str) -> Iterator[str]:
-    return (c if c.isprintable() else "?" for c in text)

@@ -12,10 +12,11 @@ from contextlib import ExitStack, suppress
 
 from sam_tui.adapters.files.descent import Entry, entry_of
 from sam_tui.adapters.files.exclusive import rename_new, rename_over
-from sam_tui.adapters.files.refusals import explained, printable
+from sam_tui.adapters.files.refusals import explained
 from sam_tui.adapters.files.replacement import filled, replaceable
 from sam_tui.core.accesses import Location
 from sam_tui.core.errors import ToolError
+from sam_tui.core.plain import printable
 from sam_tui.core.ports.code import Drop, EditStep, Move, Put, Snapshot, Stamp
 
 _Rename = Callable[[Location, Location], None]

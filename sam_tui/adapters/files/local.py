@@ -10,10 +10,11 @@ from contextlib import contextmanager, suppress
 from sam_tui.adapters.files.batch import Batch, stamp_of
 from sam_tui.adapters.files.descent import Entry, entry_of
 from sam_tui.adapters.files.exclusive import rename_new, rename_over
-from sam_tui.adapters.files.refusals import changed, explained, printable
+from sam_tui.adapters.files.refusals import changed, explained
 from sam_tui.adapters.files.replacement import filled, insist_on_regular, kind_of, replaceable
 from sam_tui.core.accesses import Location
 from sam_tui.core.errors import ToolError
+from sam_tui.core.plain import printable
 from sam_tui.core.ports.code import EditStep, Snapshot
 from sam_tui.core.ports.files import FileStat
 

@@ -1,12 +1,12 @@
 """System errors as sentences: what happened, to what, and what to do next."""
 
 import errno
-import re
 from collections.abc import Generator
 from contextlib import contextmanager
 
 from sam_tui.core.accesses import Location
 from sam_tui.core.errors import ToolError
+from sam_tui.core.plain import printable
 
 _MEANINGS: dict[int, tuple[str, str]] = {
     errno.ENOENT: ("not found", "Check the path by listing the folder above it."),
@@ -32,15 +32,6 @@ _MEANINGS: dict[int, tuple[str, str]] = {
     errno.ENFILE: ("too many open files", "Try again when other work has finished."),
     errno.ESTALE: ("changed on its server", "Try again."),
 }
-
-
-_UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
-
-
-def printable(text: str) -> str:
-    """A path fit for messages: bytes that are not UTF-8, control and direction marks as escapes."""
-    safe = text.encode("utf-8", "backslashreplace").decode("utf-8")
-    return _UNSAFE.sub(lambda match: ascii(match[0])[1:-1], safe)
 
 
 def refusal(error: OSError, where: Location, done: str) -> ToolError:

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from sam_tui.core.plain import printable
 from sam_tui.core.ports.prompts import FileProblem
 
 LARGEST = 65_536
@@ -59,7 +60,7 @@ def read_folder(folder: Path, *, follow: bool) -> tuple[list[MarkdownFile], list
         try:
             found.append(_parsed(folder / name, _content(folder / name, follow=follow)))
         except Unusable as why:
-            problems.append(FileProblem(_printable(str(folder / name)), str(why)))
+            problems.append(FileProblem(printable(str(folder / name)), str(why)))
     if len(names) > MOST_FILES:
         left = len(names) - MOST_FILES
         problems.append(FileProblem(str(folder), f"holds {left} more files than are read"))
@@ -129,17 +130,11 @@ def _parsed(path: Path, content: str) -> MarkdownFile:
             if not line.strip() or line.lstrip().startswith("#"):
                 continue
             if not colon:
-                raise Unusable(f"has a line without a colon at its top: {_printable(line)[:60]}")
+                raise Unusable(f"has a line without a colon at its top: {printable(line)[:60]}")
             values[name.strip().lower()] = value.strip().strip("\"'")
         text = "\n".join(lines[end + 1 :])
     text = text.replace("\x00", "").strip()
     if not text:
         raise Unusable("has no text")
-    shown = _printable(str(path))
-    return MarkdownFile(shown, _printable(path.stem), values, text)
-
-
-def _printable(text: str) -> str:
-    """A name as text, whatever its bytes; control characters and line ends become spaces."""
-    plain = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    return "".join(character if character.isprintable() else " " for character in plain)
+    shown = printable(str(path))
+    return MarkdownFile(shown, printable(path.stem), values, text)

@@ -5,10 +5,10 @@ from typing import Any
 
 from sam_tools.build_and_version_control.arguments import GetChangedFiles
 from sam_tools.build_and_version_control.git import Git
-from sam_tools.build_and_version_control.printed import line
 from sam_tools.build_and_version_control.repository import look
 from sam_tools.build_and_version_control.status import Change, Status
 from sam_tui.core.display import Table
+from sam_tui.core.plain import gist
 from sam_tui.core.ports.terminals import Commands
 from sam_tui.core.tooling.contract import ToolContext, ToolResult
 
@@ -68,5 +68,5 @@ def _words(change: Change) -> str:
 
 
 def _path(change: Change) -> str:
-    path = line(change.path, 200)
-    return f"{line(change.old_path, 200)} → {path}" if change.old_path else path
+    path = gist(change.path, 200)
+    return f"{gist(change.old_path, 200)} → {path}" if change.old_path else path

@@ -6,12 +6,12 @@ from typing import Any
 
 from sam_tools.build_and_version_control.arguments import GitCommit
 from sam_tools.build_and_version_control.git import Git, literal
-from sam_tools.build_and_version_control.printed import Printer, line, printed
 from sam_tools.build_and_version_control.quoting import document, words
 from sam_tools.build_and_version_control.repository import Repository, look
 from sam_tools.build_and_version_control.status import Change
 from sam_tui.core.display import Terminal
 from sam_tui.core.errors import ToolError
+from sam_tui.core.plain import PlainStream, gist, plain
 from sam_tui.core.ports.terminals import CommandResult, Commands
 from sam_tui.core.tooling.contract import ToolContext, ToolResult
 
@@ -36,10 +36,10 @@ async def commit(commands: Commands, arguments: GitCommit, context: ToolContext)
     _refuse_outside(git, repository, writable)
     _refuse_unready(repository, names)
     await _refuse_unchanged(git, repository, names)
-    result = await git.act(script, writable=writable, hear=Printer(context.emit))
-    output = printed(result.output).strip("\n")
+    result = await git.act(script, writable=writable, hear=PlainStream(context.emit))
+    output = plain(result.output).strip("\n")
     shown = Terminal(
-        f"git commit: {line(arguments.message, 200)}", output, result.exit_code, result.seconds
+        f"git commit: {gist(arguments.message, 200)}", output, result.exit_code, result.seconds
     )
     if result.exit_code != 0 or result.timed_out:
         return ToolResult(
@@ -127,7 +127,7 @@ def _refuse_foreign(repository: Repository, names: Sequence[str]) -> None:
     for name in names:
         if name != repository.root and not name.startswith(f"{root}/"):
             raise ToolError(
-                f"{line(name, 200)} is not in the repository {repository.root}.",
+                f"{gist(name, 200)} is not in the repository {repository.root}.",
                 hint="`files` are relative to repositoryPath.",
             )
 
@@ -140,7 +140,7 @@ def _committable(change: Change) -> bool:
 
 
 def _listed(changes: Sequence[Change]) -> str:
-    names = ", ".join(line(c.path, 200) for c in changes[:_SHOWN_NAMES])
+    names = ", ".join(gist(c.path, 200) for c in changes[:_SHOWN_NAMES])
     more = len(changes) - _SHOWN_NAMES
     return f"{names} and {more} more" if more > 0 else names
 

@@ -9,9 +9,9 @@ import zlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from sam_tools.build_and_version_control.printed import printed
 from sam_tools.build_and_version_control.quoting import words
 from sam_tui.core.errors import ToolError
+from sam_tui.core.plain import plain
 from sam_tui.core.ports.terminals import CommandRequest, CommandResult, Commands
 from sam_tui.core.tooling.contract import ToolContext
 
@@ -92,8 +92,8 @@ class Git:
         if result.dropped:
             raise _TooLong()
         if packed is None:
-            raise ToolError(f"git could not be asked: {printed(result.output).strip()}")
-        complaint = printed(result.output.replace(packed[0], "")).strip()
+            raise ToolError(f"git could not be asked: {plain(result.output).strip()}")
+        complaint = plain(result.output.replace(packed[0], "")).strip()
         answers = _unpacked(packed[1], token.encode())
         if len(answers) != len(queries):
             raise ToolError(f"The answer of git cannot be read. {complaint}".strip())

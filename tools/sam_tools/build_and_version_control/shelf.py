@@ -10,9 +10,9 @@ from sam_tools.build_and_version_control.definitions import (
     read_entries,
     read_tasks_file,
 )
-from sam_tools.build_and_version_control.printed import line
 from sam_tui.core.authorization.containment import Workspace
 from sam_tui.core.errors import ToolError
+from sam_tui.core.plain import gist
 from sam_tui.core.ports.files import Files
 from sam_tui.core.ports.tasks import TaskBook
 
@@ -46,7 +46,7 @@ class TaskShelf:
             self._book.save(task)
         elif known.command_line(self._workspace.root) != step.command:
             raise ToolError(
-                f"{TASKS_FILE} already has another task {line(label, 80)!r}.",
+                f"{TASKS_FILE} already has another task {gist(label, 80)!r}.",
                 hint="Run that one with run_task, or choose another label.",
             )
 
@@ -108,10 +108,10 @@ class _Search:
             cwd = entry.working_directory(folder) or entry.workspaceFolder
             self.plan.append(PlannedTask(entry, command, cwd))
         elif not entry.dependencies:
-            raise ToolError(f"Task {line(entry.label, 80)!r} has no command.")
+            raise ToolError(f"Task {gist(entry.label, 80)!r} has no command.")
 
     def _unknown(self, label: str) -> ToolError:
         entries = self._definitions.entries[:50]
-        names = ", ".join(repr(line(entry.label, 80)) for entry in entries)
+        names = ", ".join(repr(gist(entry.label, 80)) for entry in entries)
         hint = f"Tasks: {names}." if names else "There are none; create_and_run_task makes one."
-        return ToolError(f"There is no task {line(label, 80)!r}.", hint=hint)
+        return ToolError(f"There is no task {gist(label, 80)!r}.", hint=hint)

@@ -12,7 +12,6 @@ from sam_tools.build_and_version_control.arguments import (
     RunTask,
 )
 from sam_tools.build_and_version_control.definitions import PlannedTask
-from sam_tools.build_and_version_control.printed import Printer, line, printed, unfinished, visible
 from sam_tools.build_and_version_control.problems import (
     KNOWN,
     Problem,
@@ -25,6 +24,7 @@ from sam_tui.core.accesses import Access, Read, Run
 from sam_tui.core.authorization.containment import Workspace
 from sam_tui.core.display import Display, Table, Terminal
 from sam_tui.core.errors import ToolError
+from sam_tui.core.plain import PlainStream, escaped, gist, plain, unfinished
 from sam_tui.core.ports.files import Files
 from sam_tui.core.ports.tasks import TaskBook, TaskRun, Tasks, TaskStart
 from sam_tui.core.ports.terminals import Commands
@@ -62,7 +62,7 @@ class TaskDesk:
         strange = [name for name in arguments.task.problemMatcher or () if not known(name)]
         if strange:
             raise ToolError(
-                f"There is no problem matcher {line(strange[0], 80)!r}.",
+                f"There is no problem matcher {gist(strange[0], 80)!r}.",
                 hint=f"One of: {', '.join(KNOWN)}.",
             )
         folder = arguments.workspaceFolder or ""
@@ -119,7 +119,7 @@ class TaskDesk:
         run = self._ports.tasks.find(context.conversation, arguments.id)
         if run is None:
             raise ToolError(
-                f"There is no task {line(arguments.id, 80)!r} in this conversation.",
+                f"There is no task {gist(arguments.id, 80)!r} in this conversation.",
                 hint=_named(runs),
             )
         if arguments.end:
@@ -136,7 +136,7 @@ class TaskDesk:
             "truncated": found.start > (arguments.from_index or 0),
             **_told(problems),
         }
-        shown = Terminal(visible(run.start.command), output, _code(run), _seconds(run))
+        shown = Terminal(escaped(run.start.command), output, _code(run), _seconds(run))
         return _json(data, shown, *_table(problems))
 
     async def _run_step(self, step: PlannedTask, cwd: str, context: ToolContext) -> ToolResult:
@@ -181,12 +181,12 @@ class TaskDesk:
         if problems:
             notes.append(f"[{tally(problems)}]")
         if result is not None:
-            notes += [f"[refused by the sandbox: {visible(a.words)}]" for a in result.refused[:10]]
+            notes += [f"[refused by the sandbox: {escaped(a.words)}]" for a in result.refused[:10]]
         if failed and held and any(words in output for words in _REFUSALS):
             notes.append("[the sandbox refuses writing outside the workspace and $TMPDIR]")
         body = output.rstrip("\n")
         data = {**_identity(run), "output": output, "cwd": cwd, **_told(problems)}
-        shown = Terminal(visible(run.start.command), output, _code(run), _seconds(run))
+        shown = Terminal(escaped(run.start.command), output, _code(run), _seconds(run))
         return ToolResult(
             "\n".join([body if body.strip() else "(no output)", *notes]),
             ok=not failed and (run.running or result is not None),
@@ -195,7 +195,7 @@ class TaskDesk:
         )
 
     def _ending(self, run: TaskRun) -> str:
-        name = f"task {line(run.start.label, 80)!r}, {run.id}"
+        name = f"task {gist(run.start.label, 80)!r}, {run.id}"
         if run.running:
             return f"{name}: runs in the background; get_task_output reads it, `end` ends it"
         if run.result is not None and run.result.timed_out:
@@ -211,7 +211,7 @@ class _Listener:
 
     def __init__(self, context: ToolContext) -> None:
         self.over = False
-        self._printer = Printer(context.emit)
+        self._printer = PlainStream(context.emit)
 
     def __call__(self, text: str) -> None:
         """Pass it on, or let it go."""
@@ -220,12 +220,12 @@ class _Listener:
 
 
 def _named(runs: Sequence[TaskRun]) -> str:
-    names = ", ".join(f"{run.id} ({line(run.start.label, 40)}, {_state(run)})" for run in runs)
+    names = ", ".join(f"{run.id} ({gist(run.start.label, 40)}, {_state(run)})" for run in runs)
     return f"Tasks: {names}." if names else "No task was run in this conversation."
 
 
 def _listing(runs: Sequence[TaskRun]) -> ToolResult:
-    rows = tuple((run.id, line(run.start.label, 80), _state(run)) for run in runs)
+    rows = tuple((run.id, gist(run.start.label, 80), _state(run)) for run in runs)
     table = Table(("Id", "Task", "State"), rows)
     return _json({"tasks": [_identity(run) for run in runs]}, table)
 
@@ -240,7 +240,7 @@ def _held(text: str, run: TaskRun) -> int:
 
 
 def _printed(text: str, run: TaskRun) -> str:
-    return printed(text[: len(text) - _held(text, run)])
+    return plain(text[: len(text) - _held(text, run)])
 
 
 def _state(run: TaskRun) -> str:

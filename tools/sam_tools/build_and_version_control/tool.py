@@ -14,9 +14,9 @@ from sam_tools.build_and_version_control.arguments import (
 )
 from sam_tools.build_and_version_control.changes import changed_files
 from sam_tools.build_and_version_control.commits import commit
-from sam_tools.build_and_version_control.printed import line
 from sam_tools.build_and_version_control.tasks import FOREGROUND_SECONDS, TaskDesk, TaskPorts
 from sam_tui.core.authorization.containment import Workspace
+from sam_tui.core.plain import gist
 from sam_tui.core.ports.files import Files
 from sam_tui.core.ports.tasks import TaskBook, Tasks
 from sam_tui.core.ports.terminals import Commands
@@ -60,7 +60,7 @@ class BuildAndVersionControl:
                 "keep a task and run it to its end; with isBackground it goes on",
                 CreateAndRunTask,
                 self._desk.create,
-                lambda a: f"Creating task: {line(a.task.label, 60)}",
+                lambda a: f"Creating task: {gist(a.task.label, 60)}",
                 self._desk.create_accesses,
                 Schedule.BLOCKING,
             ),
@@ -69,7 +69,7 @@ class BuildAndVersionControl:
                 "run a task there is, after those it depends on",
                 RunTask,
                 self._desk.run,
-                lambda a: f"Running task: {line(a.label, 60)}",
+                lambda a: f"Running task: {gist(a.label, 60)}",
                 self._desk.run_accesses,
                 Schedule.BLOCKING,
             ),
@@ -115,9 +115,9 @@ class BuildAndVersionControl:
 def _output_summary(arguments: GetTaskOutput) -> str:
     if not arguments.id:
         return "Listing tasks"
-    return f"{'Ending' if arguments.end else 'Reading'} task: {line(arguments.id, 60)}"
+    return f"{'Ending' if arguments.end else 'Reading'} task: {gist(arguments.id, 60)}"
 
 
 def _commit_summary(arguments: GitCommit) -> str:
     files = f" ({len(arguments.files)} files)" if arguments.files else ""
-    return f"Committing: {line(arguments.message, 60)}{files}"
+    return f"Committing: {gist(arguments.message, 60)}{files}"

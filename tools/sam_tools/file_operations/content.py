@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 
 from sam_tools.file_operations.document import Document, decoded, kind_of
-from sam_tools.file_operations.names import printable, sized
+from sam_tools.file_operations.names import sized
 from sam_tui.core.accesses import Location
 from sam_tui.core.errors import ToolError
+from sam_tui.core.plain import printable
 from sam_tui.core.ports.code import EditableFiles, Snapshot
 
 MOST_READ = 10_000_000

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 
 from sam_tools.file_operations.arguments import GetErrors
-from sam_tools.file_operations.names import basename, counted, named, printable
+from sam_tools.file_operations.names import basename, counted, named
 from sam_tui.core.accesses import Access, Location, Read, Run
 from sam_tui.core.display import Table
 from sam_tui.core.errors import ToolError
+from sam_tui.core.plain import printable
 from sam_tui.core.ports.code import Check, Checkers, CheckPlan, Diagnostic
 from sam_tui.core.ports.files import Files
 from sam_tui.core.ports.terminals import CommandResult, Commands

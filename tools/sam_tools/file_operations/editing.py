@@ -11,11 +11,12 @@ from sam_tools.file_operations.changes import difference, lf
 from sam_tools.file_operations.commits import Commits
 from sam_tools.file_operations.content import standing, text_of
 from sam_tools.file_operations.document import Document, line_count
-from sam_tools.file_operations.names import basename, counted, named, printable, sized
+from sam_tools.file_operations.names import basename, counted, named, sized
 from sam_tools.file_operations.replacing import replaced, with_ends
 from sam_tui.core.accesses import Location, Write
 from sam_tui.core.display import Diff
 from sam_tui.core.errors import ToolError
+from sam_tui.core.plain import printable
 from sam_tui.core.ports.code import EditableFiles, Put
 from sam_tui.core.tooling.contract import Operation, Schedule, ToolContext, ToolResult
 

@@ -6,10 +6,11 @@ from sam_tools.file_operations.arguments import DeleteFile, RenameFile
 from sam_tools.file_operations.changes import difference
 from sam_tools.file_operations.commits import Commits
 from sam_tools.file_operations.content import Replaced, standing
-from sam_tools.file_operations.names import basename, named, printable
+from sam_tools.file_operations.names import basename, named
 from sam_tui.core.accesses import Location, Write
 from sam_tui.core.display import Diff
 from sam_tui.core.errors import ToolError
+from sam_tui.core.plain import printable
 from sam_tui.core.ports.code import Drop, EditableFiles, Move
 from sam_tui.core.tooling.contract import Operation, Schedule, ToolContext, ToolResult
 

@@ -1,19 +1,9 @@
 """How paths and sizes are written for people and models."""
 
-import re
-
 from sam_tui.core.accesses import Location
+from sam_tui.core.plain import printable
 
 _UNITS = ("bytes", "kB", "MB", "GB", "TB")
-
-
-_UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
-
-
-def printable(text: str) -> str:
-    """A path fit for messages: bytes that are not UTF-8, control and direction marks as escapes."""
-    safe = text.encode("utf-8", "backslashreplace").decode("utf-8")
-    return _UNSAFE.sub(lambda match: ascii(match[0])[1:-1], safe)
 
 
 def named(where: Location, workspace: str) -> str:
@@ -25,12 +15,6 @@ def basename(path: str) -> str:
     """The last part of a path as an argument gave it, at most 60 characters."""
     name = printable(path.rstrip("/").rsplit("/", 1)[-1] or path)
     return name if len(name) <= 60 else name[:59] + "…"
-
-
-def gist(text: str, width: int) -> str:
-    """Text on one line, at most ``width`` characters."""
-    line = printable(" ".join(text.split()))
-    return line if len(line) <= width else line[: width - 1] + "…"
 
 
 def sized(count: int) -> str:

@@ -1,9 +1,10 @@
 """file_search and grep_search."""
 
 from sam_tools.file_operations.arguments import FileSearch, GrepSearch
-from sam_tools.file_operations.names import counted, gist, named
+from sam_tools.file_operations.names import counted, named
 from sam_tools.file_operations.recall import Recall
 from sam_tui.core.accesses import Location, Read
+from sam_tui.core.plain import gist
 from sam_tui.core.ports.files import GrepRequest, Search
 from sam_tui.core.tooling.contract import Operation, ToolContext, ToolResult
 

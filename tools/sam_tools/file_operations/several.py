@@ -8,11 +8,12 @@ from sam_tools.file_operations.changes import difference, lf
 from sam_tools.file_operations.commits import Commits
 from sam_tools.file_operations.content import Content, text_of
 from sam_tools.file_operations.document import Document
-from sam_tools.file_operations.names import basename, counted, printable
+from sam_tools.file_operations.names import basename, counted
 from sam_tools.file_operations.replacing import replaced
 from sam_tui.core.accesses import Access, Location, Write
 from sam_tui.core.display import Diff
 from sam_tui.core.errors import ToolError
+from sam_tui.core.plain import printable
 from sam_tui.core.ports.code import EditableFiles, Put
 from sam_tui.core.tooling.contract import Operation, Schedule, ToolContext, ToolResult
 

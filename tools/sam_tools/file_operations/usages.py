@@ -7,10 +7,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from sam_tools.file_operations.arguments import ListUsages
-from sam_tools.file_operations.names import counted, gist, named
+from sam_tools.file_operations.names import counted, named
 from sam_tools.file_operations.recall import Recall
 from sam_tui.core.accesses import Access, Location, Read
 from sam_tui.core.errors import ToolError
+from sam_tui.core.plain import gist
 from sam_tui.core.ports.code import Symbols, Usage
 from sam_tui.core.ports.files import Files, GrepRequest, Search
 from sam_tui.core.tooling.contract import Operation, ToolContext, ToolResult

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from sam_tools.terminal_operations.plain import escaped
 from sam_tui.core.display import Display
+from sam_tui.core.plain import escaped
 from sam_tui.core.ports.sandbox import OutsideAccess
 from sam_tui.core.ports.terminals import TerminalSession
 from sam_tui.core.tooling.contract import ToolContext, ToolResult

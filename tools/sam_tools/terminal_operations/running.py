@@ -14,10 +14,10 @@ from sam_tools.terminal_operations.answers import (
     working_directory,
 )
 from sam_tools.terminal_operations.arguments import GetTerminalOutput, RunCommand
-from sam_tools.terminal_operations.plain import PlainStream, escaped, plain
 from sam_tui.core.display import Table, Terminal, Text
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ids import ConversationId, SessionId
+from sam_tui.core.plain import PlainStream, escaped, plain
 from sam_tui.core.ports.terminals import (
     BackgroundCommand,
     BackgroundCommands,

@@ -20,12 +20,12 @@ from sam_tools.terminal_operations.arguments import (
     SendInput,
     SessionOnly,
 )
-from sam_tools.terminal_operations.plain import escaped, plain
 from sam_tools.terminal_operations.running import Ran
 from sam_tui.core.display import Terminal
 from sam_tui.core.errors import ToolError
 from sam_tui.core.events import Event, TerminalClosed, TerminalOpened
 from sam_tui.core.ids import ConversationId, SessionId
+from sam_tui.core.plain import escaped, plain
 from sam_tui.core.ports.sandbox import AskOutside, OutsideAccess, OutsideAnswer
 from sam_tui.core.ports.terminals import CommandRecord, SessionSpec, Terminals, TerminalSession
 from sam_tui.core.tooling.arguments import NoArguments

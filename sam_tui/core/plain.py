@@ -1,4 +1,4 @@
-"""Terminal output as plain text: what a person would have read, and nothing hidden in it."""
+"""Text from outside as plain text: terminal output as a person would have read it, nothing hidden."""
 
 import re
 import unicodedata
@@ -20,7 +20,7 @@ _LONGEST_SEQUENCE = 4096
 _KEPT = "\n\t"
 # Joiners and presentation selectors belong to scripts and emoji; they neither hide nor reorder text.
 _HARMLESS = frozenset("\u200c\u200d\ufe0e\ufe0f")
-_HIDDEN = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0") | frozenset(
+_HIDDEN = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0") | frozenset(
     map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)))
 )
 
@@ -45,12 +45,16 @@ class PlainStream:
     def __call__(self, piece: str) -> None:
         """Pass a piece on, but for the start of a sequence at its end."""
         text = self._held + piece
-        self._held = ""
-        cut = _UNFINISHED.search(text, max(0, len(text) - _LONGEST_SEQUENCE))
-        if cut is not None:
-            text, self._held = text[: cut.start()], text[cut.start() :]
+        end = len(text) - unfinished(text)
+        text, self._held = text[:end], text[end:]
         if text:
             self._hear(plain(text))
+
+
+def unfinished(text: str) -> int:
+    """How many characters at the end may be the beginning of a control sequence."""
+    cut = _UNFINISHED.search(text, max(0, len(text) - _LONGEST_SEQUENCE))
+    return len(text) - cut.start() if cut else 0
 
 
 def escaped(text: str) -> str:
@@ -58,6 +62,21 @@ def escaped(text: str) -> str:
     if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
         return text
     return "".join(map(_shown, text))
+
+
+def gist(text: str, width: int) -> str:
+    """Text on one line, at most ``width`` characters, nothing in it hidden."""
+    line = escaped(" ".join(text.split()))
+    return line if len(line) <= width else line[: width - 1] + "…"
+
+
+_UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
+
+
+def printable(text: str) -> str:
+    """A path fit for messages: bytes that are not UTF-8, control and direction marks as escapes."""
+    safe = text.encode("utf-8", "backslashreplace").decode("utf-8")
+    return _UNSAFE.sub(lambda match: ascii(match[0])[1:-1], safe)
 
 
 def _overwritten(line: str) -> str:
