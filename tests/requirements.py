@@ -430,6 +430,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "rehearsal:shown": Requirement("A rehearsal shows every change with its diff and makes none.", "issue 4.5"),
     "reminders:append-only": Requirement("In a tool loop a reminder is appended only when it changed.", "architecture 5, spec 9.2 C17"),
     "reminders:documents": Requirement("Imported documents are told with name, size and short id, newest import once.", "seed 004 DocumentImportReminderInjector, spec 2.1"),
+    "reminders:echoes": Requirement("Reminder tags in a model's answer or reasoning are cleaned as it streams, also where pieces cut them, and in what is kept.", "issue 3.9, spec/sam.md 10.4"),
     "reminders:hostile": Requirement("Text of models and files cannot close or open a reminder.", "spec 9.1"),
     "reminders:memories": Requirement("Memories of the last 300 seconds are told in order with short ids, to the conversations that share them.", "seed 004 MemoryReminderInjector, spec 2.1"),
     "reminders:mini-prompts": Requirement("Mini prompts that are on stand from the second user message on, by their order.", "seed 004 MiniPromptReminderInjector, spec 2.1"),

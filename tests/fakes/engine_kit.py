@@ -225,7 +225,7 @@ def open_engine(
 ) -> Engine:
     """An engine over a kit's tools; its waits end at once."""
     requests = RequestBuilder("system", kit.registry.schemas_json, reminders, kit.board)
-    retry = RetryPolicy(attempts=3)
+    retry = RetryPolicy(waits=(0.5, 1.0))
     room = Room(kit.storage.archive, kit.bus)
     return Engine(kit.executor, requests, kit.bus, clock or Hand(), retry, Budgets(), room)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sam_tui.core.agent.textcalls import read_text_calls
+from sam_tui.core.events import ReasoningStreamed, TextStreamed
 from sam_tui.core.ids import CallId, mint
 from sam_tui.core.messages import AssistantMessage, ToolCall
 from sam_tui.core.ports.model import (
@@ -16,7 +17,7 @@ from sam_tui.core.ports.model import (
     TextDelta,
     UsageDelta,
 )
-from sam_tui.core.tooling.neutral import scrub_echoes
+from sam_tui.core.tooling.neutral import EchoFilter, scrub_echoes
 from sam_tui.core.usage import Usage
 
 _SAFE_ID = re.compile(r"[A-Za-z0-9_-]{1,128}")
@@ -27,6 +28,35 @@ class _OpenCall:
     id: str = ""
     name: str = ""
     arguments: list[str] = field(default_factory=list[str])
+
+
+class Shown:
+    """What of one answer people see while it streams: as ``Fold`` keeps it, without echoes."""
+
+    def __init__(self, tell: Callable[[type[TextStreamed | ReasoningStreamed], str], None]) -> None:
+        self._tell = tell
+        self._text = EchoFilter()
+        self._reasoning = EchoFilter()
+
+    def add(self, delta: Delta) -> None:
+        """Show a piece, or what of it is certain to be no echo."""
+        match delta:
+            case TextDelta(text):
+                self._say(ReasoningStreamed, self._reasoning.rest())
+                self._say(TextStreamed, self._text(text))
+            case ReasoningDelta(text):
+                self._say(ReasoningStreamed, self._reasoning(text))
+            case _:
+                pass
+
+    def end(self) -> None:
+        """The answer is whole."""
+        self._say(ReasoningStreamed, self._reasoning.rest())
+        self._say(TextStreamed, self._text.rest())
+
+    def _say(self, kind: type[TextStreamed | ReasoningStreamed], text: str) -> None:
+        if text:
+            self._tell(kind, text)
 
 
 class Fold:
@@ -82,4 +112,5 @@ class Fold:
                 identifier = CallId(mint("call"))
             used.add(identifier)
             calls.append(ToolCall(identifier, call.name, "".join(call.arguments)))
-        return AssistantMessage(text, "".join(self._reasoning), tuple(calls), self._opaque or None)
+        reasoning = scrub_echoes("".join(self._reasoning))
+        return AssistantMessage(text, reasoning, tuple(calls), self._opaque or None)

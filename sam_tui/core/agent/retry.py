@@ -2,26 +2,34 @@
 
 from dataclasses import dataclass
 
-from sam_tui.core.errors import ModelError
+from sam_tui.core.errors import ModelError, ModelLimited
 
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """``attempts`` tries in all; waits double from ``base`` seconds up to ``cap``.
+    """Seconds to wait before each retry; a wait that is not listed is as long as the last one.
 
-    A provider's own Retry-After is honoured up to ``patience`` seconds; a longer one is not waited
-    for, because a person would rather know.
+    What may pass soon is tried again a few times, a rate limit for as long as a person would: its
+    waits are long and many. A provider's own Retry-After is honoured up to ``patience`` seconds; a
+    longer one is not waited for, because a person would rather know.
     """
 
-    attempts: int = 5
-    base: float = 0.5
-    cap: float = 30.0
-    patience: float = 120.0
+    waits: tuple[float, ...] = (2.0, 4.0, 6.0)
+    limited: tuple[float, ...] = (15.0, 30.0, 60.0, 120.0, 300.0)
+    limited_retries: int = 20
+    patience: float = 300.0
+
+    def attempts(self, error: ModelError) -> int:
+        """Tries in all for a call that fails like this."""
+        if not error.retryable:
+            return 1
+        return 1 + (self.limited_retries if isinstance(error, ModelLimited) else len(self.waits))
 
     def delay(self, attempt: int, error: ModelError) -> float | None:
         """Seconds to wait after try number ``attempt`` (from 1), or None to give up."""
-        if not error.retryable or attempt >= self.attempts:
+        if attempt >= self.attempts(error):
             return None
         if error.retry_after is not None:
             return error.retry_after if error.retry_after <= self.patience else None
-        return min(self.cap, self.base * 2 ** (attempt - 1))
+        waits = self.limited if isinstance(error, ModelLimited) else self.waits
+        return waits[min(attempt, len(waits)) - 1]

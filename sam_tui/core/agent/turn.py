@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from sam_tui.core.agent.budget import Budget, Budgets
-from sam_tui.core.agent.fold import Fold
+from sam_tui.core.agent.fold import Fold, Shown
 from sam_tui.core.agent.history import History
 from sam_tui.core.agent.retry import RetryPolicy
 from sam_tui.core.agent.room import Room
@@ -33,10 +33,11 @@ from sam_tui.core.messages import (
     ToolMessage,
     UserMessage,
 )
-from sam_tui.core.ports.model import Delta, Model, ModelRequest, ReasoningDelta, TextDelta
+from sam_tui.core.ports.model import Model, ModelRequest
 from sam_tui.core.prompt.reminders import digest
 from sam_tui.core.prompt.requests import RequestBuilder
 from sam_tui.core.tooling.execute import Executed, Executor, Gate
+from sam_tui.core.tooling.neutral import scrub_echoes
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +79,7 @@ class Turn:
         self._conversation = history.conversation
         self._gate = gate
         self._fold = Fold()
+        self._shown = Shown(self._tell)
         self._fixed = text_tokens(engine.requests.fixed_text)
 
     async def run(self, text: str) -> TurnFinished:
@@ -87,7 +89,7 @@ class Turn:
             answer = await self._loop()
         except asyncio.CancelledError:
             self._keep_partial()
-            self._finish("cancelled", self._fold.text, exit_code=130)
+            self._finish("cancelled", scrub_echoes(self._fold.text), exit_code=130)
             raise
         except BudgetExhausted as limit:
             return self._finish("limit", "", error=limit)
@@ -134,7 +136,7 @@ class Turn:
                 attempt += 1
 
     async def _stream(self) -> AssistantMessage:
-        self._fold = Fold()
+        self._fold, self._shown = Fold(), Shown(self._tell)
         self._engine.room.fit(self._history, self._model, fixed=self._fixed)
         request = self._engine.requests.build(self._history.messages)
         await self._receive(request)
@@ -152,26 +154,21 @@ class Turn:
         try:
             async for delta in stream:
                 self._fold.add(delta)
-                self._show(delta)
+                self._shown.add(delta)
+            self._shown.end()
         finally:
             close = getattr(stream, "aclose", None)
             if close is not None:
                 await close()
 
-    def _show(self, delta: Delta) -> None:
-        match delta:
-            case TextDelta(text) if text:
-                self._engine.bus.publish(TextStreamed(self._conversation, text))
-            case ReasoningDelta(text) if text:
-                self._engine.bus.publish(ReasoningStreamed(self._conversation, text))
-            case _:
-                pass
+    def _tell(self, kind: type[TextStreamed | ReasoningStreamed], text: str) -> None:
+        self._engine.bus.publish(kind(self._conversation, text))
 
     async def _wait_to_retry(self, attempt: int, error: ModelError) -> None:
         delay = self._engine.retry.delay(attempt, error)
         if delay is None or self._budget.spent:
             raise error
-        attempts = self._engine.retry.attempts
+        attempts = self._engine.retry.attempts(error)
         self._engine.bus.publish(
             ModelRetried(self._conversation, attempt, attempts, delay, str(error), error.status)
         )
@@ -214,8 +211,9 @@ class Turn:
 
     def _keep_partial(self) -> None:
         """What had streamed before the stop stays in the conversation, marked as cut."""
-        if self._fold.text.strip():
-            self._history.append(AssistantMessage(f"{self._fold.text}\n\n[interrupted]"))
+        said = scrub_echoes(self._fold.text)
+        if said.strip():
+            self._history.append(AssistantMessage(f"{said}\n\n[interrupted]"))
 
     def _finish(
         self, reason: StopReason, answer: str, *, error: SamError | None = None, exit_code: int = 0
