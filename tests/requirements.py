@@ -435,6 +435,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "reminders:memories": Requirement("Memories of the last 300 seconds are told in order with short ids, to the conversations that share them.", "seed 004 MemoryReminderInjector, spec 2.1"),
     "reminders:mini-prompts": Requirement("Mini prompts that are on stand from the second user message on, by their order.", "seed 004 MiniPromptReminderInjector, spec 2.1"),
     "reminders:status-signal": Requirement("The status signal is asked for in workflow mode only.", "spec 2.1"),
+    "reminders:user-context": Requirement("Date, permission mode and shared topic are told beside the message when they are new, never in the system prompt.", "spec/sam.md 2.3, 9.3, 10.4"),
     "reminders:user-defined": Requirement("The person's own reminders speak always, first or every Nth message, are read once per turn and bounded.", "issue 3, seed 004"),
     "retry:ours": Requirement("Retries are ours: they honour Retry-After, void the step, and give up with the right exit code.", "issue 2.3"),
     "room:fits": Requirement("A conversation never exceeds its model's context, also a small one; what leaves is archived in whole units.", "issue 3.7, C18, C20"),

@@ -8,6 +8,7 @@ from sam_reminders.memories import MemoriesReminder
 from sam_reminders.mini_prompts import MiniPromptsReminder
 from sam_reminders.status_signal import StatusSignalReminder
 from sam_reminders.todo_list import TodoListReminder
+from sam_reminders.user_context import Facts, UserContextReminder
 from sam_reminders.user_defined import UserDefinedReminder
 from sam_reminders.workflow_phase import WorkflowPhaseReminder
 from sam_tui.core.board import TodoBoard
@@ -31,11 +32,13 @@ class Sources:
     todos: TodoBoard
     workflow_mode: Callable[[ConversationId], bool]
     phase: Callable[[ConversationId], str]
+    facts: Facts
 
 
 def build_reminders(sources: Sources) -> list[Reminder]:
     """Every built-in reminder, in injection order; recent memories stand last."""
     return [
+        UserContextReminder(sources.facts),
         DocumentsReminder(sources.documents),
         MiniPromptsReminder(sources.prompts),
         UserDefinedReminder(sources.user_reminders),

@@ -1,6 +1,7 @@
 """All of a runtime, wired."""
 
 import importlib
+import sys
 from collections.abc import Mapping
 
 from sam_reminders import Sources, build_reminders
@@ -17,8 +18,10 @@ from sam_tui.core.agent.retry import RetryPolicy
 from sam_tui.core.agent.room import Room
 from sam_tui.core.agent.turn import Engine
 from sam_tui.core.authorization.containment import Workspace
+from sam_tui.core.authorization.guard import Guard
+from sam_tui.core.ids import ConversationId
 from sam_tui.core.prompt.requests import RequestBuilder
-from sam_tui.core.prompt.system import system_prompt
+from sam_tui.core.prompt.system import guidance, system_prompt
 from sam_tui.core.runtime import Runtime
 from sam_tui.core.shield import secrets_of_environment
 from sam_tui.core.tooling.execute import Executor
@@ -65,9 +68,12 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
     engine = Engine(
         executor,
         RequestBuilder(
-            system_prompt(leaves.guidance(options.system_prompt), leaves.workspace),
+            system_prompt(
+                guidance(leaves.prompts, options.system_prompt, options.personality),
+                leaves.workspace,
+            ),
             registry.schemas_json,
-            [*build_reminders(_sources(leaves, options)), *plugins.reminders],
+            [*build_reminders(_sources(leaves, options, guard)), *plugins.reminders],
             leaves.todos,
         ),
         leaves.bus,
@@ -91,7 +97,17 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
     )
 
 
-def _sources(leaves: Leaves, options: Options) -> Sources:
+def _sources(leaves: Leaves, options: Options, guard: Guard) -> Sources:
+    def facts(conversation: ConversationId) -> dict[str, str]:
+        scope = leaves.storage.memories.scope_of(conversation)
+        return {
+            "System": sys.platform,
+            "Permission mode": guard.policy.mode,
+            "Memory shared with topic": scope.removeprefix("topic:")
+            if scope != conversation
+            else "",
+        }
+
     return Sources(
         leaves.storage.documents,
         leaves.storage.memories,
@@ -100,4 +116,5 @@ def _sources(leaves: Leaves, options: Options) -> Sources:
         leaves.todos,
         lambda _: options.workflow_mode,
         leaves.workflows.digest,
+        facts,
     )

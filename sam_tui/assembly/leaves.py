@@ -13,9 +13,8 @@ from sam_tui.core.authorization.containment import Workspace
 from sam_tui.core.board import TodoBoard
 from sam_tui.core.bus import Bus
 from sam_tui.core.clock import SystemClock
-from sam_tui.core.errors import UsageError
 from sam_tui.core.inquiries import Inquiries
-from sam_tui.core.prompt.system import system_prompt
+from sam_tui.core.prompt.system import guidance, system_prompt
 from sam_tui.core.services import Online, Remembered
 from sam_tui.core.workflow.entrance import Entrance
 
@@ -242,7 +241,7 @@ class Leaves:
         """Errands that run beside the conversation."""
         surroundings = Surroundings(
             lambda name, extra: self.open_model(name, extra),
-            lambda prompt: system_prompt(self.guidance(prompt), self.workspace),
+            lambda prompt: system_prompt(guidance(self.prompts, prompt), self.workspace),
             self.storage.memories.set_topic,
         )
         return Subagents(self.storage.conversations, self.budgets, surroundings)
@@ -262,16 +261,6 @@ class Leaves:
         asked = self._options
         wish = Wish(name, asked.api_base, asked.api_key, asked.provider, timeout=self._timeout)
         return choose(replace(wish, options=options) if options else wish, self._environ)
-
-    def guidance(self, prompt_id: str) -> str:
-        """The text of a system prompt. Raises ``UsageError`` for one that is missing or inactive."""
-        prompt = self.prompts.get(prompt_id)
-        if prompt is None or prompt.kind != "system" or not prompt.active:
-            known = ", ".join(p.id for p in self.prompts.list_system().prompts if p.active)
-            raise UsageError(
-                f"There is no system prompt {prompt_id!r}.", hint=f"There are: {known}."
-            )
-        return prompt.content
 
     @property
     def _timeout(self) -> float:

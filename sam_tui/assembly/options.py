@@ -22,7 +22,7 @@ class Options:
     ``request_timeout`` is in seconds between bytes. ``context_tokens`` is how much the model takes,
     where the person knows it better than the model says. ``mode`` None leaves it to the policy
     files, and to ``ask`` where those say nothing. ``topic`` is whose memory new
-    conversations share; ``system_prompt`` an id of ``list_system_prompts``.
+    conversations share; ``system_prompt`` and ``personality`` are ids of ``list_system_prompts``.
     """
 
     workspace: str
@@ -39,6 +39,7 @@ class Options:
     request_timeout: float | None = None
     context_tokens: int | None = None
     system_prompt: str = "built-in:default"
+    personality: str = ""
     topic: str = ""
     workflow_mode: bool = False
     disabled_tools: tuple[str, ...] = ()

@@ -112,6 +112,11 @@ _BEHAVIOUR = (
         default="built-in:default",
         help="One of the system prompts (“sam-tui prompts list”).",
     ),
+    click.option(
+        "--personality",
+        metavar="ID",
+        help="How the agent speaks (“sam-tui prompts list”).",
+    ),
     click.option("--topic", metavar="NAME", help="Share memory with conversations of this topic."),
     click.option(
         "--workflow-mode", is_flag=True, help="Go on while the model says it is not done."
@@ -220,6 +225,7 @@ def settings(
         request_timeout=values.get("request_timeout"),
         context_tokens=values.get("context_tokens"),
         system_prompt=values.get("system_prompt") or "built-in:default",
+        personality=values.get("personality") or "",
         topic=values.get("topic") or "",
         workflow_mode=bool(values.get("workflow_mode")),
         disabled_tools=tuple(values.get("disallowed_tools") or ()),

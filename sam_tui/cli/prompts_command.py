@@ -1,4 +1,4 @@
-"""``sam-tui prompts``: the system and mini prompts there are."""
+"""``sam-tui prompts``: the system prompts, personalities and mini prompts there are."""
 
 import json
 from dataclasses import asdict
@@ -12,7 +12,7 @@ from sam_tui.core.ids import named_conversation
 from sam_tui.headless.output import terminal_safe
 
 
-@click.group("prompts", short_help="System prompts and mini prompts.")
+@click.group("prompts", short_help="System prompts, personalities and mini prompts.")
 def prompts_group() -> None:
     """The prompts there are: built in, in your folder, and in the workspace."""
 
@@ -24,14 +24,18 @@ def list_command(**values: Any) -> int:
     """List them by kind and order; a file that cannot be used is told on standard error."""
     require_output()
     library = open_runtime(values).prompts
-    listings = {"system": library.list_system(), "mini": library.list_mini()}
+    listings = {
+        "system": library.list_system(),
+        "personality": library.list_personalities(),
+        "mini": library.list_mini(),
+    }
     if values["as_json"]:
         told = {kind: [asdict(p) for p in found.prompts] for kind, found in listings.items()}
         click.echo(json.dumps(told, indent=2))
     for kind, found in listings.items():
         for prompt in found.prompts if not values["as_json"] else ():
             state = "" if prompt.active else "  (not active: the folder is not trusted)"
-            line = f"{kind:<7} {prompt.id:<28} {prompt.name}: {prompt.description}{state}"
+            line = f"{kind:<11} {prompt.id:<28} {prompt.name}: {prompt.description}{state}"
             click.echo(terminal_safe(line))
         for problem in found.problems:
             click.echo(terminal_safe(f"{problem.file}: {problem.reason}"), err=True)

@@ -61,6 +61,5 @@ async def test_twenty_tool_rounds_in_a_git_repository_extend_one_byte_prefix(
     said = [
         m for m in server.requests[-1].json["messages"] if "system-reminder" in str(m["content"])
     ]
-    assert (
-        len(said) == 3 + 1
-    )  # the system prompt names the tag; each change of the list is told once
+    # The system prompt names the tag; the context is told once, and each change of the list.
+    assert len(said) == 1 + 1 + 3

@@ -16,7 +16,8 @@ TODO = {"id": 1, "title": "the helper's own", "description": "", "status": "in-p
 def player(request: Recorded) -> Reply:
     """The parent sends one helper; the helper writes a list, tries to write outside, and answers."""
     messages = request.json["messages"]
-    first = next(m["content"] for m in messages if m["role"] == "user")
+    said = [m["content"] for m in messages if m["role"] == "user"]
+    first = next(text for text in said if "<system-reminder>" not in text)
     turn = sum(m["role"] == "assistant" for m in messages)
     if first == "go":
         if turn == 0:

@@ -37,7 +37,16 @@ class ListSystemPrompts:
             lines += ["", *_head(prompt)]
             if prompt.description:
                 lines.append(f"  {one_line(prompt.description)}")
-        return _result(lines, listing.prompts, listing.problems)
+        voices = self._library.list_personalities()
+        if voices.prompts:
+            lines += ["", "Personalities, to speak with whatever the system prompt:"]
+        for prompt in voices.prompts:
+            lines += ["", *_head(prompt), f"  {one_line(prompt.description)}"]
+        return _result(
+            lines,
+            [*listing.prompts, *voices.prompts],
+            [*listing.problems, *voices.problems],
+        )
 
 
 class ListMiniPrompts:

@@ -32,10 +32,10 @@ _ODD = re.compile(r"[^\w.-]+")
 class FilePrompts:
     """The ``PromptLibrary``.
 
-    ``user_folder`` is the person's ``prompts`` folder, with ``system`` and ``mini`` in it; the
-    workspace's stand in ``.sam/prompts``. ``trusted`` says whether the person trusts the workspace:
-    until then its prompts are listed and do nothing. Files are read at each question: they are few,
-    and what is on disk is what holds.
+    ``user_folder`` is the person's ``prompts`` folder, with ``system``, ``personality`` and ``mini``
+    in it; the workspace's stand in ``.sam/prompts``. ``trusted`` says whether the person trusts the
+    workspace: until then its prompts are listed and do nothing. Files are read at each question: they
+    are few, and what is on disk is what holds.
     """
 
     def __init__(
@@ -53,6 +53,10 @@ class FilePrompts:
     def list_system(self) -> PromptListing:
         """The system prompts, by order, then name."""
         return self._listing("system")
+
+    def list_personalities(self) -> PromptListing:
+        """The personalities, by order, then name."""
+        return self._listing("personality")
 
     def list_mini(self) -> PromptListing:
         """The mini prompts, by order, then name."""
@@ -82,7 +86,8 @@ class FilePrompts:
 
     def get(self, prompt_id: str) -> Prompt | None:
         """The prompt of that id, or of that bare name where exactly one has it."""
-        prompts = [*self.list_system().prompts, *self.list_mini().prompts]
+        listings = (self.list_system(), self.list_personalities(), self.list_mini())
+        prompts = [prompt for listing in listings for prompt in listing.prompts]
         for prompt in prompts:
             if prompt.id == prompt_id:
                 return prompt

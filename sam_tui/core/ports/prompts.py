@@ -6,13 +6,13 @@ from typing import Literal, Protocol
 
 from sam_tui.core.ids import ConversationId
 
-PromptKind = Literal["system", "mini"]
+PromptKind = Literal["system", "personality", "mini"]
 PromptSource = Literal["built-in", "user", "workspace"]
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A system prompt, or a mini prompt that is kept before the model's eyes.
+    """A system prompt, a personality to speak with, or a mini prompt kept before the model's eyes.
 
     ``id`` is stable: it comes from the source and the file's name, such as ``user:tests-first``.
     ``active`` is false for a workspace's prompt until the person trusts the folder. ``enabled`` is
@@ -51,6 +51,10 @@ class PromptLibrary(Protocol):
 
     def list_system(self) -> PromptListing:
         """The system prompts."""
+        ...
+
+    def list_personalities(self) -> PromptListing:
+        """The personalities: how an agent speaks, whatever its system prompt."""
         ...
 
     def list_mini(self) -> PromptListing:
