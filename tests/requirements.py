@@ -499,6 +499,8 @@ REQUIREMENTS: dict[str, Requirement] = {
     "shield:unseen": Requirement("Invisible and bidi characters are written out and go back as they were.", "issue 4.10"),
     "signal:continue": Requirement("In workflow mode an answer may ask for another step, which the budget counts; a tool result cannot.", "C10, S10"),
     "signal:status": Requirement("The status of an answer is the last whole line that gives one.", "seed 004 status signal, spec/sam.md 6.4"),
+    "storage:conversation-folder": Requirement("Each conversation has a private folder in the data folder; large results are files there, and no id is ever a path.", "architecture 6, spec/sam.md 9.1 S9, S14, 10.4"),
+    "storage:unused": Requirement("A conversation in which nothing was said or kept goes at the end with its empty folder; anything else stays.", "spec/sam.md 10.4"),
     "subagent:asks-by-name": Requirement("A subagent's approvals say who asks.", "issue 3.7"),
     "subagent:at-work": Requirement("A subagent at work is not opened as if it had been broken off; afterwards it opens.", "issue 3.7"),
     "subagent:budget": Requirement("A subagent's budget holds and its cost is rolled up.", "issue 3.7, C26"),

@@ -1,7 +1,7 @@
 """What a front end is given: everything that runs, behind a few names."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from sam_tui.core.agent.budget import DEFAULT_STEPS
@@ -53,6 +53,10 @@ class Parts(Services, Protocol):
         ...
 
 
+UNUSED_SECONDS = 86_400.0
+"""Age from which an unused conversation is nobody's any more, not even another process's."""
+
+
 @dataclass
 class Runtime:
     """One running workbench. Built by ``assembly`` alone; nothing in it is global."""
@@ -67,6 +71,9 @@ class Runtime:
     topic: str = ""
     """Whose memory new conversations share; empty for their own."""
     plugins: "tuple[PluginReport, ...]" = ()
+    _closed: bool = False
+    _made: set[ConversationId] = field(default_factory=set[ConversationId])
+    """Conversations that began here; those in which nothing happened go at the end."""
 
     @property
     def subagents(self) -> "Subagents":
@@ -167,6 +174,7 @@ class Runtime:
         known = self.conversations.find(identifier)
         if known is None:
             self.conversations.create(identifier, self.workspace.root)
+            self._made.add(identifier)
             if self.topic:
                 self.memories.set_topic(identifier, self.topic)
         elif known.workspace != self.workspace.root:
@@ -195,10 +203,16 @@ class Runtime:
         return Runner(self.workflows.workflows(), crew, self.bus)
 
     async def close(self) -> None:
-        """End processes and connections, then release what is left."""
+        """End processes and connections, then release what is left. A second time does nothing."""
+        if self._closed:
+            return
+        self._closed = True
         try:
             await self.parts.end_processes()
             if self.model is not None:
                 await self.model.close()
+            if self._made:
+                before = self.engine.clock.now() - UNUSED_SECONDS
+                self.conversations.remove_unused(before=before, also=self._made)
         finally:
             self.parts.close()

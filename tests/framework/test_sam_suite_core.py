@@ -6,6 +6,7 @@ call are here), a user context in the last message, and conversations that are f
 
 import json
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -182,21 +183,30 @@ def _paths() -> None:
     assert summarise([AssistantMessage("", calls=(broken,))]).files == ()
 
 
-@CORE.add("10.4-retries-wait-longer-and-longer-up-to-a-cap")
+@CORE.add("10.4-rate-limits-are-waited-out-up-to-a-cap")
 def _waits() -> None:
-    policy = RetryPolicy(attempts=60)
-    waits = [policy.delay(n, ModelLimited("x", status=429)) for n in range(1, 51)]
-    assert waits[:4] == [0.5, 1.0, 2.0, 4.0]
-    assert waits[9] == waits[-1] == policy.cap
-
-
-@CORE.add("10.4-retries-end-and-never-follow-a-wrong-key")
-def _no_retry() -> None:
     policy = RetryPolicy()
     limited = ModelLimited("x", status=429)
-    assert policy.delay(policy.attempts - 1, limited) is not None
-    assert policy.delay(policy.attempts, limited) is None
+    waits = [policy.delay(n, limited) for n in range(1, 21)]
+    assert waits[:5] == [15, 30, 60, 120, 300]
+    assert waits[9] == waits[19] == max(wait or 0 for wait in waits) == 300
+    assert policy.delay(21, limited) is None and policy.attempts(limited) == 21
+    # Far beyond the list, where attempts were without end, it would stay at the cap.
+    assert RetryPolicy(limited_retries=60).delay(51, limited) == 300
+
+
+@CORE.add("10.4-other-faults-are-tried-three-times-more")
+def _default() -> None:
+    policy, down = RetryPolicy(), ModelUnavailable("x", status=503)
+    assert [policy.delay(n, down) for n in range(1, 5)] == [2, 4, 6, None]
     assert policy.delay(1, ModelAuthError("x", status=401)) is None
+
+
+@CORE.add("10.4-waits-double-while-they-are-below-the-cap")
+def _doubling() -> None:
+    waits = RetryPolicy().limited
+    assert all(b == 2 * a for a, b in pairwise(waits[:-1]))
+    assert waits[-1] == 300
 
 
 @CORE.add("10.4-rate-limits-by-their-codes")

@@ -14,12 +14,16 @@ from sam_tui.adapters.storage.conversations import SqliteConversations
 from sam_tui.adapters.storage.database import BUSY_SECONDS, Database
 from sam_tui.adapters.storage.decisions import SqliteDecisions
 from sam_tui.adapters.storage.documents import SqliteDocuments
+from sam_tui.adapters.storage.folders import ConversationFolders
 from sam_tui.adapters.storage.knowledge import SqliteKnowledge
 from sam_tui.adapters.storage.memories import SqliteMemories
 from sam_tui.adapters.storage.notes import SqliteNotes
 from sam_tui.adapters.storage.results import SqliteResults
 from sam_tui.adapters.storage.todos import SqliteTodos
 from sam_tui.core.ports.meaning import Embedder
+
+FOLDERS = "conversations"
+"""The folder of the conversations' own folders, beside the database."""
 
 __all__ = ["Storage", "open_storage"]
 
@@ -29,6 +33,7 @@ class Storage:
     """Every store of one process, over one connection."""
 
     database: Database
+    folders: ConversationFolders
     conversations: SqliteConversations
     todos: SqliteTodos
     results: SqliteResults
@@ -58,11 +63,13 @@ def open_storage(
     remembered, in seconds since the epoch. Raises ``StorageError``.
     """
     database = Database(Path(data_dir), busy_seconds=busy_seconds)
+    folders = ConversationFolders(database.path.parent / FOLDERS)
     return Storage(
         database,
-        SqliteConversations(database),
+        folders,
+        SqliteConversations(database, folders),
         SqliteTodos(database),
-        SqliteResults(database),
+        SqliteResults(database, folders),
         SqliteDecisions(database),
         SqliteMemories(database, now, embedder),
         SqliteNotes(database, now),

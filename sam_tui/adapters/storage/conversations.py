@@ -1,11 +1,13 @@
 """Conversations: one row each, one row per message, totals kept beside them."""
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from sam_tui.adapters.storage.database import Database, Row
+from sam_tui.adapters.storage.folders import ConversationFolders
 from sam_tui.adapters.storage.plain_text import json_text, json_value, storable, title_of
+from sam_tui.adapters.storage.sweeping import remove_unused
 from sam_tui.core.errors import StorageError
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.messages import (
@@ -30,8 +32,9 @@ _ORDER = "ORDER BY updated_at DESC, id DESC LIMIT ?"
 class SqliteConversations:
     """The ``ConversationStore``. Every write is one committed transaction before it returns."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, folders: ConversationFolders) -> None:
         self._database = database
+        self._folders = folders
 
     def create(
         self,
@@ -51,6 +54,12 @@ class SqliteConversations:
                 " VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
                 (storable(conversation), storable(workspace), now, now, parent),
             )
+
+    def remove_unused(
+        self, *, before: float, also: Collection[ConversationId] = ()
+    ) -> Sequence[ConversationId]:
+        """Remove conversations in which nothing was ever said or kept; see ``sweeping``."""
+        return remove_unused(self._database, self._folders, before=before, also=also)
 
     def find(self, conversation: ConversationId) -> ConversationRecord | None:
         """The record of that id, or None."""

@@ -196,6 +196,10 @@ STEPS: tuple[Step, ...] = (
         "008-todo-edits",
         ("ALTER TABLE todos ADD COLUMN edits TEXT NOT NULL DEFAULT '[]'",),
     ),
+    Step(
+        "009-result-files",
+        ("ALTER TABLE results ADD COLUMN file TEXT NOT NULL DEFAULT ''",),
+    ),
 )
 """Append only. Readers of an older program see a name they do not know and stop."""
 

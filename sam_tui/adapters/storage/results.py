@@ -1,36 +1,48 @@
-"""Large tool results, whole, in the database: an id from the model is a key and never a path."""
+"""Large tool results, whole: an id from the model is a key and never a path."""
 
 import time
 from collections.abc import Sequence
 
 from sam_tui.adapters.storage.database import Database
+from sam_tui.adapters.storage.folders import ConversationFolders
 from sam_tui.adapters.storage.plain_text import storable
 from sam_tui.core.ids import CallId, ConversationId
+
+IN_A_FILE_FROM = 65_536
+"""Characters from which a result is a file of its conversation's folder instead of a row."""
 
 
 class SqliteResults:
     """The ``ResultStore``."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, folders: ConversationFolders) -> None:
         self._database = database
+        self._folders = folders
 
     def save(self, conversation: ConversationId, call: CallId, text: str) -> None:
         """Keep the whole text of a result; a second one of the same call replaces it."""
+        whole, file = storable(text), ""
+        if len(whole) >= IN_A_FILE_FROM:
+            file, whole = self._folders.save(conversation, "results", call, whole), ""
         with self._database.transaction() as connection:
             connection.execute(
-                "INSERT INTO results VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET"
-                " text = excluded.text, created_at = excluded.created_at",
-                (storable(conversation), storable(call), storable(text), time.time()),
+                "INSERT INTO results (conversation, call, text, created_at, file)"
+                " VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET"
+                " text = excluded.text, created_at = excluded.created_at, file = excluded.file",
+                (storable(conversation), storable(call), whole, time.time(), file),
             )
 
     def load(self, conversation: ConversationId, call: CallId) -> str | None:
         """The text, or None when this conversation has no such result."""
         rows = self._database.query(
-            "SELECT text FROM results WHERE conversation = ? AND call = ?",
+            "SELECT text, file FROM results WHERE conversation = ? AND call = ?",
             storable(conversation),
             storable(call),
         )
-        return str(rows[0][0]) if rows else None
+        if not rows:
+            return None
+        text, file = rows[0]
+        return self._folders.load(conversation, file) if file else str(text)
 
     def calls(self, conversation: ConversationId) -> Sequence[CallId]:
         """The calls that have a stored result, in the order they were first kept."""

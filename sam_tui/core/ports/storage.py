@@ -1,6 +1,6 @@
 """Storage: whatever returned is committed."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -35,6 +35,14 @@ class ConversationStore(Protocol):
         parent: ConversationId | None = None,
     ) -> None:
         """Make a conversation; one with a parent is a subagent's and is not offered to continue."""
+        ...
+
+    def remove_unused(
+        self, *, before: float, also: Collection[ConversationId] = ()
+    ) -> Sequence[ConversationId]:
+        """Remove conversations without a message or anything kept: those made ``before`` a time,
+        in seconds since the epoch, and those of ``also``. Returns the ids that went.
+        """
         ...
 
     def find(self, conversation: ConversationId) -> ConversationRecord | None: ...
