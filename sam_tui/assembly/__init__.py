@@ -5,7 +5,7 @@ leaves   the leaves of one runtime, each imported and made when it is first aske
 build    all of it, wired
 """
 
-from sam_tui.assembly.build import build, load_workbench, warm_model, warm_sandbox
+from sam_tui.assembly.build import build, load_workbench, warm, warm_sandbox
 from sam_tui.assembly.options import Options
 
-__all__ = ["Options", "build", "load_workbench", "warm_model", "warm_sandbox"]
+__all__ = ["Options", "build", "load_workbench", "warm", "warm_sandbox"]

@@ -2,6 +2,7 @@
 
 import importlib
 import sys
+import threading
 from collections.abc import Mapping
 
 from sam_reminders import Sources, build_reminders
@@ -29,16 +30,24 @@ from sam_tui.core.tooling.registry import Registry, built_ins_first
 
 
 def load_workbench() -> None:
-    """Import what the workbench draws terminals with. Takes 0.1 s: call it on a thread."""
+    """Import what every workbench uses at once. Takes 0.1 s: call it on a thread."""
+    for leaf in ("storage", "prompts", "llm.choice", "terminal.commands", "terminal.sessions"):
+        importlib.import_module(f"sam_tui.adapters.{leaf}")
     importlib.import_module("sam_tui.adapters.terminal.screen")
 
 
-def warm_model(runtime: Runtime) -> None:
-    """Load on a thread of its own what the first request of the runtime's model needs."""
+def warm(runtime: Runtime) -> None:
+    """Load on threads of their own what the first request and the first calls will need."""
     if runtime.model is not None:
-        from sam_tui.adapters.llm.choice import warm
+        from sam_tui.adapters.llm.choice import warm as warm_model
 
-        warm(runtime.model)
+        warm_model(runtime.model)
+    threading.Thread(target=_load_tools, name="warm-tools", daemon=True).start()
+
+
+def _load_tools() -> None:
+    for tool in ("file_operations", "terminal_operations", "todo_operations"):
+        importlib.import_module(f"sam_tools.{tool}")
 
 
 def warm_sandbox(runtime: Runtime) -> None:

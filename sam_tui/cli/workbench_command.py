@@ -86,7 +86,7 @@ def _open(values: Values) -> int:
         assembly = await asyncio.to_thread(importlib.import_module, "sam_tui.assembly")
         await asyncio.to_thread(assembly.load_workbench)
         built = open_runtime(values, attended=True)
-        assembly.warm_model(built)
+        assembly.warm(built)
         await asyncio.to_thread(assembly.warm_sandbox, built)
         return built
 
