@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
+from pydantic import ValidationError
 
 from sam_tui.core.events import (
     DecisionMade,
@@ -58,7 +59,7 @@ class Follower:
         try:
             async with self._listening():
                 return await self._result(params)
-        except asyncio.CancelledError:
+        except BaseException:
             self._call.running.cancel()
             raise
 
@@ -95,11 +96,15 @@ class Follower:
             if asking.done():
                 self.settle(inquiry, asking.result())
         except MCPError as error:
-            self._unasked(inquiry, f"The client could not ask: {error.message}")
+            self._unasked(inquiry, f"The client could not ask: {error.message}.")
+        except ValidationError:
+            self._unasked(inquiry, "The client's answer was none.")
         finally:
+            # Not gathered: that would cancel the one twice, in the middle of taking its question back.
             for task in (asking, ended):
+                task.add_done_callback(_seen)
                 task.cancel()
-            await asyncio.gather(asking, ended, return_exceptions=True)
+            await asyncio.wait((asking, ended))
 
     async def _ends(self, inquiry: InquiryId) -> None:
         """Wait until a question is closed from elsewhere: an answer, an expiry, the call's end."""
@@ -221,6 +226,12 @@ def refused(text: str, structured: Mapping[str, Any] | None = None) -> types.Cal
         structured_content=dict(structured) if structured is not None else None,
         is_error=True,
     )
+
+
+def _seen(task: "asyncio.Future[Any]") -> None:
+    """Nobody asks any more how it ended."""
+    if not task.cancelled():
+        task.exception()
 
 
 def _entry(event: Event, call: Call) -> tuple[types.LoggingLevel | None, Any]:

@@ -16,7 +16,7 @@ import pytest
 from tests.mcp.conftest import SECONDS, House, Person, Place, decides, text_of
 
 PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
-HELLO = {
+HELLO: dict[str, Any] = {
     "jsonrpc": "2.0",
     "id": 1,
     "method": "initialize",
@@ -118,6 +118,19 @@ def test_who_has_the_token_comes_in_by_every_name_of_this_machine(
     assert knock(house, PING, another)[0] == 404
     assert knock(house, b"", mine, method="DELETE")[0] == 200
     assert knock(house, PING, mine)[0] == 404
+
+
+@pytest.mark.requirement("mcp:handshake")
+@pytest.mark.parametrize("version", ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])
+def test_every_version_of_the_handshake_is_spoken(
+    shared: tuple[House, Place], version: str
+) -> None:
+    params = {**HELLO["params"], "protocolVersion": version}
+    status, _, text = knock(shared[0], {**HELLO, "params": params})
+    data = next(line for line in text.splitlines() if line.startswith("data: {"))
+    opened = json.loads(data.removeprefix("data: "))["result"]
+    assert (status, opened["protocolVersion"]) == (200, version)
+    assert opened["serverInfo"]["name"] == "sam-tui"
 
 
 @pytest.mark.requirement("mcp:door", "mcp:errors")
