@@ -298,10 +298,9 @@ class MidexToolbox:
         self._claims.take((ticket,), request.client)
         conversation = request.client.conversation
         given = json.dumps(ticket.arguments, ensure_ascii=False)
-        executor = self._runtime.executor
-        gate = self._runtime.workflows.witness().gate(conversation)
-        plan = executor.plan(ToolCall(request.call.id, ticket.tool, given), gate)
-        executed = await executor.run(plan, conversation)
+        executed = await self._runtime.executor.execute(
+            ToolCall(request.call.id, ticket.tool, given), conversation
+        )
         if executed.decision is not None and executed.decision.rule == "unattended":
             raise WorkflowRefused("needs_approval", executed.finished.text)
         self._runtime.workflows.flush()

@@ -99,8 +99,7 @@ class GuardedToolbox:
         """Run one call. One that is cancelled still has its one event, as in a turn."""
         conversation = request.call.conversation
         given = json.dumps(request.arguments, ensure_ascii=False)
-        gate = self._runtime.workflows.gate(conversation)
-        plan = self._executor.plan(ToolCall(request.call.id, request.name, given), gate)
+        plan = self._executor.plan(ToolCall(request.call.id, request.name, given))
         try:
             async with self._turn(plan, conversation):
                 with self._sponsored(plan, conversation):
