@@ -20,6 +20,7 @@ from sam_tui.core.agent.room import Room
 from sam_tui.core.agent.turn import Engine
 from sam_tui.core.authorization.containment import Workspace
 from sam_tui.core.authorization.guard import Guard
+from sam_tui.core.authorization.trust import FolderTrust
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.prompt.requests import RequestBuilder
 from sam_tui.core.prompt.system import guidance, system_prompt
@@ -63,12 +64,13 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
     workspace = Workspace.open(options.workspace, options.add_dirs)
     places = Places.of(environ, options.data_dir)
     layers = read_layers(places, workspace.root)
-    leaves = Leaves(options, environ, workspace, places, trusted=lambda: layers.trusted)
+    trust = FolderTrust(workspace.root, layers.trust, layers.state)
+    leaves = Leaves(options, environ, workspace, places, trusted=lambda: trust.trusted)
     model = leaves.open_model(options.model) if options.model else None
     built_in = offers(leaves, adverts())
     plugins = discover(leaves, taken=[offer.name for offer in built_in])
     registry = Registry(built_ins_first(built_in, plugins.tools), disabled=options.disabled_tools)
-    guard = make_guard(leaves, options, places, layers)
+    guard = make_guard(leaves, options, places, layers, trust)
     executor = Executor(
         registry, guard, leaves.results, leaves.storage.decisions, leaves.bus, leaves.clock
     )
@@ -98,6 +100,7 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
         model,
         registry,
         guard,
+        trust,
         executor,
         engine,
         max_steps=options.max_turns or DEFAULT_STEPS,

@@ -1,35 +1,53 @@
 """The guard of a runtime, from its files and options."""
 
+from collections.abc import Callable
+
 from sam_tui.adapters.policy import (
     FileLedger,
     Layers,
     Places,
     SandboxTerms,
     make_policy,
+    renewed,
     sandbox_plan,
 )
 from sam_tui.adapters.shell import BashParser
 from sam_tui.assembly.leaves import Leaves
 from sam_tui.assembly.options import Options
+from sam_tui.core.accesses import Location
 from sam_tui.core.authorization.grants import Grants
 from sam_tui.core.authorization.guard import TIMED_SECONDS, Guard
+from sam_tui.core.authorization.policy import Policy
+from sam_tui.core.authorization.trust import FolderTrust
+from sam_tui.core.ports.policy import TrustState
 
 
-def make_guard(leaves: Leaves, options: Options, places: Places, layers: Layers) -> Guard:
-    """The guard. Whether the kernel holds commands is looked at when the first one is judged."""
-    policy = make_policy(
-        layers,
-        places,
-        leaves.workspace,
-        mode=options.mode,
-        sandboxed=lambda: leaves.commands.confinement.kind != "none",
-        parser=BashParser(),
-    )
+def make_guard(
+    leaves: Leaves, options: Options, places: Places, layers: Layers, trust: FolderTrust
+) -> Guard:
+    """The guard. Whether the kernel holds commands is looked at when the first one is judged.
+
+    It decides anew as soon as the folder is trusted, or is so no longer.
+    """
+
+    def policy_of(layers: Layers) -> Policy:
+        return make_policy(
+            layers,
+            places,
+            leaves.workspace,
+            mode=options.mode,
+            sandboxed=lambda: leaves.commands.confinement.kind != "none",
+            parser=BashParser(),
+        )
+
+    def follow(state: TrustState) -> None:
+        guard.use_policy(policy_of(renewed(layers, places, trust.folder, state)))
+
     ledger = FileLedger(places.data_dir)
     leaves.at_close(ledger.close)
     guard = Guard(
         leaves.workspace,
-        policy,
+        policy_of(layers),
         Grants(leaves.clock, ledger),
         leaves.inquiries,
         history=leaves.storage.decisions,
@@ -41,4 +59,12 @@ def make_guard(leaves: Leaves, options: Options, places: Places, layers: Layers)
     leaves.sandbox_plan = lambda: sandbox_plan(terms, guard.policy, places.home)
     if terms.kind == "strict":
         leaves.sandbox  # noqa: B018 # whoever wants it strict wants nothing to begin without it
+    trust.watch(follow)
+    leaves.sieve = lambda where: _sieve(guard, where)
     return guard
+
+
+def _sieve(guard: Guard, where: Location) -> Callable[[str], bool]:
+    from sam_tui.core.authorization.sieve import sieve
+
+    return sieve(guard.policy, where)

@@ -34,9 +34,11 @@ else:
     from sam_tui.adapters.terminal.commands import ShellCommands
     from sam_tui.adapters.terminal.confinement import Sandbox
     from sam_tui.adapters.terminal.sessions import PtyTerminals
+    from sam_tui.core.accesses import Location
     from sam_tui.core.ports.code import Insight
     from sam_tui.core.ports.meaning import Embedder
     from sam_tui.core.ports.model import Model, ModelCatalog
+    from sam_tui.core.ports.policy import DecisionHistory
     from sam_tui.core.ports.storage import ConversationStore, ResultStore
 
 T = TypeVar("T")
@@ -69,6 +71,8 @@ class Leaves:
         self.budgets = Budgets()
         self.sandbox_plan: Callable[[], SandboxPlan] | None = None
         """How policy has commands held; asked when the first of them is."""
+        self.sieve: Callable[[Location], Callable[[str], bool]] = lambda _: lambda _: False
+        """What of a folder a search may show: nothing before there is a guard to say it."""
 
     # What is kept
 
@@ -94,6 +98,11 @@ class Leaves:
     def conversations(self) -> "ConversationStore":
         """What was said."""
         return self.storage.conversations
+
+    @once
+    def decisions(self) -> "DecisionHistory":
+        """What was decided."""
+        return self.storage.decisions
 
     @once
     def remembered(self) -> Remembered:
@@ -129,7 +138,7 @@ class Leaves:
         """ripgrep."""
         from sam_tui.adapters.search import RipgrepSearch
 
-        return RipgrepSearch()
+        return RipgrepSearch(sieve=lambda where: self.sieve(where))
 
     @once
     def journal(self) -> "SqliteJournal":

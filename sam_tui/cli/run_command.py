@@ -84,9 +84,22 @@ def _prepare(values: Values, request: HeadlessRequest) -> tuple[HeadlessRequest,
     warnings = prompt.warnings
     if not os.access(root, os.W_OK):
         warnings = (*warnings, f"{root} cannot be written to: the agent can only read there.")
+    warnings = (*warnings, *_unbelieved(runtime))
     conversation = conversation_of(values, runtime.conversations, root)
     request = replace(request, prompt=prompt.text, conversation=conversation, warnings=warnings)
     return request, runtime
+
+
+def _unbelieved(runtime: Runtime) -> tuple[str, ...]:
+    """What is said when the folder brings something that nobody trusts, or trusts no longer."""
+    trust = runtime.trust
+    if trust.trusted:
+        return ()
+    if trust.state == "changed":
+        changes = ", ".join(trust.changes()[:5])
+        return (f"{trust.folder} changed since it was trusted, so it is not believed: {changes}.",)
+    names = ", ".join(item.name for item in trust.believed()[:5])
+    return (f"{trust.folder} is not trusted; not believed: {names}.",) if names else ()
 
 
 async def _run(

@@ -19,9 +19,12 @@ if TYPE_CHECKING:
 @click.command("trust", short_help="Trust a folder's policy, hooks and instructions.")
 @click.argument("folder", required=False, metavar="[DIR]")
 @click.option("--list", "listed", is_flag=True, help="List the trusted folders and how they stand.")
+@click.option("--show", is_flag=True, help="Show what would be believed; decide nothing.")
 @click.option("--revoke", is_flag=True, help="Trust it no longer.")
-@click.option("--json", "as_json", is_flag=True, help="The list as JSON.")
-def trust_command(folder: str | None, *, listed: bool, revoke: bool, as_json: bool) -> int:
+@click.option("--json", "as_json", is_flag=True, help="The list, or what is shown, as JSON.")
+def trust_command(
+    folder: str | None, *, listed: bool, show: bool, revoke: bool, as_json: bool
+) -> int:
     """Trust a folder (this one) as it is now.
 
     Until then its policy only tightens and its hooks, servers and instructions are not believed.
@@ -30,10 +33,10 @@ def trust_command(folder: str | None, *, listed: bool, revoke: bool, as_json: bo
     from sam_tui.adapters.policy import FileTrust, Places
     from sam_tui.core.authorization.containment import Workspace
 
-    if listed and (revoke or folder):
-        raise UsageError("--list goes alone.")
-    if as_json and not listed:
-        raise UsageError("--json goes with --list.")
+    if (listed and (revoke or folder or show)) or (show and revoke):
+        raise UsageError("--list goes alone, and --show not with --revoke.")
+    if as_json and not (listed or show):
+        raise UsageError("--json goes with --list or --show.")
     trust = FileTrust(Places.of(os.environ, default_data_dir()).config_dir)
     if listed:
         require_output()
@@ -47,10 +50,32 @@ def trust_command(folder: str | None, *, listed: bool, revoke: bool, as_json: bo
         click.echo(terminal_safe(f"{os.path.realpath(given)} is no longer trusted."), err=True)
         return 0
     root = Workspace.open(given).root
+    if show:
+        require_output()
+        return _show(trust, root, as_json=as_json)
+    for item in trust.believed(root):
+        click.echo(terminal_safe(f"believed: {item.name} ({item.meaning})"), err=True)
     for change in trust.changes(root):
         click.echo(terminal_safe(change), err=True)
     trust.trust(root)
     click.echo(terminal_safe(f"{root} is trusted as it is now."), err=True)
+    return 0
+
+
+def _show(trust: "FileTrust", root: str, *, as_json: bool) -> int:
+    state, changes, believed = trust.state(root), trust.changes(root), trust.believed(root)
+    if as_json:
+        files = [{"name": b.name, "meaning": b.meaning, "size": b.size} for b in believed]
+        row = {"folder": root, "state": state, "changes": list(changes), "believed": files}
+        click.echo(json.dumps(row, indent=2))
+        return 0
+    click.echo(terminal_safe(f"{root} is {state}."))
+    for change in changes:
+        click.echo(terminal_safe(f"  {change}"))
+    if not believed:
+        click.echo("Nothing in it asks to be believed.")
+    for item in believed:
+        click.echo(terminal_safe(f"  {item.name}: {item.meaning}, {item.size} bytes"))
     return 0
 
 

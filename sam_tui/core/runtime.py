@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sam_tui.core.authorization.containment import Workspace
     from sam_tui.core.authorization.guard import Guard
     from sam_tui.core.authorization.policy import PermissionMode
+    from sam_tui.core.authorization.trust import FolderTrust
     from sam_tui.core.board import TodoBoard
     from sam_tui.core.bus import Bus
     from sam_tui.core.inquiries import Inquiries
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from sam_tui.core.ports.code import EditJournal
     from sam_tui.core.ports.memory import MemoryStore
     from sam_tui.core.ports.model import Model, ModelCatalog
+    from sam_tui.core.ports.policy import DecisionHistory
     from sam_tui.core.ports.prompts import PromptLibrary
     from sam_tui.core.ports.storage import ConversationStore
     from sam_tui.core.ports.tasks import Tasks
@@ -43,6 +45,8 @@ class Parts(Services, Protocol):
     def catalog(self) -> "ModelCatalog": ...
     @property
     def conversations(self) -> "ConversationStore": ...
+    @property
+    def decisions(self) -> "DecisionHistory": ...
 
     async def end_processes(self) -> None:
         """End every task, command and terminal that was begun."""
@@ -65,6 +69,7 @@ class Runtime:
     model: "Model | None"
     registry: "Registry"
     guard: "Guard"
+    trust: "FolderTrust"
     executor: "Executor"
     engine: Engine
     max_steps: int = DEFAULT_STEPS
@@ -99,6 +104,11 @@ class Runtime:
     def catalog(self) -> "ModelCatalog":
         """What models there are to choose from."""
         return self.parts.catalog
+
+    @property
+    def decisions(self) -> "DecisionHistory":
+        """What the guard decided, in every conversation."""
+        return self.parts.decisions
 
     @property
     def terminals(self) -> "Terminals":

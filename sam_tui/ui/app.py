@@ -17,6 +17,7 @@ from sam_tui.ui.activity import Activity
 from sam_tui.ui.controllers.conversations import Conversations
 from sam_tui.ui.controllers.desk import Controllers, Desk
 from sam_tui.ui.controllers.models import Models
+from sam_tui.ui.controllers.oversight import Oversight
 from sam_tui.ui.controllers.requests import Requests
 from sam_tui.ui.controllers.runs import Runs
 from sam_tui.ui.controllers.shelf import Shelf
@@ -87,8 +88,15 @@ class SamApp(App[None], inherit_bindings=False):
         self.shelf = Shelf(self, self.chat, self.conversations)
         self.todos = Todos(self, self.chat, self.conversations)
         self.runs = Runs(self, self.chat, self.conversations)
+        self.oversight = Oversight(self, self.chat, self.PATIENCE)
         own = Controllers(
-            self.turns, self.conversations, self.models, self.shelf, self.todos, self.runs
+            self.turns,
+            self.conversations,
+            self.models,
+            self.shelf,
+            self.todos,
+            self.runs,
+            self.oversight,
         )
         deeds = TerminalDeeds(self.chat, self.shell, self.requests)
         self.desk = Desk(self, self.chat, own, deeds.all)
@@ -116,6 +124,7 @@ class SamApp(App[None], inherit_bindings=False):
         self.runtime = runtime
         self._connect(runtime)
         self.chat.transcript.add_notice("info", self._greeting)
+        self.oversight.begin(runtime)
         conversation, resume = self._first
         if conversation is not None:
             self.conversations.open(ConversationId(conversation))
@@ -123,6 +132,8 @@ class SamApp(App[None], inherit_bindings=False):
             self.conversations.choose()
         if runtime.model is None:
             self.models.choose()
+        elif not self.turns.queue and not resume:
+            self.oversight.ask_again()
         self.chat.status.activity.end()
         self.chat.status.show()
         self.turns.pump()
@@ -182,6 +193,7 @@ class SamApp(App[None], inherit_bindings=False):
         if command is not None:
             self.desk.obey(command)
         else:
+            self.oversight.look()
             self.desk.submit(event.text)
 
     def on_inquiry_answered(self, event: InquiryAnswered) -> None:
@@ -224,6 +236,7 @@ class SamApp(App[None], inherit_bindings=False):
         """A turn ended: the next may begin."""
         worker = cast("Worker[object]", event.worker)  # pyright: ignore[reportUnknownMemberType]
         if worker.group == GROUP and worker.is_finished:
+            self.oversight.look()
             self.turns.ended()
 
     def action_perform(self, name: str) -> None:

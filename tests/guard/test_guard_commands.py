@@ -66,6 +66,35 @@ def test_trust_lists_and_revokes(program: Program) -> None:
     assert program("trust", "--list", "x")[0] == 2
 
 
+@pytest.mark.requirement("trust:command")
+def test_trust_shows_what_would_be_believed_and_decides_nothing(program: Program) -> None:
+    (program.folder / "ws/AGENTS.md").write_text("x", encoding="utf-8")
+    code, out, _ = program("trust", "--show", "--json")
+    told = json.loads(out)
+    assert (code, told["state"], told["changes"]) == (0, "untrusted", [])
+    assert [(b["name"], b["size"]) for b in told["believed"]] == [("AGENTS.md", 1)]
+    assert "believed: AGENTS.md (instructions" in program("trust")[2]
+    (program.folder / "ws/AGENTS.md").write_text("xy", encoding="utf-8")
+    out = program("trust", "--show")[1]
+    assert "is changed." in out and "changed: AGENTS.md" in out
+    assert program("trust", "--show", "--revoke")[0] == 2
+
+
+@pytest.mark.requirement("trust:asked")
+def test_a_headless_run_says_what_it_does_not_believe(program: Program) -> None:
+    (program.folder / "ws/AGENTS.md").write_text("x", encoding="utf-8")
+    script = program.folder / "script.json"
+    script.write_text('[{"text": "hi"}]', encoding="utf-8")
+    call = ("run", "hello", "--model", f"scripted:{script}")
+    code, out, said = program(*call)
+    assert (code, out) == (0, "hi\n")
+    assert "is not trusted; not believed: AGENTS.md" in said
+    assert program("trust")[0] == 0
+    assert "believed" not in program(*call)[2]
+    (program.folder / "ws/AGENTS.md").write_text("xy", encoding="utf-8")
+    assert "changed since it was trusted" in program(*call)[2]
+
+
 @pytest.mark.requirement("guard:lint")
 def test_lint_ends_with_1_for_findings_and_with_52_for_a_bad_file(program: Program) -> None:
     assert program("guard", "lint")[0] == 0

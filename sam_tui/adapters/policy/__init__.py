@@ -6,7 +6,7 @@
 
 from sam_tui.adapters.policy.files import POLICY_FILE, PROJECT_FILE, PolicyFile, load_policies
 from sam_tui.adapters.policy.ledger import FileLedger
-from sam_tui.adapters.policy.opening import Layers, Places, make_policy, read_layers
+from sam_tui.adapters.policy.opening import Layers, Places, make_policy, read_layers, renewed
 from sam_tui.adapters.policy.sandboxing import SandboxPlan, SandboxTerms, sandbox_plan
 from sam_tui.adapters.policy.saved import SavedRules
 from sam_tui.adapters.policy.trust import FileTrust
@@ -25,5 +25,6 @@ __all__ = [
     "load_policies",
     "make_policy",
     "read_layers",
+    "renewed",
     "sandbox_plan",
 ]

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sam_tui.adapters.policy.files import PolicyFile, load_policies
 from sam_tui.adapters.policy.sandboxing import SandboxTerms, merged
@@ -13,6 +13,7 @@ from sam_tui.core.authorization.containment import Workspace
 from sam_tui.core.authorization.policy import PermissionMode, Policy, own_folders
 from sam_tui.core.authorization.rules import RuleSet
 from sam_tui.core.authorization.secrets import MCP_TOKEN, Secrets
+from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.ports.policy import ShellParser, TrustState
 
 
@@ -77,6 +78,16 @@ def read_layers(places: Places, workspace: str) -> Layers:
     user, project = load_policies(places.config_dir, workspace, places.home)
     saved = SavedRules(places.config_dir, places.home)
     return Layers(user, project, trust.state(workspace), trust, saved)
+
+
+def renewed(layers: Layers, places: Places, workspace: str, state: TrustState) -> Layers:
+    """The layers once the folder stands otherwise. Only trusting can fail for what is in a file."""
+    try:
+        return replace(read_layers(places, workspace), state=state)
+    except ConfigurationError:
+        if state == "trusted":
+            raise
+        return replace(layers, state=state)
 
 
 def make_policy(

@@ -11,13 +11,26 @@ from typing import Any, cast
 
 from sam_tui.adapters.policy.storing import exclusive, replace_file
 from sam_tui.core.errors import ConfigurationError
-from sam_tui.core.ports.policy import TrustState
+from sam_tui.core.ports.policy import Believed, TrustState
 
 TRUST_FILE = "trust.json"
 FOLDERS = (".sam", ".agents")
 """Policy, hooks, skills, prompts and instructions: with all that lies in them."""
 FILES = (".mcp.json", "AGENTS.md", "CLAUDE.md", ".github/copilot-instructions.md")
 MOST_FILES, MOST_BYTES = 2_000, 32_000_000
+_SHOWN_FILES, _SHOWN_BYTES = 200, 4_000
+_MEANINGS = (
+    (".sam/policy.toml", "rules of the guard"),
+    (".sam/prompts/", "prompts"),
+    (".sam/hooks", "programs that run at events"),
+    (".sam/skills/", "a skill"),
+    (".agents/skills/", "a skill"),
+    (".mcp.json", "servers whose programs are started"),
+    (".sam/", "settings"),
+    (".agents/", "settings"),
+    ("", "instructions for the model"),
+)
+"""What a file means by how its name begins; the first that fits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +65,17 @@ class FileTrust:
             for name in names
             if known.get(name) != now.get(name)
         )
+
+    def believed(self, folder: str) -> tuple[Believed, ...]:
+        """The files that would count, each with its beginning."""
+        found: list[Believed] = []
+        for name in _names(folder):
+            if len(found) == _SHOWN_FILES:
+                break
+            item = _believed(folder, name)
+            if item is not None:
+                found.append(item)
+        return tuple(found)
 
     def trust(self, folder: str) -> None:
         """Trust a folder as it is now."""
@@ -113,6 +137,26 @@ class FileTrust:
     def _store(self, entries: dict[str, Any]) -> None:
         text = json.dumps({"version": 1, "folders": entries}, indent=2, sort_keys=True)
         replace_file(self.path, text + "\n")
+
+
+def _believed(folder: str, name: str) -> Believed | None:
+    """One file that is there; a link is not followed."""
+    path = os.path.join(folder, name)
+    meaning = next(words for begin, words in _MEANINGS if name.startswith(begin))
+    shown = os.fsencode(name).decode("utf-8", "backslashreplace")
+    try:
+        found = os.lstat(path)
+        if stat.S_ISLNK(found.st_mode):
+            return Believed(shown, f"{meaning} (a link to {os.readlink(path)})", found.st_size)
+        if not stat.S_ISREG(found.st_mode):
+            return Believed(shown, f"{meaning} (no file)", found.st_size)
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return None
+    with os.fdopen(handle, "rb") as file:
+        head = file.read(_SHOWN_BYTES)
+    text = "" if b"\0" in head else head.decode("utf-8", "replace")
+    return Believed(shown, meaning, found.st_size, text)
 
 
 def _digests(folder: str) -> dict[str, str] | None:

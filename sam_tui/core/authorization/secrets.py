@@ -7,6 +7,7 @@ import fnmatch
 import os
 import re
 import unicodedata
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 _HOME_PLACES = (
@@ -90,6 +91,18 @@ class Secrets:
             if key == place or key.startswith(below):
                 return place
         return self._by_name(key, inside=inside)
+
+    def finder(self, folder: str, *, inside: bool) -> Callable[[str], str]:
+        """``find`` for many real paths below one folder, which looks at few places."""
+        top = _key(folder).rstrip("/") + "/"
+        keys = [(k, b) for k, b in self._keys if b.startswith(top) or top.startswith(b)]
+
+        def find(real: str) -> str:
+            key = _key(real)
+            near = (place for place, below in keys if key == place or key.startswith(below))
+            return next(near, "") or self._by_name(key, inside=inside)
+
+        return find
 
     def _by_name(self, key: str, *, inside: bool) -> str:
         name = key.rpartition("/")[2]

@@ -72,6 +72,19 @@ class ShellParser(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Believed:
+    """A file of a folder that counts once the folder is trusted.
+
+    ``meaning`` says in words what it would do, ``text`` is its beginning, empty for what is no text.
+    """
+
+    name: str
+    meaning: str
+    size: int
+    text: str = ""
+
+
 class TrustStore(Protocol):
     """Which folders the person trusts, and with which content of their policy files."""
 
@@ -81,6 +94,10 @@ class TrustStore(Protocol):
 
     def changes(self, folder: str) -> tuple[str, ...]:
         """What differs from when it was trusted, in words; empty unless its state is ``changed``."""
+        ...
+
+    def believed(self, folder: str) -> tuple[Believed, ...]:
+        """What would count in a folder, by name; the longest lists are cut."""
         ...
 
     def trust(self, folder: str) -> None:

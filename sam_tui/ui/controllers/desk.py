@@ -10,6 +10,7 @@ from sam_tui.ui import theme
 from sam_tui.ui.actions import ACTIONS, MODES
 from sam_tui.ui.controllers.conversations import Conversations
 from sam_tui.ui.controllers.models import Models
+from sam_tui.ui.controllers.oversight import Oversight
 from sam_tui.ui.controllers.runs import Runs
 from sam_tui.ui.controllers.shelf import Shelf
 from sam_tui.ui.controllers.todos import Todos
@@ -47,6 +48,7 @@ class Controllers:
     shelf: Shelf
     todos: Todos
     runs: Runs
+    oversight: Oversight
 
 
 class Desk:
@@ -74,6 +76,8 @@ class Desk:
             "model": lambda _: self._when_idle(controllers.models.choose),
             "next_mode": lambda _: self._next_mode(),
             "mode": self._mode,
+            "trust": lambda _: controllers.oversight.trust(),
+            "audit": lambda _: controllers.oversight.audit(),
             "undo": lambda _: self._when_idle(controllers.shelf.undo),
             "agents": lambda _: controllers.shelf.agents(self._when_idle),
             "prompts": lambda _: controllers.shelf.prompts(),

@@ -24,12 +24,15 @@ _MODE_STYLES = {
     "bypass": "bold $error",
 }
 _HERTZ = 4
-_SPENT = 3
+_SPENT = 4
 
 
 @dataclass(slots=True)
 class Standing:
-    """What the bar tells besides the activity. ``sandbox`` is the kind of confinement or empty."""
+    """What the bar tells besides the activity.
+
+    ``sandbox`` is the kind of confinement or empty; ``trust`` says that the folder is not believed.
+    """
 
     home: str = ""
     workspace: str = ""
@@ -40,6 +43,7 @@ class Standing:
     todos: tuple[int, int] = (0, 0)
     phase: str = ""
     """The phase of a workflow and what it allows."""
+    trust: str = ""
 
 
 def counted(tokens: int) -> str:
@@ -72,17 +76,18 @@ def segments(standing: Standing, *, brief: bool = False) -> list[tuple[int, str,
     sandbox = {"": "", "none": "no sandbox"}.get(standing.sandbox, f"sandbox: {standing.sandbox}")
     unsafe = standing.sandbox == "none"
     parts = [
-        (1, standing.phase, "$primary"),
-        (5, f"todo {done}/{total}" if total else "", "$text-muted"),
+        (2, standing.phase, "$primary"),
+        (6, f"todo {done}/{total}" if total else "", "$text-muted"),
         (0, standing.mode, _MODE_STYLES.get(standing.mode, "$text-muted")),
+        (1, standing.trust, "$warning"),
         (
-            1,
+            2,
             one_line(standing.model, 32) or "no model",
             "$foreground" if standing.model else "$warning",
         ),
         (_SPENT, spent(standing.usage, brief=brief), "$text-muted"),
-        (4, short_path(standing.workspace, standing.home), "$text-muted"),
-        (2, sandbox, "$warning" if unsafe else "$text-muted"),
+        (5, short_path(standing.workspace, standing.home), "$text-muted"),
+        (3, sandbox, "$warning" if unsafe else "$text-muted"),
     ]
     return [part for part in parts if part[1]]
 

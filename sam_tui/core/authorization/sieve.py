@@ -1,0 +1,38 @@
+"""Which files below a folder a search may show: what a read of each would come to, found fast."""
+
+from collections.abc import Callable
+
+from sam_tui.core.accesses import LocatedAccess, Location, Read
+from sam_tui.core.authorization.policy import Policy
+
+_OPERATION = "file_operations.read_file"
+_ASKED_FOR_THE_FOLDER = ("read-outside", "read-above-secrets")
+"""What the search itself was allowed, or it would not run."""
+
+
+def sieve(policy: Policy, where: Location) -> Callable[[str], bool]:
+    """Tells of a path relative to a folder whether its content may be shown.
+
+    Secrets, the program's own data and what a rule asks or denies are left out, unless a rule of
+    the person opens them; reading them one by one asks or refuses as the policy says.
+    """
+    folder = where.real.rstrip("/") + "/"
+    ruled = any(
+        rule.effect != "allow" and rule.access != "write" and rule.command is None
+        for rule in policy.rules.rules
+    )
+    own = any(
+        f"{place}/".startswith(folder) or folder.startswith(f"{place}/")
+        for place in policy.protected
+    )
+    secret = policy.secrets.finder(folder, inside=where.inside) if policy.secrets else None
+
+    def shows(path: str) -> bool:
+        real = folder + path.removeprefix("./")
+        if not ruled and not own and (secret is None or not secret(real)):
+            return True
+        located = LocatedAccess(Read(real, "rootPath"), Location(path, real, where.root))
+        judged = policy.judge(located, _OPERATION)
+        return judged.outcome == "allow" or judged.rule in _ASKED_FOR_THE_FOLDER
+
+    return shows

@@ -1,0 +1,63 @@
+"""Whether the folder one works in is believed: looked at again whenever it may have changed."""
+
+from collections.abc import Callable
+
+from sam_tui.core.ports.policy import Believed, TrustState, TrustStore
+
+
+class FolderTrust:
+    """The standing of one folder; ``state`` is what was found when its files were read first.
+
+    What was trusted counts as it was then: a change to its policy or instruction files ends the
+    trust at the next look, and only the person gives it again.
+    """
+
+    def __init__(self, folder: str, store: TrustStore, state: TrustState) -> None:
+        self.folder = folder
+        self._store = store
+        self._state: TrustState = state
+        self._changed: Callable[[TrustState], None] | None = None
+
+    def watch(self, changed: Callable[[TrustState], None]) -> None:
+        """Tell ``changed`` of every new standing before anybody else sees it."""
+        self._changed = changed
+
+    @property
+    def state(self) -> TrustState:
+        """The standing at the last look."""
+        return self._state
+
+    @property
+    def trusted(self) -> bool:
+        """Whether the person trusts the folder as it was at the last look."""
+        return self._state == "trusted"
+
+    def look(self) -> TrustState:
+        """Look again; what is no longer as it was trusted is not believed from here on."""
+        self._turn_to(self._store.state(self.folder))
+        return self._state
+
+    def believed(self) -> tuple[Believed, ...]:
+        """What is there to believe: policy, hooks, skills, servers, instructions, prompts."""
+        return self._store.believed(self.folder)
+
+    def changes(self) -> tuple[str, ...]:
+        """What differs from when it was trusted, in words."""
+        return self._store.changes(self.folder)
+
+    def trust(self) -> None:
+        """Trust it as it is now. Raises ``ConfigurationError`` when that cannot be kept or read."""
+        self._store.trust(self.folder)
+        self.look()
+
+    def revoke(self) -> None:
+        """Trust it no longer. Raises ``ConfigurationError`` when that cannot be kept."""
+        self._store.revoke(self.folder)
+        self.look()
+
+    def _turn_to(self, state: TrustState) -> None:
+        if state == self._state:
+            return
+        self._state = state
+        if self._changed is not None:
+            self._changed(state)

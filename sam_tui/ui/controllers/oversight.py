@@ -1,0 +1,106 @@
+"""Whom the person believes, and what was decided in their name: trust of the folder, and the audit."""
+
+from typing import TYPE_CHECKING
+
+from textual.app import App
+
+from sam_tui.core.errors import SamError
+from sam_tui.ui.guard import Patience
+from sam_tui.ui.plain import one_line
+from sam_tui.ui.screens.chat import ChatScreen
+
+if TYPE_CHECKING:
+    from sam_tui.core.runtime import Runtime
+
+_NAMED = 4
+
+
+class Oversight:
+    """Opens both dialogs, and tells when the folder is not believed, or is so no longer."""
+
+    def __init__(self, app: App[None], screen: ChatScreen, patience: Patience) -> None:
+        self._app = app
+        self._screen = screen
+        self._patience = patience
+        self._runtime: Runtime | None = None
+
+    def begin(self, runtime: "Runtime") -> None:
+        """From here on there is something to oversee: what is not believed is said at once."""
+        self._runtime = runtime
+        trust = runtime.trust
+        if not trust.trusted and (names := [item.name for item in trust.believed()]):
+            self._tell_of(names)
+        self._stand()
+
+    def ask_again(self) -> None:
+        """What was trusted changed since: ask as the first thing."""
+        runtime = self._runtime
+        if runtime is not None and runtime.trust.state == "changed" and self._screen.is_active:
+            self.trust()
+
+    def look(self) -> None:
+        """Whether what is believed is still as it was trusted; before and after each turn."""
+        runtime = self._runtime
+        if runtime is None:
+            return
+        before = runtime.trust.state
+        if runtime.trust.look() == before:
+            return
+        if runtime.trust.state == "changed":
+            self._tell_of(runtime.trust.changes())
+        self._stand()
+
+    def trust(self) -> None:
+        """Show what the folder wants believed, and let the person decide."""
+        from sam_tui.ui.screens.trust import TrustScreen
+
+        if self._runtime is not None:
+            self.look()
+            self._app.push_screen(TrustScreen(self._runtime.trust, self._patience), self._decided)
+
+    def audit(self) -> None:
+        """Browse the decisions, those of this folder first."""
+        from sam_tui.core.ports.policy import DecisionFilter
+        from sam_tui.ui.screens.audit import AuditScreen
+
+        runtime = self._runtime
+        if runtime is not None:
+            wanted = DecisionFilter(workspace=runtime.workspace.root)
+            self._app.push_screen(AuditScreen(runtime.decisions, wanted))
+
+    def _decided(self, wanted: str | None) -> None:
+        runtime = self._runtime
+        if runtime is None or not wanted:
+            return
+        try:
+            if wanted == "trust":
+                runtime.trust.trust()
+            else:
+                runtime.trust.revoke()
+        except SamError as error:
+            self._screen.transcript.add_notice("error", error.explain())
+        else:
+            said = "is trusted as it is now" if runtime.trust.trusted else "is no longer trusted"
+            self._screen.transcript.add_notice("info", f"{runtime.trust.folder} {said}.")
+        self._stand()
+
+    def _tell_of(self, names: "list[str] | tuple[str, ...]") -> None:
+        assert self._runtime is not None
+        changed = self._runtime.trust.state == "changed"
+        shown = ", ".join(one_line(name, 60) for name in names[:_NAMED])
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        said = (
+            f"What you trusted here changed, so it is not believed any more: {shown}{more}."
+            if changed
+            else f"This folder is not trusted; these are not believed: {shown}{more}."
+        )
+        self._screen.transcript.add_notice("warning", f"{said} /trust shows them and asks.")
+
+    def _stand(self) -> None:
+        assert self._runtime is not None
+        trust = self._runtime.trust
+        words = {"trusted": "", "changed": "changed: /trust"}.get(trust.state, "")
+        if trust.state == "untrusted" and trust.believed():
+            words = "untrusted: /trust"
+        self._screen.status.standing.trust = words
+        self._screen.status.show()

@@ -1,0 +1,211 @@
+"""The decisions of the guard, page by page, each with all that is known of it."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
+from textual.worker import Worker
+
+from sam_tui.core.errors import SamError
+from sam_tui.ui.plain import one_line, visible, visible_line
+from sam_tui.ui.screens.dialogs import Dialog
+
+if TYPE_CHECKING:
+    from sam_tui.core.ports.policy import DecisionEntry, DecisionFilter, DecisionHistory
+
+PAGE = 100
+"""Entries fetched at once."""
+_AHEAD = 10
+"""Rows before the last one at which the next page is fetched."""
+_HINT = "Tab folder or all · Ctrl+R refused only · Esc closes"
+_TONES = {"allow": "$success", "deny": "$error", "expired": "$warning", "cancelled": "$warning"}
+
+
+class AuditScreen(Dialog):
+    """A list under a line to narrow it, and below it the marked decision in full.
+
+    Nothing is loaded but what was scrolled to; the seals are checked on a thread meanwhile.
+    """
+
+    AUTO_FOCUS = "Input"
+
+    def __init__(self, decisions: "DecisionHistory", wanted: "DecisionFilter") -> None:
+        super().__init__()
+        self._decisions = decisions
+        self._here = wanted.workspace
+        self._wanted = wanted
+        self._entries: list[DecisionEntry] = []
+        self._more = True
+        self._whole = "checking the seals …"
+        self._broken: int | None = None
+        self._fetching: Worker[None] | None = None
+        self._filter = Input(placeholder="type to narrow, ↑↓ to look", id="filter")
+        self._list = OptionList(markup=False, id="choices")
+        self._list.can_focus = False
+        self._detail = Static(markup=False)
+        self._note = Static(markup=False, classes="note")
+
+    def compose(self) -> ComposeResult:
+        """Filter line, list, note, detail."""
+        with Vertical() as frame:
+            frame.border_subtitle = Content(_HINT)
+            yield self._filter
+            yield self._list
+            yield self._note
+            with VerticalScroll(id="detail", can_focus=False):
+                yield self._detail
+
+    def on_mount(self) -> None:
+        """Fetch the first page, and check the seals without holding anything up."""
+        self._start_over()
+        self.run_worker(self._verify(), name="verify")
+
+    async def _verify(self) -> None:
+        try:
+            self._broken = await asyncio.to_thread(self._decisions.first_broken)
+        except SamError as error:
+            self._whole = one_line(error.explain())
+        else:
+            broken = self._broken
+            self._whole = "seals whole" if broken is None else f"broken at entry {broken}"
+        self._title()
+        self._show_detail()
+
+    def _start_over(self) -> None:
+        self._entries = []
+        self._more = True
+        self._list.clear_options()
+        self._title()
+        self._fetch()
+
+    def _fetch(self) -> None:
+        self._fetching = self.run_worker(self._page(), name="page", group="page", exclusive=True)
+
+    async def _page(self) -> None:
+        before = self._entries[-1].number if self._entries else None
+        try:
+            found = await asyncio.to_thread(
+                self._decisions.page, self._wanted, limit=PAGE, before=before
+            )
+        except SamError as error:
+            self._note.update(Content(visible(error.explain())))
+            return
+        self._take(found)
+
+    def _take(self, found: "Sequence[DecisionEntry]") -> None:
+        first = not self._entries
+        self._entries.extend(found)
+        self._more = len(found) == PAGE
+        self._list.add_options(Option(entry_line(entry)) for entry in found)
+        if first and self._entries:
+            self._list.highlighted = 0
+        empty = (
+            "No decision fits."
+            if self._wanted.text or self._wanted.refused
+            else "No decisions yet."
+        )
+        self._note.update(Content("" if self._entries else empty))
+        self._note.display = not self._entries
+        self._title()
+        self._show_detail()
+
+    def _title(self) -> None:
+        where = "this folder" if self._wanted.workspace else "all folders"
+        kind = "refused in" if self._wanted.refused else "decisions in"
+        count = f"{len(self._entries)}{'+' if self._more else ''}"
+        frame = self.query_one(Vertical)
+        frame.border_title = Content(f"{kind} {where} · {count} · {self._whole}")
+
+    def _show_detail(self) -> None:
+        at = self._list.highlighted
+        known = at is not None and at < len(self._entries)
+        entry = self._entries[at] if known and at is not None else None
+        self._detail.update(entry_content(entry, self._broken) if entry else Content(""))
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Fetch anew what fits the words typed."""
+        event.stop()
+        self._wanted = replace(self._wanted, text=event.value)
+        self._start_over()
+
+    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        """Show it in full; near the end of what is there, fetch more."""
+        event.stop()
+        self._show_detail()
+        idle = self._fetching is None or self._fetching.is_finished
+        if self._more and idle and event.option_index >= len(self._entries) - _AHEAD:
+            self._fetch()
+
+    def on_key(self, event: events.Key) -> None:
+        """Move through the list, turn to the other folders, or to what was refused."""
+        detail = self.query_one("#detail", VerticalScroll)
+        moves = {
+            "up": self._list.action_cursor_up,
+            "down": self._list.action_cursor_down,
+            "pageup": self._list.action_page_up,
+            "pagedown": self._list.action_page_down,
+            "ctrl+up": detail.action_scroll_up,
+            "ctrl+down": detail.action_scroll_down,
+            "tab": self._turn_where,
+            "ctrl+r": self._turn_refused,
+        }
+        if event.key in moves:
+            event.stop()
+            event.prevent_default()
+            moves[event.key]()
+
+    def _turn_where(self) -> None:
+        self._wanted = replace(self._wanted, workspace="" if self._wanted.workspace else self._here)
+        self._start_over()
+
+    def _turn_refused(self) -> None:
+        self._wanted = replace(self._wanted, refused=not self._wanted.refused)
+        self._start_over()
+
+
+def entry_line(entry: "DecisionEntry") -> Content:
+    """One decision on one line: number, time, outcome, operation, what it touched."""
+    told = entry.decision
+    when = datetime.fromtimestamp(entry.made_at).strftime("%m-%d %H:%M")
+    touched = one_line(", ".join(told.targets) or told.scope, 120)
+    return Content.assemble(
+        (f"{entry.number:>5} {when}  ", "$text-muted"),
+        (f"{told.outcome:<9} ", _TONES[told.outcome]),
+        f"{one_line(told.operation, 60)}  ",
+        (touched, "$text-muted"),
+    )
+
+
+def entry_content(entry: "DecisionEntry", broken: int | None) -> Content:
+    """Everything about one decision, a line each; nothing in it is hidden."""
+    told = entry.decision
+    made = datetime.fromtimestamp(entry.made_at).strftime("%Y-%m-%d %H:%M:%S")
+    sealed = (
+        "whole" if broken is None or entry.number < broken else f"broken from entry {broken} on"
+    )
+    rows = (
+        ("decided", f"{told.outcome} by {told.by}, {made}"),
+        ("operation", told.operation),
+        *(("touched", target) for target in told.targets),
+        ("rule", told.rule),
+        ("reason", told.reason),
+        ("scope", told.scope),
+        ("comment", told.comment),
+        ("from", told.asker),
+        ("waited", f"{told.elapsed:.1f} s" if told.elapsed else ""),
+        ("talk", f"{entry.conversation}, call {entry.call}"),
+        ("seal", f"{entry.seal[:16]}… ({sealed})"),
+    )
+    return Content("\n").join(
+        Content.assemble((f"{name:<10}", "$text-muted"), visible_line(text))
+        for name, text in rows
+        if text
+    )

@@ -1,0 +1,88 @@
+"""Whether to believe a folder: what would load from it, and what changed since it was trusted."""
+
+from typing import TYPE_CHECKING
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from sam_tui.ui.guard import KeyGuard, Patience
+from sam_tui.ui.plain import visible, visible_line
+
+if TYPE_CHECKING:
+    from sam_tui.core.authorization.trust import FolderTrust
+
+_SCROLLS = {"up": -1, "down": 1, "pageup": -10, "pagedown": 10}
+_STATES = {
+    "trusted": ("is trusted as it is now.", "$success"),
+    "untrusted": ("is not trusted.", "$warning"),
+    "changed": ("changed since you trusted it, so it is not believed any more.", "$warning"),
+}
+_UNTRUSTED_MEANS = (
+    "Until you trust it, its policy only tightens, nothing else of the list below is believed, "
+    "and reads outside of it are asked."
+)
+
+
+class TrustScreen(ModalScreen[str]):
+    """Says how the folder stands. The result is ``trust``, ``revoke`` or empty.
+
+    Enter chooses nothing, and keys of the first moment count for nothing.
+    """
+
+    def __init__(self, trust: "FolderTrust", patience: Patience) -> None:
+        super().__init__()
+        self._trust = trust
+        self._guard = KeyGuard(patience)
+        self._body = VerticalScroll(can_focus=False)
+
+    def compose(self) -> ComposeResult:
+        """The folder and its standing, what changed, what would be believed with its text."""
+        with Vertical() as frame:
+            frame.border_title = Content("trust this folder?")
+            keys = "R trusts it no longer" if self._trust.trusted else "T trusts it as it is now"
+            frame.border_subtitle = Content(f"{keys} · Esc leaves it · ↑↓ scroll")
+            with self._body:
+                yield Static(trust_content(self._trust), markup=False)
+
+    def on_mount(self) -> None:
+        """Hear nothing that was meant for something else."""
+        self._guard.rearm()
+
+    def on_key(self, event: events.Key) -> None:
+        """T or R decides, Esc leaves it, arrows scroll; nothing else means anything."""
+        event.stop()
+        event.prevent_default()
+        if event.key in _SCROLLS:
+            self._body.scroll_relative(y=_SCROLLS[event.key], animate=False)
+        elif event.key in ("escape", "ctrl+c", "ctrl+q"):
+            self.dismiss("")
+        elif self._guard.hears():
+            wanted = "revoke" if self._trust.trusted else "trust"
+            if event.key.lower() == wanted[0]:
+                self.dismiss(wanted)
+
+
+def trust_content(trust: "FolderTrust") -> Content:
+    """The standing of a folder, in words."""
+    words, tone = _STATES[trust.state]
+    parts = [Content.assemble((visible_line(trust.folder), "bold"), " ", (words, tone))]
+    changes = trust.changes()
+    if changes:
+        parts.append(Content("\n".join(visible_line(change) for change in changes)).stylize("bold"))
+    if not trust.trusted:
+        parts.append(Content(_UNTRUSTED_MEANS).stylize("$text-muted"))
+    believed = trust.believed()
+    if not believed:
+        parts.append(Content("Nothing in it asks to be believed.").stylize("$text-muted"))
+    for item in believed:
+        head = Content.assemble(
+            (visible_line(item.name), "$accent"),
+            (f"  {item.meaning}, {item.size} bytes", "$text-muted"),
+        )
+        text = visible(item.text).expandtabs(4)
+        parts.append(Content("\n").join([head, Content(text)]) if text else head)
+    return Content("\n\n").join(parts)
