@@ -53,6 +53,7 @@ check-dependencies: venv
 bench: venv
 	$(BIN)/python bench/run.py $(ARGS)
 	$(BIN)/python bench/stream.py
+	$(BIN)/python -m bench.workflow
 
 screenshots: venv
 	$(BIN)/python screenshots/take.py $(ARGS)

@@ -46,6 +46,7 @@ class Runs:
         self._runtime: Runtime | None = None
         self._shown: RunsScreen | None = None
         self._driven: dict[str, Worker[None]] = {}
+        self._due = False
         self._verbs: dict[str, Callable[[str], None]] = {
             "new": lambda _: self._offer(),
             "go": self._go,
@@ -88,10 +89,10 @@ class Runs:
             self._complain(error)
 
     def moved(self) -> None:
-        """A run was moved by this program."""
-        if self._shown is not None and self._shown.is_mounted:
-            self._shown.look()
-        self.tell_phase()
+        """A run was moved by this program: one look for all that a transaction tells."""
+        if not self._due:
+            self._due = True
+            self._app.call_later(self._look)
 
     def tell_phase(self) -> None:
         """The phase of the conversation on show, or else of what is driven here, in the status."""
@@ -109,6 +110,12 @@ class Runs:
             worker.cancel()
         for worker in workers:
             await ended(worker)
+
+    def _look(self) -> None:
+        self._due = False
+        if self._shown is not None and self._shown.is_mounted:
+            self._shown.look()
+        self.tell_phase()
 
     @property
     def _workflows(self) -> "Workflows":

@@ -1,0 +1,150 @@
+"""Killed for real: on both sides of every transaction, and in the middle of a step that works."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sam_tui.adapters.workflows import DefinitionFiles, open_workflows
+from sam_tui.core.clock import SystemClock
+from sam_tui.core.workflow.service import Workflows
+from tests.workflow.bench import Bench
+from tests.workflow.test_crash import FLOW, ROOT
+
+BOUNDARIES = """
+import os, shutil, signal, sqlite3, sys
+from pathlib import Path
+from tests.workflow.bench import Bench
+from tests.workflow.test_crash import drive, require_ended, require_whole
+
+base, mark = Path(sys.argv[1]), sys.argv[2]
+connect, left = sqlite3.connect, 0
+
+def dying(*arguments, **options):
+    connection = connect(*arguments, **options)
+    def count(statement):
+        global left
+        left -= statement.startswith(mark)
+        if statement.startswith(mark) and left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+    connection.set_trace_callback(count)
+    return connection
+
+kills, at, status = 0, 1, -1
+while status != 0:
+    folder = base / str(at)
+    shutil.copytree(base / "start", folder)
+    child = os.fork()
+    if child == 0:
+        left, sqlite3.connect = at, dying
+        try:
+            drive(Bench(folder))
+        except BaseException:
+            os._exit(3)
+        os._exit(0)
+    status = os.waitpid(child, 0)[1]
+    assert status == 0 or os.WTERMSIG(status) == signal.SIGKILL, status
+    kills += status != 0
+    bench = Bench(folder)
+    require_whole(bench)
+    drive(bench)
+    require_ended(bench)
+    bench.close()
+    shutil.rmtree(folder)
+    at += 1
+print(kills)
+"""
+AGENTS = """---
+name: flow
+steps:
+  - {id: look, prompt: look around, tools: [read]}
+  - {id: act, prompt: act, needs: [look], tools: [run]}
+---
+Body.
+"""
+
+
+@pytest.mark.requirement("workflow:crash")
+@pytest.mark.parametrize("mark", ["BEGIN", "COMMIT"])
+def test_killed_before_and_after_every_transaction_it_goes_on_exactly(
+    tmp_path: Path, mark: str
+) -> None:
+    bench = Bench(tmp_path / "start")
+    bench.define(FLOW)
+    bench.close()
+    done = subprocess.run(
+        [sys.executable, "-c", BOUNDARIES, str(tmp_path), mark],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 10
+
+
+@pytest.mark.requirement("workflow:crash-run")
+def test_a_run_that_is_killed_while_its_agent_works_goes_on_in_the_same_attempt(
+    tmp_path: Path,
+) -> None:
+    workspace, data = tmp_path / "ws", tmp_path / "data"
+    (workspace / ".sam" / "workflows").mkdir(parents=True)
+    (workspace / ".sam" / "workflows" / "flow.md").write_text(AGENTS, "utf-8")
+    os.mkfifo(workspace / "door")
+    command = {"operation": "run_command", "command": "echo in > door; read line < door"}
+    act = {"user": "step act,"}
+    script = tmp_path / "script.json"
+    plays: list[dict[str, Any]] = [
+        {"when": {"user": "step look,"}, "text": "seen"},
+        {"when": act, "calls": [{"name": "terminal_operations", "arguments": command}]},
+        {"when": {"user": "while step act was"}, "text": "acted after all"},
+    ]
+    script.write_text(json.dumps(plays), "utf-8")
+    words = [
+        sys.executable, "-m", "sam_tui", "workflow", "run", "flow", "--id", "it", "--json",
+        "--workspace", str(workspace), "--data-dir", str(data),
+        "--model", f"scripted:{script}", "--permission-mode", "bypass",
+    ]  # fmt: skip
+    run = subprocess.Popen(
+        words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+    )
+    try:
+        with (workspace / "door").open(encoding="utf-8") as door:  # opens once the command runs
+            assert door.readline() == "in\n"
+    finally:
+        os.kill(run.pid, signal.SIGKILL)
+        run.wait()
+        os.killpg(run.pid, signal.SIGKILL) if _alive(run.pid) else None
+    first = attempts(workspace, data)
+    assert [(a[0], a[1], a[2]) for a in first] == [("look", 1, "completed"), ("act", 1, "open")]
+    words[words.index("flow")] = "it"
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["state"] == "completed"
+    second = attempts(workspace, data)
+    assert [(a[0], a[1], a[2]) for a in second] == [
+        ("look", 1, "completed"),
+        ("act", 1, "completed"),
+    ]
+    assert [a[3] for a in second] == [a[3] for a in first]
+
+
+def _alive(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def attempts(workspace: Path, data: Path) -> list[tuple[str, int, str, str]]:
+    """Step, number, status and conversation of every attempt."""
+    store = open_workflows(data)
+    try:
+        source = DefinitionFiles(str(data), str(workspace))
+        history = Workflows(store, source, SystemClock()).history("it")
+        return [(a.step, a.number, a.status, a.conversation) for a in history]
+    finally:
+        store.close()
