@@ -788,6 +788,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "workflow:mismatch": Requirement("A wrong phase is an error that says which is open.", "issue 6.6, E1"),
     "workflow:new": Requirement("A new definition is complete and replaces none.", "issue 6.1"),
     "workflow:output": Requirement("An output is checked against the step's schema; a refused one leaves the token good.", "spec F, E1"),
+    "workflow:own-step": Requirement("An agent that was given one step does that step and steers nothing; no verb leads to another gate.", "issue 6.4"),
     "workflow:params": Requirement("Parameters are checked before anything begins.", "spec F"),
     "workflow:phased": Requirement("The eight phases follow the seed's transitions and tools, with a typed payload each.", "issue 6.6, seeds 000 and 001, D1"),
     "workflow:pins": Requirement("Definition and personas are pinned at the start.", "issue 6.1, E2"),

@@ -156,11 +156,16 @@ def test_the_conversation_of_a_step_that_is_over_calls_nothing_more(bench: Bench
     bench.define(GATED)
     done = bench.workflows.start("flow")
     bench.workflows.claim(done.execution_id, "look", driver="d", conversation="step")
-    gate = bench.workflows.gate("step", required=True)
+    gate = bench.workflows.gate("step", (done.execution_id, "look"))
     assert gate("voice.murmur") == ""
+    assert gate("workflow.advance") == ""
+    assert "who runs the workflow decides" in gate("workflow.retry")
     bench.workflows.submit(done.execution_id, "look", DONE)
     assert "is over" in gate("voice.murmur")
-    assert gate("workflow.status") == ""
+    assert "is over" in gate("workflow.status")
+    other = bench.workflows.start("flow")
+    bench.workflows.claim(other.execution_id, "look", driver="d", conversation="step")
+    assert "is over" in gate("voice.murmur")
 
 
 @pytest.mark.requirement("workflow:reminder")

@@ -8,6 +8,10 @@ from typing import Any
 
 import pytest
 
+from sam_tui.adapters.storage import open_storage
+from sam_tui.core.ids import ConversationId
+from sam_tui.core.messages import ToolMessage
+
 FLOW = """---
 name: relay
 params: {goal: {required: true}}
@@ -54,6 +58,18 @@ class Program:
         return self("run", "it", "--model", model, "--permission-mode", "bypass", code=code)
 
 
+def tool_results(data: Path) -> list[str]:
+    """What every call of every conversation of a data folder came to."""
+    storage = open_storage(data)
+    try:
+        found = storage.database.query("SELECT DISTINCT conversation FROM messages")
+        names = [ConversationId(row[0]) for row in found]
+        said = [m for name in names for m in storage.conversations.messages(name)]
+        return [message.text for message in said if isinstance(message, ToolMessage)]
+    finally:
+        storage.close()
+
+
 @pytest.mark.requirement("workflow:handover")
 def test_an_execution_is_driven_by_processes_in_turn_and_its_agent_sends_subagents(
     tmp_path: Path,
@@ -79,6 +95,9 @@ def test_an_execution_is_driven_by_processes_in_turn_and_its_agent_sends_subagen
         {"when": ours, "text": "verses and a chorus"},
         code=3,
     )
+    refusals = [said for said in tool_results(tmp_path / "data") if "not allowed" in said]
+    assert len(refusals) == 1
+    assert "file_operations.list_dir is not allowed in phase ours" in refusals[0]
     assert (view["state"], view["reason"]) == ("paused", "step person needs a person")
     assert (tmp_path / "ws" / "chorus.txt").read_text("utf-8") == "la"
     refused = program("next", theirs, "{}", code=1)

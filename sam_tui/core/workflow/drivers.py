@@ -24,7 +24,7 @@ from sam_tui.core.workflow.briefing import repair_prompt, resumed_prompt, step_p
 from sam_tui.core.workflow.extraction import first_object
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.service import Workflows
-from sam_tui.core.workflow.views import Ticket
+from sam_tui.core.workflow.views import RUNNER, Ticket
 from sam_tui.core.workflow.witness import Witness
 
 REPAIRS = 1
@@ -107,9 +107,9 @@ class Drivers:
         """One turn; None when it did not finish and that was dealt with."""
         model, engine = self._crew.model, self._crew.engine
         assert model is not None
-        gate = self._witness.gate(history.conversation, required=True)
+        gate = self._witness.gate(history.conversation, _own(ticket))
         before = budget.steps
-        with engine.budgets.running(history.conversation, budget, model):
+        with engine.budgets.running(history.conversation, budget, model, gate):
             turn = await Turn(engine, model, history, budget, gate).run(prompt)
         usage = turn.usage
         self._workflows.add_usage(
@@ -151,7 +151,7 @@ class Drivers:
         root = crew.engine.executor.workspace
         crew.conversations.create(conversation, root, parent=crew.parent)
         self._workflows.claim(
-            ticket.execution_id, ticket.step, driver="sam-tui", conversation=conversation
+            ticket.execution_id, ticket.step, driver=RUNNER, conversation=conversation
         )
         return conversation
 
@@ -165,7 +165,7 @@ class Drivers:
             CallId(mint("call")), ticket.tool, json.dumps(ticket.arguments, ensure_ascii=False)
         )
         executor = self._crew.engine.executor
-        plan = executor.plan(call, self._witness.gate(conversation, required=True))
+        plan = executor.plan(call, self._witness.gate(conversation, _own(ticket)))
         self._witness.watch(conversation)
         self._submit(ticket, output_of_call(await executor.run(plan, conversation)))
 
@@ -210,6 +210,10 @@ def _answer(ticket: Ticket, text: str) -> Any:
         return {}
     found.setdefault("summary", text.strip()[:2000])
     return found
+
+
+def _own(ticket: Ticket) -> tuple[str, str]:
+    return ticket.execution_id, ticket.step
 
 
 def output_of_call(executed: Executed) -> dict[str, Any]:

@@ -15,6 +15,11 @@ from sam_tui.core.workflow.views import Phase
 VERBS: Final = frozenset({"workflow", "user_collaboration", "read_tool_result"})
 """Tools that are never gated: to advance, to ask, and to read on in what an allowed call returned."""
 
+STEERING: Final = frozenset(
+    f"workflow.{verb}" for verb in ("start", "replan", "pause", "resume", "abandon", "retry")
+)
+"""What an agent that was given a single step has no say in."""
+
 _READ = (
     "file_operations.read_file", "file_operations.list_dir", "file_operations.get_errors",
     "file_operations.file_search", "file_operations.grep_search", "file_operations.semantic_search",
@@ -98,19 +103,26 @@ def gate_for(step: str, tools: Sequence[str] | None) -> Gate:
     return decide
 
 
-def conversation_gate(phase: Callable[[], Phase | None], *, required: bool = False) -> Gate:
-    """A gate that looks up the phase at every call.
+def conversation_gate(
+    phase: Callable[[], Phase | None], own: tuple[str, str] | None = None
+) -> Gate:
+    """A gate that looks up the phase at every call. Without a phase everything passes.
 
-    Without a phase everything passes, or nothing but verbs where one is ``required``.
+    ``own`` is the execution and step that the conversation was made for: it does that step and
+    nothing else. Once the step is over nothing passes, and the verbs of who runs it never do.
     """
 
     def decide(key: str) -> str:
-        if key.partition(".")[0] in VERBS:
-            return ""
         now = phase()
-        if now is None:
-            over = f"{key} is not allowed: the step that this conversation worked on is over."
-            return f"{over} Answer with what you have." if required else ""
+        if own is not None:
+            if now is None or (now.execution_id, now.step) != own:
+                over = f"{key} is not allowed: the step that this conversation worked on is over."
+                return f"{over} Answer with what you have."
+            if key in STEERING:
+                steers = "who runs the workflow decides that. Answer with the step's output"
+                return f"{key} is not allowed in phase {now.step}: {steers}."
+        if key.partition(".")[0] in VERBS or now is None:
+            return ""
         if now.state == "paused":
             return (
                 f"{key} is not allowed: workflow {now.workflow} is paused in phase {now.step}."

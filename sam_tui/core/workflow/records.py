@@ -19,6 +19,7 @@ from sam_tui.core.workflow.references import fill
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.tickets import task_view
 from sam_tui.core.workflow.views import (
+    RUNNER,
     AttemptView,
     Chunk,
     ExecutionView,
@@ -194,7 +195,8 @@ class Records:
         names = ", ".join(attempt.step for attempt in attempts) or "(none)"
         lists = [spec.allowed for spec in specs]
         tools = None if any(one is None for one in lists) else _joined(lists)
-        return Phase(row.id, row.workflow, names, tools, row.state)
+        alone = any(attempt.driver == RUNNER for attempt in attempts)
+        return Phase(row.id, row.workflow, names, tools, row.state, alone)
 
 
 def _joined(lists: Sequence[tuple[str, ...] | None]) -> tuple[str, ...]:

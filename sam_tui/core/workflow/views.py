@@ -6,6 +6,9 @@ from typing import Any, Literal
 
 from sam_tui.core.ports.workflows import ExecutionState, StepStatus, TaskStatus
 
+RUNNER = "sam-tui run"
+"""The driver of a step that has a conversation of its own."""
+
 Outcome = Literal[
     "started", "continued", "completed", "retried", "rolled_back", "replanned", "asked",
     "failed", "diverged", "waiting",
@@ -191,6 +194,8 @@ class Phase:
     step: str
     tools: tuple[str, ...] | None
     state: ExecutionState
+    alone: bool = False
+    """Whether the conversation was made for this one step, by a runner."""
 
 
 @dataclass(frozen=True, slots=True)

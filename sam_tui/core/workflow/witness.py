@@ -21,9 +21,9 @@ class Witness:
         self._heard: Subscription | None = None
         self._watched: set[str] = set()
 
-    def gate(self, conversation: str, *, required: bool = False) -> Gate:
+    def gate(self, conversation: str, own: tuple[str, str] | None = None) -> Gate:
         """The gate of a conversation; calls that it lets through during a phase are witnessed."""
-        decide = self._workflows.gate(conversation, required=required)
+        decide = self._workflows.gate(conversation, own)
 
         def watched(key: str) -> str:
             self.watch(conversation)

@@ -119,8 +119,23 @@ class WorkflowTool:
         with Told():
             step = arguments.step or self._step(execution, context)
             output = await self._vouched(execution, step, arguments.output, context)
-            done = self._workflows.submit(execution, step, output)
-        return self._opened(done, context)
+            return self._submitted(execution, step, output, context)
+
+    def _submitted(
+        self, execution: str, step: str, output: dict[str, Any], context: ToolContext
+    ) -> ToolResult:
+        """Hand in. Whoever was given one step hands in that one, and goes on to no other."""
+        phase = self._workflows.phase(context.conversation)
+        if phase is None or not phase.alone:
+            return self._opened(self._workflows.submit(execution, step, output), context)
+        if (execution, step) != (phase.execution_id, phase.step):
+            raise ToolError(
+                f"You were given step {phase.step} of {phase.execution_id}, and no other.",
+                hint="Advance that one with its output.",
+            )
+        done = self._workflows.submit(execution, step, output)
+        failed = [f"Did not hold: {failure.message}" for failure in done.failures]
+        return ToolResult("\n".join(failed) or f"Step {step} is done. Say so, and end.")
 
     async def _vouched(
         self, execution: str, step: str, output: dict[str, Any], context: ToolContext
@@ -177,8 +192,7 @@ class WorkflowTool:
         self._flush()
         with Told():
             step = arguments.step or self._step(execution, context)
-            done = self._workflows.submit(execution, step, output)
-        return self._opened(done, context)
+            return self._submitted(execution, step, output, context)
 
     async def _replan(self, arguments: Plan, context: ToolContext) -> ToolResult:
         execution = self._of(arguments.executionId, context)
@@ -302,6 +316,10 @@ class WorkflowTool:
         return ToolResult(text, display=(Text("\n".join(lines)),), data=data)
 
     def _claim(self, ticket: "Ticket", context: ToolContext) -> None:
+        """Take a step over, unless the conversation is in a phase of another execution."""
+        phase = self._workflows.phase(context.conversation)
+        if phase is not None and phase.execution_id != ticket.execution_id:
+            return
         self._workflows.claim(
             ticket.execution_id, ticket.step, driver="sam-tui", conversation=context.conversation
         )
