@@ -71,6 +71,8 @@ class Leaves:
         self.budgets = Budgets()
         self.sandbox_plan: Callable[[], SandboxPlan] | None = None
         """How policy has commands held; asked when the first of them is."""
+        self.local_servers: tuple[str, ...] = ()
+        """``host:port`` of what the web tools may reach besides the public internet."""
         self.sieve: Callable[[Location], Callable[[str], bool]] = lambda _: lambda _: False
         """What of a folder a search may show: nothing before there is a guard to say it."""
 
@@ -229,11 +231,11 @@ class Leaves:
 
     @once
     def online(self) -> Online:
-        """The web as the environment configures it; only a configured image endpoint may be local."""
+        """The web as the environment configures it; what is not public only where it is named."""
         from sam_tui.adapters.images import EndpointImages, image_settings
         from sam_tui.adapters.web import GuardedWeb, search_from, serpapi_from
 
-        web = GuardedWeb(clock=self.clock)
+        web = GuardedWeb(clock=self.clock, allowed=frozenset(self.local_servers))
         settings, images = image_settings(self._environ), None
         if settings is not None:
             images = EndpointImages(GuardedWeb(allowed=frozenset({settings.origin})), settings)

@@ -2,7 +2,8 @@
 
 The file is a JSON list of ``{"match": regex, "reply": "approve" | "deny" | text}``. The pattern is
 searched in what the inquiry says: operation, summary and targets of an approval, prompt and context
-of a question. What no entry matches is left unanswered, which denies it.
+of a question. What no entry matches is left unanswered, which denies it. ``"scope"`` beside an approval
+names one of the question's choices: ``timed``, ``session``, ``project``, ``user`` or another on offer.
 """
 
 import json
@@ -17,6 +18,8 @@ from sam_tui.core.inquiry import Answer, Approval, ApprovalRequest, Inquiry, Que
 
 REFUSAL = "No. Go on without it."
 _FORM = 'Each entry is {"match": "a regular expression", "reply": "approve", "deny" or a text}.'
+_WIDER = ("timed", "session", "project", "user")
+"""Scopes that hold a single approval in them: where one is not on offer, that is what is given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,14 +28,23 @@ class Entry:
 
     match: re.Pattern[str]
     reply: str
+    scope: str = ""
 
     def answer(self, inquiry: Inquiry) -> Answer:
         """The reply in the form that this kind of inquiry takes."""
         if isinstance(inquiry.request, ApprovalRequest):
             if self.reply == "approve":
-                return Approval("once")
+                return self._approval(inquiry.request)
             return Approval("deny", "" if self.reply == "deny" else self.reply)
         return Reply({"approve": "yes", "deny": REFUSAL}.get(self.reply, self.reply))
+
+    def _approval(self, request: ApprovalRequest) -> Approval:
+        offered = {choice.id for choice in request.choices}
+        if self.scope in ("", "once") or (self.scope in _WIDER and self.scope not in offered):
+            return Approval("once")
+        if self.scope in offered:
+            return Approval("scope", scope=self.scope)
+        return Approval("deny", f"The answers name the scope {self.scope}, which is not offered.")
 
 
 def read_answers(path: str) -> Responder:
@@ -83,13 +95,16 @@ def _entry(where: str, raw: Any) -> Entry:
     for name in ("match", "reply"):
         if not isinstance(fields.get(name), str):
             raise ConfigurationError(f"{where}: “{name}” must be a text.", hint=_FORM)
-    unknown = sorted(set(fields) - {"match", "reply"})
+    unknown = sorted(set(fields) - {"match", "reply", "scope"})
     if unknown:
         raise ConfigurationError(f"{where}: “{unknown[0]}” means nothing here.", hint=_FORM)
     if not fields["reply"].strip():
         raise ConfigurationError(f"{where}: “reply” is empty.", hint=_FORM)
+    scope = fields.get("scope", "")
+    if not isinstance(scope, str) or (scope and fields["reply"] != "approve"):
+        raise ConfigurationError(f"{where}: “scope” is a text beside “approve”.", hint=_FORM)
     try:
-        return Entry(re.compile(fields["match"]), fields["reply"])
+        return Entry(re.compile(fields["match"]), fields["reply"], scope)
     except re.error as error:
         raise ConfigurationError(
             f"{where}: “match” is not a regular expression: {error}.", hint=_FORM

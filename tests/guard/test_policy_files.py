@@ -48,6 +48,8 @@ def rule(**fields: str) -> str:
          "two rules"),
         ('mode = "bypass"\n', 1, "mode cannot be 'bypass'"),
         ("minutes = 0\n", 1, "minutes must be"),
+        ('local = ["localhost"]\n', 1, "'localhost' is no server"),
+        ('local = ["http://localhost:80"]\n', 1, "is no server"),
         ("[rule]\n", 1, "[[rule]]"),
         ("a = \n", 1, "Invalid value"),
         ('x = """\n[[rule]]\nfoo = 1\n"""\n[[rule]]\nbar = 1\n', 1, "unknown key “x”"),

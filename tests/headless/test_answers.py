@@ -1,6 +1,7 @@
 """A file of patterns answers, and what it does not mention stays unanswered."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,15 @@ import pytest
 
 from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.ids import CallId, ConversationId, InquiryId
-from sam_tui.core.inquiry import Answer, Approval, ApprovalRequest, Inquiry, Question, Reply
+from sam_tui.core.inquiry import (
+    Answer,
+    Approval,
+    ApprovalRequest,
+    Inquiry,
+    Question,
+    Reply,
+    ScopeChoice,
+)
 from sam_tui.headless.answers import REFUSAL, approve_all, read_answers
 
 WRITE = ApprovalRequest(
@@ -44,6 +53,27 @@ def test_a_reply_becomes_the_answer_that_its_inquiry_takes(
     tmp_path: Path, reply: str, request_: ApprovalRequest | Question, answer: Answer
 ) -> None:
     assert answer_of(tmp_path, [{"match": ".", "reply": reply}], request_) == answer
+
+
+@pytest.mark.requirement("headless:answers")
+@pytest.mark.parametrize(
+    ("scope", "answer"),
+    [
+        ("session", Approval("scope", scope="session")),
+        ("rehearse", Approval("scope", scope="rehearse")),
+        ("once", Approval("once")),
+        ("user", Approval("once")),
+        ("timed", Approval("once")),
+    ],
+)
+def test_an_approval_may_name_a_scope_and_never_gives_more_than_is_offered(
+    tmp_path: Path, scope: str, answer: Approval
+) -> None:
+    choices = (ScopeChoice("session", "w", "session"), ScopeChoice("rehearse", "w", "once"))
+    entry = {"match": ".", "reply": "approve", "scope": scope}
+    assert answer_of(tmp_path, [entry], replace(WRITE, choices=choices)) == answer
+    refused = answer_of(tmp_path, [entry | {"scope": "else"}], WRITE)
+    assert isinstance(refused, Approval) and refused.choice == "deny"
 
 
 @pytest.mark.requirement("headless:answers")
@@ -85,6 +115,7 @@ def test_the_first_match_answers_and_no_match_leaves_it_unanswered(tmp_path: Pat
         ('{"match": "x", "reply": "y"}', "must hold a JSON list"),
         ('[{"match": "x", "reply": "y"}, 5]', "entry 2 is not an object"),
         ('[{"match": "x"}]', "entry 1: “reply” must be"),
+        ('[{"match": "x", "reply": "deny", "scope": "user"}]', "entry 1: “scope” is a text beside"),
         ('[{"match": 1, "reply": "y"}]', "entry 1: “match” must be"),
         ('[{"match": "x", "reply": " "}]', "entry 1: “reply” is empty"),
         ('[{"match": "x", "reply": "y", "answer": "z"}]', "entry 1: “answer” means nothing"),

@@ -29,11 +29,12 @@ _MODES: dict[Layer, tuple[PermissionMode, ...]] = {
     "session": ("ask", "accept-edits", "plan", "auto"),
 }
 """What a layer may set; bypass needs the flag."""
-_TOP_KEYS = ("mode", "minutes", "rule", *KEYS)
+_TOP_KEYS = ("mode", "minutes", "local", "rule", *KEYS)
 _TEXTS = ("id", "effect", "operation", "path", "access", "command", "class", "host", "workspace",
           "between", "until", "comment")  # fmt: skip
 _RULE_KEYS = (*_TEXTS, "days", "exact")
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+_SERVER = re.compile(r"(?:[A-Za-z0-9](?:[A-Za-z0-9.-]{0,252})|\[[0-9A-Fa-f:.]{2,45}\]):[0-9]{1,5}")
 _AT_LINE = re.compile(r"\(at line (\d+), column \d+\)|at end of document")
 
 
@@ -48,6 +49,8 @@ class PolicyFile:
     minutes: float | None = None
     exists: bool = False
     sandbox: SandboxTerms = UNSAID
+    local: tuple[str, ...] = ()
+    """``host:port`` of servers that the web tools may reach although they are not public."""
 
 
 def load_policies(config_dir: str, workspace: str, home: str) -> tuple[PolicyFile, PolicyFile]:
@@ -110,6 +113,7 @@ class _Reader:
             self._minutes(table),
             True,
             read_terms(table, self.layer, self._fault),
+            self._local(table),
         )
 
     def _mode(self, table: Mapping[str, Any]) -> PermissionMode | None:
@@ -122,6 +126,17 @@ class _Reader:
             hint = f"{why}A {self.layer} policy may set: {', '.join(allowed)}."
             raise self._fault(f"mode cannot be {given!r} here", ("mode",), hint)
         return given
+
+    def _local(self, table: Mapping[str, Any]) -> tuple[str, ...]:
+        given = table.get("local", [])
+        if "local" in table and self.layer == "project":
+            raise self._fault("a project cannot open servers", ("local",), "Your own policy can.")
+        named = cast("list[Any]", given) if isinstance(given, list) else [given]
+        for name in named:
+            if not isinstance(name, str) or not _SERVER.fullmatch(name):
+                hint = 'Write host and port: local = ["localhost:3000", "[::1]:8080"].'
+                raise self._fault(f"{name!r} is no server", ("local",), hint)
+        return tuple(named)
 
     def _minutes(self, table: Mapping[str, Any]) -> float | None:
         given = table.get("minutes")

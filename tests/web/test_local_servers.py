@@ -1,0 +1,41 @@
+"""Servers of the person's own that the web tools may reach: named in their policy, and no others."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sam_tui.assembly import Options, build
+from sam_tui.core.errors import ConfigurationError
+from sam_tui.core.ids import CallId
+from sam_tui.core.messages import ToolCall
+from tests.fakes.web_server import WebServer, page
+
+
+@pytest.mark.requirement("web:allow-list")
+async def test_a_server_named_in_the_policy_is_fetched_from_and_its_neighbour_is_not(
+    site: WebServer, tmp_path: Path
+) -> None:
+    site.routes["/"] = page("<title>T</title><p>hello from here</p>")
+    (tmp_path / "ws").mkdir()
+    (tmp_path / "cfg").mkdir(mode=0o700)
+    policy = tmp_path / "cfg/policy.toml"
+    fetched: list[bool] = []
+    for local in ([site.origin], ["localhost:1"], []):
+        policy.write_text(f"local = {json.dumps(local)}\n", encoding="utf-8")
+        settings = {"HOME": str(tmp_path), "SAM_TUI_CONFIG_DIR": str(tmp_path / "cfg")}
+        runtime = build(Options(str(tmp_path / "ws"), str(tmp_path / "data")), settings)
+        arguments = json.dumps({"url": f"http://{site.origin}/"})
+        call = ToolCall(CallId("k"), "web_operations.fetch", arguments)
+        done = await runtime.executor.execute(call, runtime.open_session().conversation)
+        fetched.append("hello from here" in done.finished.text)
+        await runtime.close()
+    assert fetched == [True, False, False]
+
+
+@pytest.mark.requirement("web:allow-list")
+def test_a_project_cannot_open_a_server(tmp_path: Path) -> None:
+    (tmp_path / "ws/.sam").mkdir(parents=True)
+    (tmp_path / "ws/.sam/policy.toml").write_text('local = ["localhost:80"]\n', encoding="utf-8")
+    with pytest.raises(ConfigurationError, match="a project cannot open servers"):
+        build(Options(str(tmp_path / "ws"), str(tmp_path / "data")), {"HOME": str(tmp_path)})
