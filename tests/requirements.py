@@ -521,6 +521,15 @@ REQUIREMENTS: dict[str, Requirement] = {
     "terminal:background-list": Requirement("Background commands are listed with their state, and the session beside them.", "spec 9.2 C9"),
     "terminal:background-streams": Requirement("A background command returns at once with an id and is read from an absolute index while it runs.", "spec 1.14, 9.2 C9"),
     "terminal:background-waits": Requirement("A background command can be waited for; giving up leaves it running.", "spec 9.2 C9"),
+    "terminal:baton": Requirement(
+        "A session has a holder; the agent asks for the person and learns what changed.", "issue 5.4"
+    ),
+    "terminal:baton-pause": Requirement(
+        "A key of the person pauses the agent in its own session until it is handed back.", "issue 5.4"
+    ),
+    "terminal:baton-unrecorded": Requirement(
+        "What the person typed while they held it is recorded nowhere.", "issue 5.4"
+    ),
     "terminal:beside-threads": Requirement("Commands start safely beside busy threads.", "fieldnotes 6"),
     "terminal:bounded-output": Requirement("Of a long output head and tail are kept, what lies between is counted, memory stays bounded.", "spec 9.2 C7"),
     "terminal:cancel-ends-all": Requirement("Cancelling ends the whole session of a command before the call returns.", "spec 9.2 C8"),

@@ -190,6 +190,17 @@ class TerminalOpened:
 
 
 @dataclass(frozen=True, slots=True)
+class TerminalPassed:
+    """Somebody else types into an agent's terminal session now; ``reason`` is why the agent asks."""
+
+    conversation: ConversationId
+    session: SessionId
+    holder: Literal["agent", "person", "watch"]
+    reason: str = ""
+    kind: Literal["terminal_passed"] = "terminal_passed"
+
+
+@dataclass(frozen=True, slots=True)
 class TerminalClosed:
     """An agent's terminal session ended."""
 
@@ -272,6 +283,7 @@ Event = (
     | Reminded
     | HistoryShortened
     | TerminalOpened
+    | TerminalPassed
     | TerminalClosed
     | SubagentStarted
     | WorkflowMoved

@@ -18,6 +18,7 @@ from sam_tui.core.events import (
     SubagentStarted,
     TerminalClosed,
     TerminalOpened,
+    TerminalPassed,
     TextStreamed,
     TodosChanged,
     ToolFinished,
@@ -80,7 +81,12 @@ class Lines:
             case SubagentStarted(call=call, child=child, task=task):
                 return [self.system("subagent", tool_use_id=call, conversation=child, task=task)]
             case (
-                TurnStarted() | ToolStarted() | TerminalOpened() | TerminalClosed() | TurnFinished()
+                TurnStarted()
+                | ToolStarted()
+                | TerminalOpened()
+                | TerminalPassed()
+                | TerminalClosed()
+                | TurnFinished()
             ):
                 return []
             case _:

@@ -23,6 +23,7 @@ from sam_tui.core.events import (
     SubagentStarted,
     TerminalClosed,
     TerminalOpened,
+    TerminalPassed,
     TextStreamed,
     TodosChanged,
     ToolFinished,
@@ -121,7 +122,7 @@ class Bridge:
                 words = f"{event.dropped} old messages went to the archive"
                 sizes = f"{event.before:,} to {event.after:,} tokens"
                 self.screen.transcript.add_notice("info", f"{words} ({sizes})")
-            case TerminalOpened() | TerminalClosed():
+            case TerminalOpened() | TerminalPassed() | TerminalClosed():
                 self._terminal(event)
             case SubagentStarted():
                 return  # its call is on show already, and /agents opens what it does
@@ -202,7 +203,7 @@ class Bridge:
             case _:
                 assert_never(event)
 
-    def _terminal(self, event: TerminalOpened | TerminalClosed) -> None:
+    def _terminal(self, event: TerminalOpened | TerminalPassed | TerminalClosed) -> None:
         """An ended session stays on show, with how it ended, until the agent opens another."""
         session = self.terminals.find(event.session)
         if session is not None and self.screen.terminals.agent.session is not session:

@@ -35,6 +35,7 @@ class Hand:
         self.owner = tool
         self.tool = tool.tool()
         self.workspace = workspace
+        self.commands: Any = None
         self.heard: list[str] = []
 
     def operation(self, name: str) -> Any:
@@ -220,4 +221,6 @@ def hand(
     tool = TerminalOperations(
         commands, terminals, published.append, files=LocalFiles(), background=background
     )
-    return Hand(tool, workspace)
+    made = Hand(tool, workspace)
+    made.commands = commands
+    return made

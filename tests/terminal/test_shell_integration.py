@@ -248,7 +248,7 @@ async def test_a_program_that_waits_for_keys_is_told_from_one_that_works(
 async def test_a_command_that_prints_nothing_for_long_is_quiet(
     open_shell: Open, until: Until, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sam_tui.adapters.terminal.pty_session._QUIET", 0.2)
+    monkeypatch.setattr("sam_tui.adapters.terminal.activity._QUIET", 0.2)
     session = await open_shell("bash")
     session.write(b"echo be''gun; sleep 300\r")
     await until(session, "begun\r\n")
@@ -280,7 +280,7 @@ async def test_a_command_is_ended_by_as_much_as_it_takes_and_the_shell_stays(
     open_shell: Open, monkeypatch: pytest.MonkeyPatch, until: Until, command: str, code: int
 ) -> None:
     if code == 137:
-        monkeypatch.setattr("sam_tui.adapters.terminal.pty_session._RUNG", 0.3)
+        monkeypatch.setattr("sam_tui.adapters.terminal.activity._RUNG", 0.3)
     session = await open_shell("bash")
     session.write(command.encode() + b"\r")
     await until(session, "ready\r\n")

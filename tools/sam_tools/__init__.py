@@ -147,6 +147,7 @@ def _terminal_operations(services: Services) -> Tool:
         services.publish,
         files=services.files,
         background=services.background,
+        inquiries=services.inquiries,
     ).tool()
 
 

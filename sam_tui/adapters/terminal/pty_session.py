@@ -1,29 +1,24 @@
 """One terminal session: a shell, what it printed and ran, and its emulator once somebody looks."""
 
 import asyncio
-import math
 import os
 import re
-import signal
 import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from sam_tui.adapters.terminal.attention import (
-    Blocked,
-    blocked,
-    looks_like_prompt,
-    pending,
-)
-from sam_tui.adapters.terminal.endings import members
+from sam_tui.adapters.terminal.activity import Activity
+from sam_tui.adapters.terminal.baton import VEIL, Baton
 from sam_tui.adapters.terminal.history import History
-from sam_tui.adapters.terminal.ladder import Ladder
 from sam_tui.adapters.terminal.pty import Pty, PtyLaunch
 from sam_tui.adapters.terminal.shell_integration import Integration, Mark, MarkStream
 from sam_tui.adapters.terminal.shell_log import ShellLog
+from sam_tui.core.errors import ToolError
 from sam_tui.core.ids import ConversationId, SessionId, mint
 from sam_tui.core.ports.terminals import (
     CommandRecord,
+    Handover,
+    Holder,
     Screen,
     SessionOutput,
     SessionSpec,
@@ -41,20 +36,9 @@ _QUESTION = re.compile(
     rb"\x1b(?:\[(?:[>=]?0?c|\??[56]n|1[13468]t|2[01]t|\?u|>0?q|\??\d+\$p)"
     rb"|\](?:1[0-2]|4;\d+);\?|P[$+]q)"
 )
-_PAUSE = 0.05
-"""Seconds without output after which it is worth asking what the processes do."""
-_LONG_PAUSE = 0.3
-"""The same for a program that waits for several things, and whose last line reads as a question."""
-_POLL_PAUSE = 1.0
-"""The same for one that has set the terminal up for single keys, or hides them."""
 _LONGEST_HOLD = 0.2
 """Seconds after which a program that keeps the screen from being drawn (mode 2026) is not heeded."""
-_QUIET = 2.0
-_LINE = 400
-_RUNG = 1.0
-"""Seconds that a job is given to end after each signal."""
-_LADDER = 10.0
-"""Seconds after which a command that does not end is left alone."""
+_NOT_RECORDED = "\r\n[the person typed here; what happened meanwhile is not recorded]\r\n"
 
 
 class PtySession:
@@ -76,14 +60,14 @@ class PtySession:
         )
         self._screen: EmulatedScreen | None = None
         self._watchers: list[Callable[[], None]] = []
-        self._activity = asyncio.Event()
         self._recorder: Recorder | None = None
         self._record_typed = False
         self._release: asyncio.TimerHandle | None = None
-        self._last_output = time.monotonic()
+        self._baton = Baton(personal=spec.conversation is None)
         self.selection = ""
         """What the person has selected of it in the workbench."""
         self._pty = Pty(launch, self._heard, self._ended)
+        self._activity = Activity(self._pty, self._log, self._history)
 
     @property
     def id(self) -> SessionId:
@@ -145,38 +129,74 @@ class PtySession:
     @property
     def state(self) -> TerminalState:
         """What it is doing now, as far as its shell and the system tell."""
-        seconds = time.monotonic() - self._last_output
-        secret = self._pty.modes.secret
-        if not self.running or (self._log.at_prompt and not self._pty.unread):
-            return TerminalState("finished", seconds)
-        if self._needs_somebody(seconds):
-            own = not self._log.told and self._pty.foreground() == self._pty.pid
-            return TerminalState("finished" if own and not secret else "waiting", seconds, secret)
-        return TerminalState("quiet" if seconds >= _QUIET else "running", seconds, secret)
+        return self._activity.state
+
+    @property
+    def holder(self) -> Holder:
+        """Who types into it."""
+        return self._baton.holder
+
+    @property
+    def reason(self) -> str:
+        """Why the agent wants the person to type, while it does."""
+        return self._baton.reason
+
+    @property
+    def handover(self) -> Handover | None:
+        """The last time that the person held it; None before they handed it back once."""
+        return self._baton.handover
+
+    def pass_to(self, holder: Holder, reason: str = "") -> None:
+        """Change who types into it; nothing in the person's own, or when it is theirs already."""
+        if self._conversation is None or (holder == self.holder and not reason):
+            return
+        # Made now at the latest: what comes while the person holds it is on the screen alone.
+        shown = self._emulator().text()
+        if holder == "person":
+            if self.holder != "person":
+                self._history.append(_NOT_RECORDED)
+            self._baton.take(reason, shown)
+        else:
+            self._baton.hand_back(shown)
+        if holder == "watch":
+            self._baton.watch_only()
+        self._tell()
 
     def write(self, data: bytes) -> None:
-        """Type into it. Raises ``ToolError`` when it ended or does not read."""
-        recorder = self._recorder
-        if recorder is not None and self._record_typed:
-            recorder.input(data, secret=self._pty.modes.secret)
-        self._pty.write(data)
+        """The agent types. Raises ``ToolError`` when it may not, it ended or does not read."""
+        if self._conversation is not None and self.holder != "agent":
+            raise ToolError("It is not the agent's turn in this terminal.")
+        self._type(data)
+
+    def type(self, data: bytes) -> None:
+        """The person types, and holds it from then on. Raises ``ToolError`` where it is only watched."""
+        if self.holder == "watch":
+            raise ToolError("This terminal is watched only.")
+        if self.holder == "agent":
+            self.pass_to("person")
+        self._baton.typed(data)
+        self._type(data)
+
+    def report(self, data: bytes) -> None:
+        """Tell its program of the mouse or the focus, where the person holds it."""
+        if self.holder == "person":
+            self._type(data)
+
+    def veiled(self, text: str) -> str:
+        """Text from its screen without what the person typed while they held it."""
+        return self._baton.veiled(text)
 
     async def end_command(self) -> TerminalState:
-        """End what runs in the foreground: INT, TERM, KILL, a little time for each; the shell stays.
+        """End what runs in the foreground: INT, TERM, KILL, a little time for each; the shell stays."""
+        return await self._activity.end_command()
 
-        Returns the state once the shell is back, or when nothing helped: a job that ignores even
-        KILL is stuck in the kernel, and a loop of the shell's own that traps INT goes on.
-        """
-        ladder = Ladder(self._pty.pid, _RUNG)
-        deadline = time.monotonic() + _LADDER
-        while time.monotonic() < deadline:
-            if self._is_back():
-                if not (self.running and ladder.confirm()):
-                    return TerminalState("finished", time.monotonic() - self._last_output)
-            elif not self._log.at_prompt:
-                ladder.strike(self._pty.foreground())
-            await self._sounds(_PAUSE)
-        return self.state
+    async def quiet(self, *, silence: float, within: float) -> None:
+        """Return once nothing was printed for ``silence`` seconds, it ended, or ``within`` is up."""
+        await self._activity.quiet(silence=silence, within=within)
+
+    async def settled(self, *, within: float) -> TerminalState:
+        """Wait until a command finished, a program waits for keys, it ended, or time is up."""
+        return await self._activity.settled(within=within)
 
     def record(self, path: str, *, typed: bool = False) -> Callable[[], None]:
         """Record from now on to an asciicast v2 file that must not exist; returns how to stop.
@@ -194,28 +214,6 @@ class PtySession:
     def output(self, start: int, end: int | None = None) -> SessionOutput:
         """Everything kept from ``start`` on, in characters since the session began."""
         return self._history.since(start, end)
-
-    async def quiet(self, *, silence: float, within: float) -> None:
-        """Return once nothing was printed for ``silence`` seconds, it ended, or ``within`` is up."""
-        deadline = time.monotonic() + within
-        while self.running and (left := deadline - time.monotonic()) > 0:
-            if not await self._sounds(min(silence, left)):
-                return
-
-    async def settled(self, *, within: float) -> TerminalState:
-        """Wait until a command finished, a program waits for keys, it ended, or time is up.
-
-        The end of a command is what the shell told, and that all that was typed has been read.
-        """
-        began = time.monotonic()
-        while self.running and (left := began + within - time.monotonic()) > 0:
-            # Neither the kernel nor another process has an event for a program that starts to wait.
-            if await self._sounds(min(_PAUSE, left)):
-                continue
-            now = time.monotonic()
-            if self._needs_somebody(now - max(self._last_output, began)):
-                break
-        return self.state
 
     def resize(self, columns: int, rows: int) -> None:
         """Tell the program its new size."""
@@ -253,7 +251,7 @@ class PtySession:
     # ---- what comes from the program
 
     def _heard(self, data: bytes) -> None:
-        self._last_output = time.monotonic()
+        self._activity.heard()
         for part in self._marks.split(data):
             if isinstance(part, Mark):
                 self._marked(part)
@@ -265,9 +263,10 @@ class PtySession:
         if self._screen is None and _QUESTION.search(data):
             # Without an emulator nobody would answer, and the program would wait.
             self._emulator()
-        self._history.add(data)
-        if self._recorder is not None:
-            self._recorder.output(data)
+        if not self._baton.withheld:
+            self._history.add(data)
+            if self._recorder is not None:
+                self._recorder.output(data)
         if self._screen is not None:
             self._screen.feed(data)
             if self._screen.held and self._release is None:
@@ -286,7 +285,10 @@ class PtySession:
     def _marked(self, mark: Mark) -> None:
         if not self._log.told:
             self._integration.discard()
-        self._log.marked(mark, self._history.end)
+        if self._baton.withheld and mark.kind == "C":
+            self._log.began(VEIL, self._history.end)
+        else:
+            self._log.marked(mark, self._history.end)
 
     def _ended(self) -> None:
         if rest := self._marks.rest():
@@ -300,63 +302,9 @@ class PtySession:
         self._tell()
 
     def _tell(self) -> None:
-        self._activity.set()
+        self._activity.wake()
         for watcher in tuple(self._watchers):
             watcher()
-
-    async def _sounds(self, within: float) -> bool:
-        """Whether something is printed, or it ends, within some seconds."""
-        self._activity.clear()
-        try:
-            async with asyncio.timeout(within):
-                await self._activity.wait()
-        except TimeoutError:
-            return False
-        return True
-
-    # ---- whom it waits for
-
-    def _is_back(self) -> bool:
-        """Whether the shell itself waits for the next command, and no interrupt is on its way to it.
-
-        What is typed then is not lost to an interrupt that the shell takes late.
-        """
-        if not self.running:
-            return True
-        shell, told = self._pty.pid, self._log.told
-        if (told and not self._log.at_prompt) or self._pty.foreground() != shell:
-            return False
-        found = blocked([shell], self.tty_name)
-        if not found.known:
-            return told or time.monotonic() - self._last_output >= _LONG_PAUSE
-        waits = found.reading or (told and found.polling)
-        return waits and not pending(shell, signal.SIGINT)
-
-    def _needs_somebody(self, silence: float) -> bool:
-        """Whether, silent for so long, it does nothing but wait for keys."""
-        if silence < _PAUSE or self._pty.unread:
-            return False
-        found = self._waits()
-        if not found.known:
-            # All that is left is what it looks like.
-            return silence >= (_LONG_PAUSE if self._log.at_prompt else self._patience())
-        if found.reading or (found.polling and self._log.at_prompt):
-            return True
-        return found.polling and silence >= self._patience()
-
-    def _waits(self) -> Blocked:
-        """How the processes that have the terminal wait."""
-        group = self._pty.foreground()
-        pids = [pid for pid, its in members(self._pty.pid).items() if its == group]
-        return blocked(pids, self.tty_name)
-
-    def _patience(self) -> float:
-        """How long it must be silent to be taken for waiting, by what it looks like."""
-        line = self._history.since(self._history.end - _LINE).text.rpartition("\n")[2]
-        if looks_like_prompt(line):
-            return _LONG_PAUSE
-        now = self._pty.modes
-        return math.inf if now.echo and now.lines else _POLL_PAUSE
 
     # ---- what it looks like
 
@@ -370,6 +318,12 @@ class PtySession:
             # Only from now on: what was asked in the past waits for no answer.
             self._screen.reply = self._answer
         return self._screen
+
+    def _type(self, data: bytes) -> None:
+        recorder = self._recorder
+        if recorder is not None and self._record_typed and not self._baton.withheld:
+            recorder.input(data, secret=self._pty.modes.secret)
+        self._pty.write(data)
 
     def _answer(self, data: bytes) -> None:
         if self.running:

@@ -69,11 +69,14 @@ class ShellLog:
         if mark.kind == "B":
             self._prompt_end = index
         elif mark.kind == "C":
-            record = CommandRecord(self._command(mark.text, index), self.directory, index)
-            self._running = _Running(record, self._clock())
+            self.began(self._command(mark.text, index), index)
         else:
             self._finish(index, mark.code)
             self.directory = mark.text
+
+    def began(self, command: str, index: int) -> None:
+        """A command starts, with its output at ``index``."""
+        self._running = _Running(CommandRecord(command, self.directory, index), self._clock())
 
     def ended(self, index: int, code: int | None) -> None:
         """The shell itself is over, and with it what it ran."""

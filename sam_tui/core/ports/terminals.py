@@ -136,8 +136,29 @@ class TerminalState:
     secret: bool = False
 
 
+Holder = Literal["agent", "person", "watch"]
+"""Who may type into a session; ``watch`` is nobody."""
+
+
+@dataclass(frozen=True, slots=True)
+class Handover:
+    """One time that the person held an agent's session, once they handed it back.
+
+    ``number`` counts them. ``changed`` are the lines of the screen that are new since then, without
+    what the person typed.
+    """
+
+    number: int
+    reason: str
+    changed: str
+
+
 class TerminalSession(Protocol):
-    """One shell on one PTY."""
+    """One shell on one PTY.
+
+    While the person holds an agent's session, what is typed and printed is on its screen and nowhere
+    else: not in its output, its commands or a recording.
+    """
 
     @property
     def id(self) -> SessionId: ...
@@ -188,8 +209,48 @@ class TerminalSession(Protocol):
     @selection.setter
     def selection(self, text: str) -> None: ...
 
+    @property
+    def holder(self) -> Holder:
+        """Who types into it: the agent in its own session, unless it was handed over."""
+        ...
+
+    @property
+    def reason(self) -> str:
+        """Why the agent wants the person to type, while it does."""
+        ...
+
+    @property
+    def handover(self) -> Handover | None:
+        """The last time that the person held it; None before they handed it back once."""
+        ...
+
+    def pass_to(self, holder: Holder, reason: str = "") -> None:
+        """Change who types into it; the agent and watchers learn of it. The person's stays theirs."""
+        ...
+
     def write(self, data: bytes) -> None:
-        """Type into it; the rest of a short write follows when the program reads."""
+        """The agent types; the rest of a short write follows when the program reads.
+
+        Raises ``ToolError`` while it is not the agent's turn, in a session of the agent.
+        """
+        ...
+
+    def type(self, data: bytes) -> None:
+        """The person types. In a session of the agent they hold it from then on.
+
+        Raises ``ToolError`` where it is watched only.
+        """
+        ...
+
+    def report(self, data: bytes) -> None:
+        """Tell its program what it asked to hear of the screen, such as the mouse; no key.
+
+        In a session of the agent it hears nothing of the person's while the agent holds it.
+        """
+        ...
+
+    def veiled(self, text: str) -> str:
+        """Text from its screen without what the person typed while they held it."""
         ...
 
     def output(self, start: int, end: int | None = None) -> SessionOutput:

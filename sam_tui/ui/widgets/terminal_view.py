@@ -1,5 +1,6 @@
 """One terminal session to work in: drawn, typed into, clicked, looked back through."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from textual import events
@@ -11,6 +12,7 @@ from sam_tui.ui.widgets.terminal_browser import Browser
 from sam_tui.ui.widgets.terminal_canvas import TerminalCanvas
 from sam_tui.ui.widgets.terminal_cells import Link
 from sam_tui.ui.widgets.terminal_chord import LEAVE, Chord
+from sam_tui.ui.widgets.terminal_holder import held, holder_badge
 from sam_tui.ui.widgets.terminal_messages import Relabelled, RestartAsked, TerminalAsked
 from sam_tui.ui.widgets.terminal_pointer import Pointer, Wheel
 
@@ -68,6 +70,7 @@ class TerminalView(TerminalCanvas, can_focus=True):
         if title != self._title:
             self._title = title
             self.post_message(TerminalAsked(self, "title"))
+        self.say(*holder_badge(self.session))
         label = self._words()
         if label != self.label:
             self.label = label
@@ -95,7 +98,8 @@ class TerminalView(TerminalCanvas, can_focus=True):
             code = "a signal" if session.exit_code is None else f"exit {session.exit_code}"
             return f"ended: {code}" + (" · Enter restarts" if self._restartable else "")
         if self.has_focus:
-            leave = "Ctrl+] again leaves" if self._chord.held else "Ctrl+] twice leaves"
+            does = "hands back" if held(session) else "leaves"
+            leave = f"Ctrl+] {'again' if self._chord.held else 'twice'} {does}"
             return leave + (" · scrolled" if self._scrolled else "")
         return one_line(session.screen.title, 40)
 
@@ -173,6 +177,8 @@ class TerminalView(TerminalCanvas, can_focus=True):
     def _leave_or_wait(self) -> None:
         if self.session is None or self.ended or self.browser is not None or self._chord.press():
             self.look_back(False)
+            if self.session is not None and held(self.session):
+                self.session.pass_to("agent")
             self.post_message(ActionAsked("leave_terminal"))
         self.painted()
 
@@ -204,14 +210,18 @@ class TerminalView(TerminalCanvas, can_focus=True):
         if self.marking is not None:
             self.mark(None)
         self.stir()
-        return self.report(data)
+        return self.session is not None and self._give(self.session.type, data)
 
     def report(self, data: bytes) -> bool:
-        """Tell the program what it asked to hear, such as the mouse. It may not read, or just end."""
+        """Tell the program what it asked to hear, such as the mouse."""
         if not data or self.session is None:
             return False
+        return self._give(self.session.report, data)
+
+    def _give(self, way: "Callable[[bytes], None]", data: bytes) -> bool:
+        """A program that does not read, or ends this instant, is answered with the bell."""
         try:
-            self.session.write(data)
+            way(data)
         except ToolError:
             self.app.bell()  # pyright: ignore[reportUnknownMemberType]
         return True

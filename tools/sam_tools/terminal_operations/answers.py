@@ -25,6 +25,11 @@ def status(session: TerminalSession) -> str:
     return "running" if session.running else f"exited({session.exit_code})"
 
 
+def holder_data(session: TerminalSession) -> dict[str, Any]:
+    """Who types into it, where that is not the agent."""
+    return {} if session.holder == "agent" else {"holder": session.holder}
+
+
 def state_words(session: TerminalSession) -> str:
     """What it is doing, in words."""
     if not session.running:

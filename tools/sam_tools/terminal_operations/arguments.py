@@ -88,10 +88,21 @@ class SendInput(Arguments):
 
     session_id: SessionName
     input: str = Field(
+        default="",
         description=r"keys as typed; end a command with \r\n to run it; \u0003 is ctrl+c",
-        min_length=1,
+    )
+    hand_over: str = Field(
+        default="",
+        description="instead of input: why the person must type here, as a password; waits for them",
+        max_length=500,
     )
     timeout: float = Field(default=INPUT_TIMEOUT, gt=0, le=LONGEST_TIMEOUT)
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> "SendInput":
+        if bool(self.input) == bool(self.hand_over.strip()):
+            raise ValueError("give input, or hand_over instead of it")
+        return self
 
 
 class GetOutput(Arguments):
@@ -118,7 +129,9 @@ def create_accesses(arguments: CreateSession) -> Sequence[Access]:
 
 
 def send_accesses(arguments: SendInput) -> Sequence[Access]:
-    """The keys, as the person is shown them."""
+    """The keys, as the person is shown them; none where the person is to type."""
+    if not arguments.input:
+        return ()
     return (Type(arguments.session_id, arguments.input),)
 
 

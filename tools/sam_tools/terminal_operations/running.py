@@ -93,6 +93,8 @@ class CommandHand:
         session = self._terminals.find(SessionId(arguments.id))
         if session is not None and session.conversation == context.conversation:
             if arguments.end:
+                if session.holder != "agent":
+                    raise ToolError("The person has this terminal now; what runs in it goes on.")
                 await session.end_command()
             elif arguments.wait:
                 await session.settled(within=arguments.wait)

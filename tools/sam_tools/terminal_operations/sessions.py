@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from sam_tools.terminal_operations.answers import (
+    holder_data,
     json_result,
     refused_data,
     short,
@@ -20,11 +21,13 @@ from sam_tools.terminal_operations.arguments import (
     SendInput,
     SessionOnly,
 )
+from sam_tools.terminal_operations.handing import HandingOver
 from sam_tools.terminal_operations.running import Ran
 from sam_tui.core.display import Terminal
 from sam_tui.core.errors import ToolError
-from sam_tui.core.events import Event, TerminalClosed, TerminalOpened
+from sam_tui.core.events import Event, TerminalClosed, TerminalOpened, TerminalPassed
 from sam_tui.core.ids import ConversationId, SessionId
+from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.plain import escaped, plain
 from sam_tui.core.ports.sandbox import AskOutside, OutsideAccess, OutsideAnswer
 from sam_tui.core.ports.terminals import CommandRecord, SessionSpec, Terminals, TerminalSession
@@ -87,6 +90,7 @@ class SessionHand:
         terminals: Terminals,
         publish: Callable[[Event], None],
         last_run: Mapping[ConversationId, Ran],
+        inquiries: Inquiries | None = None,
     ) -> None:
         self._terminals = terminals
         self._publish = publish
@@ -94,6 +98,7 @@ class SessionHand:
         self._opened: set[ConversationId] = set()
         self._unconfined: set[SessionId] = set()
         self._doings: dict[SessionId, Doings] = {}
+        self._handing = HandingOver(inquiries)
 
     async def create(self, arguments: CreateSession, context: ToolContext) -> ToolResult:
         """Open the conversation's session, or return it; another folder restarts it."""
@@ -130,6 +135,8 @@ class SessionHand:
 
     def sending(self, arguments: SendInput, most: int) -> str:
         """The line on the card; what is typed where nothing is echoed stays off it."""
+        if arguments.hand_over:
+            return f"Handing the terminal over: {short(arguments.hand_over, most)}"
         session = self._terminals.find(SessionId(arguments.session_id))
         hidden = session is not None and session.state.secret
         return f"Sending to terminal: {_HIDDEN if hidden else short(arguments.input, most)}"
@@ -142,6 +149,10 @@ class SessionHand:
                 "This session was opened without the sandbox, which now applies.",
                 hint="Close it and create a new one.",
             )
+        if arguments.hand_over:
+            return await self._handing.ask(session, arguments.hand_over, context)
+        if (taken := await self._handing.yielded(session, arguments.timeout)) is not None:
+            return taken
         hidden = session.state.secret
         known = len(session.commands)
         newest = session.commands[-1] if known else None
@@ -162,6 +173,8 @@ class SessionHand:
             "state": state_words(session),
             "output": text,
             "end_index": printed.end,
+            **holder_data(session),
+            **self._handing.news(session),
         }
         if doings.refused[before:]:
             data["refused"] = refused_data(doings.refused[before:])
@@ -185,6 +198,8 @@ class SessionHand:
             "from_index": found.start,
             "end_index": found.end,
             "truncated": found.start > arguments.from_index,
+            **holder_data(session),
+            **self._handing.news(session),
         })
 
     async def history(self, arguments: SessionOnly, context: ToolContext) -> ToolResult:
@@ -201,6 +216,8 @@ class SessionHand:
     async def close(self, arguments: SessionOnly, context: ToolContext) -> ToolResult:
         """End it with all that runs in it."""
         session = self._own(arguments.session_id, context)
+        if session.holder == "person" and session.running:
+            raise ToolError("The person types in this terminal now, so it stays open.")
         await self._terminals.close(session.id)
         self._opened.discard(context.conversation)
         return json_result({"session_id": session.id, "status": "closed"})
@@ -216,8 +233,10 @@ class SessionHand:
                     "This conversation has no terminal session.", hint="create_session opens one."
                 )
             session = found[0]
+        if session.holder == "person":
+            raise ToolError("The person types in this terminal now; what it shows is theirs.")
         screen = session.screen
-        text = escaped(screen.text()).rstrip("\n")
+        text = escaped(session.veiled(screen.text())).rstrip("\n")
         return json_result(
             {
                 "session_id": session.id,
@@ -276,7 +295,13 @@ class SessionHand:
             self._unconfined.add(session.id)
         self._publish(TerminalOpened(own, session.id))
 
+        holder = (session.holder, session.reason)
+
         def changed() -> None:
+            nonlocal holder
+            if holder != (now := (session.holder, session.reason)):
+                holder = now
+                self._publish(TerminalPassed(own, session.id, *now))
             if not session.running:
                 stop()
                 self._unconfined.discard(session.id)

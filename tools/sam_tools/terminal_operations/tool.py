@@ -22,6 +22,7 @@ from sam_tools.terminal_operations.folders import FolderHand
 from sam_tools.terminal_operations.running import CommandHand
 from sam_tools.terminal_operations.sessions import SessionHand
 from sam_tui.core.events import Event
+from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.ports.files import Files
 from sam_tui.core.ports.terminals import BackgroundCommands, Commands, Terminals
 from sam_tui.core.tooling.arguments import NoArguments
@@ -41,7 +42,8 @@ class TerminalOperations:
     """terminal_operations (seed 004) without its 30 s result cache, guessed ends and shared shells.
 
     Sessions and background commands belong to the conversation that opened them; every other one is
-    told there is no such. ``files`` makes folders, ``background`` runs background commands.
+    told there is no such. ``files`` makes folders, ``background`` runs background commands, and
+    ``inquiries`` ask the person to type.
     """
 
     def __init__(
@@ -52,9 +54,10 @@ class TerminalOperations:
         *,
         files: Files | None = None,
         background: BackgroundCommands | None = None,
+        inquiries: Inquiries | None = None,
     ) -> None:
         self._commands = CommandHand(commands, terminals, background)
-        self._sessions = SessionHand(terminals, publish, self._commands.last)
+        self._sessions = SessionHand(terminals, publish, self._commands.last, inquiries)
         self._folders = FolderHand(files)
 
     def tool(self) -> Tool:

@@ -1,0 +1,219 @@
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sam_tools.terminal_operations import TerminalOperations
+from sam_tui.adapters.terminal.baton import VEIL, Baton
+from sam_tui.adapters.terminal.sessions import PtyTerminals
+from sam_tui.core.bus import Bus
+from sam_tui.core.clock import SystemClock
+from sam_tui.core.errors import ToolError
+from sam_tui.core.events import Event, TerminalPassed
+from sam_tui.core.ids import ConversationId
+from sam_tui.core.inquiries import Inquiries
+from sam_tui.core.inquiry import Inquiry, Reply
+from sam_tui.core.ports.terminals import SessionSpec, TerminalSession
+
+Until = Callable[[TerminalSession, str], Awaitable[str]]
+Hand = Any
+
+ME = ConversationId("me")
+SECRET = "hunter2secret"
+
+pytestmark = pytest.mark.usefixtures("plain_shell")
+
+
+class Desk:
+    """A person who is asked, and answers what ``says`` returns, or does not answer."""
+
+    def __init__(self, *, attended: bool) -> None:
+        self.asked: list[str] = []
+        self.says: Callable[[], str | None] = lambda: None
+        self.inquiries = Inquiries(Bus(), SystemClock(), attended=attended, responder=self._respond)
+
+    def _respond(self, inquiry: Inquiry) -> Reply | None:
+        self.asked.append(str(inquiry.request))
+        said = self.says()
+        return None if said is None else Reply(said)
+
+
+@pytest.fixture
+def desk() -> Desk:
+    return Desk(attended=True)
+
+
+@pytest.fixture
+def handed(hand: Hand, desk: Desk, terminals: PtyTerminals, published: list[Event]) -> Hand:
+    """The tool with somebody to ask."""
+    tool = TerminalOperations(hand.commands, terminals, published.append, inquiries=desk.inquiries)
+    return type(hand)(tool, hand.workspace)
+
+
+async def opened(hand: Hand, terminals: PtyTerminals) -> TerminalSession:
+    session = terminals.find((await hand.data("create_session"))["session_id"])
+    assert session is not None
+    return session
+
+
+@pytest.mark.requirement("terminal:baton")
+async def test_the_agent_asks_the_person_to_type_and_learns_what_changed(
+    handed: Hand, terminals: PtyTerminals, desk: Desk, until: Until, published: list[Event]
+) -> None:
+    session = await opened(handed, terminals)
+    await handed.data("send_input", session_id=session.id, input="read -s -p 'Password: ' p\r\n")
+
+    def types() -> None:
+        session.type(f"{SECRET}\r".encode())
+        session.type(f"echo {SECRET} was le''ft >/dev/null; echo logged''-in\r".encode())
+
+    desk.says = types
+    asking = asyncio.ensure_future(
+        handed.data("send_input", session_id=session.id, hand_over="your password for the vault")
+    )
+    await shown(session, "logged-in")
+    assert (session.holder, session.reason) == ("person", "your password for the vault")
+    with pytest.raises(ToolError, match="what it shows is theirs"):
+        await handed.call("get_terminal_buffer", id=session.id)
+    session.pass_to("agent")
+    told = await asking
+    assert "logged-in" in told["changed_by_person"]
+    assert told["typed"] is False
+    assert "your password for the vault" in desk.asked[0]
+    history = await handed.call("get_history", session_id=session.id)
+    buffer = await handed.call("get_terminal_buffer", id=session.id)
+    last = await handed.call("get_last_command")
+    for text in (str(told), history.text, buffer.text, last.text, str(published)):
+        assert SECRET not in text
+    assert "the person typed here" in history.text
+    assert VEIL in buffer.text
+    passed = [event for event in published if isinstance(event, TerminalPassed)]
+    assert [event.holder for event in passed] == ["person", "agent"]
+    after = await handed.data("send_input", session_id=session.id, input="echo m''ine\r\n")
+    assert "mine\n" in after["output"]
+    assert "changed_by_person" not in after
+
+
+@pytest.mark.requirement("terminal:baton")
+async def test_an_answer_to_the_question_hands_back_too(
+    handed: Hand, terminals: PtyTerminals, desk: Desk
+) -> None:
+    session = await opened(handed, terminals)
+    desk.says = lambda: "I would rather not"
+    told = await handed.data("send_input", session_id=session.id, hand_over="a token")
+    assert told["reply"] == "I would rather not"
+    assert session.holder == "agent"
+
+
+@pytest.mark.requirement("terminal:baton")
+async def test_where_nobody_is_the_agent_is_told_at_once(
+    hand: Hand, terminals: PtyTerminals, published: list[Event]
+) -> None:
+    alone = Desk(attended=False)
+    tool = TerminalOperations(hand.commands, terminals, published.append, inquiries=alone.inquiries)
+    mine = type(hand)(tool, hand.workspace)
+    session = await opened(mine, terminals)
+    result = await mine.call("send_input", session_id=session.id, hand_over="a token")
+    assert not result.ok
+    assert "Nobody is there" in result.text
+    assert session.holder == "agent"
+
+
+@pytest.mark.requirement("terminal:baton-pause")
+async def test_a_key_of_the_person_pauses_the_agent_until_it_is_handed_back(
+    handed: Hand, terminals: PtyTerminals
+) -> None:
+    session = await opened(handed, terminals)
+    session.type(b"echo by-ha''nd\r")
+    await shown(session, "by-hand")
+    with pytest.raises(ToolError, match="person types in this terminal now, so nothing was typed"):
+        await handed.call("send_input", session_id=session.id, input="ls\r\n", timeout=0.05)
+    with pytest.raises(ToolError, match="not the agent's turn"):
+        session.write(b"ls\r")
+    for name in ("close_session", "get_terminal_output"):
+        given = {"id": session.id, "end": True} if name != "close_session" else {}
+        with pytest.raises(ToolError, match=r"The person (types in|has) this terminal"):
+            await handed.call(name, **(given or {"session_id": session.id}))
+    sending = asyncio.ensure_future(
+        handed.data("send_input", session_id=session.id, input="echo nev''er\r\n", timeout=60)
+    )
+    await asyncio.sleep(0)
+    session.pass_to("agent")
+    told = await sending
+    assert told["typed"] is False
+    assert "by-hand" in told["changed_by_person"]
+    assert "never" not in session.screen.text()
+
+
+@pytest.mark.requirement("terminal:baton")
+async def test_a_session_that_is_only_watched_takes_no_keys(
+    handed: Hand, terminals: PtyTerminals
+) -> None:
+    session = await opened(handed, terminals)
+    session.pass_to("watch")
+    for types in (session.write, session.type):
+        with pytest.raises(ToolError):
+            types(b"x")
+    with pytest.raises(ToolError, match="watched only"):
+        await handed.call("send_input", session_id=session.id, input="ls\r\n", timeout=0.05)
+    session.pass_to("agent")
+    session.write(b"\r")
+
+
+@pytest.mark.requirement("terminal:baton")
+async def test_the_person_s_own_shell_stays_theirs(
+    terminals: PtyTerminals, workspace: Path, until: Until
+) -> None:
+    session, _ = await terminals.open(SessionSpec(None, str(workspace)))
+    session.pass_to("agent")
+    assert session.holder == "person"
+    session.type(b"echo all-is-ke''pt\r")
+    await until(session, "all-is-kept\r\n")
+
+
+@pytest.mark.requirement("terminal:baton-unrecorded")
+async def test_a_recording_has_nothing_of_what_the_person_did(
+    handed: Hand, terminals: PtyTerminals, tmp_path: Path, until: Until
+) -> None:
+    session = await opened(handed, terminals)
+    stop = session.record(str(tmp_path / "one.cast"), typed=True)
+    session.write(b"echo bef''ore\r")
+    await until(session, "before\r\n")
+    session.type(f"echo {SECRET}\r".encode())
+    session.type(b"echo en''d\r")
+    await shown(session, "\nend")
+    session.pass_to("agent")
+    session.write(b"echo af''ter\r")
+    await until(session, "after\r\n")
+    stop()
+    text = (tmp_path / "one.cast").read_text()
+    assert SECRET not in text
+    assert "before" in text
+    assert "after" in text
+
+
+@pytest.mark.requirement("terminal:baton-unrecorded")
+def test_what_was_typed_is_veiled_however_it_was_edited() -> None:
+    baton = Baton(personal=False)
+    baton.take("why", "one\ntwo")
+    baton.typed(b"secrxx\x7f\x7fet-word")
+    assert baton.veiled("$ secret-word") == f"$ {VEIL}"
+    baton.typed(b"\x1b[D\x1b[200~pasted\x1b[201~\rls\r")
+    baton.hand_back("one\ntwo\n$ secret-wordpasted\nnew")
+    assert baton.handover is not None
+    assert baton.handover.changed == f"$ {VEIL}\nnew"
+
+
+async def shown(session: TerminalSession, wanted: str) -> None:
+    """Wait until the screen shows a text."""
+    changed = asyncio.Event()
+    stop = session.watch(changed.set)
+    try:
+        async with asyncio.timeout(20):
+            while wanted not in session.screen.text():
+                changed.clear()
+                await changed.wait()
+    finally:
+        stop()

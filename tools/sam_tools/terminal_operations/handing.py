@@ -1,0 +1,109 @@
+"""Giving a session to the person and taking it back: what the agent waits for, and what it is told."""
+
+import asyncio
+from typing import Any
+
+from sam_tools.terminal_operations.answers import json_result, state_words, status
+from sam_tui.core.display import Terminal
+from sam_tui.core.errors import ToolError
+from sam_tui.core.ids import SessionId
+from sam_tui.core.inquiries import Inquiries, Outcome
+from sam_tui.core.inquiry import Question, Reply
+from sam_tui.core.plain import escaped
+from sam_tui.core.ports.terminals import TerminalSession
+from sam_tui.core.todos import one_line
+from sam_tui.core.tooling.contract import ToolContext, ToolResult
+
+_LONGEST_CHANGE = 4000
+_HOW = "Type in the agent's terminal; Ctrl+] twice there hands it back, and so does an answer here."
+
+
+class HandingOver:
+    """Hands sessions over, and tells the agent once of each time the person held one."""
+
+    def __init__(self, inquiries: Inquiries | None) -> None:
+        self._inquiries = inquiries
+        self._told: dict[SessionId, int] = {}
+
+    def news(self, session: TerminalSession) -> dict[str, Any]:
+        """What the person changed on the screen since the agent was told, if they held it."""
+        last = session.handover
+        if last is None or self._told.get(session.id, 0) >= last.number:
+            return {}
+        self._told[session.id] = last.number
+        return {"changed_by_person": escaped(last.changed)[:_LONGEST_CHANGE]}
+
+    async def ask(self, session: TerminalSession, reason: str, context: ToolContext) -> ToolResult:
+        """Let the person type, and wait until they answer or hand the session back."""
+        if self._inquiries is None:
+            raise ToolError("Nobody can be asked to type here.")
+        if not session.running:
+            raise ToolError("The terminal session has ended.", hint="Create a new session.")
+        words = one_line(reason)
+        session.pass_to("person", words)
+        question = Question(f"The agent asks you to type in its terminal: {words}", _HOW)
+        asking = asyncio.ensure_future(
+            self._inquiries.ask(context.conversation, context.call, question)
+        )
+        waiting = asyncio.ensure_future(returned(session))
+        try:
+            await asyncio.wait((asking, waiting), return_when=asyncio.FIRST_COMPLETED)
+            outcome = asking.result() if asking.done() else None
+        finally:
+            for task in (asking, waiting):
+                task.cancel()
+            await asyncio.wait((asking, waiting))
+            session.pass_to("agent")
+        return self._result(session, outcome)
+
+    async def yielded(self, session: TerminalSession, within: float) -> ToolResult | None:
+        """None when the agent may type; else what happened once the person let go of it.
+
+        Nothing is typed then, because the keys were meant for another screen. Raises ``ToolError``
+        when the person holds it for longer.
+        """
+        if session.holder == "agent":
+            return None
+        try:
+            async with asyncio.timeout(within):
+                await returned(session)
+        except TimeoutError:
+            raise ToolError(
+                "The person types in this terminal now, so nothing was typed."
+                if session.holder == "person"
+                else "The person lets nobody type in this terminal: it is watched only.",
+                hint="Go on with other work, or ask the person by user_collaboration.",
+            ) from None
+        return self._result(session, None)
+
+    def _result(self, session: TerminalSession, outcome: Outcome | None) -> ToolResult:
+        data: dict[str, Any] = {
+            "session_id": session.id,
+            "status": status(session),
+            "state": state_words(session),
+            "typed": False,
+            "message": "The person handed the terminal back. Nothing of input was typed.",
+            "end_index": session.end,
+            **self.news(session),
+        }
+        ok = True
+        if outcome is not None and isinstance(outcome.answer, Reply):
+            data["reply"] = outcome.answer.text
+        elif outcome is not None:
+            ok = False
+            data["message"] = "Nobody is there who could type. Go on without, where you safely can."
+        shown = "(handed to the person)"
+        changed = data.get("changed_by_person", "")
+        return json_result(data, Terminal(shown, changed, session.exit_code, 0.0), ok=ok)
+
+
+async def returned(session: TerminalSession) -> None:
+    """Wait until the agent may type again, or there is nothing left to type into."""
+    changed = asyncio.Event()
+    stop = session.watch(changed.set)
+    try:
+        while session.running and session.holder != "agent":
+            changed.clear()
+            await changed.wait()
+    finally:
+        stop()
