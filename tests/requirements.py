@@ -92,7 +92,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "execute:gate": Requirement("A call outside the allowed phase is refused in execute.", "architecture 2"),
     "execute:guarded": Requirement("A refused call never reaches its tool.", "architecture 2"),
     "execute:names": Requirement("Dotted names, bare operations and the operation argument mean the same.", "spec/sam.md 1.0, C30"),
-    "execute:neutral": Requirement("A tool result cannot pass for a reminder.", "architecture 5, S10"),
+    "execute:neutral": Requirement("A tool result cannot pass for a reminder or a turn, and edits of such text still fit.", "architecture 5, S10, issue 4.10"),
     "execute:recorded": Requirement("Each decision is stored with who made it and its rule.", "issue 2.5"),
     "execute:spellings": Requirement("Snake_case and camelCase twins, numbers as text and lists as text are accepted.", "architecture 2, C4"),
     "files:binary": Requirement("A binary file is an error that names its kind and size.", "spec 1.13 (HEAD)"),

@@ -14,7 +14,8 @@ class Decision:
     ``rule`` names what decided (``inside-workspace``, ``grant:…``, ``mode:plan``, ``unattended``);
     ``comment`` is the person's, told to the model; ``elapsed`` is seconds waited for the answer.
     ``targets`` are the resolved paths, commands, keys or addresses that were judged; ``asker`` names
-    the subagent that asked, or is empty. Lists, as JSON brings them back, become tuples.
+    the subagent that asked, or is empty; ``workspace`` is the folder it happened in. Lists, as JSON
+    brings them back, become tuples.
     """
 
     operation: str
@@ -27,6 +28,7 @@ class Decision:
     elapsed: float = 0.0
     targets: tuple[str, ...] = ()
     asker: str = ""
+    workspace: str = ""
 
     def __post_init__(self) -> None:
         """Targets as a tuple, so that a stored decision equals the one that was stored."""

@@ -197,6 +197,14 @@ def test_the_audit_log_is_narrowed_by_words_folder_and_outcome(program: Program)
         assert bool(said) != bool(numbers)
 
 
+@pytest.mark.requirement("audit:list")
+def test_a_call_without_a_conversation_counts_to_its_workspace(program: Program) -> None:
+    assert program("tools", "call", "file_operations.list_dir", "{}")[0] == 0
+    assert "file_operations.list_dir" in program("audit", "list", "--here")[1]
+    (program.folder / "other").mkdir()
+    assert program("audit", "list", "--here", "-C", str(program.folder / "other"))[1] == ""
+
+
 @pytest.mark.requirement("guard:mode-of-file")
 def test_a_policy_file_sets_the_mode_unless_a_flag_does_and_never_bypass(program: Program) -> None:
     call = ("guard", "explain", "file_operations.create_file", '{"filePath": "x", "content": "y"}')

@@ -15,7 +15,13 @@ from sam_tui.core.verdict import Decision
 
 _FIRST = "0" * 64
 _COLUMNS = "SELECT number, made_at, conversation, call, decision, chain FROM decisions"
-_HERE = "conversation IN (SELECT id FROM conversations WHERE workspace = ?)"
+_HERE = (
+    "(json_extract(decision, '$.workspace') = ?"
+    " OR conversation IN (SELECT id FROM conversations WHERE workspace = ?))"
+)
+"""By what stands in the entry, and for older ones by their conversation."""
+_REACH = 50_000
+"""Entries back to which the past of an operation is looked for."""
 _LOOKED_THROUGH = 2000
 """Decisions of a workspace among which those of one operation are looked for."""
 _CHUNK = 500
@@ -55,8 +61,10 @@ class SqliteDecisions:
     def past(self, workspace: str, operation: str, *, limit: int) -> list[DecisionEntry]:
         """The last decisions on one operation in a folder's conversations, newest first."""
         rows = self._database.query(
-            f"{_COLUMNS} WHERE {_HERE} ORDER BY number DESC LIMIT ?",
-            storable(workspace),
+            f"{_COLUMNS} WHERE {_HERE} AND number > (SELECT max(number) FROM decisions) - ?"
+            " ORDER BY number DESC LIMIT ?",
+            *(storable(workspace),) * 2,
+            _REACH,
             _LOOKED_THROUGH,
         )
         found: list[DecisionEntry] = []
@@ -122,7 +130,7 @@ def _conditions(wanted: DecisionFilter) -> tuple[str, tuple[str, ...]]:
     values: list[str] = []
     if wanted.workspace:
         parts.append(_HERE)
-        values.append(storable(wanted.workspace))
+        values.extend((storable(wanted.workspace),) * 2)
     if wanted.conversation:
         parts.append("conversation = ?")
         values.append(storable(wanted.conversation))

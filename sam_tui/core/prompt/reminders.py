@@ -10,6 +10,7 @@ from typing import Protocol
 
 from sam_tui.core.messages import Message, ReminderMessage
 from sam_tui.core.prompt.view import TurnView
+from sam_tui.core.tooling.neutral import neutralise
 
 
 class Reminder(Protocol):
@@ -29,7 +30,7 @@ def due_reminders(
     """The reminders to append now, in injection order."""
     due: list[ReminderMessage] = []
     for reminder in reminders:
-        text = reminder.content(view)
+        text = neutralise(reminder.content(view) or "")
         if text and (new_message or text != _last_said(view.messages, reminder.name)):
             due.append(ReminderMessage(reminder.name, text))
     return due

@@ -4,7 +4,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from sam_tui.core.accesses import LocatedAccess, Location, Read, Write
@@ -29,7 +29,7 @@ from sam_tui.core.tooling.contract import (
     ToolResult,
 )
 from sam_tui.core.tooling.masking import masked
-from sam_tui.core.tooling.neutral import neutralise
+from sam_tui.core.tooling.neutral import mended, neutralise
 from sam_tui.core.tooling.outside import OutsideQuestions
 from sam_tui.core.tooling.registry import Registry, operation_key
 from sam_tui.core.tooling.schema import example_call
@@ -100,6 +100,8 @@ class Executor:
         """Masks secrets on the way out and puts them back on the way in; knows more once it is told."""
         self.gates: Gates = lambda _: open_gate
         """What phases let through. Asked when a call runs: one before it may have ended its phase."""
+        self._broken: set[str] = set()
+        """Look-alikes of reminders and turns as shown; in arguments they mean the original."""
         self._guard = guard
         self._results = results
         self._log = log
@@ -127,6 +129,7 @@ class Executor:
             self._clock,
         )
         executor.asker, executor.shield, executor.gates = asker, self.shield, self.gates
+        executor._broken = self._broken
         return executor
 
     def plan(self, call: ToolCall, gate: Gate | None = None) -> Plan:
@@ -137,6 +140,7 @@ class Executor:
         try:
             resolved = self.registry.resolve(call.name)
             given = self.shield.unmask_data(parse_arguments(call.arguments))
+            given = mended(given, self._broken)
             operation = resolved.operation
             if operation is None:
                 operation = self._chosen(resolved.tool, given)
@@ -211,14 +215,16 @@ class Executor:
             decision = await self._guard.decide(request)
         except asyncio.CancelledError:
             reason = "the call was cancelled before it was answered"
-            cancelled = Decision(plan.key, "cancelled", "user", "cancelled", reason)
+            cancelled = Decision(
+                plan.key, "cancelled", "user", "cancelled", reason, workspace=self.workspace
+            )
             self._log.record(conversation, plan.call.id, cancelled)
             raise
         self._record(conversation, plan.call.id, decision)
         return decision
 
     def _record(self, conversation: ConversationId, call: CallId, decision: Decision) -> None:
-        self._log.record(conversation, call, decision)
+        self._log.record(conversation, call, replace(decision, workspace=self.workspace))
         self._bus.publish(DecisionMade(conversation, call, decision))
 
     def _permit(
@@ -275,7 +281,7 @@ class Executor:
     ) -> Executed:
         limit = plan.operation.inline_limit if plan.operation else INLINE_LIMIT
         result = masked(result, self.shield)
-        text = neutralise(result.text)
+        text = neutralise(result.text, self._broken)
         text = clip_result(self._results, conversation, plan.call.id, text, limit)
         finished = ToolFinished(
             conversation,

@@ -1,8 +1,21 @@
 """Text from tools and models, made unable to pass for the host's own words."""
 
 import re
+from typing import Any, cast
 
-_HOST_TAG = re.compile(r"<(\s*/?\s*system-reminder)", re.IGNORECASE)
+_ROLES = (
+    "im_start|im_end|im_sep|system|user|assistant|tool|developer|start_header_id|end_header_id|eot_id"
+    "|eom_id|begin_of_text|end_of_text|endoftext|endofprompt|start|end|channel|message|return|call"
+    "|constrain|startoftext|pad"
+)
+_LOOK_ALIKE = re.compile(
+    rf"<(?P<tag>\s*/?\s*system-reminder)|<(?P<token>\|(?:{_ROLES})\|>)|<(?P<llama><SYS>>|</SYS>>)"
+    r"|\[(?P<inst>/?INST\])|<(?P<turn>(?:start|end)_of_turn>)"
+    r"|(?<=\n\n)(?P<role>Human|Assistant)(?=:)",
+    re.IGNORECASE,
+)
+"""The reminder tag, and what chat templates of models in use put before and after a turn."""
+_HINTS = ("<", "[", "\n\n")
 _OPENER = re.compile(r"<\s*system-reminder\s*>", re.IGNORECASE)
 _CLOSER = re.compile(r"<\s*/\s*system-reminder\s*>\s*", re.IGNORECASE)
 _ECHO = re.compile(rf"{_OPENER.pattern}.*?{_CLOSER.pattern}", re.I | re.S)
@@ -16,9 +29,38 @@ _LONGEST_TAG = 80
 """Characters of a tag that is cut between two pieces; more white space than that is no tag."""
 
 
-def neutralise(text: str) -> str:
-    """Text with look-alikes of the reminder tag broken: ``<system-reminder>`` -> ``<\\system-…``."""
-    return _HOST_TAG.sub(r"<\\\1", text) if "<" in text else text
+def neutralise(text: str, broken: set[str] | None = None) -> str:
+    """Text with every look-alike of a reminder or of a turn broken: ``<system-reminder>`` becomes
+    ``<\\system-reminder>``, ``<|im_start|>`` becomes ``<\\|im_start|>``. Broken forms are added to
+    ``broken``, for ``mended``.
+    """
+    if not any(hint in text for hint in _HINTS):
+        return text
+
+    def spoil(match: re.Match[str]) -> str:
+        whole = match[0]
+        form = f"{whole}\\" if match["role"] else f"{whole[0]}\\{whole[1:]}"
+        if broken is not None:
+            broken.add(form)
+        return form
+
+    return _LOOK_ALIKE.sub(spoil, text)
+
+
+def mended(data: Any, broken: set[str]) -> Any:
+    """Arguments of a call in which what ``neutralise`` broke stands as it was, so that edits fit."""
+    if not broken:
+        return data
+    if isinstance(data, str):
+        for form in broken if "\\" in data else ():
+            data = data.replace(form, form.replace("\\", "", 1))
+        return data
+    if isinstance(data, list):
+        return [mended(item, broken) for item in cast("list[Any]", data)]
+    if isinstance(data, dict):
+        items = cast("dict[Any, Any]", data).items()
+        return {key: mended(value, broken) for key, value in items}
+    return data
 
 
 def scrub_echoes(text: str) -> str:
