@@ -11,28 +11,8 @@ from sam_tui.core.ports.terminals import CellRun, SessionSpec
 from sam_tui.ui.widgets.terminal_cells import Painter
 from sam_tui.ui.widgets.terminal_view import TerminalView
 from tests.fakes.engine_kit import RawModel
-from tests.ui.driver import Driver, Stage, app_over, driven
-
-LEAVE_CHORD = ("ctrl+right_square_bracket",) * 2
-
-
-def drawn(view: TerminalView) -> str:
-    """What the widget draws, as text."""
-    return "\n".join(view.render_line(y).text.rstrip() for y in range(view.size.height))
-
-
-async def in_shell(me: Driver) -> TerminalView:
-    """Go to the shell, and wait for its prompt."""
-    await me.ready()
-    await me.pilot.press("ctrl+right_square_bracket")
-    view = me.app.chat.terminals.shell
-    await me.until(lambda: view.has_focus and view.session is not None and drawn(view).strip())
-    return view
-
-
-async def type_line(me: Driver, text: str) -> None:
-    """Key by key, then Enter."""
-    await me.pilot.press(*("space" if c == " " else c for c in text), "enter")
+from tests.ui.driver import Stage, app_over, driven
+from tests.ui.terminals import LEAVE_CHORD, drawn, in_shell, type_line
 
 
 @pytest.mark.requirement("ui:terminal")

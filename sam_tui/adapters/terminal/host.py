@@ -26,7 +26,8 @@ _SCROLLBACK_LINES = 10_000
 _CELL_BYTES, _ROW_BYTES = 8, 200
 _CLIPBOARD = 256 * 1024
 _ACTED_ON = re.compile(
-    rb"\x1b(?:\[!p"  # DECSTR
+    rb"\x1b(?=[\[\]][!2?g5])"  # what most sequences are turned away by
+    rb"(?:\[!p"  # DECSTR
     rb"|\[(2[23])(?:;[012]?)?(?:;[0-9]*)?t"  # XTWINOPS: save and restore titles
     rb"|\[\?6n"  # DECXCPR
     rb"|\[g"  # TBC, which the library hears with its parameter only

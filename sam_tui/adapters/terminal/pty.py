@@ -15,6 +15,7 @@ import ptyprocess  # pyright: ignore[reportMissingTypeStubs]
 from sam_tui.adapters.terminal.attention import Modes, modes, unread
 from sam_tui.adapters.terminal.confinement import restrict
 from sam_tui.adapters.terminal.endings import ProcessEnd, end_session
+from sam_tui.adapters.terminal.gathering import Gathering
 from sam_tui.core.errors import ToolError
 
 _PtyProcess: Any = ptyprocess.PtyProcess
@@ -46,7 +47,7 @@ class Pty:
     def __init__(
         self, launch: PtyLaunch, heard: Callable[[bytes], None], ended: Callable[[], None]
     ) -> None:
-        self._heard = heard
+        self._gathering = Gathering(heard)
         self._on_end = ended
         self._loop = asyncio.get_running_loop()
         self._process = _spawn(launch)
@@ -134,6 +135,7 @@ class Pty:
         for _ in range(_LAST_READS):
             if not self._reading or not self._read():
                 break
+        self._gathering.finish()
         self._end.close()
         self._stop_reading()
         self._loop.remove_writer(self._fd)
@@ -161,7 +163,7 @@ class Pty:
         if not data:
             self._stop_reading()
             return False
-        self._heard(data)
+        self._gathering.add(data)
         return True
 
     def _stop_reading(self) -> None:

@@ -1,0 +1,138 @@
+"""What programs in a terminal ask of the workbench, and what they are told."""
+
+import pytest
+from rich.segment import Segment
+from rich.style import Style
+from textual.color import Color
+from textual.strip import Strip
+
+from sam_tui.core.inquiry import Approval, Inquiry
+from sam_tui.ui import clipboard
+from sam_tui.ui.widgets.terminal_cells import with_cursor
+from tests.ui.driver import Driver, Stage, app_over, driven
+from tests.ui.terminals import LEAVE_CHORD, drawn, in_shell, shows, type_line
+
+WRITE = "printf '\\e]52;c;%s\\a' $(printf %s {} | base64)"
+
+
+async def asked(me: Driver, stage: Stage) -> Inquiry:
+    """Wait for a question."""
+    await me.until(stage.runtime.inquiries.pending)
+    return stage.runtime.inquiries.pending()[0]
+
+
+@pytest.mark.requirement("ui:terminal-clipboard")
+async def test_a_program_sets_the_clipboard_once_it_is_allowed_and_then_for_good(
+    stage: Stage,
+) -> None:
+    async with driven(app_over(stage)) as me:
+        view = await in_shell(me)
+        assert view.session is not None
+        for word, answer, kept in (
+            ("one", Approval("deny"), ""),
+            ("two", Approval("once"), "two"),
+            ("three", Approval("scope", scope="always"), "three"),
+        ):
+            view.session.write(f"{WRITE.format(word)}\n".encode())
+            question = await asked(me, stage)
+            assert word in str(question.request)
+            assert view.has_focus
+            stage.runtime.inquiries.answer(question.id, answer)
+            await me.until(lambda kept=kept: me.app.clipboard == kept)
+            await me.until(lambda: not stage.runtime.inquiries.pending())
+        view.session.write(f"{WRITE.format('four')}\n".encode())
+        await me.until(lambda: me.app.clipboard == "four")
+        assert not stage.runtime.inquiries.pending()
+
+
+@pytest.mark.requirement("ui:terminal-clipboard")
+async def test_reading_the_clipboard_is_asked_every_time(stage: Stage) -> None:
+    async with driven(app_over(stage)) as me:
+        view = await in_shell(me)
+        me.app.copy_to_clipboard("secret")
+        await type_line(me, "stty -echo -icanon; clear; printf '\\e]52;c;?\\a'; cat -v")
+        question = await asked(me, stage)
+        assert [c.id for c in getattr(question.request, "choices", ())] == ["once"]
+        assert "c2VjcmV0" not in drawn(view)
+        stage.runtime.inquiries.answer(question.id, Approval("once"))
+        await me.until(lambda: "c2VjcmV0" in drawn(view))
+
+
+@pytest.mark.requirement("ui:terminal-clipboard")
+def test_within_tmux_the_clipboard_is_set_in_its_form_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TMUX", raising=False)
+    assert clipboard.sequences("hé") == ["\x1b]52;c;aMOp\a"]
+    monkeypatch.setenv("TMUX", "/tmp/tmux-0/default,1,0")
+    assert clipboard.sequences("hé")[1] == "\x1bPtmux;\x1b\x1b]52;c;aMOp\a\x1b\\"
+
+
+@pytest.mark.requirement("ui:terminal-colours")
+async def test_a_program_is_told_the_colours_it_is_drawn_in(stage: Stage) -> None:
+    async with driven(app_over(stage)) as me:
+        view = await in_shell(me)
+        answers: list[bytes] = []
+        assert view.session is not None
+        screen = view.session.screen
+        screen.reply = answers.append  # pyright: ignore[reportAttributeAccessIssue]
+        for name in ("sam", "sam-light"):
+            me.app.theme = name
+            await me.pilot.pause()
+            ground = Color.parse(me.app.current_theme.background or "")
+            red = me.app.ansi_theme.ansi_colors[1]
+            answers.clear()
+            screen.feed(b"\x1b]11;?\x07\x1b]4;1;?\x07")  # pyright: ignore
+            told = b"".join(answers).decode()
+            assert "rgb:{0:02x}{0:02x}/{1:02x}{1:02x}/{2:02x}{2:02x}".format(*ground.rgb) in told
+            assert "rgb:{0:02x}{0:02x}/{1:02x}{1:02x}/{2:02x}{2:02x}".format(*red) in told
+            style = next(s.style for s in view.render_line(0))
+            assert style and style.bgcolor and style.bgcolor.triplet == ground.rgb
+
+
+@pytest.mark.requirement("ui:terminal-told")
+async def test_focus_is_told_to_a_program_that_asked(stage: Stage) -> None:
+    async with driven(app_over(stage)) as me:
+        view = await in_shell(me)
+        await type_line(me, "stty -echo -icanon; clear; printf '\\e[?1004h'; cat -v")
+        await me.until(lambda: view.session and view.session.state.name == "waiting")
+        await me.pilot.press(*LEAVE_CHORD)
+        await me.until(lambda: "^[[O" in drawn(view))
+        await me.pilot.press(LEAVE_CHORD[0])
+        await me.until(lambda: "^[[O^[[I" in drawn(view))
+
+
+@pytest.mark.requirement("ui:terminal-told")
+async def test_the_windows_title_follows_the_program_where_the_keys_go(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = app_over(stage)
+    sent: list[str] = []
+    monkeypatch.setattr(app.requests, "_emit", sent.append)
+    async with driven(app) as me:
+        view = await in_shell(me)
+        await shows(me, view, "\\033]2;a\\tbuild\\007x")
+        await me.until(lambda: any("\x1b]2;abuild\x07" in s for s in sent))
+        assert sent[0].startswith("\x1b[22;2t")
+        await me.pilot.press(*LEAVE_CHORD)
+        await me.until(lambda: "\x1b]2;sam\x07" in sent)
+        assert view.label == "abuild"
+    assert sent[-1] == "\x1b[23;2t"
+
+
+@pytest.mark.requirement("ui:terminal-cursor")
+async def test_the_cursor_has_the_programs_shape_and_blinks_only_with_the_keys(
+    stage: Stage,
+) -> None:
+    row = Strip([Segment("ab ", Style())])
+    assert [s.style.reverse for s in with_cursor(row, 1, "block") if s.text == "b" and s.style]
+    for shape in ("underline", "bar"):
+        under = [s.style.underline for s in with_cursor(row, 1, shape) if s.text == "b" and s.style]
+        assert under == [True]
+    assert with_cursor(row, 2, "bar").text == "ab▏"
+    async with driven(app_over(stage)) as me:
+        view = await in_shell(me)
+        await shows(me, view, "\\033[3 qx")
+        view.stir()
+        assert view._blinker is not None  # pyright: ignore[reportPrivateUsage]
+        await me.pilot.press(*LEAVE_CHORD)
+        await me.until(lambda: view._blinker is None)  # pyright: ignore[reportPrivateUsage]
+        assert not any(s.style and s.style.underline for s in view.render_line(1))
