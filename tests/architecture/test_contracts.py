@@ -106,6 +106,9 @@ VIOLATIONS: dict[str, Violation] = {
     ),
     "headless speaks MCP": violation("mcp", sam_tui__headless__planted="import mcp.types"),
     "the screen imports the database": violation("sqlite3", sam_tui__ui__planted="import sqlite3"),
+    "a tool opens transactions by itself": violation(
+        "shared-sqlite", tools__sam_tools__planted="import sam_tui.sqlite"
+    ),
     "the package root imports a part": Violation(
         {"sam_tui/__init__.py": "import sam_tui.core.ids"}, frozenset({"root"})
     ),

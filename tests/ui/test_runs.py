@@ -130,6 +130,11 @@ async def test_a_run_is_paused_resumed_and_abandoned_by_keys(stage: Stage, model
         await me.until(lambda: len(model.seen) == 2)
         attempts = bench.workflows.history(bench.view.id)
         assert [(a.step, a.number, a.status) for a in attempts] == [("look", 1, "open")]
+        await me.pilot.press("o")
+        await me.until(lambda: isinstance(me.app.screen, Reader))
+        assert "Look at hall" in me.app.screen.query_one(TextArea).text
+        await me.pilot.press("escape")
+        await me.until(lambda: isinstance(me.app.screen, RunsScreen))
         await me.pilot.press("t")
         await me.until(lambda: len(model.seen) == 3)
         attempts = bench.workflows.history(bench.view.id)
@@ -158,6 +163,7 @@ async def test_what_another_program_does_is_seen_and_its_artifacts_are_read(stag
         await me.until(lambda: isinstance(me.app.screen, RunsScreen))
         bench = Bench(me, stage)
         await me.until(lambda: "gate" in bench.text("#run-head"))
+        assert "g lets it go on" in bench.text("#run-head")
         artifacts = [{"type": "file", "name": "[b]notes", "content": "a\x1b[31mb" + "c" * 60_000}]
         other.advance(done.opened[0].token, {"summary": "s", "artifacts": artifacts})
         shelf = bench.screen.query_one("#run-kept", OptionList)
@@ -191,6 +197,8 @@ async def test_the_phase_of_the_conversation_stands_in_the_status(
         await me.until(lambda: "stuck" in me.transcript())
         await me.until(lambda: me.app.chat.status.standing.phase == "colours/look: read")
         assert not (stage.workspace / "a.txt").exists()
+        reminders = [m.text for m in model.seen[1] if m.kind == "reminder"]
+        assert any("<workflowPhase>" in text and "Phase: look" in text for text in reminders)
         assert "is not allowed in phase look" in model.seen[2][-2].text + model.seen[2][-1].text
         await me.pilot.press("ctrl+n")
         await me.until(lambda: me.app.chat.status.standing.phase == "")

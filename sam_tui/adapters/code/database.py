@@ -1,6 +1,5 @@
 """One SQLite file of this adapter: made on first use, private, safe beside other processes."""
 
-import fcntl
 import os
 import sqlite3
 import threading
@@ -9,6 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from sam_tui import sqlite
 from sam_tui.core.errors import StorageError
 
 _BUSY_SECONDS = 10.0
@@ -38,16 +38,8 @@ class SqliteFile:
     @contextmanager
     def transaction(self) -> Generator[sqlite3.Connection, None, None]:
         """A write transaction: committed when the block ends, undone when it raises."""
-        with self._explained(), self._lock:
-            connection = self._live()
-            connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield connection
-                connection.execute("COMMIT")
-            except BaseException:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-                raise
+        with self._explained(), self._lock, sqlite.transaction(self._live()) as connection:
+            yield connection
 
     def forget(self) -> None:
         """Begin anew with an empty file; another process keeps the old one until it ends."""
@@ -77,14 +69,9 @@ class SqliteFile:
 
     def _opened(self) -> sqlite3.Connection:
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # SQLite's own waiting does not cover the change to a write-ahead log.
-        lock = os.open(f"{self.path}.lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            os.close(os.open(self.path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
+        with sqlite.alone(Path(f"{self.path}.lock")):
+            sqlite.make_private(self.path)
             return self._prepared()
-        finally:
-            os.close(lock)
 
     def _prepared(self) -> sqlite3.Connection:
         connection = sqlite3.connect(

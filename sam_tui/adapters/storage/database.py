@@ -4,7 +4,6 @@ Write-ahead log with ``synchronous=NORMAL``: a commit that returned survives the
 process, at any moment; only a power cut may take the last ones back, never leaving a broken file.
 """
 
-import fcntl
 import os
 import sqlite3
 import stat
@@ -13,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from sam_tui import sqlite
 from sam_tui.adapters.storage.migrations import NewerDatabase, migrate, pending
 from sam_tui.core.errors import StorageError
 
@@ -67,17 +67,8 @@ class Database:
 
         Raises ``StorageError`` for what SQLite refuses, a lock held too long among it.
         """
-        with self._explained("written"):
-            connection = self._live()
-            connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield connection
-                connection.execute("COMMIT")
-            except BaseException:
-                # A full disk or a corrupt page has already undone the transaction.
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-                raise
+        with self._explained("written"), sqlite.transaction(self._live()) as connection:
+            yield connection
 
     def close(self) -> None:
         """Close the connection; closing again does nothing."""
@@ -106,20 +97,11 @@ class Database:
         return connection
 
     def _upgrade(self, connection: sqlite3.Connection) -> None:
-        """Make the file what this program needs; one process at a time.
-
-        SQLite's own waiting does not cover the change to a write-ahead log, so a lock file does.
-        """
-        with _only_one(self.path.with_suffix(".lock")):
+        """Make the file what this program needs; one process at a time."""
+        with sqlite.alone(self.path.with_suffix(".lock")):
             connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("BEGIN IMMEDIATE")
-            try:
+            with sqlite.transaction(connection):
                 migrate(connection)
-                connection.execute("COMMIT")
-            except BaseException:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-                raise
 
     @contextmanager
     def _explained(self, verb: str) -> Generator[None, None, None]:
@@ -193,14 +175,3 @@ def _prepare_file(path: Path) -> None:
     except FileExistsError:
         if stat.S_IMODE(path.stat().st_mode) & 0o077 and path.stat().st_uid == os.geteuid():
             path.chmod(0o600)
-
-
-@contextmanager
-def _only_one(path: Path) -> Generator[None, None, None]:
-    """Hold the lock file; the kernel lets go of it when the process dies."""
-    descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)

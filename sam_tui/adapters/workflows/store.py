@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from sam_tui import sqlite
 from sam_tui.adapters.workflows.migrations import NewerDatabase, migrate, pending
 from sam_tui.adapters.workflows.reader import SqliteReader
 from sam_tui.adapters.workflows.rows import columns, upsert, values
@@ -140,23 +141,15 @@ class SqliteWorkflows:
         self._connection: sqlite3.Connection | None = None
         with self._explained("opened"):
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            os.close(os.open(self.path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
+            sqlite.make_private(self.path)
             self._connection = self._open()
         self.reader = SqliteReader(self._live, self._explained)
 
     @contextmanager
     def unit(self) -> Generator[SqliteUnit, None, None]:
         """A write transaction. Raises ``StorageError`` for what SQLite refuses."""
-        with self._explained("written"):
-            connection = self._live()
-            connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield SqliteUnit(connection)
-                connection.execute("COMMIT")
-            except BaseException:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-                raise
+        with self._explained("written"), sqlite.transaction(self._live()) as connection:
+            yield SqliteUnit(connection)
 
     @contextmanager
     def hold(self, execution: str) -> Generator[bool, None, None]:
@@ -200,23 +193,11 @@ class SqliteWorkflows:
         return connection
 
     def _upgrade(self, connection: sqlite3.Connection) -> None:
-        """One process at a time: SQLite's own waiting does not cover the change to a log."""
-        descriptor = os.open(
-            self.path.with_suffix(".lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600
-        )
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        """Make the file what this program needs; one process at a time."""
+        with sqlite.alone(self.path.with_suffix(".lock")):
             connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("BEGIN IMMEDIATE")
-            try:
+            with sqlite.transaction(connection):
                 migrate(connection)
-                connection.execute("COMMIT")
-            except BaseException:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-                raise
-        finally:
-            os.close(descriptor)
 
     @contextmanager
     def _explained(self, verb: str) -> Generator[None, None, None]:

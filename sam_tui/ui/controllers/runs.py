@@ -13,6 +13,7 @@ from sam_tui.ui.plain import one_line
 from sam_tui.ui.screens.chat import ChatScreen
 from sam_tui.ui.screens.dialogs import Choice, Picker
 from sam_tui.ui.screens.param_form import ParamForm
+from sam_tui.ui.screens.reader import Reader, whole
 from sam_tui.ui.widgets.run_lines import gate_words
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ class Runs:
             return
         if self._shown is None:
             pending = self._runtime.inquiries.pending
-            self._shown = RunsScreen(workflows, self.act, lambda: len(pending()))
+            self._shown = RunsScreen(workflows, self.act, lambda: len(pending()), self.drives)
             self._app.push_screen(self._shown, self._left)
         if view is not None:
             self._ask(view)
@@ -87,6 +88,11 @@ class Runs:
             self._verbs[verb](execution)
         except SamError as error:
             self._complain(error)
+
+    def drives(self, execution: str) -> bool:
+        """Whether our agent works on a run."""
+        worker = self._driven.get(execution)
+        return worker is not None and not worker.is_finished and not worker.is_cancelled
 
     def moved(self) -> None:
         """A run was moved by this program: one look for all that a transaction tells."""
@@ -212,9 +218,16 @@ class Runs:
         if not known:
             self._say("No step of it has a conversation of ours.")
             return
+        assert self._runtime is not None
+        conversation: ConversationId = known[-1]  # pyright: ignore[reportAssignmentType] # stored
+        if self._runtime.engine.budgets.get(conversation) is not None:
+            # A conversation at work cannot be opened: what was said so far can be read.
+            said = self._runtime.conversations.everything(conversation)
+            text = "\n\n".join(f"{message.kind}\n{message.text}" for message in said)
+            self._app.push_screen(Reader(f"{conversation}, at work", whole(text)))
+            return
         if self._shown is not None:
             self._shown.dismiss(None)
-        conversation: ConversationId = known[-1]  # pyright: ignore[reportAssignmentType] # stored
         self._conversations.open(conversation)
 
     # -- driving -------------------------------------------------------------------------------
@@ -225,9 +238,9 @@ class Runs:
         if view.conversation:
             self._say("A conversation drives it: send it a prompt to go on.")
             return
-        before = self._driven.get(execution)
-        if before is not None and not before.is_cancelled and not before.is_finished:
+        if self.drives(execution):
             return
+        before = self._driven.get(execution)
         self._driven[execution] = self._app.run_worker(
             self._run(execution, before), name=f"workflow {execution}", group=_GROUP
         )

@@ -25,6 +25,11 @@ class Part:
     total: int
 
 
+def whole(text: str) -> Callable[[int, int], Part]:
+    """The parts of a text that is had already."""
+    return lambda start, length: Part(text[start : start + length], start, len(text))
+
+
 class Reader(Dialog):
     """Shows a text; ``load`` brings the part that begins at a place."""
 

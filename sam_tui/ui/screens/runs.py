@@ -12,7 +12,7 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from sam_tui.core.errors import SamError
-from sam_tui.ui.screens.reader import Part, Reader
+from sam_tui.ui.screens.reader import Part, Reader, whole
 from sam_tui.ui.widgets.run_lines import (
     artifact_line,
     event_lines,
@@ -32,6 +32,7 @@ _EVENTS = 100
 _LOOKS = 0.5
 """Seconds between two looks at the store: other programs move runs too, and tell nobody."""
 _KEYS = "n new · g go on · p pause · r resume · t retry · x abandon · o transcript · Tab, Enter: read · Esc"
+_IDLE = "The agent does not work on it here: g lets it go on"
 _AGAIN = "Press x again to end this run for good"
 
 
@@ -55,11 +56,13 @@ class RunsScreen(Screen[None]):
         workflows: "Workflows",
         act: Callable[[str, str], None],
         waiting: Callable[[], int],
+        driven: Callable[[str], bool],
     ) -> None:
         super().__init__()
         self._workflows = workflows
         self._act = act
         self._waiting = waiting
+        self._driven = driven
         self._views: dict[str, ExecutionView] = {}
         self._kept: dict[str, FindingRow | str] = {}
         self._seen = -1
@@ -161,7 +164,7 @@ class RunsScreen(Screen[None]):
             self._show(Reader(kept, artifact))
             return
         text = f"{kept.severity} · {kept.category} · {kept.review}\n\n{kept.content}"
-        self._show(Reader(kept.title, lambda start, n: _part(text, start, n)))
+        self._show(Reader(kept.title, whole(text)))
 
     def _show(self, reader: Reader) -> None:
         self.app.push_screen(reader)  # pyright: ignore[reportUnknownMemberType]
@@ -191,7 +194,10 @@ class RunsScreen(Screen[None]):
             return
         try:
             steps = self._workflows.steps(view.id)
-            self._head.update(head_lines(view, steps))
+            lines = head_lines(view, steps)
+            if view.state == "running" and not view.conversation and not self._driven(view.id):
+                lines = Content("\n").join([lines, Content(_IDLE).stylize("$text-muted")])
+            self._head.update(lines)
             self._steps.update(step_lines(steps))
             self._keep(view.id)
             self._tell(view.id)
@@ -221,7 +227,3 @@ class RunsScreen(Screen[None]):
         self._events.update(event_lines(newest[::-1]))
         if follows:
             self._log.scroll_end(animate=False)
-
-
-def _part(text: str, start: int, length: int) -> Part:
-    return Part(text[start : start + length], start, len(text))
