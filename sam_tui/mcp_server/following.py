@@ -28,6 +28,7 @@ from sam_tui.mcp_server.calls import Call, Calls
 from sam_tui.mcp_server.clients import Client, Context, is_modern
 from sam_tui.mcp_server.door import GONE
 from sam_tui.mcp_server.questions import answer_of, form_of
+from sam_tui.mcp_server.sendable import plain_json
 
 _LEVELS: Final[tuple[types.LoggingLevel, ...]] = (
     "debug", "info", "notice", "warning", "error", "critical", "alert", "emergency",
@@ -200,7 +201,9 @@ class Follower:
         wanted = self._level()
         if level is None or wanted is None or _LEVELS.index(level) < _LEVELS.index(wanted):
             return
-        params = types.LoggingMessageNotificationParams(level=level, logger="sam-tui", data=data)
+        params = types.LoggingMessageNotificationParams(
+            level=level, logger="sam-tui", data=plain_json(data)
+        )
         await self._context.session.send_notification(
             types.LoggingMessageNotification(params=params), self._context.request_id
         )
@@ -234,7 +237,7 @@ def _seen(task: "asyncio.Future[Any]") -> None:
         task.exception()
 
 
-def _entry(event: Event, call: Call) -> tuple[types.LoggingLevel | None, Any]:
+def _entry(event: Event, call: Call) -> tuple[types.LoggingLevel | None, dict[str, Any]]:
     match event:
         case DecisionMade(call=of, decision=decision) if of == call.id:
             told = {
@@ -255,4 +258,4 @@ def _entry(event: Event, call: Call) -> tuple[types.LoggingLevel | None, Any]:
         ):
             return level, {"text": text}
         case _:
-            return None, None
+            return None, {}

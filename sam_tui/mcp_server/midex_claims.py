@@ -9,17 +9,22 @@ from sam_tui.mcp_server.clients import Client
 
 
 class Claims:
-    """Claims open steps for the conversation of a client."""
+    """Claims open steps for the conversations of clients."""
 
     def __init__(self, entrance: Entrance) -> None:
         self._entrance = entrance
+        self._at_work: set[str] = set()
+        """Conversations that claimed a step here: who only reads does not take it from them."""
 
-    def take(self, tickets: Sequence[Ticket], client: Client) -> None:
-        """Claim steps for a client, but not those that a living process of ours works on."""
+    def take(self, tickets: Sequence[Ticket], client: Client, *, reads: bool = False) -> None:
+        """Claim steps for a client, but not those that a living process of ours works on.
+
+        With ``reads`` a step stays with the client of this server that works on it.
+        """
         workflows = self._entrance.workflows()
         for ticket in tickets:
             owner = workflows.claimed(ticket.execution_id, ticket.step)
-            if owner == client.conversation:
+            if owner == client.conversation or (reads and owner in self._at_work):
                 continue
             with workflows.hold(ticket.execution_id) as free:
                 if not free:
@@ -33,3 +38,4 @@ class Claims:
                     )
                 except WorkflowRefused:
                     continue  # it was finished meanwhile
+            self._at_work.add(client.conversation)

@@ -17,6 +17,7 @@ from sam_tui.mcp_server import midex_forms as forms
 from sam_tui.mcp_server.clients import Client
 from sam_tui.mcp_server.library import NotFound
 from sam_tui.mcp_server.midex_claims import Claims
+from sam_tui.mcp_server.sendable import sendable
 
 JSON: Final = "application/json"
 WORKFLOW: Final = "midex://workflow"
@@ -140,7 +141,7 @@ class MidexResources:
             value = self._value(at, client)
         except WorkflowRefused as refusal:
             raise NotFound(str(refusal), refusal.as_object()) from None
-        text = json.dumps(value, ensure_ascii=False, indent=2)
+        text = sendable(json.dumps(value, ensure_ascii=False, indent=2))
         return types.TextResourceContents(uri=uri, mime_type=JSON, text=text)
 
     def _value(self, at: Address, client: Client) -> Any:
@@ -170,7 +171,7 @@ class MidexResources:
     def _current(self, execution: str, client: Client) -> dict[str, Any]:
         view = self._workflows.execution(execution)
         tickets = self._workflows.tickets(execution)
-        self._claims.take(tickets[:1], client)
+        self._claims.take(tickets[:1], client, reads=True)
         return forms.current_step_form(view, tickets)
 
     def _telemetry(self, execution: str, query: Mapping[str, str]) -> list[dict[str, Any]]:
@@ -208,7 +209,10 @@ class MidexResources:
         chunk = self._workflows.read_artifact(at.parts[0], offset, length)
         meta = {"start": chunk.start, "end": chunk.end, "total": chunk.total}
         return types.TextResourceContents(
-            uri=uri, mime_type="text/plain", text=chunk.text, _meta={"sam-tui/range": meta}
+            uri=uri,
+            mime_type="text/plain",
+            text=sendable(chunk.text),
+            _meta={"sam-tui/range": meta},
         )
 
     def completions(self, template: str, argument: str, given: Mapping[str, str]) -> Sequence[str]:

@@ -28,6 +28,7 @@ from sam_tui.core.workflow.views import Advanced, ExecutionView, Ticket
 from sam_tui.mcp_server import midex_forms as forms
 from sam_tui.mcp_server.midex_claims import Claims
 from sam_tui.mcp_server.midex_resources import artifact_uri
+from sam_tui.mcp_server.sendable import plain_json
 from sam_tui.mcp_server.toolbox import ToolRequest
 
 Category = Literal["security", "architecture", "performance", "constraint", "pattern"]
@@ -197,6 +198,7 @@ class MidexToolbox:
             answer = _refusal(refusal.code, refusal.explain(), refusal.details)
         except SamError as fault:
             answer = _refusal("failed", fault.explain(), {})
+        answer = plain_json(answer)
         return types.CallToolResult(
             content=[types.TextContent(text=json.dumps(answer, ensure_ascii=False, indent=2))],
             structured_content=answer,

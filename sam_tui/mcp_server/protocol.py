@@ -5,15 +5,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import mcp_types as types
+from mcp.server.context import CallNext, HandlerResult
 from mcp.server.lowlevel.server import NotificationOptions, Server
 from mcp.shared.exceptions import MCPError
 
 from sam_tui import __version__
+from sam_tui.core.errors import SamError
 from sam_tui.mcp_server.calls import Call, Calls
 from sam_tui.mcp_server.clients import Client, Clients, Context, can_ask
 from sam_tui.mcp_server.following import Follower, owner_of
 from sam_tui.mcp_server.library import Library
 from sam_tui.mcp_server.pages import PAGE, page
+from sam_tui.mcp_server.sendable import plain_json
 from sam_tui.mcp_server.subscriptions import Subscriptions
 from sam_tui.mcp_server.toolbox import Toolbox, ToolRequest
 
@@ -48,6 +51,7 @@ class SamServer(Server[Any]):
         self._clients = clients
         self._subscriptions = subscriptions
         self._tools = [tool for box in offer.toolboxes for tool in box.tools]
+        self.middleware.append(_explained)
         # Given to the constructor, this handler would be warned about on every start.
         self.add_request_handler("logging/setLevel", types.SetLevelRequestParams, self._set_level)
         if offer.library.resources:
@@ -116,7 +120,7 @@ class SamServer(Server[Any]):
     def _begin(
         self, box: Toolbox, params: types.CallToolRequestParams, client: Client, *, asks: bool
     ) -> Call:
-        arguments = params.arguments or {}
+        arguments: dict[str, Any] = plain_json(params.arguments or {})
 
         async def work(call: Call) -> types.CallToolResult:
             return await box.run(ToolRequest(params.name, arguments, client, call))
@@ -206,3 +210,11 @@ class SamServer(Server[Any]):
     ) -> types.EmptyResult:
         self._clients.of(context).level = params.level
         return types.EmptyResult()
+
+
+async def _explained(ctx: Context, call_next: CallNext) -> HandlerResult:
+    """What failed here reaches the client in its own words, as an internal error."""
+    try:
+        return await call_next(ctx)
+    except SamError as fault:
+        raise MCPError(types.INTERNAL_ERROR, fault.explain()) from fault

@@ -20,6 +20,7 @@ from sam_tui.core.messages import (
 from sam_tui.core.runtime import Runtime
 from sam_tui.mcp_server.clients import Client
 from sam_tui.mcp_server.library import NotFound
+from sam_tui.mcp_server.sendable import sendable
 
 TODOS: Final = "sam://todos"
 CONVERSATIONS: Final = "sam://conversations"
@@ -78,7 +79,7 @@ class SamResources:
     async def read(self, uri: str, client: Client) -> types.TextResourceContents:
         """One resource. Raises ``NotFound``."""
         kind, text = self._read(uri, client)
-        masked = self._runtime.executor.shield.mask(text).text
+        masked = sendable(self._runtime.executor.shield.mask(text).text)
         return types.TextResourceContents(uri=uri, mime_type=kind, text=masked)
 
     def _read(self, uri: str, client: Client) -> tuple[str, str]:

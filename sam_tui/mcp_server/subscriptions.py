@@ -1,5 +1,6 @@
 """Who wants to hear of changed resources, and telling them: one watch for all clients of a server."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -22,6 +23,7 @@ from sam_tui.mcp_server.library import Library
 MOST: Final = 1000
 """URIs that one client may subscribe to."""
 _CLIENTS = 500
+_PATIENCE = 5.0
 _FREQUENT = (ToolProgressed, TextStreamed, ReasoningStreamed)
 
 
@@ -96,13 +98,11 @@ class Subscriptions:
             return
         streamed: dict[ServerEvent, None] = {}
         for hearer in list(self._hearers.values()):
-            for event in self._news(hearer, events):
-                if hearer.session is None:
-                    streamed[event] = None
-                elif isinstance(event, ResourceUpdated):
-                    await hearer.session.send_resource_updated(event.uri)
-                else:
-                    await hearer.session.send_resource_list_changed()
+            news = self._news(hearer, events)
+            if hearer.session is None:
+                streamed.update(dict.fromkeys(news))
+            elif not await _told(hearer.session, news):
+                self._hearers.pop(hearer.client.key, None)
         for event in streamed:
             await self._stream.publish(event)
 
@@ -137,3 +137,17 @@ class Subscriptions:
             if len(self._hearers) > _CLIENTS:
                 self._hearers.pop(next(iter(self._hearers)))
         return hearer
+
+
+async def _told(session: ServerSession, news: Sequence[ServerEvent]) -> bool:
+    """Tell one client. False for one that does not take it: the others do not wait for it."""
+    try:
+        async with asyncio.timeout(_PATIENCE):
+            for event in news:
+                if isinstance(event, ResourceUpdated):
+                    await session.send_resource_updated(event.uri)
+                else:
+                    await session.send_resource_list_changed()
+    except TimeoutError:
+        return False
+    return True

@@ -22,6 +22,7 @@ from sam_tui.core.tooling.contract import Schedule
 from sam_tui.core.tooling.execute import Executed, Plan
 from sam_tui.mcp_server.calls import Call
 from sam_tui.mcp_server.clients import CONVERSATION_META, Client
+from sam_tui.mcp_server.sendable import plain_json, sendable
 
 LARGEST_IMAGE: Final = 4 * 1024 * 1024
 """Bytes; a larger image is named, not sent."""
@@ -132,12 +133,13 @@ class GuardedToolbox:
 
     def _result(self, executed: Executed, conversation: ConversationId) -> types.CallToolResult:
         finished, decision = executed.finished, executed.decision
-        blocks: list[types.ContentBlock] = [types.TextContent(text=finished.text)]
+        text = sendable(finished.text)
+        blocks: list[types.ContentBlock] = [types.TextContent(text=text)]
         blocks += images(executed.data, self._runtime.workspace)
         structured = {
             "success": finished.ok,
             "operation": finished.operation,
-            "text": finished.text,
+            "text": text,
             "mimeType": executed.mime_type,
             "data": plain_json(executed.data),
             "decision": None
@@ -160,11 +162,6 @@ def offered_names(runtime: Runtime) -> list[str]:
     """
     pointless = ["increase_max_iterations", *(["run_subagent"] if runtime.model is None else [])]
     return [name for name in runtime.registry.names if name not in pointless]
-
-
-def plain_json(data: Mapping[str, Any]) -> Any:
-    """Data of a tool as JSON can hold it: what it has no form for becomes text."""
-    return json.loads(json.dumps(dict(data), default=str), parse_constant=str)
 
 
 def images(data: Mapping[str, Any], workspace: Workspace) -> list[types.ImageContent]:

@@ -21,6 +21,7 @@ import mcp_types as types
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
+from pydantic_core import PydanticSerializationError
 
 logger = logging.getLogger(__name__)
 
@@ -91,9 +92,8 @@ class Wire:
         await self._incoming.send(SessionMessage(message))
 
     async def _say(self, message: types.JSONRPCMessage) -> None:
-        text = message.model_dump_json(by_alias=True, exclude_unset=True)
         written = self._loop.create_future()
-        self._jobs.put((text.encode() + b"\n", written))
+        self._jobs.put((_encoded(message) + b"\n", written))
         await written
         if isinstance(message, types.JSONRPCResponse | types.JSONRPCError):
             self._owed.discard("" if message.id is None else message.id)
@@ -115,6 +115,14 @@ async def wire(source: int, sink: int) -> AsyncGenerator[tuple[Reads, Writes]]:
         finally:
             listening.cancel()
             speaking.cancel()
+
+
+def _encoded(message: types.JSONRPCMessage) -> bytes:
+    try:
+        return message.model_dump_json(by_alias=True, exclude_unset=True).encode()
+    except PydanticSerializationError:  # text that UTF-8 has no bytes for
+        value = message.model_dump(by_alias=True, exclude_unset=True)
+        return json.dumps(value, ensure_ascii=False, default=str).encode("utf-8", "replace")
 
 
 @dataclass(frozen=True, slots=True)

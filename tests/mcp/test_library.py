@@ -1,6 +1,7 @@
 """Prompts and resources of the workbench itself, for people at other clients."""
 
 import json
+import os
 from typing import Any
 
 import pytest
@@ -27,6 +28,20 @@ async def test_prompts_are_listed_and_take_a_task(place: Place) -> None:
         with pytest.raises(MCPError) as unknown:
             await client.get_prompt("no-such")
         assert unknown.value.code == -32602
+
+
+@pytest.mark.requirement("mcp:results")
+async def test_names_that_are_no_text_and_bytes_of_every_kind_pass_the_wire(place: Place) -> None:
+    (place.workspace / os.fsdecode(b"odd\xff.txt")).write_text("x", "utf-8")
+    (place.workspace / "bytes").write_bytes(bytes(range(256)) * 10)
+    async with place.client() as client:
+        listed = await client.call_tool("file_operations.list_dir", {"path": "."})
+        assert "odd" in text_of(listed)
+        shown = await client.call_tool(
+            "terminal_operations.run_command", {"command": "cat bytes; ls"}
+        )
+        assert not shown.is_error
+        assert (await client.list_tools()).tools
 
 
 @pytest.mark.requirement("mcp:sam-library")

@@ -257,13 +257,15 @@ async def test_a_tool_step_is_run_by_the_host_through_its_guard(
 async def test_a_phase_holds_for_our_tools_and_their_calls_are_its_evidence(
     shared: tuple[House, Path], era: Era
 ) -> None:
-    async with shared[0].client(era=era) as client:
+    async with shared[0].client(era=era) as client, shared[0].client(era="legacy") as onlooker:
         meta: Any = {"sam-tui/conversation": f"gated-{era}"}
 
         async def tool(name: str, **arguments: Any) -> Any:
             return await client.call_tool(name, arguments, meta=meta)
 
         begun = (await tool("workflow.start", workflow_name="gated")).structured_content
+        # Who only looks takes the step from nobody.
+        await read(onlooker, f"current_step/{begun['execution_id']}")
         refused: Any = await tool("file_operations.create_file", filePath="x.txt", content="x")
         assert refused.is_error
         assert "look" in refused.content[0].text and "create_file" in refused.content[0].text

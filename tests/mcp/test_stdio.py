@@ -29,13 +29,16 @@ async def test_what_is_no_request_has_the_error_that_json_rpc_has_for_it(place: 
         assert opened["serverInfo"]["name"] == "sam-tui"
         assert str(place.workspace) in opened["instructions"]
         assert {"tools", "logging", "resources", "prompts"} <= set(opened["capabilities"])
+        surrogate = '{"jsonrpc":"2.0","id":"s","method":"ping","params":{"x":"\\ud800"}}'
         await server.send("{not json", "[]", '{"jsonrpc":"2.0","id":"x"}', '{"result":1}', "", "{}")
-        faults = [await server.next() for _ in range(4)]
+        await server.send(surrogate)
+        faults = [await server.next() for _ in range(5)]
         assert [(f["id"], f["error"]["code"]) for f in faults] == [
             (None, -32700),
             (None, -32600),
             ("x", -32600),
             (None, -32600),
+            ("s", -32600),
         ]
         codes = {
             "unknown method": await server.ask("no/such"),
