@@ -137,4 +137,4 @@ async def test_an_execution_goes_from_a_client_to_our_agent_and_back(place: Plac
             assert (await read(client, "workflow_status/exec_1"))["state"] == "completed"
     drivers = {h["step_name"]: h["driver"] for h in history}
     assert "a bridge of stone" in person.asked[0].message
-    assert (drivers["design"], drivers["build"].partition(" ")[0]) == ("sam-tui", "mcp:")
+    assert drivers["design"].startswith("sam-tui") and drivers["build"].startswith("mcp: ")
