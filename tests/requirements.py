@@ -91,6 +91,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "execute:events": Requirement("A call is seen to start, progress and finish.", "architecture 3"),
     "execute:gate": Requirement("A call outside the allowed phase is refused in execute.", "architecture 2"),
     "execute:guarded": Requirement("A refused call never reaches its tool.", "architecture 2"),
+    "execute:log-clean": Requirement("Neither the log of decisions nor an event of one holds a secret, or keys typed where nothing is echoed.", "issue 4.10"),
     "execute:names": Requirement("Dotted names, bare operations and the operation argument mean the same.", "spec/sam.md 1.0, C30"),
     "execute:neutral": Requirement("A tool result cannot pass for a reminder or a turn, and edits of such text still fit.", "architecture 5, S10, issue 4.10"),
     "execute:recorded": Requirement("Each decision is stored with who made it and its rule.", "issue 2.5"),

@@ -37,10 +37,11 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """Keys sent to a terminal session."""
+    """Keys sent to a terminal session; ``hidden`` where it echoes nothing: they are kept nowhere."""
 
     session: str
     keys: str
+    hidden: bool = False
     kind: Literal["type"] = "type"
 
 

@@ -5,9 +5,13 @@ from typing import Any
 
 import pytest
 
+from sam_tui.core.accesses import LocatedAccess, Type
 from sam_tui.core.events import DecisionMade, ToolFinished, ToolProgressed, ToolStarted
 from sam_tui.core.ids import CallId
 from sam_tui.core.messages import ToolCall
+from sam_tui.core.shield import Shield
+from sam_tui.core.tooling.masking import told
+from sam_tui.core.verdict import Decision
 from tests.fakes.engine_kit import Kit
 
 
@@ -159,3 +163,30 @@ async def test_what_a_phase_does_not_allow_does_not_run(kit: Kit) -> None:
     plan = kit.executor.plan(call("ping"), lambda key: f"{key} is not part of this phase")
     done = await kit.executor.run(plan, kit.conversation)
     assert "not part of this phase" in done.finished.text
+
+
+@pytest.mark.requirement("execute:log-clean")
+async def test_neither_log_nor_event_nor_summary_holds_a_secret_of_a_call(kit: Kit) -> None:
+    secret = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGH"
+    kit.executor.shield.learn({"PLANTED": secret})
+    outside = await kit.executor.execute(
+        call("voice.note", {"filePath": f"../{secret}"}), kit.conversation
+    )
+    murmured = await kit.executor.execute(call("murmur", {"text": secret}), kit.conversation)
+    kept = repr([entry.decision for entry in kit.storage.decisions.entries(kit.conversation)])
+    kept += repr([event for event in kit.events.drain() if not isinstance(event, ToolStarted)])
+    kept += outside.finished.summary + murmured.finished.summary
+    assert "<secret:PLANTED" in kept
+    assert secret not in kept
+
+
+@pytest.mark.requirement("execute:log-clean")
+def test_keys_that_nothing_echoes_stand_in_no_decision() -> None:
+    access = LocatedAccess(Type("s", "hunter2\r", hidden=True), None)
+    keys = "keys 'hunter2\\r'"
+    decision = Decision("o", "allow", "user", "r", "w", f"exactly this: {keys}", targets=(keys,))
+    kept = told(decision, [access], Shield())
+    assert kept.targets == ("keys (hidden input)",)
+    assert kept.scope == "exactly this: keys (hidden input)"
+    open_keys = LocatedAccess(Type("s", "hunter2\r"), None)
+    assert told(decision, [open_keys], Shield()) == decision

@@ -54,6 +54,8 @@ class Request:
     """What a single yes covers, in words."""
     rehearsable: bool = False
     """Whether it can be tried on a copy of the workspace first."""
+    shown: Callable[[ApprovalRequest], ApprovalRequest] = lambda question: question
+    """The question as it leaves the guard: without secrets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,7 +259,9 @@ class Guard:
             asker=request.asker,
             choices=tuple(offer.choice for offer in on_offer),
         )
-        outcome = await self._inquiries.ask(request.conversation, request.call, question)
+        outcome = await self._inquiries.ask(
+            request.conversation, request.call, request.shown(question)
+        )
         verdict = Decision(
             request.operation,
             "deny",

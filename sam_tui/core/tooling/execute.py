@@ -3,7 +3,7 @@
 import asyncio
 import json
 import logging
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -28,7 +28,7 @@ from sam_tui.core.tooling.contract import (
     ToolContext,
     ToolResult,
 )
-from sam_tui.core.tooling.masking import masked
+from sam_tui.core.tooling.masking import asked, masked, told
 from sam_tui.core.tooling.neutral import mended, neutralise
 from sam_tui.core.tooling.outside import OutsideQuestions
 from sam_tui.core.tooling.registry import Registry, operation_key
@@ -150,7 +150,7 @@ class Executor:
             return Plan(
                 call, key, Schedule.PARALLEL, call.name, fault=fault, gate=gate, named=named
             )
-        summary = operation.summary(arguments)
+        summary = self.shield.mask(operation.summary(arguments)).text
         return Plan(call, key, operation.schedule, summary, operation, arguments, gate=gate)
 
     async def run(self, plan: Plan, conversation: ConversationId) -> Executed:
@@ -210,6 +210,7 @@ class Executor:
             accesses,
             lambda: self._preview(plan, accesses),
             self.asker,
+            shown=lambda question: asked(question, self.shield),
         )
         try:
             decision = await self._guard.decide(request)
@@ -220,11 +221,18 @@ class Executor:
             )
             self._log.record(conversation, plan.call.id, cancelled)
             raise
-        self._record(conversation, plan.call.id, decision)
+        self._record(conversation, plan.call.id, decision, accesses)
         return decision
 
-    def _record(self, conversation: ConversationId, call: CallId, decision: Decision) -> None:
-        self._log.record(conversation, call, replace(decision, workspace=self.workspace))
+    def _record(
+        self,
+        conversation: ConversationId,
+        call: CallId,
+        decision: Decision,
+        accesses: Sequence[LocatedAccess],
+    ) -> None:
+        decision = told(replace(decision, workspace=self.workspace), accesses, self.shield)
+        self._log.record(conversation, call, decision)
         self._bus.publish(DecisionMade(conversation, call, decision))
 
     def _permit(
@@ -235,7 +243,7 @@ class Executor:
         lasting = plan.operation is not None and plan.operation.lasting
         run = CommandRun(conversation, call, plan.key, plan.summary, self.asker, lasting)
         questions = OutsideQuestions(
-            guard, run, lambda decision: self._record(conversation, call, decision)
+            guard, run, lambda decision: self._record(conversation, call, decision, accesses)
         )
         return Permit(
             by_parameter(accesses),

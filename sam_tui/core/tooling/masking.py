@@ -1,10 +1,58 @@
-"""Results without secrets, for the model and for people alike."""
+"""Results and decisions without secrets, for the model and for people alike."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
+from sam_tui.core.accesses import LocatedAccess, Type
 from sam_tui.core.display import Diff, Display, Table, Terminal, Text
+from sam_tui.core.inquiry import ApprovalRequest
 from sam_tui.core.shield import Shield
 from sam_tui.core.tooling.contract import ToolResult
+from sam_tui.core.verdict import Decision
+
+_HIDDEN_KEYS = "keys (hidden input)"
+
+
+def told(decision: Decision, accesses: Sequence[LocatedAccess], shield: Shield) -> Decision:
+    """A decision as it is kept and shown: without secrets, and without keys that nobody was to see."""
+    hidden = [
+        f"keys {located.access.keys!r}"
+        for located in accesses
+        if isinstance(located.access, Type) and located.access.hidden
+    ]
+
+    def clean(text: str) -> str:
+        for keys in hidden:
+            text = text.replace(keys, _HIDDEN_KEYS)
+        return shield.mask(text).text
+
+    return replace(
+        decision,
+        reason=clean(decision.reason),
+        scope=clean(decision.scope),
+        comment=clean(decision.comment),
+        targets=tuple(map(clean, decision.targets)),
+    )
+
+
+def asked(question: ApprovalRequest, shield: Shield) -> ApprovalRequest:
+    """A question as it is shown: secrets by their placeholders, which say whose they are."""
+
+    def clean(text: str) -> str:
+        return shield.mask(text).text
+
+    return replace(
+        question,
+        summary=clean(question.summary),
+        targets=tuple(map(clean, question.targets)),
+        why=clean(question.why),
+        timed_scope=clean(question.timed_scope),
+        preview=tuple(replace(d, unified=clean(d.unified)) for d in question.preview),
+        choices=tuple(
+            replace(c, words=clean(c.words), targets=tuple(map(clean, c.targets)))
+            for c in question.choices
+        ),
+    )
 
 
 def masked(result: ToolResult, shield: Shield) -> ToolResult:

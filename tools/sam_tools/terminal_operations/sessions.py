@@ -2,7 +2,8 @@
 
 import asyncio
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from sam_tools.terminal_operations.answers import (
@@ -20,9 +21,11 @@ from sam_tools.terminal_operations.arguments import (
     GetTerminalBuffer,
     SendInput,
     SessionOnly,
+    send_accesses,
 )
 from sam_tools.terminal_operations.handing import HandingOver
 from sam_tools.terminal_operations.running import Ran
+from sam_tui.core.accesses import Access, Type
 from sam_tui.core.display import Terminal
 from sam_tui.core.errors import ToolError
 from sam_tui.core.events import Event, TerminalClosed, TerminalOpened, TerminalPassed
@@ -132,6 +135,15 @@ class SessionHand:
             "working_directory": session.cwd,
             "message": f"The terminal session is {_STATES[name]}.",
         })
+
+    def touched(self, arguments: SendInput) -> Sequence[Access]:
+        """The keys, marked where nothing is echoed: those are kept in no log."""
+        session = self._terminals.find(SessionId(arguments.session_id))
+        hidden = session is not None and session.state.secret
+        return tuple(
+            replace(access, hidden=hidden) if isinstance(access, Type) else access
+            for access in send_accesses(arguments)
+        )
 
     def sending(self, arguments: SendInput, most: int) -> str:
         """The line on the card; what is typed where nothing is echoed stays off it."""

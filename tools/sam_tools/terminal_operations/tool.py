@@ -16,7 +16,6 @@ from sam_tools.terminal_operations.arguments import (
     create_accesses,
     directory_accesses,
     run_accesses,
-    send_accesses,
 )
 from sam_tools.terminal_operations.folders import FolderHand
 from sam_tools.terminal_operations.running import CommandHand
@@ -143,7 +142,7 @@ class TerminalOperations:
                 SendInput,
                 sessions.send,
                 lambda a: sessions.sending(a, _SUMMARY_INPUT),
-                send_accesses,
+                sessions.touched,
                 Schedule.SERIAL,
             ),
             Operation(
