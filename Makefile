@@ -14,7 +14,7 @@ help:
 	@echo 'make demo          play the demo; no key and no network needed'
 	@echo 'make test          run the tests                  (ARGS="-k name" for some)'
 	@echo 'make check         formatting, lint, types, import contracts, dependencies'
-	@echo 'make bench         measure start-up, memory and tool rounds'
+	@echo 'make bench         measure start-up, memory, tool rounds and workflows'
 	@echo 'make screenshots   draw the pictures of the README anew'
 	@echo 'make catalogue     write down anew what the built-in tools are advertised with'
 	@echo 'make dist          build the wheel and the source archive into dist/'

@@ -12,10 +12,10 @@ from sam_tui.core.agent.history import History
 from sam_tui.core.agent.subagents import Errand, Sender, Subagents, Surroundings
 from sam_tui.core.agent.turn import Turn
 from sam_tui.core.events import WorkflowMoved
-from sam_tui.core.ids import CallId
+from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.inquiries import Responder
 from sam_tui.core.inquiry import Approval, Inquiry
-from sam_tui.core.messages import ToolMessage
+from sam_tui.core.messages import ToolCall, ToolMessage
 from sam_tui.core.ports.model import Delta, ModelRequest, TextDelta
 from sam_tui.core.tooling.registry import Registry
 from sam_tui.core.workflow.entrance import Entrance, WorkflowPlaces
@@ -184,6 +184,20 @@ async def test_a_subagent_obeys_the_phase_of_its_parent_while_it_works(way: Way)
     assert (results[0], results[2]) == ("murmur", "speak")
     assert "voice.speak is not allowed in phase look" in results[1]
     assert "voice.murmur is not allowed in phase act" in results[3]
+
+
+@pytest.mark.requirement("workflow:gate")
+async def test_a_call_of_any_front_end_is_judged_by_the_phase_of_its_conversation(
+    way: Way,
+) -> None:
+    way.begin()
+    execute, conversation = way.kit.executor.execute, way.kit.conversation
+    call = ToolCall(CallId("c"), "voice.speak", '{"text": "loud"}')
+    refused = await execute(call, conversation)
+    assert "voice.speak is not allowed in phase look" in refused.finished.text
+    assert (await execute(call, ConversationId("another"))).finished.ok
+    narrowed = way.kit.executor.narrowed((), asker="x")
+    assert not (await narrowed.execute(call, conversation)).finished.ok
 
 
 @pytest.mark.requirement("workflow:lazy")

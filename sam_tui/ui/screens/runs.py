@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Horizontal, Vertical, VerticalScroll
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 _LISTED = 50
 _EVENTS = 100
+_LOW = 18
+"""Rows below which what was kept and what happened give way to the steps."""
 _LOOKS = 0.5
 """Seconds between two looks at the store: other programs move runs too, and tell nobody."""
 _KEYS = "n new · g go on · p pause · r resume · t retry · x abandon · o transcript · Tab, Enter: read · Esc"
@@ -100,6 +103,10 @@ class RunsScreen(Screen[None]):
         self.look()
         self.set_interval(_LOOKS, self.look)
 
+    def on_resize(self, event: events.Resize) -> None:
+        """Where there is little room, the steps have it."""
+        self.set_class(event.size.height < _LOW, "-low")
+
     def look(self) -> None:
         """Draw anew if anything happened since the last look."""
         waiting = self._waiting()
@@ -108,14 +115,17 @@ class RunsScreen(Screen[None]):
             self._hint.update(Content(f"{words} for you: Esc shows it").stylize("bold $warning"))
         else:
             self._hint.update(Content(_AGAIN if self._armed else _KEYS).stylize("$text-muted"))
-        last = self._workflows.last_event()
+        try:
+            last = self._workflows.last_event()
+        except SamError as error:
+            self._head.update(Content(error.explain()).stylize("$error"))
+            return
         if last != self._seen:
             self._seen = last
             self._fill()
 
     def choose(self, execution: str) -> None:
         """Look at a run."""
-        self._seen = self._workflows.last_event()
         self._fill(execution)
 
     def action_leave(self) -> None:
@@ -157,7 +167,10 @@ class RunsScreen(Screen[None]):
 
     def _read(self, identifier: str, kept: "FindingRow | str") -> None:
         def artifact(start: int, length: int) -> Part:
-            chunk = self._workflows.read_artifact(identifier, start, length)
+            try:
+                chunk = self._workflows.read_artifact(identifier, start, length)
+            except SamError as error:
+                return Part(error.explain(), 0, 0)
             return Part(chunk.text, chunk.start, chunk.total)
 
         if isinstance(kept, str):
