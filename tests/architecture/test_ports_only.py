@@ -11,13 +11,30 @@ PACKAGES = ("tools/sam_tools", "reminders/sam_reminders")
 BANNED_MODULES = {
     "os", "io", "shutil", "subprocess", "tempfile", "socket", "pty", "mmap", "glob", "fileinput",
     "multiprocessing", "ctypes", "sqlite3", "ftplib", "http", "urllib.request", "importlib",
-    "runpy", "pkgutil", "zipfile", "tarfile", "signal", "resource",
+    "runpy", "pkgutil", "zipfile", "tarfile", "signal", "resource", "builtins", "posix", "nt", "_io",
+    "linecache", "webbrowser", "code", "pdb", "httpx", "urllib3", "requests", "aiohttp", "ssl", "select",
+    "selectors", "socketserver", "telnetlib", "smtplib", "ptyprocess", "dbm", "shelve", "mailbox",
+    "gzip", "bz2", "lzma", "logging.handlers", "logging.config", "concurrent.futures.process",
+    "asyncio.subprocess", "cffi", "pickle", "marshal",
 }  # fmt: skip
 BANNED_NAMES = {
     "pathlib.Path", "pathlib.PosixPath", "codecs.open", "asyncio.create_subprocess_exec",
     "asyncio.create_subprocess_shell", "asyncio.open_connection", "asyncio.start_server",
+    "asyncio.subprocess", "asyncio.open_unix_connection", "asyncio.start_unix_server",
+    "concurrent.futures.ProcessPoolExecutor", "logging.FileHandler", "tokenize.open", "sys.modules",
+    "sys.meta_path", "sys.path",
 }  # fmt: skip
-BANNED_BUILTINS = {"open", "exec", "eval", "compile", "__import__", "breakpoint", "input"}
+BANNED_BUILTINS = {
+    "open", "exec", "eval", "compile", "__import__", "breakpoint", "input", "__builtins__", "__loader__",
+}  # fmt: skip
+BANNED_ATTRIBUTES = {
+    "subprocess_exec", "subprocess_shell", "create_connection", "create_server", "run_in_executor",
+    "sock_connect", "__globals__", "__builtins__", "__subclasses__", "__loader__", "__import__",
+    "__code__", "__getattribute__", "read_text", "read_bytes", "write_text", "write_bytes", "unlink",
+    "rmdir", "symlink_to", "hardlink_to", "iterdir", "rglob",
+}  # fmt: skip
+"""What leads around the ports on whatever object it stands."""
+OWNERS = ("pathlib", "asyncio", "codecs", "sys", "logging", "tokenize", "concurrent.futures")
 
 
 def breaches(source: str) -> Iterator[str]:
@@ -25,7 +42,8 @@ def breaches(source: str) -> Iterator[str]:
     for node in ast.walk(ast.parse(source)):
         for name in used(node):
             top = name.partition(".")[0]
-            if name in BANNED_NAMES | BANNED_BUILTINS or {name, top} & BANNED_MODULES:
+            banned = BANNED_NAMES | BANNED_BUILTINS | BANNED_ATTRIBUTES
+            if name in banned or {name, top} & BANNED_MODULES:
                 yield f"{getattr(node, 'lineno', 0)}: {name}"
 
 
@@ -37,13 +55,11 @@ def used(node: ast.AST) -> Iterator[str]:
         case ast.ImportFrom(module=str(module), names=names):
             yield module
             yield from (f"{module}.{alias.name}" for alias in names)
-        case ast.Attribute(value=ast.Name(id=owner), attr=attribute) if owner in (
-            "pathlib",
-            "asyncio",
-            "codecs",
-        ):
+        case ast.Attribute(attr=attribute) if attribute in BANNED_ATTRIBUTES:
+            yield attribute
+        case ast.Attribute(value=ast.Name(id=owner), attr=attribute) if owner in OWNERS:
             yield f"{owner}.{attribute}"
-        case ast.Call(func=ast.Name(id=name)) if name in BANNED_BUILTINS:
+        case ast.Name(id=name, ctx=ast.Load()) if name in BANNED_BUILTINS:
             yield name
         case _:
             pass
@@ -73,6 +89,21 @@ def test_tools_and_reminders_open_no_file_and_start_no_process() -> None:
         "import asyncio\nasyncio.create_subprocess_shell('ls')",
         "__import__('os')",
         "from urllib.request import urlopen",
+        "from builtins import open as read",
+        "f = open\nf('x')",
+        "list(map(open, names))",
+        "import sys\nsys.modules['os'].remove('x')",
+        "__builtins__['open']('x')",
+        "loop.subprocess_shell(make, 'ls')",
+        "from asyncio import subprocess",
+        "from asyncio.subprocess import PIPE",
+        "print.__self__.__dict__; f.__globals__['os']",
+        "().__class__.__base__.__subclasses__()",
+        "from concurrent.futures import ProcessPoolExecutor",
+        "import logging\nlogging.FileHandler('x')",
+        "where.write_text('x')",
+        "import httpx",
+        "import pickle",
     ],
 )
 def test_a_way_around_the_ports_is_seen(source: str) -> None:

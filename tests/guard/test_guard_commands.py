@@ -125,6 +125,7 @@ def test_grants_of_running_programs_and_kept_ones_are_listed_and_revoked(program
     assert "files.write" in program("guard", "grants")[1]
     for identifier in ("grant_live", kept):
         assert program("guard", "revoke", identifier)[0] == 0
+    assert json.loads(program("guard", "grants", "--json")[1]) == []
     assert ledger.revoked() == frozenset(["grant_live"])
     assert program("guard", "revoke", kept)[0] == 2
     ledger.close()

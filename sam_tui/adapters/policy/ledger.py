@@ -63,12 +63,15 @@ class FileLedger:
             if not _alive(process):
                 FileLedger(os.path.dirname(self._folder), process=process).close()
                 continue
+            gone = FileLedger(os.path.dirname(self._folder), process=process).revoked()
             with contextlib.suppress(OSError, ValueError, TypeError):
                 with open(self._path(process), encoding="utf-8") as file:
                     entries = cast("list[dict[str, Any]]", json.load(file))
                 for entry in entries:
                     entry["process"] = process
-                    found.append(LiveGrant(**entry))
+                    grant = LiveGrant(**entry)
+                    if grant.id not in gone:  # its process finds out at its next decision
+                        found.append(grant)
         return found
 
     def revoke(self, identifier: str) -> bool:

@@ -28,7 +28,9 @@ class Oversight:
         """From here on there is something to oversee: what is not believed is said at once."""
         self._runtime = runtime
         trust = runtime.trust
-        if not trust.trusted and (names := [item.name for item in trust.believed()]):
+        changed = trust.state == "changed"
+        names = trust.changes() if changed else tuple(item.name for item in trust.believed())
+        if names and not trust.trusted:
             self._tell_of(names)
         self._stand()
 
@@ -84,7 +86,7 @@ class Oversight:
             self._screen.transcript.add_notice("info", f"{runtime.trust.folder} {said}.")
         self._stand()
 
-    def _tell_of(self, names: "list[str] | tuple[str, ...]") -> None:
+    def _tell_of(self, names: tuple[str, ...]) -> None:
         assert self._runtime is not None
         changed = self._runtime.trust.state == "changed"
         shown = ", ".join(one_line(name, 60) for name in names[:_NAMED])
@@ -92,7 +94,7 @@ class Oversight:
         said = (
             f"What you trusted here changed, so it is not believed any more: {shown}{more}."
             if changed
-            else f"This folder is not trusted; these are not believed: {shown}{more}."
+            else f"This folder is not trusted, so what it brings is not believed: {shown}{more}."
         )
         self._screen.transcript.add_notice("warning", f"{said} /trust shows them and asks.")
 

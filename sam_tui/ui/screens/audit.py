@@ -25,6 +25,7 @@ PAGE = 100
 """Entries fetched at once."""
 _AHEAD = 10
 """Rows before the last one at which the next page is fetched."""
+_NARROWEST = 30
 _HINT = "Tab folder or all · Ctrl+R refused only · Esc closes"
 _TONES = {"allow": "$success", "deny": "$error", "expired": "$warning", "cancelled": "$warning"}
 
@@ -104,7 +105,10 @@ class AuditScreen(Dialog):
         first = not self._entries
         self._entries.extend(found)
         self._more = len(found) == PAGE
-        self._list.add_options(Option(entry_line(entry)) for entry in found)
+        room = max(_NARROWEST, self._list.size.width - 4)
+        self._list.add_options(
+            Option(entry_line(entry).truncate(room, ellipsis=True)) for entry in found
+        )
         if first and self._entries:
             self._list.highlighted = 0
         empty = (
@@ -179,7 +183,7 @@ def entry_line(entry: "DecisionEntry") -> Content:
     return Content.assemble(
         (f"{entry.number:>5} {when}  ", "$text-muted"),
         (f"{told.outcome:<9} ", _TONES[told.outcome]),
-        f"{one_line(told.operation, 60)}  ",
+        f"{one_line(told.operation.rpartition('.')[2], 40)}  ",
         (touched, "$text-muted"),
     )
 
