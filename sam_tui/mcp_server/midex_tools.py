@@ -7,10 +7,10 @@ tool step is run here, through the guard, whatever output the client sends for i
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import mcp_types as types
-from pydantic import Field, ValidationError
+from pydantic import ValidationError
 
 from sam_tui.core.consent import consents
 from sam_tui.core.errors import SamError
@@ -26,95 +26,21 @@ from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.service import Workflows
 from sam_tui.core.workflow.views import Advanced, ExecutionView, Ticket
 from sam_tui.mcp_server import midex_forms as forms
+from sam_tui.mcp_server.midex_arguments import (
+    AddFinding,
+    Ending,
+    NextStep,
+    OfExecution,
+    ReadArtifact,
+    Retry,
+    SearchFindings,
+    Start,
+    UpdateFinding,
+)
 from sam_tui.mcp_server.midex_claims import Claims
 from sam_tui.mcp_server.midex_resources import artifact_uri
 from sam_tui.mcp_server.sendable import plain_json
 from sam_tui.mcp_server.toolbox import ToolRequest
-
-Category = Literal["security", "architecture", "performance", "constraint", "pattern"]
-Severity = Literal["info", "low", "medium", "high", "critical"]
-
-
-class Start(Arguments):
-    """Arguments of ``workflow.start``."""
-
-    workflow_name: str = Field(min_length=1, description="one of available_workflows")
-    execution_id: str = Field(default="", description="name it yourself; made up unless given")
-    params: dict[str, Any] = Field(
-        default_factory=dict[str, Any], description="as workflow_details says"
-    )
-
-
-class NextStep(Arguments):
-    """Arguments of ``workflow.next_step``."""
-
-    token: str = Field(min_length=1, description="new_token of the step, exactly as it was given")
-    output: dict[str, Any] | str = Field(
-        description="what the step came to: summary, optional artifacts, findings,"
-        " suggested_findings, next_step_recommendation, and what its output_schema asks for"
-    )
-
-
-class OfExecution(Arguments):
-    """Arguments of verbs on an execution."""
-
-    execution_id: str = Field(min_length=1)
-
-
-class Ending(OfExecution):
-    """Arguments of pause and abandon."""
-
-    reason: str = ""
-
-
-class Retry(OfExecution):
-    """Arguments of ``workflow.retry``."""
-
-    step_name: str = Field(default="", description="the one that failed, unless given")
-
-
-class ReadArtifact(Arguments):
-    """Arguments of ``workflow.read_artifact``."""
-
-    artifact_id: str = Field(min_length=1)
-    offset: int = Field(default=0, ge=0, description="characters to skip")
-    length: int = Field(default=50_000, ge=1, le=1_000_000, description="characters to read")
-
-
-class AddFinding(Arguments):
-    """Arguments of ``knowledge.add_finding``."""
-
-    scope: Literal["global", "project", "system"] = "system"
-    project_id: str = Field(default="", description="exactly for the scope project")
-    category: Category
-    severity: Severity
-    title: str = Field(min_length=1, max_length=500)
-    content: str = Field(min_length=1, max_length=100_000)
-    tags: list[str] = Field(default_factory=list[str], max_length=20)
-    source_execution_id: str = ""
-    source_agent: str = ""
-
-
-class UpdateFinding(Arguments):
-    """Arguments of ``knowledge.update_finding``; at least one besides the id."""
-
-    id: str = Field(min_length=1)
-    title: str | None = None
-    content: str | None = None
-    tags: list[str] | None = None
-    severity: Severity | None = None
-    category: Category | None = None
-    status: Literal["active", "deprecated"] | None = None
-
-
-class SearchFindings(Arguments):
-    """Arguments of ``knowledge.search``."""
-
-    text: str = Field(default="", description="words to find; all of them unless given")
-    execution_id: str = ""
-    project_id: str = ""
-    limit: int = Field(default=50, ge=1, le=1000)
-
 
 Answer = dict[str, Any]
 Verb = Callable[[Any, ToolRequest], Awaitable[Answer]]
