@@ -21,6 +21,9 @@ from sam_tui.core.inquiry import Answer, Inquiry
 
 PARKED_SECONDS: Final = 600.0
 """How long a call waits for the request that brings its answer."""
+OVERTAKEN_SECONDS: Final = 120.0
+"""After that long it ends when its client begins another call: it may have forgotten this one, and
+the questions of a conversation wait for each other."""
 MOST_PARKED: Final = 64
 
 Work = Callable[["Call"], Awaitable[types.CallToolResult]]
@@ -53,6 +56,16 @@ class Call:
         self.running.cancel()
 
 
+@dataclass(frozen=True, slots=True)
+class Parked:
+    """A call that waits for an answer from its owner; ``since`` by the loop's clock."""
+
+    call: Call
+    owner: str
+    since: float
+    expiry: asyncio.TimerHandle
+
+
 _current: ContextVar[Call | None] = ContextVar("mcp_call", default=None)
 
 
@@ -61,7 +74,7 @@ class Calls:
 
     def __init__(self) -> None:
         self._running: dict[CallId, Call] = {}
-        self._parked: dict[str, tuple[Call, str, asyncio.TimerHandle]] = {}
+        self._parked: dict[str, Parked] = {}
         self._house: tuple[Bus, Inquiries] | None = None
 
     def connect(self, bus: Bus, inquiries: Inquiries) -> None:
@@ -72,6 +85,7 @@ class Calls:
         """Start a call in a task of its own."""
         assert self._house is not None
         call = Call(CallId(mint("call")), conversation, asks, self._house[0].subscribe())
+        self._overtake(conversation)
         token = _current.set(call)
         try:
             call.task = asyncio.get_running_loop().create_task(_worked(work, call), name=call.id)
@@ -111,24 +125,24 @@ class Calls:
         """
         if len(self._parked) >= MOST_PARKED:
             self._expire(next(iter(self._parked)))
-        handle = secrets.token_urlsafe(32)
-        timer = asyncio.get_running_loop().call_later(PARKED_SECONDS, self._expire, handle)
-        self._parked[handle] = (call, owner, timer)
+        handle, loop = secrets.token_urlsafe(32), asyncio.get_running_loop()
+        expiry = loop.call_later(PARKED_SECONDS, self._expire, handle)
+        self._parked[handle] = Parked(call, owner, loop.time(), expiry)
         return handle
 
     def unpark(self, handle: str, owner: str) -> Call | None:
         """The call that was parked, once; None for a handle that is unknown or another's."""
         entry = self._parked.get(handle)
-        if entry is None or entry[1] != owner:
+        if entry is None or entry.owner != owner:
             return None
         del self._parked[handle]
-        entry[2].cancel()
-        return entry[0]
+        entry.expiry.cancel()
+        return entry.call
 
     async def close(self) -> None:
         """End every call and wait until it is over."""
-        for _, _, timer in self._parked.values():
-            timer.cancel()
+        for entry in self._parked.values():
+            entry.expiry.cancel()
         self._parked.clear()
         tasks = [call.running for call in self._running.values()]
         for task in tasks:
@@ -137,9 +151,15 @@ class Calls:
             await asyncio.wait(tasks)
 
     def _expire(self, handle: str) -> None:
-        call, _, timer = self._parked.pop(handle)
-        timer.cancel()
-        call.give_up("Nobody answered in time.")
+        entry = self._parked.pop(handle)
+        entry.expiry.cancel()
+        entry.call.give_up("Nobody answered in time.")
+
+    def _overtake(self, conversation: ConversationId) -> None:
+        latest = asyncio.get_running_loop().time() - OVERTAKEN_SECONDS
+        for handle, entry in list(self._parked.items()):
+            if entry.call.conversation == conversation and entry.since < latest:
+                self._expire(handle)
 
     def _ended(self, call: Call) -> None:
         self._running.pop(call.id, None)
