@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sam_tui.adapters.policy import SavedRules
 from sam_tui.adapters.shell import BashParser
 from sam_tui.adapters.storage import open_storage
-from sam_tui.core.accesses import Run, Write
+from sam_tui.core.accesses import Fetch, Run, Write
 from sam_tui.core.authorization.commands import CommandReader
 from sam_tui.core.authorization.grants import Grant, Grants, pattern_covers
 from sam_tui.core.authorization.patterns import CommandPattern, PathPattern, host_covered
@@ -91,6 +91,38 @@ async def test_a_project_scope_is_written_down_and_holds_in_the_next_program(
     assert ward(sandboxed=False, rules=text).explain(Run("npm run build")).outcome == "allow"
     elsewhere = text.replace(here.workspace.root, str(tmp_path / "out"))
     assert ward(sandboxed=False, rules=elsewhere).explain(Run("npm run build")).outcome == "ask"
+
+
+@pytest.mark.requirement("guard:scopes")
+async def test_a_site_is_offered_and_covers_its_pages_and_no_look_alike(
+    ward: Callable[..., Ward],
+) -> None:
+    rules = '[[rule]]\neffect = "ask"\nhost = "*.example.com"\n'
+    here = ward(rules=rules, answers=[Approval("scope", scope="session")])
+    fetch = "web_operations.fetch"
+
+    async def allowed(url: str) -> bool:
+        return (await here.decide(Fetch(url, "url"), operation=fetch)).allowed
+
+    assert await allowed("https://docs.example.com/a?b=c")
+    assert here.asked[-1].choices[-1].targets == ("https://docs.example.com/",)
+    assert await allowed("https://docs.example.com/other")
+    for url in (
+        "http://docs.example.com/",
+        "https://docs.example.com:8443/",
+        "https://docs.example.com",
+        "https://docs.example.com@a.example.com/",
+        "https://docs.example.com.evil.example.com/",
+        "https://a.example.com/https://docs.example.com/",
+    ):
+        assert not await allowed(url), url
+    for odd in (
+        "https://EXAMPLE.example.com/",
+        "https://u@b.example.com/",
+        "https://b.example.com",
+    ):
+        await here.decide(Fetch(odd, "url"), operation=fetch)
+        assert here.choices() == ["once", "timed"], odd
 
 
 @pytest.mark.requirement("guard:scopes")

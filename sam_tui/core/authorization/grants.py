@@ -19,7 +19,8 @@ class Grant:
     """One permission: this conversation may do this operation on this target until it expires.
 
     ``target`` is a real path (it covers what lies below, too), the exact text of a command or of
-    keys, or where there is a ``pattern`` that pattern in words. ``expires`` is monotonic seconds.
+    keys, an address (``https://host/`` covers the whole site), or where there is a ``pattern`` that
+    pattern in words. ``expires`` is monotonic seconds.
     ``uses`` is what is left, None for any number.
     """
 
@@ -37,8 +38,17 @@ class Grant:
             return False
         if self.pattern is not None:
             return reading is not None and pattern_covers(self.pattern, reading)
-        below = self.target if self.target.endswith("/") else self.target + "/"
-        return target == self.target or (self.target.startswith("/") and target.startswith(below))
+        return lies_in(self.target, target)
+
+
+def lies_in(granted: str, target: str) -> bool:
+    """Whether a target is the granted one or below it: below a path, or on a site (``https://host/``)."""
+    if target == granted:
+        return True
+    site = granted.endswith("/") and granted.count("/") == 3 and "://" in granted
+    if not (site or granted.startswith("/")):
+        return False
+    return target.startswith(granted if granted.endswith("/") else granted + "/")
 
 
 def pattern_covers(pattern: CommandPattern, reading: Reading) -> bool:

@@ -1,11 +1,12 @@
 """The ways to say yes to a question, in words, each with what it would have covered before."""
 
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sam_tui.core.authorization.commands import CommandReader, Part
-from sam_tui.core.authorization.grants import FOREVER, pattern_covers
+from sam_tui.core.authorization.grants import FOREVER, lies_in, pattern_covers
 from sam_tui.core.authorization.grounds import Grounds, Judgement
 from sam_tui.core.authorization.patterns import CommandPattern
 from sam_tui.core.authorization.rules import LAYERS
@@ -21,6 +22,8 @@ _PAST_SHOWN = 30
 _LONGEST_TARGET = 400
 _CONNECTION = "connect to "
 """Begins the target of a connection."""
+_SITE = re.compile(r"https?://[a-z0-9.-]+(?::[0-9]+)?/")
+"""A plainly written address up to its path; every other spelling is granted as it is, or once."""
 _NEVER_BY_NAME = (
     SHELLS | set(WRAPPERS) | names("rm dd sed awk find eval source . ssh curl wget docker podman")
 )
@@ -48,10 +51,7 @@ class Offer:
             if reader is None or not target.startswith("$ "):
                 return False
             return pattern_covers(self.pattern, reader.read(target[2:]))
-        return any(
-            target == granted or (granted.startswith("/") and target.startswith(granted + "/"))
-            for granted in self.targets
-        )
+        return any(lies_in(granted, target) for granted in self.targets)
 
 
 def offers(
@@ -66,6 +66,7 @@ def offers(
     """The scopes for a question, narrowest first. ``keeps``: whether any can be written down."""
     exact = tuple(judgement.target for judgement in asked)
     shown = ", ".join(exact)
+    folder = any(target.startswith("/") and os.path.isdir(target) for target in exact)
     minutes = max(1, round(seconds / 60))
     span = "1 minute" if minutes == 1 else f"{minutes} minutes"
     found = [
@@ -73,7 +74,7 @@ def offers(
         Offer(
             ScopeChoice(
                 "timed",
-                f"{operation} on exactly {shown}, for {span}",
+                f"{operation} on {'all of' if folder else 'exactly'} {shown}, for {span}",
                 "minutes",
                 exact,
                 seconds=seconds,
@@ -91,6 +92,10 @@ def offers(
     if asked and all(judgement.target.startswith(_CONNECTION) for judgement in asked):
         words = f"{operation}, exactly {shown}, {_HOW_LONG['session']}"
         found.append(Offer(ScopeChoice("session", words, "session", exact), exact))
+        return tuple(found)
+    if (site := _site(asked)) is not None:
+        words = f"{operation} on everything at {site}, {_HOW_LONG['session']}"
+        found.append(Offer(ScopeChoice("session", words, "session", (site,)), (site,)))
         return tuple(found)
     for each in spans:
         if folders:
@@ -178,6 +183,13 @@ def _folders(asked: Sequence[Judgement], grounds: Grounds) -> tuple[str, ...]:
             return ()
         found[folder] = None
     return tuple(found) if len(found) <= 3 else ()
+
+
+def _site(asked: Sequence[Judgement]) -> str | None:
+    """The one site that the addresses in question lie on, as ``https://host:port/``."""
+    found = {_SITE.match(judgement.target) for judgement in asked}
+    sites = {match[0] for match in found if match}
+    return sites.pop() if len(sites) == 1 and None not in found else None
 
 
 def _prefix(asked: Sequence[Judgement]) -> CommandPattern | None:
