@@ -169,10 +169,10 @@ def test_a_storm_of_sizes_breaks_nothing(storm: list[tuple[int, int, bytes]]) ->
 
 
 @pytest.mark.requirement("terminal:screen-robust")
-def test_a_line_of_ten_million_characters_is_taken_in_bounded_memory() -> None:
+def test_a_line_of_a_hundred_million_characters_is_taken_in_bounded_memory() -> None:
     screen = EmulatedScreen(120, 40)
-    piece = b"0123456789" * 6554
-    for _ in range(10_000_000 // len(piece) + 1):
+    piece = b"0123456789" * 100_000
+    for _ in range(100):
         screen.feed(piece)
     assert 9_000 <= screen.total_rows <= 12_000
     assert all(row for row in screen.text().split("\n"))
@@ -187,7 +187,7 @@ def test_a_long_stream_of_noise_is_survived(seed: int) -> None:
     screen = EmulatedScreen(60, 20)
     screen.reply = lambda _: None
     noise = random.Random(seed)
-    for _ in range(4):
+    for _ in range(6):  # times 15 seeds and 120 kB: more than 10 MB in all
         data = noise.randbytes(60_000)
         # Noise that looks like sequences gets deeper than noise that does not.
         screen.feed(data)

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from sam_tui.ui.widgets.terminal_marks import Marking, Stretch
 
 _FRAME = 1 / 60
-_REST = 3.0
-"""How many times as long as a frame took the next one waits at least: others want the loop too."""
+_REST = 2.0
+"""How many times as long as a frame took the next one waits at least."""
 _BLINK = 0.53
 _BLINKS = 20
 """After so many turns without a key or output the cursor rests."""
@@ -135,11 +135,16 @@ class TerminalCanvas(Widget):
             self.stir()
         if rows and self.browser is not None:
             self.browser.finding.renew()
-        if rows and self._overlays_moved():
+        if (rows and self._overlays_moved()) or 2 * len(regions) > self.size.height:
             self.refresh()
         elif regions:
             self.refresh(*regions)
         self.painted()
+        self._due = began + _FRAME
+        self.call_after_refresh(self._drawn, began)
+
+    def _drawn(self, began: float) -> None:
+        """A frame is out: the next waits longer where it took long, for others want the loop too."""
         now = time.monotonic()
         self._due = max(began + _FRAME, now + _REST * (now - began))
 

@@ -1,6 +1,5 @@
 """The mouse over a terminal: it belongs to the program that wants it, else it marks and follows links."""
 
-import time
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from textual import events
@@ -33,6 +32,7 @@ class Pointed(Protocol):
     def size(self) -> Size: ...
     def capture_mouse(self, capture: bool = True) -> None: ...
     def release_mouse(self) -> None: ...
+    def type(self, data: bytes) -> bool: ...
     def report(self, data: bytes) -> bool: ...
     def link_at(self, x: int, y: int) -> Link | None: ...
     def follow(self, link: Link) -> None: ...
@@ -67,11 +67,10 @@ class Pointer:
             return
         if event.button != 1:
             return
-        now = time.monotonic()
         then, x, y = self._clicked
-        again = now - then < _AGAIN_WITHIN and (x, y) == (event.x, event.y)
+        again = event.time - then < _AGAIN_WITHIN and (x, y) == (event.x, event.y)
         self._clicks = self._clicks % 3 + 1 if again else 1
-        self._clicked = (now, event.x, event.y)
+        self._clicked = (event.time, event.x, event.y)
         self._block = event.meta
         self._held = "mark"
         view.capture_mouse()
@@ -119,7 +118,7 @@ class Pointer:
         view = self._view
         free = view.browser is None and not event.shift and session.running
         given = self._given(event, "press", wheel)
-        if free and view.report(session.screen.encode_mouse(given)):
+        if free and view.type(session.screen.encode_mouse(given)):
             return
         if wheel in ("wheel_up", "wheel_down"):
             view.scroll_lines(-_WHEEL_LINES if wheel == "wheel_up" else _WHEEL_LINES)
@@ -131,7 +130,9 @@ class Pointer:
 
     def _tell(self, session: "TerminalSession", event: events.MouseEvent, action: Action) -> None:
         given = self._given(event, action, _BUTTONS.get(event.button))
-        self._view.report(session.screen.encode_mouse(given))
+        told = session.screen.encode_mouse(given)
+        # A click is input as a key is; that the pointer moved is none.
+        (self._view.type if action == "press" else self._view.report)(told)
 
     def _given(
         self,
