@@ -170,3 +170,44 @@ async def test_git_stages_hunk_by_hunk(person: Person, workspace: Path) -> None:
     await person.session.settled(within=DEADLINE)
     await person.enter("git --no-pager diff --cached --shortstat")
     await person.sees("1 insertion(+)")
+
+
+@needs("fzf")
+@pytest.mark.requirement("terminal:programs")
+async def test_fzf_narrows_and_chooses(person: Person) -> None:
+    await person.enter("seq 100 199 | fzf > chosen")
+    await person.sees("100/100")
+    person.type("77")
+    await person.sees("1/100")
+    person.press("enter")
+    await person.session.settled(within=DEADLINE)
+    await person.enter("echo =$(cat chosen)=")
+    await person.sees("=177=")
+
+
+@needs("htop")
+@pytest.mark.requirement("terminal:programs")
+async def test_htop_shows_processes_and_is_driven_by_function_keys(person: Person) -> None:
+    person.session.resize(100, 30)
+    await person.enter("HTOPRC=/dev/null htop -d 5")
+    await person.sees("F10")
+    person.press("f1")
+    await person.sees("htop 3")
+    person.press("q")
+    await person.sees("F10")
+    person.press("f10")
+    assert (await person.session.settled(within=DEADLINE)).name == "finished"
+    assert not person.session.screen.alternate
+
+
+@needs("nano")
+@pytest.mark.requirement("terminal:programs")
+async def test_nano_edits_a_file(person: Person, workspace: Path) -> None:
+    await person.enter("nano -I note.txt")
+    await person.sees("^X")
+    person.type("hello")
+    person.press("ctrl+o", "enter")
+    await person.sees("Wrote 1 line")
+    person.press("ctrl+x")
+    await person.session.settled(within=DEADLINE)
+    assert (workspace / "note.txt").read_text() == "hello\n"

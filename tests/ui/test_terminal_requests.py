@@ -94,8 +94,11 @@ async def test_focus_is_told_to_a_program_that_asked(stage: Stage) -> None:
         view = await in_shell(me)
         await type_line(me, "stty -echo -icanon; clear; printf '\\e[?1004h'; cat -v")
         await me.until(lambda: view.session and view.session.state.name == "waiting")
+        status = me.app.chat.status
+        assert "Ctrl+] twice leaves" in str(status.render())
         await me.pilot.press(*LEAVE_CHORD)
         await me.until(lambda: "^[[O" in drawn(view))
+        assert "Ctrl+]" not in str(status.render())
         await me.pilot.press(LEAVE_CHORD[0])
         await me.until(lambda: "^[[O^[[I" in drawn(view))
 

@@ -26,6 +26,7 @@ _PREVIEW = 200
 _LARGEST_PROMPT = 20_000
 """Characters of output that are put into the prompt; of more, head and tail."""
 _SESSION = "session"
+_LEAVES = "terminal: Ctrl+] twice leaves"
 
 
 class Requests:
@@ -237,6 +238,8 @@ class Requests:
         if view is not self._screen.terminals.current:
             return
         session = view.session if view.has_focus else None
+        self._screen.status.standing.hint = _LEAVES if view.has_focus else ""
+        self._screen.status.show()
         title = one_line(session.screen.title, 80) if session is not None else ""
         if title != self._title:
             self._title = title

@@ -44,6 +44,8 @@ class Standing:
     phase: str = ""
     """The phase of a workflow and what it allows."""
     trust: str = ""
+    hint: str = ""
+    """How to get away from where the keys are, such as from a terminal."""
 
 
 def counted(tokens: int) -> str:
@@ -80,6 +82,7 @@ def segments(standing: Standing, *, brief: bool = False) -> list[tuple[int, str,
         (6, f"todo {done}/{total}" if total else "", "$text-muted"),
         (0, standing.mode, _MODE_STYLES.get(standing.mode, "$text-muted")),
         (1, standing.trust, "$warning"),
+        (1, standing.hint, "$primary"),
         (
             2,
             one_line(standing.model, 32) or "no model",
