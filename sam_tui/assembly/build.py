@@ -6,7 +6,7 @@ import threading
 from collections.abc import Mapping
 
 from sam_reminders import Sources, build_reminders
-from sam_tools import offers
+from sam_tools import offers, profile_offers
 from sam_tui.adapters.plugins import discover
 from sam_tui.adapters.policy import Places, read_layers
 from sam_tui.adapters.prompts import FileReminders
@@ -67,7 +67,7 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
     trust = FolderTrust(workspace.root, layers.trust, layers.state)
     leaves = Leaves(options, environ, workspace, places, trusted=lambda: trust.trusted)
     model = leaves.open_model(options.model) if options.model else None
-    built_in = offers(leaves, adverts())
+    built_in = [*offers(leaves, adverts()), *profile_offers(options.profile, leaves)]
     plugins = discover(leaves, taken=[offer.name for offer in built_in])
     registry = Registry(built_ins_first(built_in, plugins.tools), disabled=options.disabled_tools)
     guard = make_guard(leaves, options, places, layers, trust)

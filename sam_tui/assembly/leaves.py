@@ -265,6 +265,11 @@ class Leaves:
         )
         return self._closed(workflows, workflows.close)
 
+    @property
+    def default_model(self) -> str:
+        """The model that was asked for."""
+        return self._options.model
+
     def open_model(self, name: str, options: Mapping[str, Any] | None = None) -> "Model":
         """The model of that name, reached as the person asked for theirs. Raises ``SamError``."""
         from sam_tui.adapters.llm.choice import Wish, choose

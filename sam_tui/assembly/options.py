@@ -23,6 +23,7 @@ class Options:
     where the person knows it better than the model says. ``mode`` None leaves it to the policy
     files, and to ``ask`` where those say nothing. ``topic`` is whose memory new
     conversations share; ``system_prompt`` and ``personality`` are ids of ``list_system_prompts``.
+    ``profile`` adds the tools of one of ``sam_tools.PROFILES``.
     """
 
     workspace: str
@@ -47,3 +48,4 @@ class Options:
     """How commands are held; None leaves it to the policy files."""
     network: "Network | None" = None
     """Whether they reach the internet; None leaves it to the policy files."""
+    profile: str = ""

@@ -105,6 +105,11 @@ _PERMISSIONS = (
         "--add-dir", multiple=True, metavar="DIR", help="Another folder to work in; repeatable."
     ),
 )
+_PROFILE = click.option(
+    "--profile",
+    type=click.Choice(["iron-manus"]),
+    help="Add the tools of a profile: iron-manus has JARVIS and its companions.",
+)
 _BEHAVIOUR = (
     click.option(
         "--system-prompt",
@@ -177,7 +182,13 @@ def guarded_options(command: F) -> F:
 
 def agent_options(command: F) -> F:
     """All that a conversation with a model needs."""
-    return _with(command, (*_CONVERSATION, *_PLACE, *_MODEL, *_PERMISSIONS, *_BEHAVIOUR))
+    groups = (*_CONVERSATION, *_PLACE, *_MODEL, *_PERMISSIONS, *_BEHAVIOUR)
+    return _with(command, (*groups, _PROFILE))
+
+
+def profile_option(command: F) -> F:
+    """--profile: tools beside the built-in ones."""
+    return _with(command, (_PROFILE,))
 
 
 def server_options(command: F) -> F:
@@ -231,6 +242,7 @@ def settings(
         disabled_tools=tuple(values.get("disallowed_tools") or ()),
         sandbox=values.get("sandbox"),
         network=values.get("network"),
+        profile=values.get("profile") or "",
     )
 
 

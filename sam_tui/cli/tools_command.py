@@ -8,12 +8,14 @@ from typing import Any
 
 import click
 
+from sam_tools import profile_of
 from sam_tui import __version__
 from sam_tui.cli.options import (
     Values,
     guarded_options,
     open_runtime,
     place_options,
+    profile_option,
 )
 from sam_tui.cli.streams import contract_output, input_descriptor, require_output
 from sam_tui.core.errors import SamError, ToolError, UsageError
@@ -41,6 +43,7 @@ def tools_group() -> None:
 
 @tools_group.command("list")
 @click.option("--json", "as_json", is_flag=True, help="As one JSON list.")
+@profile_option
 @place_options
 def list_command(**values: Any) -> int:
     """List the tools and their operations, in the order the model sees."""
@@ -88,6 +91,7 @@ def _in_words(origin: Mapping[str, Any]) -> str:
 
 @tools_group.command("schema")
 @click.argument("tool", required=False)
+@profile_option
 @place_options
 def schema_command(**values: Any) -> int:
     """Print what the model is told: one tool, or all as one JSON list. The same bytes every time."""
@@ -133,7 +137,8 @@ def _answer(values: Values) -> tuple[int, dict[str, Any] | None]:
     if arguments == "-":
         arguments = read_prompt("-", input_descriptor()).text
     responder = approve_all if values["approve"] == "always" else None
-    runtime = open_runtime(values, responder=responder)
+    wanted = {**values, "profile": profile_of(name)}  # a tool that is named is asked for
+    runtime = open_runtime(wanted, responder=responder)
     given = values["conversation"]
     conversation = named_conversation(given) if given else mint_conversation()
     call = ToolCall(CallId(mint("call")), name, arguments)

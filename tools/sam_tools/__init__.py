@@ -34,6 +34,21 @@ def build_tools(services: Services) -> list[Tool]:
     return tools
 
 
+def profile_offers(profile: str, services: Services) -> list[Offer]:
+    """The tools that a profile has beside the built-in ones, made; for most profiles none."""
+    if profile not in (*PROFILES, "all"):
+        return []
+    from sam_tools.iron_manus import build_iron_manus
+
+    return [Offer.of(tool) for tool in build_iron_manus(services)]
+
+
+def profile_of(name: str) -> str:
+    """The profile whose tool a call names, or nothing."""
+    head = name.partition(".")[0]
+    return next((profile for profile, names in PROFILES.items() if head in names), "")
+
+
 def _offer(name: str, make: Make, services: Services, adverts: Mapping[str, Advert]) -> Offer:
     known = adverts.get(name)
     return Offer.of(make(services)) if known is None else Offer(known, lambda: make(services))
@@ -196,5 +211,12 @@ MAKERS: Mapping[str, Make] = {
     "workflow": _workflow,
 }
 """By name, the seed's in its order. What is not here depends on the configuration."""
+PROFILES: Mapping[str, tuple[str, ...]] = {
+    "iron-manus": (
+        "JARVIS", "APISearch", "APIValidator", "MultiAPIFetch", "KnowledgeSynthesize",
+        "APITaskAgent", "PythonComputationalTool", "IronManusStateGraph", "HealthCheck",
+    ),
+}  # fmt: skip
+"""Tools that are there only where they are asked for: the model's own list does not grow."""
 _SEEDS = len(MAKERS) - 1
 """How many the seed has before ``image_generation``, which is its last."""

@@ -110,6 +110,11 @@ class LocalFiles:
         """Make all changes in order; when one fails, those before it are taken back."""
         Batch(self.rename, alone=len(steps) == 1).run(steps)
 
+    def remove_directory(self, where: Location) -> None:
+        """Remove an empty folder, never a link to one."""
+        with explained(where, "removed"), entry_of(where) as entry:
+            os.rmdir(entry.name, dir_fd=entry.folder)
+
     def make_directory(self, where: Location) -> bool:
         """Make a folder and those above it; False when it was there."""
         with explained(where, "made"), entry_of(where, make=True) as entry:

@@ -48,6 +48,10 @@ class Errand:
     """The id of a system prompt; empty for the one in use."""
     topic: str = ""
     """A shared topic whose memory it joins; empty for none."""
+    fallback: str = ""
+    """The model to open where no turn of the sender runs: a call from the command line or over MCP."""
+    prepare: "Prepare | None" = None
+    """Hears the errand's conversation before its first step; what it returns gates its calls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +86,7 @@ class Surroundings:
     join_topic: Callable[[ConversationId, str], None]
 
 
+Prepare = Callable[[ConversationId], Gate]
 OpenModel = Callable[[str, Mapping[str, Any]], Model]
 
 
@@ -91,6 +96,9 @@ class _Prepared:
 
     engine: Engine
     model: Model
+    opened: bool
+    """Whether the model was opened for this errand alone."""
+    gate: Gate | None
     prompt: str
 
 
@@ -139,12 +147,13 @@ class Subagents:
         budget = Budget(errand.max_steps, parent=parent)
         history = History(self._store, child)
         gate = both(self._budgets.gate(sender.conversation), engine.executor.gates(child))
+        gate = both(turn.gate, gate)
         try:
             with self._budgets.running(child, budget, turn.model, gate):
                 work = Turn(turn.engine, turn.model, history, budget, gate).run(turn.prompt)
                 ended = await self._watched(engine.bus, sender, child, work)
         finally:
-            if errand.model or errand.options:
+            if turn.opened:
                 await turn.model.close()
         return Report(
             child,
@@ -163,13 +172,15 @@ class Subagents:
         """Make the errand's conversation, and what its turn is run with."""
         task = " ".join(errand.task.split())
         system = self._surroundings.system(errand.system_prompt) if errand.system_prompt else ""
-        model = self._model(engine, sender.conversation, errand)
+        model, opened = self._model(sender.conversation, errand)
         self._store.create(child, engine.executor.workspace, parent=sender.conversation)
         if errand.topic:
             self._surroundings.join_topic(child, errand.topic)
         engine.bus.publish(SubagentStarted(sender.conversation, sender.call, child, task[:200]))
         narrowed = engine.narrowed(_withheld(errand), asker=f"subagent: {task[:60]}", system=system)
-        return _Prepared(narrowed, model, f"{errand.task}\n\n{errand.instructions}".strip())
+        gate = errand.prepare(child) if errand.prepare else None
+        prompt = f"{errand.task}\n\n{errand.instructions}".strip()
+        return _Prepared(narrowed, model, opened, gate, prompt)
 
     async def _watched(
         self,
@@ -196,14 +207,15 @@ class Subagents:
             heard.close()
         return None if work.cancelled() else work.result()
 
-    def _model(self, engine: Engine, parent: ConversationId, errand: Errand) -> Model:
-        own = self._budgets.model(parent)
-        if errand.model or errand.options:
-            name = errand.model or (own.name if own else "")
-            return self._surroundings.open_model(name, errand.options or {})
+    def _model(self, sender: ConversationId, errand: Errand) -> tuple[Model, bool]:
+        """The model of an errand, and whether it was opened for it alone."""
+        own = self._budgets.model(sender)
+        if errand.model or errand.options or (own is None and errand.fallback):
+            name = errand.model or (own.name if own else errand.fallback)
+            return self._surroundings.open_model(name, errand.options or {}), True
         if own is None:
             raise ToolError("There is no model to give the subagent.", hint="Name one in `model`.")
-        return own
+        return own, False
 
 
 def both(outer: Gate | None, own: Gate) -> Gate:

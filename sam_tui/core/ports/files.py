@@ -56,6 +56,10 @@ class Files(Protocol):
         """Make a folder and those above it; False when it was there."""
         ...
 
+    def remove_directory(self, where: Location) -> None:
+        """Remove an empty folder, never a link to one."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class GrepHit:

@@ -28,14 +28,19 @@ class Page:
     body: bytes
     truncated: bool
 
+    @property
+    def phrase(self) -> str:
+        """The status in words; empty for one that has none."""
+        try:
+            return HTTPStatus(self.status).phrase
+        except ValueError:
+            return ""
+
     def accepted(self) -> "Page":
         """Itself where the status is a success; else raises ``ToolError`` with the status in words."""
         if 200 <= self.status < 300:
             return self
-        try:
-            phrase = f"{self.status} {HTTPStatus(self.status).phrase}"
-        except ValueError:
-            phrase = str(self.status)
+        phrase = f"{self.status} {self.phrase}".strip()
         hint = _STATUS_HINTS.get(self.status, "")
         if self.status in (429, 503) and (after := self.headers.get("retry-after", "")).isdigit():
             hint = f"The server asks to wait {after[:6]} s."

@@ -120,6 +120,8 @@ def _guard_faults(
     guard: Guard, step: Step, definition: WorkflowDefinition, place: Place
 ) -> Iterator[Fault]:
     yield from _action_faults(step, definition, place, guard.on_fail)
+    for action in guard.rules.values():
+        yield from _action_faults(step, definition, place, action)
     if guard.tasks:
         other = definition.step(guard.tasks)
         if other is None or not other.each:

@@ -18,6 +18,8 @@ Comparison = Literal["present", "equals", "not_equals", "at_least", "at_most", "
 ActionKind = Literal["retry", "rollback", "replan", "ask", "abort"]
 
 MOST_STEPS = 200
+RULES = ("critical", "threshold", "in_progress", "consistency")
+"""What a guard of ``tasks`` looks at, in this order."""
 STEP_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _ACTION = re.compile(
     r"retry|replan|ask|abort|rollback:(?P<target>[A-Za-z0-9][A-Za-z0-9_-]{0,63})(?P<prev>:previous)?"
@@ -90,6 +92,8 @@ class Guard(_Part):
     ended: Literal["well", "badly", "any"] = "well"
     tasks: str = ""
     threshold: float = Field(default=95, ge=0, le=100)
+    rules: dict[str, str] = Field(default_factory=dict[str, str])
+    """What follows when a certain rule of ``tasks`` is the first to fail, instead of ``on_fail``."""
     message: str = ""
     on_fail: OnFail | None = None
 
@@ -100,6 +104,12 @@ class Guard(_Part):
         given = [self.value is not None, bool(self.evidence), bool(self.tasks)]
         if sum(given) != 1:
             raise ValueError("a guard has exactly one of value, evidence and tasks")
+        if self.rules and not self.tasks:
+            raise ValueError("rules are those of tasks")
+        if unknown := sorted(set(self.rules) - set(RULES)):
+            raise ValueError(f"{unknown[0]!r} is no rule of tasks: {', '.join(RULES)}")
+        for action in self.rules.values():
+            parse_action(action)
         return self
 
     @property

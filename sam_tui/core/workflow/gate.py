@@ -12,8 +12,11 @@ from typing import Final
 from sam_tui.core.tooling.execute import Gate
 from sam_tui.core.workflow.views import Phase
 
-VERBS: Final = frozenset({"workflow", "user_collaboration", "read_tool_result"})
-"""Tools that are never gated: to advance, to ask, and to read on in what an allowed call returned."""
+VERBS: Final = frozenset({
+    "workflow", "user_collaboration", "read_tool_result",
+    "JARVIS", "IronManusStateGraph", "HealthCheck",
+})  # fmt: skip
+"""Tools that are never gated: to advance, to ask, to look, and to read on in what a call returned."""
 
 STEERING: Final = frozenset(
     f"workflow.{verb}" for verb in ("start", "replan", "pause", "resume", "abandon", "retry")
@@ -56,6 +59,7 @@ GROUPS: Final[dict[str, tuple[str, ...]]] = {
     "Browser": _WEB,
     "APITaskAgent": _WEB,
     "APISearch": _WEB,
+    "APIValidator": _WEB,
     "MultiAPIFetch": _WEB,
     "PythonComputationalTool": ("terminal_operations.run_command",),
     "mcp__ide__executeCode": ("terminal_operations.run_command",),
@@ -71,11 +75,15 @@ def entries(tools: Sequence[str]) -> tuple[str, ...]:
 
 
 def allows(tools: Sequence[str] | None, key: str) -> bool:
-    """Whether a list lets an operation through; ``key`` is ``tool.operation`` or ``tool``."""
+    """Whether a list lets an operation through; ``key`` is ``tool.operation`` or ``tool``.
+
+    A name of another agent's tool stands for ours, and for a tool that is really called so.
+    """
     if tools is None:
         return True
     tool = key.partition(".")[0]
-    return tool in VERBS or any(entry in ("*", tool, key, f"{tool}.*") for entry in entries(tools))
+    listed = (*tools, *entries(tools))
+    return tool in VERBS or any(entry in ("*", tool, key, f"{tool}.*") for entry in listed)
 
 
 def covers(outer: Sequence[str] | None, inner: Sequence[str] | None) -> bool:

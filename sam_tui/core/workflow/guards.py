@@ -43,7 +43,7 @@ def judge(guards: Sequence[Guard], scene: Scene) -> Judged:
         if failure is None:
             continue
         if not failures:
-            on_fail = guard.on_fail
+            on_fail = guard.rules.get(verdict.rule if verdict else "") or guard.on_fail
         failures.append(failure)
     return Judged(tuple(failures), on_fail, percent)
 

@@ -151,6 +151,13 @@ class Notes:
         self._tell(case)
         return row
 
+    def add_note(self, execution: str, type_: str, data: Mapping[str, Any]) -> None:
+        """Append an event that moves nothing: what a front end keeps with an execution."""
+        with self._store.unit() as unit:
+            case = Case.load(unit, execution, self._clock.now())
+            case.record(type_, **data)
+        self._tell(case)
+
     def add_usage(self, execution: str, step: str, usage: Mapping[str, Any]) -> None:
         """Keep what a driver used at a step as an event."""
         with self._store.unit() as unit:

@@ -14,6 +14,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from sam_tui.core.clock import Clock
+from sam_tui.core.errors import StorageError
 from sam_tui.core.ports.workflows import (
     ArtifactRow,
     DefinitionSource,
@@ -27,7 +28,7 @@ from sam_tui.core.ports.workflows import (
 from sam_tui.core.tooling.execute import Gate
 from sam_tui.core.workflow.briefing import phase_digest
 from sam_tui.core.workflow.catalog import Catalog
-from sam_tui.core.workflow.definition import WorkflowDefinition
+from sam_tui.core.workflow.definition import WorkflowDefinition, sha256
 from sam_tui.core.workflow.engine import Engine
 from sam_tui.core.workflow.gate import conversation_gate
 from sam_tui.core.workflow.notes import FindingDraft, Notes, Witnessed
@@ -248,6 +249,11 @@ class Workflows:
         """What the host saw, in order."""
         return self._store.reader.evidence(execution_id)
 
+    def open_evidence(self, execution_id: str, step: str) -> Sequence[EvidenceRow]:
+        """What the host saw in the open attempt at a step; nothing where none is open."""
+        attempts = self._store.reader.attempts(execution_id, step=step, status="open")
+        return self._store.reader.evidence(execution_id, attempt=attempts[0].id) if attempts else ()
+
     # -- what is kept along the way ------------------------------------------------------------
 
     def add_artifact(
@@ -271,6 +277,10 @@ class Workflows:
     def witness(self, conversation: str, seen: Witnessed) -> EvidenceRow | None:
         """Keep what a call of a conversation came to as evidence of its open attempt, if it has one."""
         return self._notes.witness(conversation, seen)
+
+    def add_note(self, execution_id: str, type_: str, data: Mapping[str, Any]) -> None:
+        """Append an event of a driver's own: its ``type_`` must be none of the engine's."""
+        self._notes.add_note(execution_id, type_, data)
 
     def add_usage(self, execution_id: str, step: str, usage: Mapping[str, Any]) -> None:
         """Note what a driver used: ``calls``, ``input_tokens``, ``output_tokens``, ``cost``."""
@@ -309,6 +319,14 @@ class Workflows:
         """The conversation that the open attempt at a step was claimed for, or nothing."""
         attempts = self._store.reader.attempts(execution_id, step=step, status="open")
         return attempts[0].conversation if attempts else ""
+
+    def check(self) -> None:
+        """Write to the store and read it back. Raises ``StorageError`` where that fails."""
+        text = "a store that can be written"
+        with self._store.unit() as unit:
+            unit.pin(sha256(text), text)
+        if self._store.reader.pinned(sha256(text)) != text:
+            raise StorageError("The store did not give back what was written.")
 
     def hold(self, execution_id: str) -> AbstractContextManager[bool]:
         """Be the one process that drives an execution; False when another does. Death lets go."""

@@ -8,6 +8,7 @@ from sam_tui.core.bus import Bus, Subscription
 from sam_tui.core.display import Terminal
 from sam_tui.core.events import ToolFinished
 from sam_tui.core.tooling.execute import Gate
+from sam_tui.core.workflow.gate import VERBS
 from sam_tui.core.workflow.notes import Witnessed
 from sam_tui.core.workflow.service import Workflows
 
@@ -47,7 +48,10 @@ class Witness:
     def flush(self) -> None:
         """Write down everything heard. Called before a step hands in its output."""
         for event in self._heard.drain() if self._heard else ():
-            if isinstance(event, ToolFinished) and event.conversation in self._watched:
+            if not isinstance(event, ToolFinished) or event.conversation not in self._watched:
+                continue
+            # A verb of the engine bears out nothing: else every advance would vouch for itself.
+            if event.operation.partition(".")[0] not in VERBS:
                 self._workflows.witness(event.conversation, seen(event))
 
     def close(self) -> None:

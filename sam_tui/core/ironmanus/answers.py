@@ -1,0 +1,193 @@
+"""What JARVIS answers: the object of seed 001, built from the store and from nothing else."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sam_tui.core.ironmanus.delegation import Delegation
+from sam_tui.core.ironmanus.evidence import Seen
+from sam_tui.core.ironmanus.folder import SessionFolders
+from sam_tui.core.ironmanus.prompts import phase_prompt, role_meta_prompt
+from sam_tui.core.ironmanus.roles import ROLES
+from sam_tui.core.ironmanus.sessions import Session, Sessions, grade, persona
+from sam_tui.core.workflow.service import Workflows
+from sam_tui.core.workflow.verification import THRESHOLD, Measured, verify
+from sam_tui.core.workflow.views import TaskView
+
+_SHOWN = 4000
+"""Characters of a long text in an answer; the whole is in the store and the session folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class Extra:
+    """What one call adds to an answer: what it ignored, whom it started, what went wrong."""
+
+    ignored: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    failures: tuple[str, ...] = ()
+    delegation: Delegation | None = None
+    evidence: Seen = field(default=Seen((), False))
+
+
+class Answers:
+    """Builds answers."""
+
+    def __init__(self, workflows: Workflows, sessions: Sessions, folders: SessionFolders) -> None:
+        self._workflows = workflows
+        self._sessions = sessions
+        self._folders = folders
+
+    def of(self, session: Session, extra: Extra) -> dict[str, Any]:
+        """``{next_phase, system_prompt, allowed_next_tools, payload, status}``."""
+        return {
+            "next_phase": session.phase,
+            "system_prompt": self._prompt(session, extra),
+            "allowed_next_tools": allowed_tools(session),
+            "payload": self._payload(session, extra),
+            "status": _status(session),
+        }
+
+    def _prompt(self, session: Session, extra: Extra) -> str:
+        if session.phase == "DONE":
+            return (
+                f"Session {session.id} is done: “{session.objective}”. Nothing is left to do in it."
+            )
+        if session.view.question is not None:
+            question = session.view.question
+            return f"Session {session.id} waits for a person: {question.prompt}. Tell them, and stop here."
+        if session.ticket is None:
+            said = f"Session {session.id} is {session.view.state}. {session.view.reason}".strip()
+            return said if session.view.state != "paused" else f"{said} Resume it to go on."
+        methodology = persona(self._workflows, session.role)
+        return phase_prompt(session, methodology, self._facts(session, extra))
+
+    def _facts(self, session: Session, extra: Extra) -> Mapping[str, Any]:
+        """The values of every guide; a guide takes those that it names."""
+        task = session.ticket.task if session.ticket else None
+        todos = session.todos
+        return {
+            "role": session.role,
+            "role_reasons": "; ".join(session.role_reasons) or "as it was begun",
+            "roles": ", ".join(ROLES),
+            "objective": session.objective,
+            "folder": self._folders.path(session.id),
+            "files": "\n".join(f"- {r.handoff} ({r.name})" for r in ROLES.values()),
+            "example": role_meta_prompt(ROLES[session.role], "...").text(),
+            "index": task.position + 1 if task else 0,
+            "total": len(todos),
+            "priority": task.payload.get("priority", "medium") if task else "",
+            "effectiveness": session.view.effectiveness,
+            "grade": grade(session.view.effectiveness),
+            "delegation": _delegation_text(extra.delegation),
+            "critical": _critical_text(task, extra.evidence),
+            "percent": percent(todos),
+            "todos": "\n".join(_todo_line(todo) for todo in todos) or "There are none.",
+            "threshold": f"{THRESHOLD:g}",
+            "rollbacks": session.view.rollbacks_left,
+        }
+
+    def _payload(self, session: Session, extra: Extra) -> dict[str, Any]:
+        task = session.ticket.task if session.ticket else None
+        found: dict[str, Any] = {
+            "session_id": session.id,
+            "current_objective": session.objective,
+            "detected_role": session.role,
+            "role_reasons": list(session.role_reasons),
+            "reasoning_effectiveness": session.view.effectiveness,
+            "effectiveness_grade": grade(session.view.effectiveness),
+            "phase_transition_count": len(self._sessions.transitions(session.id)),
+            "session_workspace": self._folders.path(session.id),
+            "rollbacks_left": session.view.rollbacks_left,
+            "interpreted_goal": session.output("query").get("interpreted_goal"),
+            "enhanced_goal": session.output("enhance").get("enhanced_goal"),
+            "knowledge_gathered": _clipped(session.output("knowledge").get("knowledge_gathered")),
+            "sources": session.output("knowledge").get("sources"),
+        }
+        if session.todos:
+            found["current_todos"] = [_todo_object(todo) for todo in session.todos]
+            found["completion_percentage"] = percent(session.todos)
+        if task is not None:
+            found["current_task_index"] = task.position
+            found["evidence"] = list(extra.evidence.lines)
+        failed = self._sessions.last_failure(session.id)
+        if failed and session.phase != "DONE":
+            found["verification_failure_reason"] = failed.get("error")
+        if session.view.question is not None:
+            question = session.view.question
+            found["question"] = {"prompt": question.prompt, "choices": list(question.choices)}
+        if extra.delegation is not None:
+            found["delegation"] = extra.delegation.as_object()
+        more = {
+            "ignored_fields": extra.ignored, "warnings": extra.warnings, "failures": extra.failures,
+        }  # fmt: skip
+        found |= {name: list(value) for name, value in more.items() if value}
+        return {name: value for name, value in found.items() if value is not None}
+
+
+def allowed_tools(session: Session) -> list[str]:
+    """What the gate lets through in the phase, by the names of its list, and JARVIS always."""
+    if session.ticket is None:
+        return [] if session.phase == "DONE" else ["JARVIS"]
+    tools = ("*",) if session.ticket.tools is None else session.ticket.tools
+    return [*dict.fromkeys([*tools, "JARVIS"])]
+
+
+def percent(todos: Sequence[TaskView]) -> int:
+    """The completed share as verification counts it; an empty list is complete."""
+    return verify([Measured(t.status, t.critical) for t in todos], claimed=False).percent
+
+
+def _status(session: Session) -> str:
+    if session.phase == "DONE":
+        return "DONE"
+    return "IN_PROGRESS" if session.view.state in ("idle", "running", "paused") else "ERROR"
+
+
+def _todo_object(todo: TaskView) -> dict[str, Any]:
+    status = {"running": "in_progress"}.get(todo.status, todo.status)
+    found: dict[str, Any] = {
+        "id": todo.id,
+        "content": todo.title[:_SHOWN],
+        "status": status,
+        "priority": todo.payload.get("priority", "medium"),
+        "type": todo.payload.get("type", "DirectExecution"),
+        "critical": todo.critical,
+    }
+    if todo.payload.get("role"):
+        found["role"] = todo.payload["role"]
+    return found
+
+
+def _todo_line(todo: TaskView) -> str:
+    mark = ", critical" if todo.critical else ""
+    return f"- {todo.id}: {' '.join(todo.title.split())[:200]}: {todo.status}{mark}"
+
+
+def _delegation_text(delegation: Delegation | None) -> str:
+    if delegation is None:
+        return ""
+    match delegation.status:
+        case "finished":
+            said = f"A {delegation.role} of its own did this; its report is in {delegation.file}."
+            said += " Check it against the todo before you hand it in."
+        case "unavailable":
+            said = (
+                f"No agent could be started here ({' '.join(delegation.summary.split())}). Give"
+                f" payload.delegation.prompt to one of yours; its report belongs in {delegation.file}."
+            )
+        case _:
+            said = f"The {delegation.role} of its own did not finish; what it left is in {delegation.file}."
+    return said + "\n"
+
+
+def _critical_text(task: TaskView | None, seen: Seen) -> str:
+    if task is None or not task.critical:
+        return ""
+    have = "There is some already." if seen.good else "There is none yet."
+    return f"This todo is critical: its success needs evidence that sam-tui saw itself. {have}\n"
+
+
+def _clipped(text: Any) -> Any:
+    if not isinstance(text, str) or len(text) <= _SHOWN:
+        return text
+    return f"{text[:_SHOWN]}\n[{len(text) - _SHOWN} characters more: synthesized_knowledge.md]"

@@ -1,0 +1,179 @@
+"""Meta-prompts carried out: an agent of its own for a todo, behind the gate of its phase."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from sam_tui.core.agent.subagents import Errand, Report, Sender, Subagents
+from sam_tui.core.errors import SamError
+from sam_tui.core.ids import ConversationId
+from sam_tui.core.ironmanus.evidence import EvidenceBook
+from sam_tui.core.ironmanus.folder import SessionFolders
+from sam_tui.core.ironmanus.metaprompt import MetaPrompt, read_meta_prompt
+from sam_tui.core.ironmanus.prompts import errand_prompt
+from sam_tui.core.ironmanus.review import review
+from sam_tui.core.ironmanus.roles import ROLES
+from sam_tui.core.ironmanus.sessions import Session, persona
+from sam_tui.core.tooling.execute import Gate
+from sam_tui.core.workflow.service import Workflows
+from sam_tui.core.workflow.views import TaskView
+
+STEPS = 25
+"""Model calls of one delegated todo."""
+_FORBIDDEN = ("workflow", "JARVIS", "IronManusStateGraph")
+
+
+@dataclass(frozen=True, slots=True)
+class Crew:
+    """What delegation is done with.
+
+    ``gate`` gives the gate of a conversation that was made for one execution's step, and witnesses
+    its calls; ``flush`` writes down what was witnessed so far; ``model`` is opened where none runs.
+    """
+
+    subagents: Subagents
+    gate: Callable[[ConversationId, tuple[str, str]], Gate]
+    flush: Callable[[], None]
+    model: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Delegation:
+    """How a delegated todo went. ``status``: finished, failed or unavailable."""
+
+    role: str
+    status: str
+    file: str
+    summary: str = ""
+    conversation: str = ""
+    notes: tuple[str, ...] = field(default=())
+    prompt: str = ""
+    """What to tell an agent of the client's own, where there is none of ours."""
+
+    def as_object(self) -> dict[str, Any]:
+        """For the answer: empty fields are left out."""
+        found: dict[str, Any] = {"role": self.role, "status": self.status, "file": self.file}
+        more = {
+            "summary": self.summary,
+            "conversation": self.conversation,
+            "notes": list(self.notes),
+            "prompt": self.prompt,
+        }
+        return found | {name: value for name, value in more.items() if value}
+
+
+class Delegates:
+    """Spawns the agents of delegated todos."""
+
+    def __init__(
+        self, workflows: Workflows, folders: SessionFolders, book: EvidenceBook, crew: Crew
+    ) -> None:
+        self._workflows = workflows
+        self._folders = folders
+        self._book = book
+        self._crew = crew
+
+    def due(self, session: Session) -> MetaPrompt | None:
+        """The meta-prompt of the open todo, unless its agent has ended already."""
+        if session.phase != "EXECUTE" or session.ticket is None or session.ticket.task is None:
+            return None
+        text = session.ticket.task.payload.get("meta_prompt")
+        if not isinstance(text, str) or self._book.delegated(session) is not None:
+            return None
+        return read_meta_prompt(text)
+
+    def earlier(self, session: Session) -> Delegation | None:
+        """How the agent of the open todo ended in an earlier call, if it did."""
+        row = self._book.delegated(session)
+        task = session.ticket.task if session.ticket else None
+        if row is None or task is None:
+            return None
+        role = str(task.payload.get("role"))
+        path = self._folders.path(session.id, handoff_name(role, task))
+        return Delegation(role, "finished" if row.ok else "failed", path)
+
+    async def run(
+        self,
+        session: Session,
+        meta: MetaPrompt,
+        sender: Sender,
+    ) -> Delegation:
+        """Carry out a todo's meta-prompt to its hand-off file.
+
+        The agent works under the gate of EXECUTE and cannot advance the session. Its report is the
+        hand-off, unless it wrote that file itself.
+        """
+        ticket, caller = session.ticket, sender.conversation
+        assert ticket is not None and ticket.task is not None
+        name = handoff_name(meta.role, ticket.task)
+        path = self._folders.path(session.id, name)
+        before = self._folders.read(session.id, name)
+        files = [self._folders.path(session.id, n) for n in self._folders.listed(session.id)]
+        prompt = errand_prompt(meta, session, persona(self._workflows, meta.role), path, files)
+
+        def prepare(child: ConversationId) -> Gate:
+            self._workflows.claim(session.id, ticket.step, driver=meta.role, conversation=child)
+            return _without_verbs(self._crew.gate(child, (session.id, ticket.step)))
+
+        errand = Errand(
+            prompt,
+            max_steps=STEPS,
+            terminal=True,
+            fallback=self._crew.model,
+            prepare=prepare,
+        )
+        try:
+            report = await self._crew.subagents.run(sender, errand)
+        except SamError as error:
+            return Delegation(meta.role, "unavailable", path, error.explain(), prompt=prompt)
+        finally:
+            self._crew.flush()
+            self._workflows.claim(session.id, ticket.step, driver="JARVIS", conversation=caller)
+        return self._ended(session, meta, caller, (name, before), report)
+
+    def _ended(
+        self,
+        session: Session,
+        meta: MetaPrompt,
+        caller: ConversationId,
+        file: tuple[str, str | None],
+        report: Report,
+    ) -> Delegation:
+        """Keep what the agent left: a file, an artifact, evidence."""
+        name, before = file
+        written = self._folders.read(session.id, name)
+        text = written if written and written != before else report.answer.strip()
+        looked = review(text)
+        done = report.reason == "finished" and bool(text) and not looked.blocks
+        path = self._folders.path(session.id, name)
+        if text and not looked.blocks:
+            self._folders.write(session.id, name, text)
+            self._workflows.add_artifact(session.id, "execute", name, text)
+        subject = f"{meta.role}: {report.reason} after {report.steps} model calls, {path}"
+        self._book.add_agent(caller, subject, ok=done, text=text)
+        return Delegation(
+            meta.role,
+            "finished" if done else "failed",
+            path,
+            (report.answer.strip() or report.error)[:2000],
+            report.conversation,
+            (*looked.blocks, *looked.notes),
+        )
+
+
+def handoff_name(role: str, task: TaskView | None = None) -> str:
+    """The role's file of the session folder; a todo of EXECUTE has one of its own."""
+    if task is None:
+        return ROLES[role].handoff
+    return f"agent_{role}_output_{task.position + 1}.md"
+
+
+def _without_verbs(gate: Gate) -> Gate:
+    """The gate of an agent that does one todo: it cannot move the session it works for."""
+
+    def decide(key: str) -> str:
+        if key.partition(".")[0] in _FORBIDDEN:
+            return f"{key} is for who drives the session. Answer with your report instead."
+        return gate(key)
+
+    return decide

@@ -1,0 +1,120 @@
+"""What bears out that a todo is done: what the host itself can see, not what is reported."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sam_tui.core.accesses import Location
+from sam_tui.core.errors import ToolError
+from sam_tui.core.ids import ConversationId
+from sam_tui.core.ironmanus.folder import HandoffFile
+from sam_tui.core.ironmanus.sessions import Session
+from sam_tui.core.ports.files import Files
+from sam_tui.core.ports.workflows import EvidenceRow
+from sam_tui.core.workflow.notes import Witnessed
+from sam_tui.core.workflow.refusals import WorkflowRefused
+from sam_tui.core.workflow.service import Workflows
+
+FILE, AGENT = "evidence.file", "evidence.agent"
+LARGEST = 20_000_000
+_SLACK = 2.0
+"""Seconds that a file's time may lie before the session's: file systems round."""
+_SAYS_NOTHING = frozenset({"think", "todo_operations", "memory_operations"})
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Evidence of an open attempt: in one line each, and whether there is any that ended well."""
+
+    lines: tuple[str, ...]
+    good: bool
+
+
+class EvidenceBook:
+    """Adds what the host can check to an open attempt, and says what there is."""
+
+    def __init__(self, workflows: Workflows, files: Files) -> None:
+        self._workflows = workflows
+        self._files = files
+
+    def add_files(
+        self, session: Session, caller: ConversationId, named: Mapping[str, Location]
+    ) -> None:
+        """Files that were named as evidence. Raises ``WorkflowRefused`` (``evidence_invalid``).
+
+        A file counts when it is there, is not empty, and was changed since the session began.
+        """
+        for given, where in named.items():
+            self._add_file(session, caller, given, where)
+
+    def _add_file(
+        self, session: Session, caller: ConversationId, given: str, where: Location
+    ) -> None:
+        try:
+            found = self._files.stat(where)
+            if found is None or found.kind != "file":
+                raise _invalid(given, "is no file")
+            if found.mtime < session.view.created_at - _SLACK:
+                raise _invalid(given, "was not changed since the session began")
+            data = self._files.read(where, limit=LARGEST)
+        except ToolError as error:
+            raise _invalid(given, str(error)) from None
+        if not data:
+            raise _invalid(given, "is empty")
+        digest = hashlib.sha256(data).hexdigest()
+        self._witness(caller, FILE, f"{where.shown} ({len(data)} bytes, sha256 {digest})", digest)
+
+    def add_handoff(self, caller: ConversationId, file: HandoffFile) -> None:
+        """A hand-off file that was written just now."""
+        subject = f"{file.path} ({file.size} bytes, sha256 {file.sha256})"
+        self._witness(caller, FILE, subject, file.sha256)
+
+    def add_agent(self, caller: ConversationId, subject: str, *, ok: bool, text: str) -> None:
+        """How a delegated agent ended."""
+        self._workflows.witness(caller, Witnessed(AGENT, subject, ok, None, text))
+
+    def of(self, session: Session) -> Seen:
+        """What there is for the open attempt of a session."""
+        ticket = session.ticket
+        rows = self._workflows.open_evidence(session.id, ticket.step) if ticket else ()
+        telling = [row for row in rows if row.operation.partition(".")[0] not in _SAYS_NOTHING]
+        lines = tuple(_line(row) for row in telling[-10:])
+        return Seen(lines, any(row.ok for row in telling))
+
+    def delegated(self, session: Session) -> EvidenceRow | None:
+        """How the agent of the open attempt ended, if it did."""
+        ticket = session.ticket
+        rows: Sequence[EvidenceRow] = (
+            self._workflows.open_evidence(session.id, ticket.step) if ticket else ()
+        )
+        return next((row for row in reversed(rows) if row.operation == AGENT), None)
+
+    def _witness(self, caller: ConversationId, kind: str, subject: str, text: str) -> None:
+        self._workflows.witness(caller, Witnessed(kind, subject, True, None, text))
+
+
+def require_evidence(session: Session, seen: Seen) -> None:
+    """Raise ``WorkflowRefused`` (``evidence_missing``) for a critical todo that nothing bears out."""
+    task = session.ticket.task if session.ticket else None
+    if task is None or not task.critical or seen.good:
+        return
+    raise WorkflowRefused(
+        "evidence_missing",
+        f"Nothing that sam-tui itself saw bears out that {task.title[:80]!r} is done, and it is critical.",
+        hint=(
+            "Counted are: calls of this todo that ended well here, the report of its agent, a handoff"
+            ' text, and changed files named in payload.evidence: {"files": ["path"]}.'
+        ),
+        details={"session_id": session.id, "task": task.id, "seen": list(seen.lines)},
+    )
+
+
+def _invalid(given: str, why: str) -> WorkflowRefused:
+    return WorkflowRefused(
+        "evidence_invalid", f"{given} {why}.", details={"file": given, "reason": why}
+    )
+
+
+def _line(row: EvidenceRow) -> str:
+    code = "" if row.exit_code is None else f", exit code {row.exit_code}"
+    return f"{row.operation}: {row.subject[:200]} ({'ok' if row.ok else 'failed'}{code})"

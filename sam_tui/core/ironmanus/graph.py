@@ -1,0 +1,231 @@
+"""A session as a graph of entities and relations: what the store knows, and what was noted to it.
+
+Sessions, phases, roles and todos are read from the store each time, so they cannot be stale and
+cannot be written. What callers note is kept as events of the execution and folded in their order:
+every change is one transaction, and nothing is rewritten.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sam_tui.core.ironmanus.sessions import Session, Sessions, grade
+from sam_tui.core.ports.workflows import EventQuery
+from sam_tui.core.workflow.refusals import WorkflowRefused
+from sam_tui.core.workflow.service import Workflows
+
+ENTITY_TYPES = ("session", "phase", "task", "role", "api", "performance")
+RELATION_TYPES = ("transitions_to", "spawns", "depends_on", "uses", "tracks", "contains")
+NOTED = "graph_noted"
+_MOST = 5000
+"""Notes of one session."""
+_COMPLEX = 3
+"""A todo behind this index makes the session's work complex: seed 000's metric."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """A node. ``owned`` ones come from the store."""
+
+    name: str
+    type: str
+    observations: tuple[str, ...]
+    owned: bool = False
+
+    def as_object(self) -> dict[str, Any]:
+        """In the seed's words."""
+        return {
+            "name": self.name, "entityType": self.type, "observations": list(self.observations),
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """An edge."""
+
+    source: str
+    target: str
+    type: str
+
+    def as_object(self) -> dict[str, Any]:
+        """In the seed's words."""
+        return {"from": self.source, "to": self.target, "relationType": self.type}
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """Entities by name, in order, and relations, each once."""
+
+    entities: Mapping[str, Entity]
+    relations: tuple[Relation, ...]
+
+    def as_object(self) -> dict[str, Any]:
+        """``{entities, relations}``."""
+        return {
+            "entities": [entity.as_object() for entity in self.entities.values()],
+            "relations": [relation.as_object() for relation in self.relations],
+        }
+
+    def only(self, names: Iterable[str]) -> "Graph":
+        """The named entities, and the relations between them."""
+        kept = {n: e for n, e in self.entities.items() if n in set(names)}
+        relations = tuple(r for r in self.relations if r.source in kept and r.target in kept)
+        return Graph(kept, relations)
+
+    def search(self, query: str) -> "Graph":
+        """The entities that hold a text in name, type or an observation, whatever its case."""
+        wanted = query.casefold()
+        return self.only(
+            entity.name
+            for entity in self.entities.values()
+            if any(wanted in t.casefold() for t in (entity.name, entity.type, *entity.observations))
+        )
+
+
+class StateGraphs:
+    """The graphs of all sessions."""
+
+    def __init__(self, workflows: Workflows, sessions: Sessions) -> None:
+        self._workflows = workflows
+        self._sessions = sessions
+
+    def read(self, session_id: str) -> Graph:
+        """The graph of a session. Raises ``WorkflowRefused``."""
+        session = self._sessions.find(session_id)
+        owned = self._owned(session)
+        query = EventQuery(session_id, type=NOTED, limit=_MOST)
+        notes = [json.loads(row.data_json) for row in self._workflows.events(query)]
+        return folded(owned, notes)
+
+    def note(self, session_id: str, change: Mapping[str, Any]) -> Graph:
+        """Note a change. Raises ``WorkflowRefused`` (``engine_owned``, ``entity_unknown`` ...)."""
+        graph = self.read(session_id)
+        require_possible(graph, change)
+        query = EventQuery(session_id, type=NOTED, limit=_MOST)
+        if len(self._workflows.events(query)) >= _MOST:
+            raise WorkflowRefused("graph_full", f"A session keeps at most {_MOST} notes.")
+        self._workflows.add_note(session_id, NOTED, change)
+        return self.read(session_id)
+
+    def metrics(self, session_id: str) -> dict[str, Any]:
+        """How a session goes: seed 000's metrics, from real transitions and derived effectiveness."""
+        session = self._sessions.find(session_id)
+        task = session.ticket.task if session.ticket else None
+        begun, last = session.view.created_at, self._sessions.last_activity(session_id)
+        return {
+            "session_id": session_id,
+            "detected_role": session.role,
+            "current_phase": session.phase,
+            "phase_transitions": len(self._sessions.transitions(session_id)),
+            "reasoning_effectiveness": session.view.effectiveness,
+            "performance_grade": grade(session.view.effectiveness),
+            "cognitive_enhancement_active": session.view.effectiveness > 0.7,
+            "task_complexity_handled": "complex" if task and task.position > _COMPLEX else "simple",
+            "session_duration_minutes": round(max(0.0, last - begun) / 60, 2),
+        }
+
+    def _owned(self, session: Session) -> Graph:
+        entities: dict[str, Entity] = {}
+        relations: dict[Relation, None] = {}
+
+        def add(name: str, type_: str, *observations: str) -> str:
+            entities[name] = Entity(name, type_, observations, owned=True)
+            return name
+
+        root = add(
+            session.id,
+            "session",
+            f"current_phase: {session.phase}",
+            f"objective: {session.objective}",
+            f"detected_role: {session.role}",
+            f"reasoning_effectiveness: {session.view.effectiveness}",
+            f"state: {session.view.state}",
+        )
+        role = add(f"{session.id}_role_{session.role}", "role", *session.role_reasons)
+        relations[Relation(root, role, "uses")] = None
+        passed = self._sessions.transitions(session.id)
+        for phase in dict.fromkeys(phase for pair in passed for phase in pair):
+            entered = sum(after == phase for _, after in passed)
+            name = add(f"{session.id}_phase_{phase}", "phase", f"entered: {entered}")
+            relations[Relation(root, name, "contains")] = None
+        for before, after in passed:
+            source, target = (f"{session.id}_phase_{p}" for p in (before, after))
+            relations[Relation(source, target, "transitions_to")] = None
+        for todo in session.todos:
+            name = add(
+                f"{session.id}_task_{todo.id}",
+                "task",
+                f"content: {todo.title}",
+                f"status: {todo.status}",
+                f"priority: {todo.payload.get('priority', 'medium')}",
+                f"type: {todo.payload.get('type', 'DirectExecution')}",
+            )
+            relations[Relation(root, name, "contains")] = None
+            if todo.payload.get("role"):
+                other = f"{session.id}_role_{todo.payload['role']}"
+                entities.setdefault(other, Entity(other, "role", (), owned=True))
+                relations[Relation(name, other, "spawns")] = None
+        return Graph(entities, tuple(relations))
+
+
+def folded(owned: Graph, notes: Sequence[Mapping[str, Any]]) -> Graph:
+    """The store's part with every noted change applied in order. What is there already stays."""
+    own: dict[str, Entity] = {}
+    relations: dict[Relation, None] = {}
+    for note in notes:
+        for given in note.get("entities", ()):
+            name = given["name"]
+            if name not in own and name not in owned.entities:
+                own[name] = Entity(name, given["entityType"], tuple(given["observations"]))
+        for given in note.get("relations", ()):
+            relations[Relation(given["from"], given["to"], given["relationType"])] = None
+        for given in note.get("observations", ()):
+            entity = own.get(given["entityName"])
+            if entity is not None:
+                both = dict.fromkeys([*entity.observations, *given["contents"]])
+                own[entity.name] = Entity(entity.name, entity.type, tuple(both))
+        _drop(note, own, relations)
+    known = {**owned.entities, **own}
+    kept = [r for r in relations if r.source in known and r.target in known]
+    return Graph(known, tuple(dict.fromkeys([*owned.relations, *kept])))
+
+
+def _drop(note: Mapping[str, Any], own: dict[str, Entity], relations: dict[Relation, None]) -> None:
+    for given in note.get("dropped_observations", ()):
+        entity = own.get(given["entityName"])
+        if entity is not None:
+            left = tuple(o for o in entity.observations if o not in given["observations"])
+            own[entity.name] = Entity(entity.name, entity.type, left)
+    for given in note.get("dropped_relations", ()):
+        relations.pop(Relation(given["from"], given["to"], given["relationType"]), None)
+    for name in note.get("dropped_entities", ()):
+        if own.pop(name, None) is not None:
+            for relation in [r for r in relations if name in (r.source, r.target)]:
+                del relations[relation]
+
+
+def require_possible(graph: Graph, change: Mapping[str, Any]) -> None:
+    """Raise ``WorkflowRefused`` for a change to what the store owns, or to what is not there."""
+    named = [
+        *change.get("dropped_entities", ()),
+        *(given["entityName"] for given in change.get("observations", ())),
+        *(given["entityName"] for given in change.get("dropped_observations", ())),
+    ]
+    coming = {given["name"] for given in change.get("entities", ())}
+    ends = [e for g in change.get("relations", ()) for e in (g["from"], g["to"])]
+    for name in [*named, *ends]:
+        if name not in graph.entities and name not in coming:
+            raise WorkflowRefused("entity_unknown", f"There is no entity {name!r}.")
+    for name in named:
+        if graph.entities[name].owned:
+            raise WorkflowRefused(
+                "engine_owned",
+                f"{name} is kept by the engine itself.",
+                hint="Note an entity of your own, and relate it.",
+                details={"entity": name},
+            )
+    owned = set(graph.only(n for n, e in graph.entities.items() if e.owned).relations)
+    for given in change.get("dropped_relations", ()):
+        if Relation(given["from"], given["to"], given["relationType"]) in owned:
+            raise WorkflowRefused("engine_owned", "That relation is kept by the engine itself.")

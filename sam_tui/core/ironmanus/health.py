@@ -1,0 +1,135 @@
+"""Whether the machine works, asked of the things themselves: the store, the files, the tools."""
+
+import os
+import platform
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from sam_tui import __version__
+from sam_tui.core.clock import Clock
+from sam_tui.core.errors import SamError
+from sam_tui.core.ironmanus.folder import SessionFolders
+from sam_tui.core.ironmanus.roles import ROLES
+from sam_tui.core.ironmanus.sessions import WORKFLOW
+from sam_tui.core.tooling.contract import Tool
+from sam_tui.core.tooling.schema import tool_schema
+from sam_tui.core.workflow.service import Workflows
+
+_WARN, _FAIL = 512, 1024
+"""Mebibytes of memory: seed 000."""
+Status = Literal["pass", "warn", "fail"]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """How one check ended, and what it saw."""
+
+    status: Status
+    said: str
+
+    def as_object(self) -> dict[str, str]:
+        """For the answer."""
+        return {"status": self.status, "message": self.said}
+
+
+class Health:
+    """The checks."""
+
+    def __init__(
+        self,
+        workflows: Workflows,
+        folders: SessionFolders,
+        tools: Callable[[], Sequence[Tool]],
+        *,
+        clock: Clock,
+    ) -> None:
+        self._workflows = workflows
+        self._folders = folders
+        self._tools = tools
+        self._clock = clock
+        self._began = clock.monotonic()
+
+    def report(self, *, detailed: bool) -> dict[str, Any]:
+        """``{status, timestamp, uptime, responseTime, version, checks}``; times in seconds."""
+        started = self._clock.monotonic()
+        checks = {
+            "configuration": _tried(self._configuration),
+            "toolRegistry": _tried(self._registry),
+            "storage": _tried(self._storage),
+            "workspace": _tried(self._workspace),
+            "memory": _tried(_memory),
+            "process": Check("pass", f"pid {os.getpid()}, Python {platform.python_version()}"),
+        }
+        failed = [name for name, check in checks.items() if check.status == "fail"]
+        now = self._clock.monotonic()
+        found: dict[str, Any] = {
+            "status": "unhealthy" if failed else "healthy",
+            "timestamp": datetime.fromtimestamp(self._clock.now(), UTC).isoformat(),
+            "uptime": round(now - self._began, 3),
+            "responseTime": round(now - started, 4),
+            "version": __version__,
+            "checks": {name: check.as_object() for name, check in checks.items()},
+        }
+        if detailed:
+            found["tools"] = [tool.name for tool in self._tools()]
+            found["sessions"] = self._sessions()
+        return found
+
+    def _configuration(self) -> Check:
+        """The definition can be started, and every role has its persona."""
+        definition = self._workflows.definition(WORKFLOW)
+        missing = sorted(set(ROLES) - set(self._workflows.personas()))
+        if missing:
+            return Check("fail", f"roles without a persona: {', '.join(missing)}")
+        return Check("pass", f"{WORKFLOW} has {len(definition.steps)} phases; {len(ROLES)} roles")
+
+    def _registry(self) -> Check:
+        """Every tool has a schema that can be told, and no name is there twice."""
+        tools = self._tools()
+        names = [tool.name for tool in tools]
+        for tool in tools:
+            tool_schema(tool)
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice or not names:
+            return Check("fail", f"named twice: {', '.join(twice)}" if twice else "there are none")
+        return Check("pass", f"{len(names)} tools: {', '.join(names)}")
+
+    def _storage(self) -> Check:
+        """The workflow database takes a write and gives it back."""
+        began = self._clock.monotonic()
+        self._workflows.check()
+        return Check(
+            "pass", f"written and read in {(self._clock.monotonic() - began) * 1000:.1f} ms"
+        )
+
+    def _workspace(self) -> Check:
+        """The session folder takes a file and gives it back."""
+        self._folders.check()
+        return Check("pass", "a file was written, read and removed")
+
+    def _sessions(self) -> dict[str, int]:
+        views = self._workflows.executions(limit=1000)
+        states = [view.state for view in views if view.workflow == WORKFLOW]
+        return {state: states.count(state) for state in sorted(set(states))}
+
+
+def _memory() -> Check:
+    """The most memory that this process has had."""
+    if sys.platform == "win32":
+        return Check("warn", "is not measured here")
+    import resource
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    mebibytes = peak / 1024 / (1024 if sys.platform == "darwin" else 1)
+    status: Status = "fail" if mebibytes > _FAIL else "warn" if mebibytes > _WARN else "pass"
+    return Check(status, f"at most {mebibytes:.0f} MiB so far")
+
+
+def _tried(check: Callable[[], Check]) -> Check:
+    try:
+        return check()
+    except (SamError, OSError, ValueError) as error:
+        return Check("fail", error.explain() if isinstance(error, SamError) else str(error))

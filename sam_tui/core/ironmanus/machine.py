@@ -1,0 +1,299 @@
+"""JARVIS: one call is one look at a session, or one phase handed in, on the workflow engine.
+
+    asked = Asked(session_id="s", phase_completed="QUERY", payload={"interpreted_goal": "..."})
+    answer = await machine.turn(asked, caller)
+
+What is refused raises ``WorkflowRefused`` with a code, and nothing has moved then.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from sam_tui.core.accesses import Location
+from sam_tui.core.agent.subagents import Sender
+from sam_tui.core.clock import Clock
+from sam_tui.core.inquiries import Inquiries
+from sam_tui.core.inquiry import Question, Reply
+from sam_tui.core.ironmanus.answers import Answers, Extra
+from sam_tui.core.ironmanus.delegation import Crew, Delegates, handoff_name
+from sam_tui.core.ironmanus.evidence import EvidenceBook, require_evidence
+from sam_tui.core.ironmanus.folder import DAY, SessionFolders, require_session_id
+from sam_tui.core.ironmanus.payloads import (
+    EnhancePayload,
+    ExecutePayload,
+    Handoff,
+    KnowledgePayload,
+    Payload,
+    PlanPayload,
+    QueryPayload,
+    VerifyPayload,
+    chosen_role,
+    invalid,
+    plan_tasks,
+    read_payload,
+)
+from sam_tui.core.ironmanus.review import review
+from sam_tui.core.ironmanus.roles import no_role, role_named
+from sam_tui.core.ironmanus.sessions import Session, Sessions
+from sam_tui.core.ports.files import Files, FileStat
+from sam_tui.core.workflow.refusals import WorkflowRefused
+from sam_tui.core.workflow.service import Workflows
+
+_SUMMARY = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The arguments of JARVIS. ``named`` are the located files that the payload names as evidence."""
+
+    session_id: str = ""
+    phase_completed: str = ""
+    initial_objective: str = ""
+    payload: Mapping[str, Any] | None = None
+    named: Mapping[str, Location] = field(default_factory=dict[str, Location])
+
+
+@dataclass(frozen=True, slots=True)
+class Handed:
+    """A phase as read: the output for the engine, and what to say about it."""
+
+    output: Mapping[str, Any]
+    warnings: tuple[str, ...] = ()
+
+
+class Machine:
+    """The eight phases for callers of JARVIS."""
+
+    def __init__(
+        self,
+        workflows: Workflows,
+        folders: SessionFolders,
+        files: Files,
+        crew: Crew,
+        *,
+        inquiries: Inquiries,
+        clock: Clock,
+    ) -> None:
+        self.sessions = Sessions(workflows)
+        self._workflows = workflows
+        self._folders = folders
+        self._book = EvidenceBook(workflows, files)
+        self._delegates = Delegates(workflows, folders, self._book, crew)
+        self._answers = Answers(workflows, self.sessions, folders)
+        self._crew = crew
+        self._inquiries = inquiries
+        self._clock = clock
+
+    async def turn(self, asked: Asked, caller: Sender) -> dict[str, Any]:
+        """The answer to one call. Raises ``WorkflowRefused``."""
+        self._crew.flush()
+        session, begun = self._session(asked, caller)
+        extra = Extra()
+        if session.view.question is not None:
+            session = await self._decide(session, caller)
+        if asked.phase_completed and not begun and session.phase != "DONE":
+            session, extra = self._complete(session, asked, caller)
+        self.sessions.claim(session, caller.conversation)
+        self._restore(session)
+        delegation = self._delegates.earlier(session)
+        meta = self._delegates.due(session)
+        if meta is not None:
+            delegation = await self._delegates.run(session, meta, caller)
+            session = self.sessions.find(session.id)
+        extra = replace(extra, delegation=delegation, evidence=self._book.of(session))
+        return self._answers.of(session, extra)
+
+    def sweep(self) -> tuple[str, ...]:
+        """Remove the folders of sessions that were idle for a day; their texts stay in the store."""
+        before = self._clock.now() - DAY
+
+        def idle(entry: FileStat) -> bool:
+            return (self.sessions.last_activity(entry.name) or entry.mtime) < before
+
+        return self._folders.sweep(idle)
+
+    # -- sessions ------------------------------------------------------------------------------
+
+    def _session(self, asked: Asked, caller: Sender) -> tuple[Session, bool]:
+        """The session that is meant, and whether it was begun just now."""
+        identifier = asked.session_id and require_session_id(asked.session_id)
+        objective = asked.initial_objective.strip()
+        if objective and not (identifier and self.sessions.knows(identifier)):
+            return self._begin(identifier, objective, asked, caller), True
+        identifier = identifier or self.sessions.of(caller.conversation)
+        if not identifier:
+            raise WorkflowRefused(
+                "objective_missing",
+                "There is no session to go on with.",
+                hint='Begin one: JARVIS {"initial_objective": "..."}.',
+            )
+        session = self.sessions.find(identifier)
+        if objective and objective != session.objective:
+            raise WorkflowRefused(
+                "session_exists",
+                f"Session {identifier} has another objective, and is in {session.phase}.",
+                hint="Leave initial_objective out, or begin a session of another id.",
+                details={"session_id": identifier, "phase": session.phase},
+            )
+        if session.view.state == "idle":
+            self._workflows.resume(identifier)
+            session = self.sessions.find(identifier)
+        return session, False
+
+    def _begin(self, identifier: str, objective: str, asked: Asked, caller: Sender) -> Session:
+        if asked.phase_completed:
+            raise WorkflowRefused(
+                "phase_mismatch",
+                f"A new session is in INIT, so {asked.phase_completed} cannot be completed.",
+                details={"expected": "INIT", "got": asked.phase_completed},
+            )
+        self.sweep()
+        wanted = (asked.payload or {}).get("role")
+        role = wanted if isinstance(wanted, str) else ""
+        session = self.sessions.begin(identifier, objective, role, caller.conversation)
+        self._folders.prepare(session.id)
+        return session
+
+    def _restore(self, session: Session) -> None:
+        """Bring back the hand-offs of a folder that was swept while the session was idle."""
+        if session.phase == "DONE" or self._folders.listed(session.id):
+            return
+        rows = self._workflows.artifacts(session.id)
+        texts = {
+            row.name: self._workflows.read_artifact(row.id, 0, 200_000).text
+            for row in rows
+            if row.type == "file"
+        }
+        if texts:
+            self._folders.restore(session.id, texts)
+
+    async def _decide(self, session: Session, caller: Sender) -> Session:
+        """Ask the person what a paused session asks; as it is where nobody answers."""
+        question = session.view.question
+        assert question is not None
+        offered = f"Answer with one of: {', '.join(question.choices)}."
+        outcome = await self._inquiries.ask(
+            caller.conversation, caller.call, Question(question.prompt, offered)
+        )
+        if not isinstance(outcome.answer, Reply):
+            return session
+        choice = outcome.answer.text.strip().lower()
+        self._workflows.decide(session.id, choice)
+        return self.sessions.find(session.id)
+
+    # -- phases --------------------------------------------------------------------------------
+
+    def _complete(self, session: Session, asked: Asked, caller: Sender) -> tuple[Session, Extra]:
+        """Hand in a phase: read, checked, kept, submitted."""
+        phase = asked.phase_completed
+        self.sessions.require_phase(session, phase)
+        received = read_payload(phase, asked.payload)
+        self.sessions.claim(session, caller.conversation)
+        self._book.add_files(session, caller.conversation, asked.named)
+        handed = self._handed(session, received.payload, caller)
+        done = self.sessions.submit(session, phase, handed.output)
+        failures = tuple(failure.message for failure in done.failures)
+        return self.sessions.find(session.id), Extra(
+            ignored=received.ignored, warnings=handed.warnings, failures=failures
+        )
+
+    def _handed(self, session: Session, payload: Payload, caller: Sender) -> Handed:
+        match payload:
+            case QueryPayload():
+                return _query(session, payload)
+            case EnhancePayload():
+                goal = payload.enhanced_goal
+                return Handed({"summary": goal[:_SUMMARY], "enhanced_goal": goal})
+            case KnowledgePayload():
+                return self._knowledge(session, payload)
+            case PlanPayload():
+                tasks, warnings = plan_tasks(payload)
+                summary = f"{len(tasks)} todos, {sum('role' in t for t in tasks)} of them delegated"
+                return Handed({"summary": summary, "tasks": tasks}, tuple(warnings))
+            case ExecutePayload():
+                return self._execute(session, payload, caller)
+            case VerifyPayload():
+                reason = payload.reason or "no reason given"
+                passed = payload.verification_passed
+                output = {"summary": reason[:_SUMMARY], "reason": reason}
+                return Handed(output | {"verification_passed": passed})
+
+    def _knowledge(self, session: Session, payload: KnowledgePayload) -> Handed:
+        warnings: list[str] = []
+        for handoff in payload.handoffs:
+            warnings += self._keep(session, _role_of(handoff), handoff.content, "knowledge")
+        gathered = payload.knowledge_gathered
+        if not gathered:
+            gathered = (self._folders.read(session.id, "synthesized_knowledge.md") or "").strip()
+        if not gathered:
+            raise invalid("KNOWLEDGE", [
+                "payload.knowledge_gathered is missing, and synthesized_knowledge.md is not there",
+            ])  # fmt: skip
+        if self._folders.read(session.id, "synthesized_knowledge.md") is None:
+            self._folders.write(session.id, "synthesized_knowledge.md", gathered)
+        sources = [source.model_dump() for source in payload.sources]
+        if not sources:
+            warnings.append("no source is named: what was gathered cannot be traced")
+        output = {"summary": gathered[:_SUMMARY], "knowledge_gathered": gathered[:100_000]}
+        return Handed(output | {"sources": sources}, tuple(warnings))
+
+    def _execute(self, session: Session, payload: ExecutePayload, caller: Sender) -> Handed:
+        warnings: list[str] = []
+        task = session.ticket.task if session.ticket else None
+        assert task is not None
+        role = str(task.payload.get("role") or session.role)
+        name = handoff_name(role, task)
+        if payload.handoff:
+            warnings += self._keep(session, role, payload.handoff, "execute", name=name)
+        self._count_report(session, name, caller)
+        if payload.execution_success:
+            require_evidence(session, self._book.of(session))
+        said = "done" if payload.execution_success else "reported as failed"
+        output = {"summary": payload.summary or said, "success": payload.execution_success}
+        return Handed(output, tuple(warnings))
+
+    def _count_report(self, session: Session, name: str, caller: Sender) -> None:
+        """A report that lies in the todo's hand-off file is evidence, whoever wrote it there."""
+        text = self._folders.read(session.id, name)
+        if text is not None and text.strip() and not review(text).blocks:
+            file = self._folders.facts(session.id, name, text)
+            self._book.add_handoff(caller.conversation, file)
+
+    def _keep(
+        self, session: Session, role: str, text: str, step: str, *, name: str = ""
+    ) -> list[str]:
+        """Keep a hand-off as file and artifact. Raises ``WorkflowRefused`` (``handoff_refused``)."""
+        looked = review(text)
+        if looked.blocks:
+            raise WorkflowRefused(
+                "handoff_refused",
+                f"The hand-off of {role} is not kept: {'; '.join(looked.blocks)}.",
+                hint="Take it out, and hand in the phase again.",
+            )
+        file = name or handoff_name(role)
+        self._folders.write(session.id, file, text)
+        self._workflows.add_artifact(session.id, step, file, text)
+        return [f"{file}: {note}" for note in looked.notes]
+
+
+def _query(session: Session, payload: QueryPayload) -> Handed:
+    chosen, fault = chosen_role(payload)
+    if fault:
+        if payload.selected_role:
+            raise invalid("QUERY", [f"payload.selected_role: {fault}"])
+        chosen = None
+    role = chosen.role if chosen else session.role
+    reasons = list(chosen.reasons if chosen else session.role_reasons)
+    goal = payload.interpreted_goal
+    output = {"summary": goal[:_SUMMARY], "interpreted_goal": goal}
+    output |= {"selected_role": role, "role_reasons": reasons}
+    warning = (f"the choice in claude_response was not taken: {fault}",) if fault else ()
+    return Handed(output, warning)
+
+
+def _role_of(handoff: Handoff) -> str:
+    role = role_named(handoff.role)
+    if role is None:
+        raise invalid("KNOWLEDGE", [f"payload.handoffs: {no_role(handoff.role)}"])
+    return role.name

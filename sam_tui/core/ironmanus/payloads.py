@@ -1,0 +1,254 @@
+"""What may be handed in with each phase: one typed model a phase, and what was left out by name.
+
+A payload is whitelisted: a field that its phase does not have changes nothing, and is named in the
+answer. Those that the engine owns (indexes, statuses, counts) are named as such.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, ValidationError, model_validator
+
+from sam_tui.core.ironmanus.choosing import RoleChoice, model_choice, named_choice
+from sam_tui.core.ironmanus.metaprompt import MetaPrompt, MetaPromptError, read_meta_prompt
+from sam_tui.core.workflow.refusals import WorkflowRefused
+
+MOST_TODOS = 50
+"""Todos of one plan: seed 000's validator warned from there on."""
+ENGINE_OWNED = frozenset({
+    "session_id", "current_phase", "current_task_index", "current_todos", "phase_transition_count",
+    "reasoning_effectiveness", "detected_role", "more_tasks_pending", "completion_percentage",
+    "last_completion_percentage", "verification_failure_reason", "current_objective",
+    "initial_objective", "session_workspace", "awaiting_role_selection", "last_activity",
+})  # fmt: skip
+
+Text = Field(min_length=1, max_length=100_000)
+
+
+class _Payload(BaseModel):
+    model_config = ConfigDict(extra="ignore", frozen=True, str_strip_whitespace=True)
+
+
+class Handoff(_Payload):
+    """A text that a role leaves for the others, in that role's file of the session folder."""
+
+    role: str = Field(min_length=1, max_length=40)
+    content: str = Text
+
+
+class QueryPayload(_Payload):
+    """The goal as understood; the role, named or as a model's answer with a JSON object."""
+
+    interpreted_goal: str = Text
+    selected_role: str = Field(default="", max_length=40)
+    claude_response: str = Field(default="", max_length=100_000)
+
+
+class EnhancePayload(_Payload):
+    """The goal with what it left unsaid."""
+
+    enhanced_goal: str = Text
+
+
+class Source(_Payload):
+    """Where a piece of knowledge comes from, and how sure it is: 0 to 1."""
+
+    source: str = Field(min_length=1, max_length=2000)
+    confidence: float = Field(ge=0, le=1)
+    note: str = Field(default="", max_length=2000)
+
+
+class KnowledgePayload(_Payload):
+    """What was found out; left out, ``synthesized_knowledge.md`` of the session folder is taken."""
+
+    knowledge_gathered: str = Field(default="", max_length=200_000)
+    sources: tuple[Source, ...] = Field(default=(), max_length=100)
+    handoffs: tuple[Handoff, ...] = Field(default=(), max_length=20)
+
+
+class TodoItem(_Payload):
+    """One todo. ``content`` may be a meta-prompt; ``meta_prompt`` may hold it apart."""
+
+    id: str = Field(default="", max_length=100)
+    content: str = Field(min_length=1, max_length=40_000)
+    priority: Literal["low", "medium", "high"] = "medium"
+    meta_prompt: str | dict[str, Any] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _plain(cls, data: Any) -> Any:
+        """A text alone is the content; ``title`` and ``task`` stand for it."""
+        if isinstance(data, str):
+            return {"content": data}
+        if not isinstance(data, Mapping):
+            return data
+        given = dict(cast("Mapping[str, Any]", data))
+        for other in ("title", "task"):
+            if not given.get("content") and given.get(other):
+                given["content"] = given[other]
+        if given.get("id") is not None:
+            given["id"] = str(given["id"])
+        return given
+
+
+class PlanPayload(_Payload):
+    """A plan: what is to be done, todo by todo."""
+
+    plan_created: Literal[True]
+    todos_with_metaprompts: tuple[TodoItem, ...] = Field(min_length=1, max_length=MOST_TODOS)
+
+
+class Evidence(_Payload):
+    """What bears out a success: files that were made or changed, by their paths."""
+
+    files: tuple[str, ...] = Field(default=(), max_length=20)
+
+
+class ExecutePayload(_Payload):
+    """How the current todo ended. ``handoff`` is kept in the role's file of the session folder."""
+
+    execution_success: StrictBool
+    summary: str = Field(default="", max_length=20_000)
+    evidence: Evidence = Evidence()
+    handoff: str = Field(default="", max_length=200_000)
+
+
+class VerifyPayload(_Payload):
+    """The verdict on the whole."""
+
+    verification_passed: StrictBool
+    reason: str = Field(default="", max_length=20_000)
+
+
+Payload = (
+    QueryPayload | EnhancePayload | KnowledgePayload | PlanPayload | ExecutePayload | VerifyPayload
+)
+MODELS: dict[str, type[Payload]] = {
+    "QUERY": QueryPayload,
+    "ENHANCE": EnhancePayload,
+    "KNOWLEDGE": KnowledgePayload,
+    "PLAN": PlanPayload,
+    "EXECUTE": ExecutePayload,
+    "VERIFY": VerifyPayload,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """A payload as read. ``ignored`` says of each field that was left out why."""
+
+    payload: Payload
+    ignored: tuple[str, ...]
+
+
+def read_payload(phase: str, given: Mapping[str, Any] | None) -> Received:
+    """The payload of a phase. Raises ``WorkflowRefused`` (``payload_invalid``) naming every fault."""
+    model = MODELS[phase]
+    fields = dict(given or {})
+    try:
+        payload = model.model_validate(fields)
+    except ValidationError as error:
+        faults = [
+            f"payload.{'.'.join(map(str, fault['loc']))}: {fault['msg']}"
+            for fault in error.errors(include_url=False, include_input=False)
+        ]
+        raise invalid(phase, faults) from None
+    unknown = [name for name in fields if name not in model.model_fields]
+    return Received(payload, tuple(f"{name[:60]} ({_why(name, phase)})" for name in unknown))
+
+
+def _why(name: str, phase: str) -> str:
+    return "the engine keeps that itself" if name in ENGINE_OWNED else f"no field of {phase}"
+
+
+def invalid(phase: str, faults: list[str]) -> WorkflowRefused:
+    """The refusal of a payload."""
+    wanted = [
+        f"{name}{'' if field.is_required() else '?'}"
+        for name, field in MODELS[phase].model_fields.items()
+    ]
+    return WorkflowRefused(
+        "payload_invalid",
+        f"The payload of {phase} does not fit: {'; '.join(faults[:20])}.",
+        hint=f"It has: {', '.join(wanted)}. Nothing has moved; send it again.",
+        details={"phase": phase, "faults": faults[:20]},
+    )
+
+
+def chosen_role(payload: QueryPayload) -> tuple[RoleChoice | None, str]:
+    """The role that came with the goal, and why one that came was not taken."""
+    if payload.selected_role:
+        found = named_choice(payload.selected_role)
+    elif payload.claude_response:
+        found = model_choice(payload.claude_response)
+    else:
+        return None, ""
+    return (None, found) if isinstance(found, str) else (found, "")
+
+
+def plan_tasks(payload: PlanPayload) -> tuple[list[dict[str, Any]], list[str]]:
+    """The todos as items of the engine, and warnings. Raises ``WorkflowRefused``.
+
+    Every todo begins as pending whatever was said of it; a delegated one carries its meta-prompt.
+    """
+    faults: list[str] = []
+    warnings: list[str] = []
+    tasks: list[dict[str, Any]] = []
+    taken: set[str] = set()
+    for position, todo in enumerate(payload.todos_with_metaprompts):
+        where = f"payload.todos_with_metaprompts.{position}"
+        identifier = todo.id or str(position + 1)
+        if identifier in taken:
+            faults.append(f"{where}.id: {identifier!r} is there twice")
+        taken.add(identifier)
+        task: dict[str, Any] = {
+            "id": identifier,
+            "title": todo.content,
+            "priority": todo.priority,
+            "type": "DirectExecution",
+        }
+        try:
+            meta = _meta_prompt(todo)
+        except MetaPromptError as error:
+            faults.append(f"{where}: {error}")
+            continue
+        if meta is not None:
+            warnings += [f"todo {identifier}: {warning}" for warning in meta.warnings]
+            task |= {"type": "TaskAgent", "role": meta.role, "meta_prompt": meta.text()}
+        tasks.append(task)
+    if faults:
+        raise invalid("PLAN", faults)
+    return tasks, warnings
+
+
+def _meta_prompt(todo: TodoItem) -> MetaPrompt | None:
+    """The meta-prompt of a todo, from its content or apart, as text or as the seed's object."""
+    given = todo.meta_prompt
+    if given is None:
+        return read_meta_prompt(todo.content)
+    found = read_meta_prompt(given if isinstance(given, str) else _of_object(given))
+    if found is None:
+        raise MetaPromptError("incomplete", "meta_prompt needs a ROLE and a PROMPT")
+    return found
+
+
+def _of_object(given: Mapping[str, Any]) -> str:
+    """The seed's object {role_specification, context_parameters, instruction_block ...} as text."""
+
+    def text(name: str) -> str:
+        value = given.get(name)
+        return value.strip() if isinstance(value, str) else ""
+
+    context = given.get("context_parameters")
+    domain: Any = (
+        cast("Mapping[str, Any]", context).get("domain") if isinstance(context, Mapping) else ""
+    )
+    role = text("role_specification").removeprefix("(ROLE:").removesuffix(")").strip()
+    meta = MetaPrompt(
+        role,
+        text("instruction_block"),
+        domain if isinstance(domain, str) else "",
+        text("output_requirements"),
+    )
+    return meta.text()

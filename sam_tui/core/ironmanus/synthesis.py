@@ -1,0 +1,153 @@
+"""Several texts held against each other by their words: a heuristic, and named as one.
+
+The measures are seed 001's four modes. They count shared words; whether two sources really agree is
+for who reads them, or for a model that is asked to.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Literal
+
+Mode = Literal["consensus", "weighted", "hierarchical", "conflict_resolution"]
+ALIKE, UNLIKE, CONFLICT = 0.7, 0.3, 0.4
+_GRADES = ((0.8, "A+"), (0.7, "A"), (0.6, "B+"), (0.5, "B"), (0.4, "C+"))
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What one source says, and how sure it is: 0 to 1."""
+
+    source: str
+    data: str
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class Synthesis:
+    """What the words of several statements show. ``agreement`` and ``confidence`` are 0 to 1.
+
+    ``kept`` are the statements that count, in their order of weight; ``shared`` are word sequences
+    that two of them have in common; ``contradictions`` are pairs that hardly share a word.
+    """
+
+    mode: Mode
+    confidence: float
+    kept: tuple[tuple[str, Statement], ...]
+    shared: tuple[str, ...]
+    contradictions: tuple[str, ...]
+    agreement: float
+    completeness: float
+    grade: str
+
+
+def similarity(first: str, second: str) -> float:
+    """The share of the first text's words that the second has too, of the longer one's length."""
+    a, b = first.lower().split(), second.lower().split()
+    longest = max(len(a), len(b))
+    return sum(word in b for word in a) / longest if longest else 0.0
+
+
+def synthesize(
+    statements: Sequence[Statement], mode: Mode, *, threshold: float = 0.5
+) -> Synthesis | None:
+    """Hold the statements at or above a confidence against each other; None where none is left."""
+    left = [s for s in statements if s.confidence >= threshold and s.data.strip()]
+    if not left:
+        return None
+    match mode:
+        case "consensus":
+            kept, shared, confidence = _consensus(left)
+        case "weighted":
+            kept, shared, confidence = _weighted(left)
+        case "hierarchical":
+            kept, shared, confidence = _hierarchical(left)
+        case "conflict_resolution":
+            kept, shared, confidence = _resolved(left)
+    contradictions = _contradictions(left)
+    agreement = _agreement(left)
+    return Synthesis(
+        mode,
+        confidence,
+        tuple(kept),
+        tuple(shared),
+        contradictions,
+        agreement,
+        _completeness(left, len(shared)),
+        _grade(0.4 * confidence + 0.4 * agreement - 0.1 * len(contradictions)),
+    )
+
+
+Kept = tuple[list[tuple[str, Statement]], list[str], float]
+
+
+def _consensus(left: Sequence[Statement]) -> Kept:
+    shared: dict[str, None] = {}
+    for a, b in combinations(left, 2):
+        if similarity(a.data, b.data) > ALIKE:
+            words = set(b.data.lower().split())
+            common = [w for w in a.data.lower().split() if len(w) > 3 and w in words]
+            shared[" ".join(common[:5])] = None
+    mean = sum(s.confidence for s in left) / len(left)
+    confidence = min(1.0, len(shared) / len(left) * mean)
+    return [("source", s) for s in left], list(shared), confidence
+
+
+def _weighted(left: Sequence[Statement]) -> Kept:
+    ranked = sorted(left, key=lambda s: -s.confidence)
+    total = sum(s.confidence for s in ranked)
+    confidence = sum(s.confidence**2 for s in ranked) / total if total else 0.0
+    labels = [
+        ("High" if s.confidence > 0.8 else "Medium" if s.confidence > 0.6 else "Low")
+        for s in ranked
+    ]
+    return list(zip(labels, ranked, strict=True)), [], confidence
+
+
+def _hierarchical(left: Sequence[Statement]) -> Kept:
+    ranked = sorted(left, key=lambda s: -_tier(s))
+    first = [s.confidence for s in left if _tier(s) == 3] or [s.confidence for s in left]
+    return [(f"tier {4 - _tier(s)}", s) for s in ranked], [], sum(first) / len(first)
+
+
+def _tier(statement: Statement) -> int:
+    return 3 if statement.confidence >= 0.8 else 2 if statement.confidence >= 0.6 else 1
+
+
+def _resolved(left: Sequence[Statement]) -> Kept:
+    winners: set[int] = set()
+    losers: set[int] = set()
+    for (i, a), (j, b) in combinations(enumerate(left), 2):
+        if similarity(a.data, b.data) < CONFLICT:
+            better, worse = (i, j) if a.confidence > b.confidence else (j, i)
+            winners.add(better)
+            losers.add(worse)
+    kept = [
+        ("won" if i in winners else "undisputed", s)
+        for i, s in enumerate(left)
+        if i in winners or i not in losers
+    ]
+    return kept, [], sum(s.confidence for _, s in kept) / len(kept)
+
+
+def _contradictions(left: Sequence[Statement]) -> tuple[str, ...]:
+    return tuple(
+        f"{a.source} and {b.source} share hardly a word"
+        for a, b in combinations(left, 2)
+        if similarity(a.data, b.data) < UNLIKE
+    )
+
+
+def _agreement(left: Sequence[Statement]) -> float:
+    pairs = [similarity(a.data, b.data) for a, b in combinations(left, 2)]
+    return sum(pairs) / len(pairs) if pairs else 1.0
+
+
+def _completeness(left: Sequence[Statement], evidence: int) -> float:
+    length = sum(len(s.data) for s in left)
+    parts = (min(length / 1000, 1.0), min(len(left) / 3, 1.0), min(evidence / 5, 1.0))
+    return sum(parts) / len(parts)
+
+
+def _grade(score: float) -> str:
+    return next((grade for floor, grade in _GRADES if score >= floor - 1e-9), "C")

@@ -1,0 +1,64 @@
+"""The eight phases over JARVIS: transitions of the seed, corrected, and nothing else."""
+
+import pytest
+
+from tests.ironmanus.desk import PHASES, Desk
+
+LOW = {"priority": "low"}
+
+
+def low(count: int) -> list[dict[str, str]]:
+    """Todos that are not critical."""
+    return [{"content": f"t{number}", "priority": "low"} for number in range(count)]
+
+
+@pytest.mark.requirement("ironmanus:transitions")
+async def test_the_first_call_answers_query(desk: Desk) -> None:
+    answer = await desk.begin(objective="Build a React dashboard with authentication")
+    assert (answer["next_phase"], answer["status"]) == ("QUERY", "IN_PROGRESS")
+    assert set(answer) == {"next_phase", "system_prompt", "allowed_next_tools", "payload", "status"}
+    payload = answer["payload"]
+    assert payload["session_id"] == "s"
+    assert payload["current_objective"] == "Build a React dashboard with authentication"
+    assert payload["detected_role"] == "coder"
+    assert payload["reasoning_effectiveness"] == 0.8
+
+
+@pytest.mark.requirement("ironmanus:transitions")
+async def test_each_phase_leads_to_the_next_and_done_stays_done(desk: Desk) -> None:
+    await desk.begin()
+    came = [(await desk.done(phase, payload))["next_phase"] for phase, payload in PHASES]
+    assert came == ["ENHANCE", "KNOWLEDGE", "PLAN"]
+    plan = {"plan_created": True, "todos_with_metaprompts": low(2)}
+    assert (await desk.done("PLAN", plan))["next_phase"] == "EXECUTE"
+    second = await desk.execute()
+    assert (second["next_phase"], second["payload"]["current_task_index"]) == ("EXECUTE", 1)
+    assert (await desk.execute())["next_phase"] == "VERIFY"
+    answer = await desk.verify()
+    assert (answer["next_phase"], answer["status"], answer["allowed_next_tools"]) == (
+        "DONE",
+        "DONE",
+        [],
+    )
+    assert answer["payload"]["phase_transition_count"] == 7
+    again = await desk.done("QUERY", {"interpreted_goal": "x"})
+    assert (again["next_phase"], again["status"]) == ("DONE", "DONE")
+
+
+@pytest.mark.requirement("ironmanus:bands")
+@pytest.mark.parametrize(
+    ("count", "good", "phase", "index"),
+    [(5, 3, "EXECUTE", 4), (5, 4, "EXECUTE", 3), (5, 2, "PLAN", None), (4, 0, "PLAN", None)],
+)
+async def test_how_much_is_left_decides_how_far_back_verify_leads(
+    desk: Desk, count: int, good: int, phase: str, index: int | None
+) -> None:
+    await desk.plan(low(count))
+    for number in range(count):
+        answer = await desk.execute(number < good)
+    assert answer["next_phase"] == "VERIFY"  # pyright: ignore[reportPossiblyUnboundVariable] # count > 0
+    answer = await desk.verify()
+    assert answer["next_phase"] == phase
+    assert answer["payload"].get("current_task_index") == index
+    assert answer["payload"]["verification_failure_reason"]
+    assert answer["payload"]["rollbacks_left"] == 3

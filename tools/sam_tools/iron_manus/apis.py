@@ -1,0 +1,179 @@
+"""APISearch, APIValidator, MultiAPIFetch: find public APIs, try them, fetch from them."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from sam_tools.iron_manus.answers import INLINE, OUTSIDE, answer, single
+from sam_tools.iron_manus.arguments import ApiSearch, ApiValidator, MultiApiFetch
+from sam_tools.iron_manus.fetching import (
+    Ask,
+    Fetcher,
+    Keeper,
+    as_object,
+    bound_headers,
+    host_of,
+    summary_of,
+)
+from sam_tui.core.accesses import Access, Fetch
+from sam_tui.core.clock import Clock
+from sam_tui.core.display import Table
+from sam_tui.core.errors import InvalidArguments
+from sam_tui.core.ironmanus.apis import ApiEntry, Ranked, api_named, api_of_host, ranked
+from sam_tui.core.memories import Scope
+from sam_tui.core.ports.memory import KeyValueStore
+from sam_tui.core.tooling.contract import Operation, Tool, ToolContext, ToolResult
+
+_SCOPE = Scope("iron-manus")
+
+
+class Tried:
+    """When an entry of the list was last seen to answer, as this installation saw it."""
+
+    def __init__(self, notes: KeyValueStore, clock: Clock) -> None:
+        self._notes = notes
+        self._clock = clock
+
+    def note(self, entry: ApiEntry, *, ok: bool) -> None:
+        """Note how a try ended."""
+        when = datetime.fromtimestamp(self._clock.now(), UTC).date().isoformat()
+        self._notes.put(_SCOPE, f"api:{entry.name}", f"{'ok' if ok else 'failed'} {when}")
+
+    def of(self, entry: ApiEntry) -> str | None:
+        """``ok`` or ``failed`` with the date, or None for one that was never tried here."""
+        return self._notes.get(_SCOPE, f"api:{entry.name}")
+
+
+class ApiTools:
+    """The three tools over the list and the guarded door."""
+
+    def __init__(self, fetcher: Fetcher, keeper: Keeper, tried: Tried) -> None:
+        self._fetcher = fetcher
+        self._keeper = keeper
+        self._tried = tried
+
+    def tools(self) -> tuple[Tool, ...]:
+        """The tools, ready to register."""
+        search = Operation(
+            "APISearch",
+            "find APIs",
+            ApiSearch,
+            self._search,
+            lambda a: f"Searching APIs: {a.objective[:60]}",
+            inline_limit=INLINE,
+        )
+        validate = Operation(
+            "APIValidator",
+            "try an endpoint",
+            ApiValidator,
+            self._validate,
+            lambda a: f"Trying: {a.url or a.name}",
+            lambda a: fetches(candidates(a)),
+            inline_limit=INLINE,
+        )
+        fetch = Operation(
+            "MultiAPIFetch",
+            "fetch endpoints",
+            MultiApiFetch,
+            self._fetch,
+            lambda a: f"Fetching {len(a.api_endpoints)} endpoints",
+            lambda a: fetches(a.api_endpoints),
+            inline_limit=INLINE,
+        )
+        return (
+            single(search, "Find public APIs for an objective, with scores and their reasons."),
+            single(
+                validate,
+                "Try an API endpoint; where it does not answer, try the one that the list knows.",
+            ),
+            single(
+                fetch,
+                "Fetch up to ten API endpoints side by side. Bodies are kept whole; you get their"
+                " begin and a reference.",
+            ),
+        )
+
+    async def _search(self, arguments: ApiSearch, context: ToolContext) -> ToolResult:
+        found = ranked(
+            arguments.objective,
+            arguments.user_role,
+            category=arguments.category_filter,
+            limit=arguments.max_results,
+        )
+        told: dict[str, Any] = {
+            "objective": arguments.objective,
+            "count": len(found),
+            "apis": [self._told(one) for one in found],
+        }
+        if not found:
+            told["message"] = "Nothing on the list fits; search the web instead."
+        rows = tuple((r.entry.name, r.entry.category, f"{r.score:.3f}") for r in found)
+        return answer(told, Table(("API", "category", "score"), rows))
+
+    def _told(self, one: Ranked) -> dict[str, Any]:
+        more = {
+            "relevance_score": one.score,
+            "reasons": list(one.reasons),
+            "verified": self._tried.of(one.entry),
+        }
+        return {**one.entry.as_object(), **more}
+
+    async def _validate(self, arguments: ApiValidator, context: ToolContext) -> ToolResult:
+        urls = candidates(arguments)
+        entry = _entry_of(arguments)
+        if not urls:
+            needs = f"It needs {', '.join(entry.needs)} in parameters." if entry else ""
+            raise InvalidArguments("There is no URL to try.", hint=needs or "Give a url.")
+        headers = bound_headers(arguments.headers, urls)
+        tried: list[dict[str, Any]] = []
+        for index, url in enumerate(urls):
+            fetched = await self._fetcher.one(Ask((url,), headers, tries=1), url, index)
+            tried.append(as_object(fetched, {}))
+            listed = api_of_host(host_of(url))
+            if listed is not None:
+                self._tried.note(listed, ok=fetched.ok)
+            if fetched.ok:
+                valid = {"valid": True, "endpoint": url, "corrected": index > 0, "tried": tried}
+                return answer({"note": OUTSIDE, **valid})
+        docs = entry.docs_url if entry else None
+        failed = {"valid": False, "tried": tried, "documentation_url": docs}
+        return answer({"note": OUTSIDE, **failed}, ok=False)
+
+    async def _fetch(self, arguments: MultiApiFetch, context: ToolContext) -> ToolResult:
+        urls = tuple(arguments.api_endpoints)
+        ask = Ask(
+            urls,
+            bound_headers(arguments.headers, urls),
+            arguments.timeout_ms / 1000,
+            arguments.max_concurrent,
+        )
+        fetched = await self._fetcher.all(ask, context.emit)
+        told = {
+            "note": OUTSIDE,
+            "summary": summary_of(fetched),
+            "timeout_ms": arguments.timeout_ms,
+            "max_concurrent": arguments.max_concurrent,
+            "results": [as_object(one, self._keeper.keep(one, context)) for one in fetched],
+        }
+        rows = tuple(
+            (one.endpoint, str(one.page.status) if one.page else one.kind, f"{one.seconds:.2f} s")
+            for one in fetched
+        )
+        shown = Table(("endpoint", "status", "time"), rows)
+        return answer(told, shown, ok=any(one.ok for one in fetched))
+
+
+def candidates(arguments: ApiValidator) -> tuple[str, ...]:
+    """The URL that was given, and the list's own where that may be tried too."""
+    entry = _entry_of(arguments) if arguments.auto_correct or not arguments.url else None
+    known = entry.url(arguments.parameters) if entry else None
+    return tuple(dict.fromkeys(url for url in (arguments.url, known) if url))
+
+
+def fetches(urls: Sequence[str]) -> tuple[Access, ...]:
+    """That each of these leaves the machine."""
+    return tuple(Fetch(url, f"endpoint.{number}") for number, url in enumerate(urls))
+
+
+def _entry_of(arguments: ApiValidator) -> ApiEntry | None:
+    return api_named(arguments.name) or api_of_host(host_of(arguments.url))

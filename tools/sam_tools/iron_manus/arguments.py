@@ -1,0 +1,154 @@
+"""The arguments of JARVIS's companions: seeds 000 and 001."""
+
+from typing import Any, Literal
+
+from pydantic import Field, field_validator
+
+from sam_tui.core.tooling.arguments import Arguments
+
+RoleName = Literal[
+    "planner", "coder", "critic", "researcher", "analyzer", "synthesizer", "ui_architect",
+    "ui_implementer", "ui_refiner", "slide_generator",
+]  # fmt: skip
+_HEADERS = Field(
+    default=None, description='for every host, or by host: {"api.example.org": {"Accept": "..."}}'
+)
+
+
+class ApiSearch(Arguments):
+    """Arguments of APISearch."""
+
+    objective: str = Field(min_length=1, description="what data is needed for")
+    user_role: RoleName
+    category_filter: str = Field(default="", description="part of a category's name")
+    max_results: int = Field(default=5, ge=1, le=20)
+
+
+class ApiValidator(Arguments):
+    """Arguments of APIValidator."""
+
+    api_endpoint: dict[str, Any] = Field(description="{name?, url?}: one at least")
+    auto_correct: bool = Field(default=True, description="try the list's own endpoint too")
+    parameters: dict[str, str] = Field(
+        default_factory=dict[str, str], description="values for the list's endpoint"
+    )
+    headers: dict[str, Any] | None = _HEADERS
+
+    @field_validator("api_endpoint")
+    @classmethod
+    def _named(cls, value: dict[str, Any]) -> dict[str, Any]:
+        if not any(isinstance(value.get(key), str) and value[key] for key in ("name", "url")):
+            raise ValueError("needs a name or a url")
+        return value
+
+    @property
+    def name(self) -> str:
+        """What the API is called, or nothing."""
+        return str(self.api_endpoint.get("name") or "")
+
+    @property
+    def url(self) -> str:
+        """The URL to try first, or nothing."""
+        return str(self.api_endpoint.get("url") or "")
+
+
+class MultiApiFetch(Arguments):
+    """Arguments of MultiAPIFetch."""
+
+    api_endpoints: list[str] = Field(min_length=1, max_length=10, description="URLs")
+    headers: dict[str, Any] | None = _HEADERS
+    max_concurrent: int = Field(default=3, ge=1, le=5)
+    timeout_ms: int = Field(default=5000, ge=1000, le=30_000)
+
+
+class ApiResponse(Arguments):
+    """One source of KnowledgeSynthesize."""
+
+    source: str = Field(min_length=1)
+    data: str = Field(min_length=1)
+    confidence: float = Field(ge=0, le=1)
+
+
+class KnowledgeSynthesize(Arguments):
+    """Arguments of KnowledgeSynthesize."""
+
+    api_responses: list[ApiResponse] = Field(min_length=1, max_length=20)
+    synthesis_mode: Literal["consensus", "weighted", "hierarchical", "conflict_resolution"]
+    confidence_threshold: float = Field(default=0.5, ge=0, le=1)
+    objective_context: str = Field(default="", description="what the synthesis is for")
+
+
+class ApiChoice(Arguments):
+    """An API of the list that was chosen, with the values that its endpoint needs."""
+
+    api_name: str = Field(min_length=1)
+    parameters: dict[str, str] = Field(default_factory=dict[str, str])
+
+
+class ApiTask(Arguments):
+    """Arguments of APITaskAgent."""
+
+    objective: str = Field(min_length=1, description="what is to be found out")
+    user_role: RoleName
+    apis: list[ApiChoice] = Field(
+        default_factory=list[ApiChoice], max_length=10, description="your choice; else by score"
+    )
+    research_depth: Literal["light", "standard", "comprehensive"] = "standard"
+    validation_required: bool = True
+    max_sources: int = Field(default=5, ge=1, le=10)
+    category_filter: str = ""
+    timeout_ms: int = Field(default=5000, ge=1000, le=30_000)
+    headers: dict[str, Any] | None = _HEADERS
+
+
+class Computation(Arguments):
+    """Arguments of PythonComputationalTool."""
+
+    operation: Literal[
+        "web_scraping", "data_analysis", "visualization", "machine_learning", "custom"
+    ]
+    input_data: str = Field(default="", max_length=2_000_000, description="CSV or JSON; or a URL")
+    parameters: dict[str, Any] = Field(default_factory=dict[str, Any])
+    custom_code: str = Field(default="", max_length=100_000, description="for custom: Python")
+
+
+class Check(Arguments):
+    """Arguments of HealthCheck."""
+
+    detailed: bool = False
+
+
+Item = dict[str, Any]
+
+
+class Graph(Arguments):
+    """Arguments of IronManusStateGraph; which ones count depends on the action."""
+
+    action: Literal[
+        "create_entities", "create_transitions", "add_observations", "delete_entities",
+        "delete_observations", "delete_transitions", "read_graph", "search_nodes", "open_nodes",
+        "initialize_session", "record_phase_transition", "record_task_creation",
+        "update_task_status",
+    ]  # fmt: skip
+    session_id: str = Field(min_length=1)
+    entities: list[Item] = Field(
+        default_factory=list[Item], description="{name, entityType, observations}"
+    )
+    transitions: list[Item] = Field(
+        default_factory=list[Item], description="{from, to, relationType}"
+    )
+    observations: list[Item] = Field(
+        default_factory=list[Item], description="{entityName, contents}"
+    )
+    deletions: list[Item] = Field(
+        default_factory=list[Item], description="{entityName, observations}"
+    )
+    names: list[str] = Field(default_factory=list[str], description="of entities")
+    query: str = ""
+    objective: str = ""
+    role: str = ""
+    from_phase: str = ""
+    to_phase: str = ""
+    task_id: str = ""
+    content: str = ""
+    status: str = ""

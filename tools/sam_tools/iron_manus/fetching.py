@@ -1,0 +1,232 @@
+"""Fetching from APIs through the guarded door: what is tried again, whose headers go where."""
+
+import asyncio
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+from sam_tui.core.clock import Clock
+from sam_tui.core.errors import InvalidArguments, ToolError
+from sam_tui.core.ids import CallId
+from sam_tui.core.ports.storage import ResultStore
+from sam_tui.core.ports.web import Page, Web
+from sam_tui.core.tooling.contract import ToolContext
+from sam_tui.core.workflow.refusals import WorkflowRefused
+from sam_tui.core.workflow.service import Workflows
+
+MOST_BYTES = 5_000_000
+TRIES = 3
+PREVIEW = 1500
+"""Characters of a body in the answer; the whole is kept, and named there."""
+_AGAIN = frozenset({408, 425, 429, 500, 502, 503, 504})
+_PASSING = re.compile(
+    r"did not answer|broke off|cannot be reached|could not connect|has no address"
+)
+_PAUSES = (0.5, 1.0)
+_LONGEST_PAUSE = 10.0
+_PRIVATE = frozenset({"authorization", "cookie", "proxy-authorization", "x-api-key", "api-key"})
+_SHOWN_HEADERS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """What one endpoint gave. ``fault`` and ``kind`` are empty where it answered with success."""
+
+    endpoint: str
+    index: int
+    page: Page | None
+    text: str
+    kind: str
+    fault: str
+    seconds: float
+    attempts: int
+
+    @property
+    def ok(self) -> bool:
+        """Whether it answered with a success."""
+        return not self.kind
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What to fetch, with how much patience. ``headers`` by host; the host ``*`` is every one."""
+
+    urls: Sequence[str]
+    headers: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
+    seconds: float = 5.0
+    at_once: int = 3
+    tries: int = TRIES
+
+
+class Fetcher:
+    """Fetches several endpoints side by side."""
+
+    def __init__(self, web: Web, clock: Clock) -> None:
+        self._web = web
+        self._clock = clock
+
+    async def all(self, ask: Ask, told: Callable[[str], None]) -> tuple[Fetched, ...]:
+        """Every endpoint's answer, in the order asked. One that fails leaves the others alone."""
+        room = asyncio.Semaphore(ask.at_once)
+
+        async def one(index: int, url: str) -> Fetched:
+            async with room:
+                fetched = await self.one(ask, url, index)
+            told(f"{url}: {'ok' if fetched.ok else fetched.fault}\n")
+            return fetched
+
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(one(i, url)) for i, url in enumerate(ask.urls)]
+        return tuple(task.result() for task in tasks)
+
+    async def one(self, ask: Ask, url: str, index: int = 0) -> Fetched:
+        """One endpoint. Tried again after 408, 425, 429, 5xx and broken connections only."""
+        began, attempt = self._clock.monotonic(), 0
+        while True:
+            attempt += 1
+            page, kind, fault, passing = await self._try(ask, url)
+            if not passing or attempt >= ask.tries:
+                break
+            await self._clock.sleep(_pause(page, attempt))
+        seconds = self._clock.monotonic() - began
+        text = page.body.decode("utf-8", "replace") if page else ""
+        return Fetched(url, index, page, text, kind, fault, seconds, attempt)
+
+    async def _try(self, ask: Ask, url: str) -> tuple[Page | None, str, str, bool]:
+        try:
+            page = await self._web.fetch(
+                url,
+                headers=headers_for(url, ask.headers),
+                most_bytes=MOST_BYTES,
+                seconds=ask.seconds,
+            )
+        except ToolError as error:
+            said = error.explain()
+            if "did not answer" in said:
+                kind = "Timeout"
+            elif "Too many requests" in said:
+                kind = "Rate Limit"
+            else:
+                kind = "Network" if _PASSING.search(said) or "not found" in said else "Refused"
+            return None, kind, said, _PASSING.search(said) is not None
+        if 200 <= page.status < 300:
+            return page, "", "", False
+        return page, "HTTP", f"answered {page.status} {page.phrase}", page.status in _AGAIN
+
+
+def bound_headers(
+    given: Mapping[str, Any] | None, urls: Sequence[str]
+) -> dict[str, dict[str, str]]:
+    """Headers by the host that they are for. Raises ``InvalidArguments``.
+
+    ``{"Accept": "..."}`` is for every host; ``{"api.example.org": {"Authorization": "..."}}`` for one.
+    What identifies somebody is never sent to several hosts because it was given once.
+    """
+    hosts = sorted({host_of(url) for url in urls})
+    bound: dict[str, dict[str, str]] = {"*": {}}
+    for name, value in (given or {}).items():
+        if isinstance(value, Mapping):
+            if name.lower() not in hosts:
+                raise InvalidArguments(f"headers: no endpoint lies on {name}.")
+            bound[name.lower()] = {str(k): str(v) for k, v in value.items()}  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType] # JSON
+        elif name.lower() in _PRIVATE and len(hosts) > 1:
+            raise InvalidArguments(
+                f"headers: {name} would go to {len(hosts)} hosts.",
+                hint=f'Bind it to one: {{"{hosts[0]}": {{"{name}": "..."}}}}.',
+            )
+        else:
+            bound["*"][name] = str(value)
+    return bound
+
+
+def headers_for(url: str, headers: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+    """The headers that go to a URL's host."""
+    return {**headers.get("*", {}), **headers.get(host_of(url), {})}
+
+
+def host_of(url: str) -> str:
+    """The host of a URL, in lower case; empty where there is none."""
+    try:
+        return (urlsplit(url).hostname or "").lower()
+    except ValueError:
+        return ""
+
+
+class Keeper:
+    """Keeps bodies whole: as results that ``read_tool_result`` reads, and with the open phase."""
+
+    def __init__(self, results: ResultStore, workflows: Workflows) -> None:
+        self._results = results
+        self._workflows = workflows
+
+    def keep(self, fetched: Fetched, context: ToolContext) -> dict[str, str]:
+        """Keep a body that is longer than its preview; where it is then."""
+        if len(fetched.text) <= PREVIEW:
+            return {}
+        call = CallId(f"{context.call}-{fetched.index + 1}")
+        self._results.save(context.conversation, call, fetched.text)
+        kept = {"toolCallId": str(call)}
+        phase = self._workflows.phase(context.conversation)
+        if phase is None:
+            return kept
+        try:
+            row = self._workflows.add_artifact(
+                phase.execution_id, phase.step, fetched.endpoint[:400], fetched.text, type_="data"
+            )
+        except WorkflowRefused:
+            return kept  # the phase ended meanwhile
+        return kept | {"artifactId": row.id}
+
+
+def as_object(fetched: Fetched, kept: Mapping[str, str]) -> dict[str, Any]:
+    """One result as seed 001 tells it, with where the whole is kept."""
+    found: dict[str, Any] = {
+        "endpoint": fetched.endpoint,
+        "index": fetched.index,
+        "success": fetched.ok,
+        "attempts": fetched.attempts,
+        "duration_ms": round(fetched.seconds * 1000),
+    }
+    if fetched.page is not None:
+        page = fetched.page
+        found |= {
+            "status": page.status,
+            "statusText": page.phrase,
+            "headers": dict(list(page.headers.items())[:_SHOWN_HEADERS]),
+            "size": len(page.body),
+            "data": fetched.text[:PREVIEW],
+            "truncated": page.truncated,
+        }
+        if page.url != fetched.endpoint:
+            found["final_url"] = page.url
+    if kept:
+        found["reference"] = dict(kept)
+    if not fetched.ok:
+        found["error"] = {"type": fetched.kind, "message": fetched.fault}
+    return found
+
+
+def summary_of(fetched: Sequence[Fetched]) -> dict[str, Any]:
+    """Counts, share of success, mean time, bytes, and errors by type."""
+    good = sum(one.ok for one in fetched)
+    kinds = [one.kind for one in fetched if one.kind]
+    times = [one.seconds for one in fetched]
+    return {
+        "queried": len(fetched),
+        "successful": good,
+        "failed": len(fetched) - good,
+        "success_rate": f"{100 * good / len(fetched):.1f}%",
+        "mean_duration_ms": round(1000 * sum(times) / len(times)),
+        "bytes": sum(len(one.page.body) for one in fetched if one.page),
+        "errors_by_type": {kind: kinds.count(kind) for kind in dict.fromkeys(kinds)},
+    }
+
+
+def _pause(page: Page | None, attempt: int) -> float:
+    """Seconds before the next try: what the server asks for, else half a second, then one."""
+    after = page.headers.get("retry-after", "") if page else ""
+    if after.isdecimal():
+        return min(float(after), _LONGEST_PAUSE)
+    return _PAUSES[min(attempt, len(_PAUSES)) - 1]

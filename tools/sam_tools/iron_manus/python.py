@@ -1,0 +1,217 @@
+"""PythonComputationalTool: Python that is really run, in the sandbox, with its data as a file."""
+
+import ast
+import hashlib
+import json
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sam_tools.iron_manus import program
+from sam_tools.iron_manus.answers import INLINE, OUTSIDE, answer, single
+from sam_tools.iron_manus.arguments import Computation
+from sam_tui.core.accesses import Access, Fetch, Location, Run, Write
+from sam_tui.core.display import Diff, Terminal
+from sam_tui.core.errors import InvalidArguments, ToolError
+from sam_tui.core.ironmanus.folder import FOLDER, Scratch, SessionFolders
+from sam_tui.core.ports.documents import Documents
+from sam_tui.core.ports.terminals import CommandRequest, CommandResult, Commands
+from sam_tui.core.ports.web import Web
+from sam_tui.core.tooling.contract import Operation, Tool, ToolContext, ToolResult
+
+SECONDS = 60.0
+MEMORY = 2_097_152
+"""Kibibytes of address space."""
+_MOST_OUTPUT = 60_000
+_LOOKS = frozenset({
+    "os",
+    "subprocess",
+    "socket",
+    "ctypes",
+    "shutil",
+    "importlib",
+    "multiprocessing",
+})
+_SELECTORS = {"titles": "h1, h2, h3", "links": "a[href]@href"}
+
+
+class PythonTool:
+    """The tool over the ports: commands are confined, and have no network."""
+
+    def __init__(
+        self, commands: Commands, folders: SessionFolders, web: Web, documents: Documents
+    ) -> None:
+        self._commands = commands
+        self._folders = folders
+        self._web = web
+        self._documents = documents
+
+    def tool(self) -> Tool:
+        """The tool, ready to register."""
+        operation = Operation(
+            "PythonComputationalTool",
+            "compute with Python",
+            Computation,
+            self._run,
+            lambda a: f"Python: {a.operation}",
+            _accesses,
+            inline_limit=INLINE,
+            preview=_preview,
+        )
+        return single(
+            operation,
+            "Run Python in a sandbox without network: data_analysis, visualization and"
+            " machine_learning of CSV or JSON, web_scraping of a page, or custom code, which finds"
+            " input_data as JSON on standard input.",
+        )
+
+    async def _run(self, arguments: Computation, context: ToolContext) -> ToolResult:
+        if arguments.operation == "web_scraping":
+            return await self._scrape(arguments)
+        if arguments.operation == "custom":
+            return await self._custom(arguments, context)
+        result = await self._ran(arguments, context)
+        try:
+            found: Mapping[str, Any] = json.loads(result.output)
+        except ValueError:
+            raise ToolError(f"The program did not end well: {_ending(result)}") from None
+        if "error" in found:
+            raise InvalidArguments(f"{arguments.operation}: {found['error']}.")
+        told = {"operation": arguments.operation, **found}
+        if "svg" in found:
+            kept = self._folders.keep(f"chart_{_key(arguments)}.svg", str(found["svg"]))
+            told = {**told, "file": kept.path, "sha256": kept.sha256}
+            del told["svg"]
+        return answer(told)
+
+    async def _custom(self, arguments: Computation, context: ToolContext) -> ToolResult:
+        notes = advice(arguments.custom_code)
+        result = await self._ran(arguments, context)
+        shown = Terminal(_command(arguments), result.output, result.exit_code, result.seconds)
+        told = {
+            "operation": "custom",
+            "exit_code": result.exit_code,
+            "output": result.output[:_MOST_OUTPUT],
+            "truncated": len(result.output) > _MOST_OUTPUT or result.dropped > 0,
+            "timed_out": result.timed_out,
+            "notes": notes,
+        }
+        return answer(told, shown, ok=result.exit_code == 0)
+
+    async def _ran(self, arguments: Computation, context: ToolContext) -> CommandResult:
+        """Run the program on its data, by files that are gone afterwards."""
+        scratch = [Scratch(_input(arguments), _data(arguments))]
+        if arguments.operation == "custom":
+            scratch.append(Scratch(_code(arguments), arguments.custom_code))
+        with self._folders.scratch(scratch):
+            return await self._commands.run(
+                CommandRequest(
+                    command=_command(arguments),
+                    cwd=context.workspace,
+                    confined=context.permit.confined,
+                    writable=context.permit.writable,
+                    timeout=SECONDS,
+                    on_output=context.emit if arguments.operation == "custom" else _nobody,
+                    network="off",
+                )
+            )
+
+    async def _scrape(self, arguments: Computation) -> ToolResult:
+        url = arguments.input_data.strip()
+        given = arguments.parameters.get("selector")
+        selectors = {"selected": given} if isinstance(given, str) and given else _SELECTORS
+        page = (await self._web.fetch(url)).accepted()
+        kind = page.headers.get("content-type", "")
+        found = await self._documents.select(page.body, selectors, media_type=kind, url=page.url)
+        told: dict[str, Any] = {
+            "note": OUTSIDE,
+            "operation": "web_scraping",
+            "url": page.url,
+            "found": {name: list(values)[:500] for name, values in found.items()},
+        }
+        if arguments.parameters.get("output_format") == "csv":
+            rows = [f"{name},{json.dumps(v)}" for name, values in found.items() for v in values]
+            told["csv"] = "\n".join(["name,value", *rows[:500]])
+        return answer(told)
+
+
+def advice(code: str) -> list[str]:
+    """What the code imports that reaches out; advice only: the sandbox is what holds it.
+
+    Raises ``InvalidArguments`` for code that is no Python.
+    """
+    if not code.strip():
+        raise InvalidArguments("custom: custom_code is empty.")
+    try:
+        tree = ast.parse(code)
+    except (SyntaxError, ValueError, RecursionError) as error:
+        raise InvalidArguments(f"custom_code is no Python: {error}.") from None
+    names = {
+        name.partition(".")[0]
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for name in (
+            [alias.name for alias in node.names]
+            if isinstance(node, ast.Import)
+            else [node.module or ""]
+        )
+    }
+    return [f"imports {name}: it runs without network and writes the workspace only"
+            for name in sorted(names & _LOOKS)]  # fmt: skip
+
+
+def _accesses(arguments: Computation) -> Sequence[Access]:
+    if arguments.operation == "web_scraping":
+        return (Fetch(arguments.input_data.strip(), "input_data"),)
+    return (Write(FOLDER, "session_workspace"), Run(_command(arguments)))
+
+
+def _preview(arguments: Computation, _: Mapping[str, Location]) -> Sequence[Diff]:
+    """The code that an approval is asked for."""
+    if arguments.operation != "custom":
+        return ()
+    lines = arguments.custom_code.splitlines()
+    shown = "\n".join([f"@@ -0,0 +1,{len(lines)} @@", *(f"+{line}" for line in lines)])
+    return (Diff(_code(arguments), shown, len(lines), 0),)
+
+
+def _command(arguments: Computation) -> str:
+    """The whole command: limits, an isolated interpreter, the program, its data."""
+    custom = arguments.operation == "custom"
+    file = f"{FOLDER}/{_code(arguments)}" if custom else program.__file__
+    parts = [shlex.quote(sys.executable), "-I", shlex.quote(file)]
+    limits = f"ulimit -t {SECONDS:.0f}; ulimit -v {MEMORY} 2>/dev/null"
+    return f"{limits}; {' '.join(parts)} < {FOLDER}/{_input(arguments)}"
+
+
+def _key(arguments: Computation) -> str:
+    whole = json.dumps(arguments.model_dump(mode="json"), sort_keys=True)
+    return hashlib.sha256(whole.encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def _input(arguments: Computation) -> str:
+    return f"input_{_key(arguments)}.json"
+
+
+def _code(arguments: Computation) -> str:
+    return f"code_{_key(arguments)}.py"
+
+
+def _data(arguments: Computation) -> str:
+    return json.dumps({
+        "operation": arguments.operation,
+        "data": arguments.input_data,
+        "parameters": arguments.parameters,
+    })  # fmt: skip
+
+
+def _ending(result: CommandResult) -> str:
+    if result.timed_out:
+        return f"it took longer than {SECONDS:.0f} s."
+    code = f"exit code {result.exit_code}" if result.exit_code is not None else result.signal
+    return f"{code}. {result.output[-1000:]}"
+
+
+def _nobody(_: str) -> None:
+    """For output that is one JSON object."""

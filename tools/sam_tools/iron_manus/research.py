@@ -1,0 +1,225 @@
+"""APITaskAgent and KnowledgeSynthesize: from an objective to sources, and what they say together."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sam_tools.iron_manus.answers import INLINE, OUTSIDE, answer, single
+from sam_tools.iron_manus.apis import Tried, fetches
+from sam_tools.iron_manus.arguments import ApiTask, KnowledgeSynthesize
+from sam_tools.iron_manus.fetching import (
+    Ask,
+    Fetched,
+    Fetcher,
+    Keeper,
+    as_object,
+    bound_headers,
+    summary_of,
+)
+from sam_tui.core.agent.subagents import Sender
+from sam_tui.core.display import Table, Text
+from sam_tui.core.errors import ToolError
+from sam_tui.core.ironmanus.apis import ApiEntry, api_named, keywords_of, ranked
+from sam_tui.core.ironmanus.synthesis import Statement, Synthesis, synthesize
+from sam_tui.core.ironmanus.writing import Writer
+from sam_tui.core.tooling.contract import Operation, Tool, ToolContext, ToolResult
+
+HEURISTIC = "counted words, not meaning: a hint where to look, no proof"
+_AT_ONCE = {"light": 3, "standard": 3, "comprehensive": 5}
+_TRIES = {"light": 1, "standard": 2, "comprehensive": 2}
+_READ = 4000
+"""Characters of a source that are held against the others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """An API that is to be asked: its URL, or why it has none."""
+
+    entry: ApiEntry
+    url: str
+    why: str
+    skipped: str = ""
+
+
+class ResearchTools:
+    """The two tools. ``writer`` puts a synthesis into words where there is a model."""
+
+    def __init__(self, fetcher: Fetcher, keeper: Keeper, tried: Tried, writer: Writer) -> None:
+        self._fetcher = fetcher
+        self._keeper = keeper
+        self._tried = tried
+        self._writer = writer
+
+    def tools(self) -> tuple[Tool, ...]:
+        """The tools, ready to register."""
+        synthesis = Operation(
+            "KnowledgeSynthesize",
+            "hold sources against each other",
+            KnowledgeSynthesize,
+            self._synthesize,
+            lambda a: f"Synthesizing {len(a.api_responses)} sources ({a.synthesis_mode})",
+            inline_limit=INLINE,
+        )
+        task = Operation(
+            "APITaskAgent",
+            "research by APIs",
+            ApiTask,
+            self._research,
+            lambda a: f"Researching by APIs: {a.objective[:60]}",
+            lambda a: fetches([one.url for one in chosen(a) if one.url]),
+            inline_limit=INLINE,
+        )
+        return (
+            single(
+                synthesis,
+                "Hold several sources against each other: what they share, where they differ.",
+            ),
+            single(
+                task,
+                "Research by public APIs in one go: choose, try, fetch, compare. Name the APIs"
+                " yourself with apis, from APISearch, or let their scores choose.",
+            ),
+        )
+
+    async def _research(self, arguments: ApiTask, context: ToolContext) -> ToolResult:
+        picked = chosen(arguments)
+        asked = [one for one in picked if one.url]
+        if not asked:
+            raise ToolError(
+                f"No API fits {arguments.objective[:80]!r} as it is.",
+                hint="; ".join(f"{one.entry.name}: {one.skipped}" for one in picked)
+                or "Search the web instead.",
+            )
+        urls = [one.url for one in asked]
+        depth = arguments.research_depth
+        ask = Ask(
+            urls,
+            bound_headers(arguments.headers, urls),
+            arguments.timeout_ms / 1000,
+            _AT_ONCE[depth],
+            _TRIES[depth],
+        )
+        fetched = await self._fetcher.all(ask, context.emit)
+        for one, got in zip(asked, fetched, strict=True):
+            self._tried.note(one.entry, ok=got.ok)
+        used = [
+            (one, got) for one, got in zip(asked, fetched, strict=True)
+            if got.ok and (got.text.strip() or not arguments.validation_required)
+        ]  # fmt: skip
+        statements = [
+            Statement(one.entry.name, got.text[:_READ], coverage(arguments.objective, got.text))
+            for one, got in used
+        ]
+        together = synthesize(statements, "weighted", threshold=0.0)
+        told: dict[str, Any] = {
+            "note": OUTSIDE,
+            "objective": arguments.objective,
+            "summary": summary_of(fetched),
+            "sources": [
+                self._source(one, got, arguments, context)
+                for one, got in zip(asked, fetched, strict=True)
+            ],
+            "skipped": {one.entry.name: one.skipped for one in picked if one.skipped},
+        }
+        if together is not None:
+            told["comparison"] = compared(together)
+        rows = tuple((one.entry.name, "ok" if got.ok else got.fault) for one, got in
+                     zip(asked, fetched, strict=True))  # fmt: skip
+        return answer(told, Table(("source", "outcome"), rows), ok=bool(used))
+
+    def _source(
+        self, one: Chosen, got: Fetched, arguments: ApiTask, context: ToolContext
+    ) -> Mapping[str, Any]:
+        """A source with where it comes from, and how much of the objective it speaks of."""
+        return {
+            "api": one.entry.name,
+            "chosen_because": one.why,
+            "documentation_url": one.entry.docs_url,
+            "confidence": coverage(arguments.objective, got.text) if got.ok else 0.0,
+            "confidence_basis": "share of the objective's words that the answer holds",
+            **as_object(got, self._keeper.keep(got, context)),
+        }
+
+    async def _synthesize(self, arguments: KnowledgeSynthesize, context: ToolContext) -> ToolResult:
+        statements = [Statement(r.source, r.data, r.confidence) for r in arguments.api_responses]
+        found = synthesize(
+            statements, arguments.synthesis_mode, threshold=arguments.confidence_threshold
+        )
+        if found is None:
+            raise ToolError(
+                f"No source reaches the confidence of {arguments.confidence_threshold:g}.",
+                hint="Lower confidence_threshold, or bring better sources.",
+            )
+        kept = [(label, s.source, s.data) for label, s in found.kept]
+        sender = Sender(context.conversation, context.call, context.emit)
+        goal = arguments.objective_context or "what these sources say"
+        text, why_not = await self._writer.write(sender, goal, [(s, d) for _, s, d in kept])
+        told: dict[str, Any] = {
+            **compared(found),
+            "sources": [
+                {"source": s.source, "label": label, "confidence": s.confidence}
+                for label, s in found.kept
+            ],
+            "synthesis": text or None,
+            "synthesis_by": "a model, from these sources alone" if text else None,
+        }
+        if not text:
+            told["message"] = f"No synthesis was written: {why_not} Write it from the sources."
+        rows = tuple((label, s.source, f"{s.confidence:.2f}") for label, s in found.kept)
+        return answer(told, Text(text), Table(("label", "source", "confidence"), rows))
+
+
+def chosen(arguments: ApiTask) -> tuple[Chosen, ...]:
+    """The APIs to ask: those that were named, else the best by score; with their URLs."""
+    words = {"query": " ".join(keywords_of(arguments.objective))}
+    if arguments.apis:
+        named = [(api_named(one.api_name), one) for one in arguments.apis]
+        unknown = [one.api_name for entry, one in named if entry is None]
+        if unknown:
+            raise ToolError(
+                f"{unknown[0]!r} is not on the list.", hint="APISearch tells the names."
+            )
+        return tuple(
+            _chosen(entry, {**words, **one.parameters}, "it was named")
+            for entry, one in named
+            if entry is not None
+        )[: arguments.max_sources]
+    found = ranked(
+        arguments.objective,
+        arguments.user_role,
+        category=arguments.category_filter,
+        limit=arguments.max_sources,
+    )
+    return tuple(
+        _chosen(one.entry, words, f"score {one.score:.3f}: {'; '.join(one.reasons)}")
+        for one in found
+    )
+
+
+def _chosen(entry: ApiEntry, values: Mapping[str, str], why: str) -> Chosen:
+    url = entry.url(values)
+    if url is not None:
+        return Chosen(entry, url, why)
+    missing = [name for name in entry.needs if not values.get(name)]
+    return Chosen(entry, "", why, f"needs {', '.join(missing)}: name it in apis with parameters")
+
+
+def coverage(objective: str, text: str) -> float:
+    """The share of an objective's words that a text holds, 0 to 1."""
+    words = keywords_of(objective)
+    plain = text.lower()
+    return round(sum(word in plain for word in words) / len(words), 2) if words else 0.0
+
+
+def compared(found: Synthesis) -> dict[str, Any]:
+    """What the words of several sources show, labelled as what it is."""
+    return {
+        "mode": found.mode,
+        "measured_by": HEURISTIC,
+        "confidence": round(found.confidence, 3),
+        "agreement": round(found.agreement, 3),
+        "completeness": round(found.completeness, 3),
+        "grade": found.grade,
+        "shared": list(found.shared),
+        "contradictions": list(found.contradictions),
+    }

@@ -1,0 +1,183 @@
+"""IronManusStateGraph and HealthCheck: what a session is, and whether everything works."""
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from sam_tools.iron_manus.answers import INLINE, answer, refused, single
+from sam_tools.iron_manus.arguments import Check, Graph
+from sam_tui.core.accesses import Write
+from sam_tui.core.errors import InvalidArguments
+from sam_tui.core.ironmanus.folder import FOLDER
+from sam_tui.core.ironmanus.graph import StateGraphs
+from sam_tui.core.ironmanus.health import Health
+from sam_tui.core.ironmanus.sessions import Session, Sessions
+from sam_tui.core.tooling.contract import Operation, Tool, ToolContext, ToolResult
+from sam_tui.core.workflow.refusals import WorkflowRefused
+
+_MOST = 200
+_Text = Field(min_length=1, max_length=2000)
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+
+class _Entity(_Part):
+    name: str = Field(min_length=1, max_length=200)
+    entityType: str = Field(default="task", min_length=1, max_length=60)
+    observations: list[str] = Field(default_factory=list[str], max_length=_MOST)
+
+
+class _Transition(_Part):
+    source: str = Field(alias="from", min_length=1, max_length=200)
+    target: str = Field(alias="to", min_length=1, max_length=200)
+    relationType: str = Field(default="tracks", min_length=1, max_length=60)
+
+
+class _Observations(_Part):
+    entityName: str = _Text
+    contents: list[str] = Field(default_factory=list[str], max_length=_MOST)
+
+
+class _Deletion(_Part):
+    entityName: str = _Text
+    observations: list[str] = Field(default_factory=list[str], max_length=_MOST)
+
+
+class _Change(_Part):
+    """A change as it is noted."""
+
+    entities: list[_Entity] = Field(default_factory=list[_Entity], max_length=_MOST)
+    relations: list[_Transition] = Field(default_factory=list[_Transition], max_length=_MOST)
+    observations: list[_Observations] = Field(default_factory=list[_Observations], max_length=_MOST)
+    dropped_observations: list[_Deletion] = Field(default_factory=list[_Deletion], max_length=_MOST)
+    dropped_relations: list[_Transition] = Field(
+        default_factory=list[_Transition], max_length=_MOST
+    )
+    dropped_entities: list[str] = Field(default_factory=list[str], max_length=_MOST)
+
+
+class StateTools:
+    """The two tools."""
+
+    def __init__(self, graphs: StateGraphs, sessions: Sessions, health: Health) -> None:
+        self._graphs = graphs
+        self._sessions = sessions
+        self._health = health
+
+    def tools(self) -> tuple[Tool, ...]:
+        """The tools, ready to register."""
+        graph = Operation(
+            "IronManusStateGraph",
+            "read a session as a graph, and note to it",
+            Graph,
+            self._graph,
+            lambda a: f"State graph: {a.action}",
+            inline_limit=INLINE,
+        )
+        health = Operation(
+            "HealthCheck",
+            "check that everything works",
+            Check,
+            self._check,
+            lambda _: "Checking health",
+            lambda _: (Write(FOLDER, "session_workspace"),),
+            inline_limit=INLINE,
+        )
+        return (
+            single(
+                graph,
+                "A session of JARVIS as a graph: its phases, role and todos as the engine keeps them,"
+                " and entities of your own beside them.",
+            ),
+            single(health, "Whether the phase machine, its store, files and tools work."),
+        )
+
+    async def _graph(self, arguments: Graph, context: ToolContext) -> ToolResult:
+        try:
+            return answer(self._done(arguments, context))
+        except WorkflowRefused as refusal:
+            return refused(refusal)
+
+    def _done(self, asked: Graph, context: ToolContext) -> dict[str, Any]:
+        session = asked.session_id
+        match asked.action:
+            case "read_graph":
+                found = self._graphs.read(session).as_object()
+                return found | {"metrics": self._graphs.metrics(session)}
+            case "search_nodes":
+                return self._graphs.read(session).search(asked.query).as_object()
+            case "open_nodes":
+                return self._graphs.read(session).only(asked.names).as_object()
+            case "initialize_session":
+                begun = self._sessions.begin(
+                    session, asked.objective.strip(), asked.role, context.conversation
+                )
+                return self._graphs.read(begun.id).as_object()
+            case "record_phase_transition" | "record_task_creation" | "update_task_status":
+                return self._recorded(asked, self._sessions.find(session))
+            case _:
+                return self._graphs.note(session, _change(asked)).as_object()
+
+    def _recorded(self, asked: Graph, session: Session) -> dict[str, Any]:
+        """What the engine records itself is confirmed where it is so, and refused where it is not."""
+        if asked.action == "record_phase_transition":
+            wanted = (asked.from_phase.upper(), asked.to_phase.upper())
+            so = wanted in self._sessions.transitions(session.id)
+            what = f"the transition from {wanted[0]} to {wanted[1]}"
+        else:
+            todo = next((t for t in session.todos if t.id == asked.task_id), None)
+            so = todo is not None
+            what = f"the todo {asked.task_id!r}"
+            if todo is not None and asked.action == "update_task_status":
+                given = {"in_progress": "running"}.get(asked.status, asked.status)
+                so, what = given == todo.status, f"the status {asked.status!r} of {asked.task_id!r}"
+        if not so:
+            raise WorkflowRefused(
+                "engine_owned",
+                f"The engine has not recorded {what}, and takes it from nobody.",
+                hint="Phases and todos move by JARVIS alone.",
+                details={"session_id": session.id, "action": asked.action},
+            )
+        return {"recorded": True, "message": f"The engine had recorded {what} itself."}
+
+    async def _check(self, arguments: Check, context: ToolContext) -> ToolResult:
+        report = self._health.report(detailed=arguments.detailed)
+        return answer(report, ok=report["status"] == "healthy")
+
+
+def _change(asked: Graph) -> dict[str, Any]:
+    """What an action notes. Raises ``InvalidArguments``."""
+    match asked.action:
+        case "create_entities":
+            given: dict[str, Any] = {"entities": asked.entities}
+        case "create_transitions":
+            given = {"relations": asked.transitions}
+        case "add_observations":
+            given = {"observations": asked.observations}
+        case "delete_entities":
+            given = {"dropped_entities": asked.names}
+        case "delete_observations":
+            given = {"dropped_observations": asked.deletions}
+        case _:
+            given = {"dropped_relations": asked.transitions}
+    if not next(iter(given.values())):
+        raise InvalidArguments(f"{asked.action}: nothing is given.")
+    try:
+        change = _Change.model_validate(given)
+    except ValidationError as error:
+        faults = [
+            f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors(include_url=False)
+        ]
+        raise InvalidArguments(f"{asked.action}: {'; '.join(faults[:5])}") from None
+    return change.model_dump(by_alias=True, exclude_defaults=True) | _names(change)
+
+
+def _names(change: _Change) -> dict[str, Any]:
+    """Entities whole, defaults included: they are read back as they are noted."""
+    whole = {"entities": [entity.model_dump() for entity in change.entities]}
+    related = [r.model_dump(by_alias=True) for r in change.relations]
+    dropped = [r.model_dump(by_alias=True) for r in change.dropped_relations]
+    found: dict[str, Any] = {**whole, "relations": related, "dropped_relations": dropped}
+    return {name: value for name, value in found.items() if value}
