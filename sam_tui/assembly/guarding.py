@@ -55,6 +55,7 @@ def make_guard(
     )
     guard.seconds = layers.seconds or TIMED_SECONDS
     terms = layers.sandbox(SandboxTerms(options.sandbox, options.network))
+    guard.rehearses = options.rehearse
     guard.network = terms.network or "on"
     leaves.sandbox_plan = lambda: sandbox_plan(terms, guard.policy, places.home)
     if terms.kind == "strict":

@@ -33,6 +33,7 @@ else:
     from sam_tui.adapters.terminal.background import PortedCommands
     from sam_tui.adapters.terminal.commands import ShellCommands
     from sam_tui.adapters.terminal.confinement import Sandbox
+    from sam_tui.adapters.terminal.rehearsal import Rehearsals
     from sam_tui.adapters.terminal.sessions import PtyTerminals
     from sam_tui.core.accesses import Location
     from sam_tui.core.ports.code import Insight
@@ -205,6 +206,13 @@ class Leaves:
         from sam_tui.adapters.terminal.background import PortedCommands
 
         return PortedCommands(self.commands)
+
+    @once
+    def rehearsals(self) -> "Rehearsals":
+        """Commands on a copy of the workspace."""
+        from sam_tui.adapters.terminal.rehearsal import Rehearsals
+
+        return Rehearsals(self.commands, self.sandbox)
 
     @once
     def tasks(self) -> "CommandTasks":

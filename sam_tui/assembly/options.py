@@ -46,6 +46,8 @@ class Options:
     disabled_tools: tuple[str, ...] = ()
     sandbox: "SandboxChoice | None" = None
     """How commands are held; None leaves it to the policy files."""
+    rehearse: bool = False
+    """Whether commands that do more than read are tried on a copy of the workspace first."""
     network: "Network | None" = None
     """Whether they reach the internet; None leaves it to the policy files."""
     profile: str = ""

@@ -102,6 +102,11 @@ _PERMISSIONS = (
         help="Whether commands reach the internet without a question.",
     ),
     click.option(
+        "--rehearse",
+        is_flag=True,
+        help="Try commands on a copy of the workspace; show their changes before they are made.",
+    ),
+    click.option(
         "--add-dir", multiple=True, metavar="DIR", help="Another folder to work in; repeatable."
     ),
 )
@@ -241,6 +246,7 @@ def settings(
         workflow_mode=bool(values.get("workflow_mode")),
         disabled_tools=tuple(values.get("disallowed_tools") or ()),
         sandbox=values.get("sandbox"),
+        rehearse=bool(values.get("rehearse")),
         network=values.get("network"),
         profile=values.get("profile") or "",
     )

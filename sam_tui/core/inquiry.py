@@ -6,8 +6,9 @@ from typing import Literal
 from sam_tui.core.display import Diff
 from sam_tui.core.ids import CallId, ConversationId, InquiryId
 
-ApprovalChoice = Literal["once", "timed", "deny", "scope"]
-"""``scope`` takes one of the ``choices`` of the request, named by ``Approval.scope``."""
+ApprovalChoice = Literal["once", "timed", "deny", "scope", "rehearse"]
+"""``scope`` takes one of the ``choices`` of the request, named by ``Approval.scope``; ``rehearse`` the
+one of that id, where it is among them."""
 
 ScopeSpan = Literal["once", "minutes", "session", "project", "user"]
 """How long a permission lasts; ``project`` and ``user`` are written to the person's policy file."""

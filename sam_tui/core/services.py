@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         MemoryStore,
     )
     from sam_tui.core.ports.prompts import PromptLibrary
+    from sam_tui.core.ports.rehearsal import Rehearsals
     from sam_tui.core.ports.storage import ResultStore
     from sam_tui.core.ports.tasks import TaskBook, Tasks
     from sam_tui.core.ports.terminals import BackgroundCommands, Commands, Terminals
@@ -76,6 +77,8 @@ class Services(Protocol):
     def terminals(self) -> Terminals: ...
     @property
     def background(self) -> BackgroundCommands: ...
+    @property
+    def rehearsals(self) -> Rehearsals: ...
     @property
     def todos(self) -> TodoBoard: ...
     @property

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
+REHEARSAL = "a rehearsal on a copy of the workspace"
+"""The scope of a decision that allows a command to be tried, and nothing to be changed by it."""
 Outcome = Literal["allow", "deny", "expired", "cancelled"]
 DecidedBy = Literal["user", "rule", "mode"]
 

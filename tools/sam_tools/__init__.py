@@ -156,14 +156,16 @@ def _file_operations(services: Services) -> Tool:
 def _terminal_operations(services: Services) -> Tool:
     from sam_tools.terminal_operations import TerminalOperations
 
-    return TerminalOperations(
+    hands = TerminalOperations(
         services.commands,
         services.terminals,
         services.publish,
         files=services.files,
         background=services.background,
         inquiries=services.inquiries,
-    ).tool()
+    )
+    hands.rehearse_by(services.rehearsals)
+    return hands.tool()
 
 
 def _build_and_version_control(services: Services) -> Tool:

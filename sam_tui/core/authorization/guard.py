@@ -20,15 +20,22 @@ from sam_tui.core.authorization.outside import (
 from sam_tui.core.authorization.outside import Run as CommandRun
 from sam_tui.core.authorization.policy import Judgement, PermissionMode, Policy, TraceStep
 from sam_tui.core.authorization.rules import saved_rule
-from sam_tui.core.authorization.scopes import LOOKED_AT, Offer, grant_seconds, offers, simulated
+from sam_tui.core.authorization.scopes import (
+    LOOKED_AT,
+    Offer,
+    grant_seconds,
+    offers,
+    rehearsal,
+    simulated,
+)
 from sam_tui.core.display import Diff
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.inquiries import Inquiries
-from sam_tui.core.inquiry import Approval, ApprovalRequest
+from sam_tui.core.inquiry import Approval, ApprovalRequest, ScopeChoice
 from sam_tui.core.ports.policy import DecisionEntry, DecisionHistory, RuleStore
 from sam_tui.core.ports.sandbox import Network, OutsideAccess
-from sam_tui.core.verdict import Decision
+from sam_tui.core.verdict import REHEARSAL, Decision
 
 TIMED_SECONDS = 300.0
 """How long a timed grant lasts: seed 004, Temporary Grants."""
@@ -92,6 +99,8 @@ class Guard:
         """How long the counted choice of a question lasts."""
         self.network: Network = "on"
         """Whether confined commands reach the internet without a question."""
+        self.rehearses = False
+        """Whether commands that do more than read are tried on a copy of the workspace first."""
         self._asking: defaultdict[ConversationId, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     def use_policy(self, policy: Policy) -> None:
@@ -101,6 +110,37 @@ class Guard:
     def use_mode(self, mode: PermissionMode) -> None:
         """Change the mode for the decisions that follow."""
         self.policy = replace(self.policy, mode=mode)
+
+    def rehearsed(self, decision: Decision, accesses: Sequence[LocatedAccess]) -> bool:
+        """Whether what was allowed is a rehearsal: by the person's choice, or because all are."""
+        if decision.scope == REHEARSAL:
+            return True
+        readings = [self.policy.judge(a).reading for a in accesses if isinstance(a.access, Run)]
+        return self.rehearses and any(r is None or not r.calm for r in readings)
+
+    async def decide_kept(self, run: CommandRun, words: str, changes: Sequence[Diff]) -> Decision:
+        """Whether what a rehearsed command changed is made. Always asked, and never granted ahead."""
+        question = ApprovalRequest(
+            run.key,
+            f"make the changes: {words} · {run.line}",
+            tuple(change.path for change in changes),
+            "the command ran on a copy; nothing of this is in the workspace yet",
+            self.workspace.root,
+            preview=tuple(changes),
+            asker=run.asker,
+            choices=(ScopeChoice("once", "make exactly these changes", "once"),),
+        )
+        verdict = Decision(run.key, "deny", "user", "rehearsed", words, targets=question.targets)
+        if self.policy.mode == "auto":
+            return replace(verdict, by="mode", rule="mode:auto")
+        async with self._asking[run.conversation]:
+            outcome = await self._inquiries.ask(run.conversation, run.call, run.shown(question))
+        verdict = replace(verdict, elapsed=outcome.elapsed)
+        if not isinstance(outcome.answer, Approval):
+            return replace(verdict, by="mode", rule="unattended")
+        answer = outcome.answer
+        said = answer.choice == "once" or (answer.choice, answer.scope) == ("scope", "once")
+        return replace(verdict, outcome="allow" if said else "deny", comment=answer.comment)
 
     def granted(self, conversation: ConversationId) -> tuple[str, ...]:
         """Real paths outside that the commands of a conversation may change now."""
@@ -192,6 +232,7 @@ class Guard:
                 run.asker,
                 LIVE,
                 run.once,
+                shown=run.shown,
             )
         )
 
@@ -217,6 +258,7 @@ class Guard:
             run.asker,
             AGAIN,
             "exactly this, for one more run",
+            shown=run.shown,
         )
         explained = self.explain(run.conversation, CHANGE, accesses)
         if explained.outcome == "deny":
@@ -283,6 +325,8 @@ class Guard:
         chosen = _chosen(answer, on_offer)
         if chosen is None:
             return replace(verdict, comment=answer.comment)
+        if chosen.choice.id == "rehearse":
+            return replace(verdict, outcome="allow", scope=REHEARSAL, comment=answer.comment)
         scope = self._take(request, chosen)
         if chosen.choice.id == "timed":
             scope = question.timed_scope
@@ -300,6 +344,8 @@ class Guard:
             keeps=self._saved is not None,
             once=request.once,
         )
+        if request.rehearsable:
+            found = (*found, rehearsal(asked))
         return tuple(simulated(offer, past, self.policy) for offer in found)
 
     def _take(self, request: Request, offer: Offer) -> str:

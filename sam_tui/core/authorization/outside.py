@@ -1,12 +1,13 @@
 """What a confined command wants outside of its folders, as something that the guard can judge."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sam_tui.core.accesses import Access, Connect, LocatedAccess, Location, Write
 from sam_tui.core.authorization.containment import Workspace
 from sam_tui.core.ids import CallId, ConversationId
+from sam_tui.core.inquiry import ApprovalRequest
 from sam_tui.core.ports.sandbox import OutsideAccess
 
 CHANGE = "commands.change_outside"
@@ -34,6 +35,8 @@ class Run:
     line: str
     asker: str = ""
     lasting: bool = False
+    shown: Callable[[ApprovalRequest], ApprovalRequest] = lambda question: question
+    """The question as people see it."""
 
     @property
     def once(self) -> str:

@@ -20,6 +20,7 @@ LOOKED_AT = 300
 _DENIED_SHOWN = 3
 _PAST_SHOWN = 30
 _LONGEST_TARGET = 400
+_REHEARSED = "try it on a copy of the workspace, see what it changes, then keep or drop that"
 _CONNECTION = "connect to "
 """Begins the target of a connection."""
 _SITE = re.compile(r"https?://[a-z0-9.-]+(?::[0-9]+)?/")
@@ -103,6 +104,12 @@ def offers(
         elif pattern is not None:
             found.append(_pattern_offer(each, operation, pattern, grounds))
     return tuple(found)
+
+
+def rehearsal(asked: Sequence[Judgement]) -> Offer:
+    """The choice to try a command before it changes anything."""
+    targets = tuple(judgement.target for judgement in asked)
+    return Offer(ScopeChoice("rehearse", _REHEARSED, "once", targets))
 
 
 def simulated(offer: Offer, past: Sequence[DecisionEntry], grounds: Grounds) -> Offer:

@@ -30,6 +30,10 @@ class Schedule(StrEnum):
     """Nothing: it starts after all calls before it, and those after it wait."""
 
 
+AskKept = Callable[[str, Sequence[Diff]], Awaitable[bool]]
+"""Asks whether rehearsed changes are made: in words how many they are, and the changes."""
+
+
 @dataclass(frozen=True, slots=True)
 class Permit:
     """What the guard allowed: the only locations a tool may use, by the parameter that named them."""
@@ -47,6 +51,8 @@ class Permit:
     """Asked after a run that could not ask, whether it is run again with more to write to."""
     network: "Network" = "on"
     """Whether a confined command reaches the internet."""
+    ask_kept: "AskKept | None" = None
+    """There when a command is to be rehearsed: asks whether what it changed is made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +128,8 @@ class Operation(Generic[A]):
     schedule: Schedule = Schedule.PARALLEL
     inline_limit: int = INLINE_LIMIT
     preview: Callable[[A, Mapping[str, Location]], Sequence[Diff]] | None = None
+    rehearsable: Callable[[A], bool] | None = None
+    """Whether a call can be tried on a copy of the workspace first."""
     lasting: bool = False
     """Whether it opens a terminal session, which lives on after the call."""
     example: Mapping[str, Any] | None = None

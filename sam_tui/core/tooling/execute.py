@@ -15,6 +15,7 @@ from sam_tui.core.clock import Clock
 from sam_tui.core.errors import InvalidArguments, SamError, ToolError
 from sam_tui.core.events import DecisionMade, ToolFinished, ToolProgressed, ToolStarted
 from sam_tui.core.ids import CallId, ConversationId
+from sam_tui.core.inquiry import ApprovalRequest
 from sam_tui.core.messages import ToolCall
 from sam_tui.core.ports.storage import DecisionLog, ResultStore
 from sam_tui.core.shield import Shield
@@ -166,7 +167,8 @@ class Executor:
             if not decision.allowed:
                 raise ToolError(_denial(decision))
             self._require_open(plan, conversation)  # it may have ended meanwhile
-            result = await self._hand(plan, conversation, accesses)
+            permit = self._permit(plan, conversation, accesses, decision)
+            result = await self._hand(plan, conversation, permit)
         except SamError as fault:
             result = ToolResult(f"ERROR: {fault.explain()}", ok=False)
         except Exception as fault:
@@ -210,7 +212,8 @@ class Executor:
             accesses,
             lambda: self._preview(plan, accesses),
             self.asker,
-            shown=lambda question: asked(question, self.shield),
+            shown=self._shown,
+            rehearsable=_rehearsable(plan),
         )
         try:
             decision = await self._guard.decide(request)
@@ -235,13 +238,22 @@ class Executor:
         self._log.record(conversation, call, decision)
         self._bus.publish(DecisionMade(conversation, call, decision))
 
+    def _shown(self, question: ApprovalRequest) -> ApprovalRequest:
+        return asked(question, self.shield)
+
     def _permit(
-        self, plan: Plan, conversation: ConversationId, accesses: tuple[LocatedAccess, ...]
+        self,
+        plan: Plan,
+        conversation: ConversationId,
+        accesses: tuple[LocatedAccess, ...],
+        decision: Decision,
     ) -> Permit:
         """What the call may use, and how what it starts may ask for more."""
         call, guard = plan.call.id, self._guard
         lasting = plan.operation is not None and plan.operation.lasting
-        run = CommandRun(conversation, call, plan.key, plan.summary, self.asker, lasting)
+        run = CommandRun(
+            conversation, call, plan.key, plan.summary, self.asker, lasting, self._shown
+        )
         questions = OutsideQuestions(
             guard, run, lambda decision: self._record(conversation, call, decision, accesses)
         )
@@ -253,6 +265,7 @@ class Executor:
             ask_outside=questions.ask,
             ask_again=questions.again,
             network=guard.network,
+            ask_kept=questions.kept if guard.rehearsed(decision, accesses) else None,
         )
 
     def _preview(self, plan: Plan, accesses: tuple[LocatedAccess, ...]):
@@ -260,9 +273,7 @@ class Executor:
             return ()
         return plan.operation.preview(plan.arguments, by_parameter(accesses))
 
-    async def _hand(
-        self, plan: Plan, conversation: ConversationId, accesses: tuple[LocatedAccess, ...]
-    ) -> ToolResult:
+    async def _hand(self, plan: Plan, conversation: ConversationId, permit: Permit) -> ToolResult:
         assert plan.operation is not None
         call = plan.call
         self._bus.publish(
@@ -272,7 +283,7 @@ class Executor:
             conversation,
             call.id,
             self._guard.workspace.root,
-            self._permit(plan, conversation, accesses),
+            permit,
             lambda text: self._bus.publish(
                 ToolProgressed(conversation, call.id, self.shield.mask(text).text)
             ),
@@ -327,6 +338,11 @@ def by_parameter(accesses: tuple[LocatedAccess, ...]) -> dict[str, Location]:
         for a in accesses
         if isinstance(a.access, Read | Write) and a.location is not None
     }
+
+
+def _rehearsable(plan: Plan) -> bool:
+    can = plan.operation.rehearsable if plan.operation is not None else None
+    return can is not None and can(plan.arguments)
 
 
 def _denial(decision: Decision) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 
 from sam_tui.core.authorization.guard import ONCE, Guard
 from sam_tui.core.authorization.outside import CHANGE, Run, operation_of
+from sam_tui.core.display import Diff
 from sam_tui.core.ports.sandbox import OutsideAccess, OutsideAnswer
 from sam_tui.core.verdict import Decision
 
@@ -42,6 +43,16 @@ class OutsideQuestions:
             raise
         self._record(decision)
         return paths
+
+    async def kept(self, words: str, changes: Sequence[Diff]) -> bool:
+        """Whether the changes of a rehearsal are made."""
+        try:
+            decision = await self._guard.decide_kept(self._run, words, changes)
+        except asyncio.CancelledError:
+            self._cancelled(self._run.key, tuple(change.path for change in changes))
+            raise
+        self._record(decision)
+        return decision.allowed
 
     def _holds(self, decision: Decision) -> float:
         """Seconds for which the run need not ask the same again."""

@@ -140,6 +140,11 @@ class TaskDesk:
         return _json(data, shown, *_table(problems))
 
     async def _run_step(self, step: PlannedTask, cwd: str, context: ToolContext) -> ToolResult:
+        if context.permit.ask_kept is not None:
+            raise ToolError(
+                "A task cannot be rehearsed, and commands are only rehearsed here.",
+                hint="run_command can be.",
+            )
         background = step.entry.isBackground
         heard = _Listener(context)
         run = self._ports.tasks.start(

@@ -1,6 +1,5 @@
 """run_command and get_terminal_output: commands run to their end, or beside the conversation."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,10 +13,12 @@ from sam_tools.terminal_operations.answers import (
     working_directory,
 )
 from sam_tools.terminal_operations.arguments import GetTerminalOutput, RunCommand
+from sam_tools.terminal_operations.rehearsing import Rehearsed, refuse_rehearsal, rehearse
 from sam_tui.core.display import Table, Terminal, Text
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ids import ConversationId, SessionId
 from sam_tui.core.plain import PlainStream, escaped, plain
+from sam_tui.core.ports.rehearsal import Rehearsals
 from sam_tui.core.ports.terminals import (
     BackgroundCommand,
     BackgroundCommands,
@@ -53,9 +54,14 @@ class CommandHand:
     """Runs commands for the conversations of one runtime, and reads those in the background."""
 
     def __init__(
-        self, commands: Commands, terminals: Terminals, background: BackgroundCommands | None
+        self,
+        commands: Commands,
+        terminals: Terminals,
+        background: BackgroundCommands | None,
     ) -> None:
         self._commands = commands
+        self.rehearsals: Rehearsals | None = None
+        """Where commands are tried first; None where that cannot be."""
         self._terminals = terminals
         self._background = background
         self.last: dict[ConversationId, Ran] = {}
@@ -67,23 +73,28 @@ class CommandHand:
         A call is ok when the command ended with exit code 0, or started in the background.
         """
         if arguments.isBackground:
+            refuse_rehearsal(context, "A background command")
             return await self._start(arguments, context)
         cwd = working_directory(arguments.working_directory, context)
-        result = await self._commands.run(
-            _request(arguments, context, cwd, PlainStream(context.emit))
-        )
+        request = _request(arguments, context, cwd, PlainStream(context.emit))
+        tried: Rehearsed | None = None
+        if context.permit.ask_kept is not None:
+            tried = await rehearse(self.rehearsals, request, context)
+        result = await self._commands.run(request) if tried is None else tried.result
         output = plain(result.output)
         self.last[context.conversation] = Ran(arguments.command, output, result, cwd)
         why = (Text(plain(arguments.explanation)),) if arguments.explanation else ()
         held = context.permit.confined and self._commands.confinement.kind != "none"
+        account = [_account(output, result, arguments.timeout, held=held)]
         return ToolResult(
-            text=_account(output, result, arguments.timeout, held=held),
+            text="\n".join([*account, *(tried.notes if tried else ())]),
             ok=result.exit_code == 0 and not result.timed_out,
             display=(
                 *why,
                 Terminal(arguments.command, output, result.exit_code, result.seconds),
+                *(tried.displays if tried else ()),
             ),
-            data=_data(output, result, cwd),
+            data=_data(output, result, cwd) | (tried.data if tried else {}),
         )
 
     async def output(self, arguments: GetTerminalOutput, context: ToolContext) -> ToolResult:
@@ -268,7 +279,7 @@ def _account(output: str, result: CommandResult, timeout: float, *, held: bool) 
     return "\n".join([body if body.strip() else "(no output)", *notes])
 
 
-def _data(output: str, result: CommandResult, cwd: str) -> Mapping[str, Any]:
+def _data(output: str, result: CommandResult, cwd: str) -> dict[str, Any]:
     return {
         "exitCode": result.exit_code,
         "signal": result.signal,

@@ -24,6 +24,7 @@ from sam_tools.terminal_operations.arguments import (
     send_accesses,
 )
 from sam_tools.terminal_operations.handing import HandingOver
+from sam_tools.terminal_operations.rehearsing import refuse_rehearsal
 from sam_tools.terminal_operations.running import Ran
 from sam_tui.core.accesses import Access, Type
 from sam_tui.core.display import Terminal
@@ -105,6 +106,7 @@ class SessionHand:
 
     async def create(self, arguments: CreateSession, context: ToolContext) -> ToolResult:
         """Open the conversation's session, or return it; another folder restarts it."""
+        refuse_rehearsal(context, "A terminal session")
         own = context.conversation
         if arguments.conversation_id not in (None, "", own):
             raise ToolError(

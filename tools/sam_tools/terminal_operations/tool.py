@@ -23,6 +23,7 @@ from sam_tools.terminal_operations.sessions import SessionHand
 from sam_tui.core.events import Event
 from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.ports.files import Files
+from sam_tui.core.ports.rehearsal import Rehearsals
 from sam_tui.core.ports.terminals import BackgroundCommands, Commands, Terminals
 from sam_tui.core.tooling.arguments import NoArguments
 from sam_tui.core.tooling.contract import Operation, Schedule, Tool
@@ -59,6 +60,10 @@ class TerminalOperations:
         self._sessions = SessionHand(terminals, publish, self._commands.last, inquiries)
         self._folders = FolderHand(files)
 
+    def rehearse_by(self, rehearsals: Rehearsals) -> None:
+        """Let commands be tried on a copy of the workspace first."""
+        self._commands.rehearsals = rehearsals
+
     def tool(self) -> Tool:
         """The tool, ready to register; its operations in the seed's order."""
         return Tool(
@@ -78,6 +83,7 @@ class TerminalOperations:
                 lambda a: f"Running: {short(a.command, _SUMMARY_COMMAND)}",
                 run_accesses,
                 Schedule.BLOCKING,
+                rehearsable=lambda a: commands.rehearsals is not None and not a.isBackground,
             ),
             Operation(
                 "get_terminal_output",

@@ -1,0 +1,106 @@
+"""run_command on a branch of the workspace: its changes are shown, then made or dropped."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from sam_tui.core.display import Diff
+from sam_tui.core.errors import ToolError
+from sam_tui.core.plain import escaped
+from sam_tui.core.ports.rehearsal import FileChange, Rehearsal, Rehearsals
+from sam_tui.core.ports.terminals import CommandRequest, CommandResult
+from sam_tui.core.tooling.contract import AskKept, ToolContext
+
+_MOST_SHOWN = 100
+_MOST_NAMED = 40
+
+
+class Rehearsed:
+    """How a rehearsed command ended, and what became of its changes."""
+
+    def __init__(self, result: CommandResult, changes: Sequence[FileChange], *, kept: bool) -> None:
+        self.result = result
+        self.changes = changes
+        self.kept = kept
+
+    @property
+    def displays(self) -> tuple[Diff, ...]:
+        """The changes for people."""
+        return tuple(map(diff_of, self.changes[:_MOST_SHOWN]))
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The changes for programs."""
+        changes = [{"path": change.path, "kind": change.kind} for change in self.changes]
+        return {"rehearsed": True, "kept": self.kept, "changes": changes}
+
+    @property
+    def notes(self) -> list[str]:
+        """What became of it, as lines for the model."""
+        if not self.changes:
+            return ["[rehearsed on a copy of the workspace: it changes nothing there]"]
+        became = "the changes were made" if self.kept else "the changes were dropped, none was made"
+        lines = [f"[rehearsed on a copy of the workspace: {tally(self.changes)}; {became}]"]
+        lines += [f"{change.kind} {escaped(change.path)}" for change in self.changes[:_MOST_NAMED]]
+        if len(self.changes) > _MOST_NAMED:
+            lines.append(f"and {len(self.changes) - _MOST_NAMED} more")
+        return lines
+
+
+def refuse_rehearsal(context: ToolContext, what: str) -> None:
+    """Raises ``ToolError`` for what cannot be rehearsed where everything is to be."""
+    if context.permit.ask_kept is not None:
+        raise ToolError(
+            f"{what} cannot be rehearsed, and commands are only rehearsed here.",
+            hint="run_command without isBackground can.",
+        )
+
+
+async def rehearse(
+    rehearsals: Rehearsals | None, request: CommandRequest, context: ToolContext
+) -> Rehearsed:
+    """Run a command on a branch, and let the person make its changes real or drop them.
+
+    Raises ``ToolError`` where no branch can be made, and when the workspace changed meanwhile.
+    """
+    ask = context.permit.ask_kept
+    if rehearsals is None or ask is None:
+        raise ToolError("Commands cannot be rehearsed here.")
+    branch = await asyncio.to_thread(rehearsals.open, context.workspace)
+    try:
+        return await _run(branch, request, ask)
+    finally:
+        # Its removal is never cut short, or a copy of the workspace would stay behind.
+        await asyncio.shield(asyncio.to_thread(branch.drop))
+
+
+async def _run(branch: Rehearsal, request: CommandRequest, ask: AskKept) -> Rehearsed:
+    done = await branch.run(replace(request, ask=None, again=None, granted=()))
+    if not done.changes:
+        return Rehearsed(done.result, (), kept=False)
+    shown = tuple(map(diff_of, done.changes[:_MOST_SHOWN]))
+    kept = await ask(f"{tally(done.changes)}, as rehearsed on {branch.detail}", shown)
+    if kept:
+        await asyncio.shield(asyncio.to_thread(branch.commit))
+    return Rehearsed(done.result, done.changes, kept=kept)
+
+
+def tally(changes: Sequence[FileChange]) -> str:
+    """How many files and folders were changed, and how."""
+    counts = dict.fromkeys(("created", "modified", "deleted"), 0)
+    for change in changes:
+        counts[change.kind] += 1
+    return ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
+
+
+def diff_of(change: FileChange) -> Diff:
+    """A change as people are shown it."""
+    lines = [line for line in change.diff.splitlines() if not line.startswith(("---", "+++"))]
+    added = sum(line.startswith("+") for line in lines)
+    removed = sum(line.startswith("-") for line in lines)
+    said = change.note or ("" if lines else change.kind)
+    name = escaped(change.path) + (f" ({said})" if said else "")
+    if change.kind != "modified" and lines:
+        name = f"{escaped(change.path)} ({change.kind})"
+    return Diff(name, escaped("\n".join(lines)), added, removed)
