@@ -18,7 +18,7 @@ from sam_tui.core.prompt.view import TurnView
 from sam_tui.core.tooling.execute import Executed, Executor
 from sam_tui.core.tooling.registry import Registry
 from sam_tui.core.tooling.schema import canonical, tool_schema
-from sam_tui.core.workflow.gate import GROUPS, allows, covers
+from sam_tui.core.workflow.gate import GROUPS, allows, covers, spelled
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.witness import Witness
 from tests.fakes.engine_kit import Kit, example_tools, open_kit
@@ -105,6 +105,25 @@ def test_an_allow_list_means_exactly_what_it_says(
 
 
 @pytest.mark.requirement("workflow:gate-lists")
+@pytest.mark.parametrize(
+    ("tools", "words"),
+    [
+        (None, "any tool"),
+        ((), "no tool"),
+        (("*",), "*"),
+        (("voice.speak", "ping"), "voice.speak, ping"),
+        (("voice.speak", "voice.shout"), "voice (speak, shout)"),
+        (("voice.speak", "voice"), "voice"),
+        (("delegate", "Glob"), "run_subagent, file_operations (file_search, list_dir)"),
+    ],
+)
+def test_an_allow_list_is_spelled_out_for_who_has_to_obey_it(
+    tools: tuple[str, ...] | None, words: str
+) -> None:
+    assert spelled(tools) == words
+
+
+@pytest.mark.requirement("workflow:gate-lists")
 def test_a_list_covers_another_only_if_it_allows_all_of_it() -> None:
     assert covers(None, None)
     assert covers(("*",), None)
@@ -186,7 +205,8 @@ async def test_the_reminder_tells_phase_tools_tasks_failures_and_budgets(floor: 
     bench.workflows.fail_step(execution.execution_id, "work", "it <broke>")
     text = reminder.content(view) or ""
     for words in (
-        "<workflowPhase>", "Phase: work. Tools allowed: read.", "Tasks: 0/2 completed. Now: one",
+        "<workflowPhase>", "Phase: work. Tools allowed: file_operations (read_file, ",
+        "Tasks: 0/2 completed. Now: one",
         "Last failure: work: it ‹broke›", "2 rollbacks",
     ):  # fmt: skip
         assert words in text

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sam_tui.core.ports.workflows import EventQuery, FindingQuery, WorkflowReader
+from sam_tui.core.workflow.gate import spelled
 from sam_tui.core.workflow.records import Records
 from sam_tui.core.workflow.views import Phase, StepView, Ticket
 
@@ -43,10 +44,9 @@ def phase_digest(phase: Phase, records: Records, reader: WorkflowReader) -> str:
     """The reminder: phase, tools, tasks, the last failure, budgets, and what was found."""
     view = records.execution(phase.execution_id)
     steps = records.steps(phase.execution_id)
-    tools = "any" if phase.tools is None else ", ".join(phase.tools) or "none"
     lines = [
         f"Workflow {view.workflow} ({view.id}): {view.state}, {view.progress} steps done.",
-        f"Phase: {phase.step}. Tools allowed: {tools}. Others are refused.",
+        f"Phase: {phase.step}. Tools allowed: {spelled(phase.tools)}. Others are refused.",
     ]
     tasks = [task for step in steps for task in step.tasks if step.status == "running"]
     if tasks:

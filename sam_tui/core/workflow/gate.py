@@ -74,6 +74,22 @@ def entries(tools: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(e for tool in tools for e in GROUPS.get(tool, (tool,))))
 
 
+def spelled(tools: Sequence[str] | None) -> str:
+    """An allow-list as a model can act on it: the tools, each with the operations it may use."""
+    if tools is None:
+        return "any tool"
+    operations: dict[str, list[str]] = {}
+    for entry in entries(tools):
+        tool, _, operation = entry.partition(".")
+        operations.setdefault(tool, []).append(operation)
+    named: list[str] = []
+    for tool, names in operations.items():
+        whole = "" in names or "*" in names
+        one = f"{tool}.{names[0]}" if len(names) == 1 else f"{tool} ({', '.join(names)})"
+        named.append(tool if whole else one)
+    return ", ".join(named) or "no tool"
+
+
 def allows(tools: Sequence[str] | None, key: str) -> bool:
     """Whether a list lets an operation through; ``key`` is ``tool.operation`` or ``tool``.
 
@@ -101,9 +117,8 @@ def gate_for(step: str, tools: Sequence[str] | None) -> Gate:
     def decide(key: str) -> str:
         if allows(tools, key):
             return ""
-        allowed = ", ".join(tools or ()) or "no tools"
         return (
-            f"{key} is not allowed in phase {step}. Allowed now: {allowed};"
+            f"{key} is not allowed in phase {step}. Allowed now: {spelled(tools)};"
             " workflow and user_collaboration always. Finish this phase with workflow advance, or"
             " work with what is allowed."
         )

@@ -4,6 +4,8 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from sam_tui.core.workflow.gate import spelled
+
 if TYPE_CHECKING:
     from sam_tui.core.workflow.views import ExecutionView, StepView, Ticket
 
@@ -21,8 +23,9 @@ def status_text(view: "ExecutionView", steps: "Sequence[StepView]") -> str:
 
 def ticket_text(ticket: "Ticket") -> str:
     """A step that may be worked on: its tools, its task, and what to hand in."""
-    tools = "any" if ticket.tools is None else ", ".join(ticket.tools) or "none"
-    parts = [f"STEP {ticket.step} (attempt {ticket.attempt}). Tools allowed: {tools}."]
+    parts = [
+        f"STEP {ticket.step} (attempt {ticket.attempt}). Tools allowed: {spelled(ticket.tools)}."
+    ]
     if ticket.persona_text:
         parts.append(ticket.persona_text)
     parts.append(ticket.instructions)
