@@ -184,6 +184,7 @@ class Runtime:
         known = self.conversations.find(identifier)
         if known is None:
             self.conversations.create(identifier, self.workspace.root)
+            self.workflows.begun(identifier)
             self._made.add(identifier)
             if self.topic:
                 self.memories.set_topic(identifier, self.topic)

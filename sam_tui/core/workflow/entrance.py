@@ -44,6 +44,11 @@ class Entrance:
         self._store: WorkflowStore | None = None
         self._workflows: Workflows | None = None
         self._witness: Witness | None = None
+        self._new: set[ConversationId] = set()
+
+    def begun(self, conversation: ConversationId) -> None:
+        """A conversation began in this program: before a workflow is opened here it is in no phase."""
+        self._new.add(conversation)
 
     def workflows(self) -> "Workflows":
         """The service, opened if it is not. Raises ``StorageError``."""
@@ -96,6 +101,8 @@ class Entrance:
         """Whether a conversation may have a phase: two queries, and none where no store exists."""
         if self._workflows is not None:
             return True
+        if conversation in self._new:
+            return False
         if self._store is None and not self._places.used():
             return False
         reader = self._opened().reader
