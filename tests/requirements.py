@@ -327,6 +327,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "mcp:errors": Requirement("What is wrong with a message is a protocol error with its code; what is wrong with a call is a result that says so.", "issue 6.5"),
     "mcp:hand-over": Requirement("An execution begun by an outside client is continued by our agent and back.", "issue 6.7"),
     "mcp:handshake": Requirement("Every protocol version of the handshake is negotiated; an unknown one is answered with the newest.", "issue 6.5"),
+    "mcp:iron-manus": Requirement("The profile iron-manus leads a client through the phases by JARVIS; no two tools of all profiles have one name.", "issue 6.5, seed 001"),
     "mcp:log": Requirement("The log is sent from the level that the client set.", "issue 6.5"),
     "mcp:midex-drives": Requirement("A client runs bundled workflows to their end by resources and tokens alone.", "issue 6.5, issue 6 Show, seed 003"),
     "mcp:midex-findings": Requirement("Findings are added, searched, read and corrected.", "issue 6.5, spec E2"),

@@ -36,9 +36,9 @@ def mcp_group() -> None:
 )
 @click.option(
     "--profile",
-    type=click.Choice(["sam", "midex", "all"]),
+    type=click.Choice(["sam", "iron-manus", "midex", "all"]),
     default="sam",
-    help="Our tools, those for workflows alone, or all.",
+    help="Our tools, JARVIS and its companions, workflows by tokens, or all.",
 )
 @click.option(
     "--port",
@@ -63,11 +63,14 @@ def serve_command(**values: Any) -> int:
         )
     require_output()
     source, sink = _own_streams()
+    if values["transport"] == "stdio" and os.isatty(source):
+        click.echo("sam-tui speaks MCP on its standard streams; Ctrl+C ends it.", err=True)
     asyncio.run(_serve(values, source, sink))
     return 0
 
 
 async def _serve(values: Values, source: int, sink: int) -> None:
+    from sam_tools import PROFILES
     from sam_tui.mcp_server.calls import Calls
     from sam_tui.mcp_server.opening import Service, opened
     from sam_tui.mcp_server.serving import Address, serve_http, serve_stdio
@@ -75,7 +78,10 @@ async def _serve(values: Values, source: int, sink: int) -> None:
 
     named = values["conversation"]
     service = Service(
-        values["profile"], named_conversation(named) if named else None, values["page_size"]
+        values["profile"],
+        named_conversation(named) if named else None,
+        values["page_size"],
+        PROFILES["iron-manus"],
     )
     calls = Calls()
     runtime = open_runtime(values, attended=calls.attends)

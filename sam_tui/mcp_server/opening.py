@@ -18,7 +18,7 @@ from sam_tui.mcp_server.sam_resources import SamResources
 from sam_tui.mcp_server.subscriptions import Subscriptions
 from sam_tui.mcp_server.toolbox import GuardedToolbox, Toolbox, offered_names
 
-Profile = Literal["sam", "midex", "all"]
+Profile = Literal["sam", "iron-manus", "midex", "all"]
 
 _SAM: Final = (
     "Tools of sam-tui over the workspace {root}. Prefer them to your own for files, search, commands,"
@@ -30,6 +30,10 @@ _MIDEX: Final = (
     " as its persona says, and hand in its output with workflow.next_step and its token, until"
     " workflow_state is completed. midex://workflow/current_step/{execId} has a fresh token at any time."
 )
+_IRON: Final = (
+    "Iron Manus: call JARVIS with initial_objective, do the phase it names with the tools it allows,"
+    " and hand it in with phase_completed and payload, until status is DONE."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +44,8 @@ class Service:
     conversation: ConversationId | None = None
     """That of the first client; a new one where there is none."""
     page: int = PAGE
+    companions: tuple[str, ...] = ()
+    """Tools of the runtime that belong to the profile iron-manus, not to ours."""
 
 
 @asynccontextmanager
@@ -69,8 +75,21 @@ def _offer(runtime: Runtime, service: Service) -> Offer:
     shelves: list[Resources] = []
     prompts: list[Prompts] = []
     words: list[str] = []
+    offered = offered_names(runtime)
+    match service.profile:
+        case "sam":
+            offered = [name for name in offered if name not in service.companions]
+        case "iron-manus":
+            offered = [name for name in offered if name in service.companions]
+        case "midex":
+            offered = []
+        case "all":
+            pass
+    if offered:
+        boxes.append(GuardedToolbox(runtime, offered))
+    if service.profile in ("iron-manus", "all"):
+        words.append(_IRON)
     if service.profile in ("sam", "all"):
-        boxes.append(GuardedToolbox(runtime, offered_names(runtime)))
         shelves.append(SamResources(runtime))
         prompts.append(SamPrompts(runtime.prompts))
         words.append(_SAM.format(root=runtime.workspace.root))
