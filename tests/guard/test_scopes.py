@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from hypothesis import given
@@ -13,7 +14,7 @@ from sam_tui.adapters.shell import BashParser
 from sam_tui.adapters.storage import open_storage
 from sam_tui.core.accesses import Fetch, Run, Write
 from sam_tui.core.authorization.commands import CommandReader
-from sam_tui.core.authorization.grants import Grant, Grants, pattern_covers
+from sam_tui.core.authorization.grants import Grant, Grants, lies_in, pattern_covers
 from sam_tui.core.authorization.patterns import CommandPattern, PathPattern, host_covered
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.inquiry import Approval
@@ -306,3 +307,38 @@ def test_a_grant_ends_with_its_time_or_its_last_use_whichever_is_first(
 def test_an_exact_grant_covers_its_target_and_paths_below_it_alone(target: str, asked: str) -> None:
     covered = Grant("g", ALICE, RUN, target, 1.0).covers(RUN, asked)
     assert covered is (asked == target or (target[0] == "/" and asked.startswith(target + "/")))
+
+
+PIECES = st.lists(
+    st.sampled_from([
+        "https://",
+        "http://",
+        "a.com",
+        ":80",
+        "/",
+        "@",
+        "b.com",
+        "?",
+        "#",
+        ".",
+        "\\",
+        "x",
+    ]),
+    max_size=7,
+)
+
+
+@pytest.mark.requirement("guard:grants-properties")
+@given(granted=PIECES, target=PIECES)
+def test_a_grant_on_a_path_or_a_site_reaches_no_other_path_or_site(
+    granted: list[str], target: list[str]
+) -> None:
+    held, asked = "".join(granted), "".join(target)
+    if not lies_in(held, asked) or held == asked:
+        return
+    if held.startswith("/"):
+        assert asked.startswith(held.rstrip("/") + "/")
+        return
+    one, other = urlsplit(held), urlsplit(asked)
+    assert (one.scheme, one.netloc) == (other.scheme, other.netloc)
+    assert one.path == "/"
