@@ -23,14 +23,14 @@ class Action:
     argument: str = ""
     local: bool = False
     listed: bool = True
-    """Whether help and palette name it."""
+    """Whether help and palette name it; what they leave out, another action's help tells."""
 
 
 TERMINAL_ACTIONS: tuple[Action, ...] = (
     Action(
         "tab",
         "Next terminal",
-        "Show the next terminal tab, or the one named; a click on its name does too",
+        "Show the next terminal tab, or the one named; Alt+1 to Alt+9 or a click go there",
         ("f4",),
         "tab",
         "new|close|rename NAME|NUMBER",

@@ -12,7 +12,7 @@ from textual.worker import Worker
 
 from sam_tui.core.errors import SamError
 from sam_tui.core.ids import ConversationId
-from sam_tui.ui import clipboard, slash, theme
+from sam_tui.ui import clipboard, keyboard, slash, theme
 from sam_tui.ui.activity import Activity
 from sam_tui.ui.controllers.conversations import Conversations
 from sam_tui.ui.controllers.desk import Controllers, Desk
@@ -69,6 +69,7 @@ class SamApp(App[None], inherit_bindings=False):
         version: str,
     ) -> None:
         super().__init__()
+        keyboard.tell_alt()
         self.use_command_palette = True
         self.register_theme(theme.DARK)
         self.register_theme(theme.LIGHT)

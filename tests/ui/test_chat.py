@@ -220,7 +220,7 @@ async def test_the_help_lists_every_action_and_every_action_can_be_done(stage: S
         await me.pilot.press("question_mark")
         await me.until(lambda: isinstance(me.app.screen, HelpScreen))
         shown = "\n".join(str(s.render()) for s in me.app.screen.query(Static))
-        for action in ACTIONS:
+        for action in (a for a in ACTIONS if a.listed):
             assert action.title in shown and action.help in shown
         await me.pilot.press("escape")
         await me.until(lambda: me.app.screen is me.app.chat)

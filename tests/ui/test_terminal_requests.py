@@ -3,11 +3,15 @@
 import pytest
 from rich.segment import Segment
 from rich.style import Style
+from textual import events
+from textual._xterm_parser import XTermParser  # pyright: ignore[reportPrivateUsage]
 from textual.color import Color
 from textual.strip import Strip
 
+from sam_tui.adapters.terminal.screen import EmulatedScreen
 from sam_tui.core.inquiry import Approval, Inquiry
-from sam_tui.ui import clipboard
+from sam_tui.core.ports.screens import KeyPress
+from sam_tui.ui import clipboard, keyboard
 from sam_tui.ui.widgets.terminal_cells import with_cursor
 from tests.ui.driver import Driver, Stage, app_over, driven
 from tests.ui.terminals import LEAVE_CHORD, drawn, in_shell, shows, type_line
@@ -56,6 +60,35 @@ async def test_reading_the_clipboard_is_asked_every_time(stage: Stage) -> None:
         assert "c2VjcmV0" not in drawn(view)
         stage.runtime.inquiries.answer(question.id, Approval("once"))
         await me.until(lambda: "c2VjcmV0" in drawn(view))
+
+
+@pytest.mark.requirement("ui:terminal-keys")
+@pytest.mark.parametrize(
+    ("sent", "key"),
+    [
+        ("\x1bb", "alt+b"),
+        ("\x1bt", "alt+t"),
+        ("\x1bT", "alt+shift+t"),
+        ("\x1b1", "alt+1"),
+        ("\x1b.", "alt+full_stop"),
+        ("\x1b<", "alt+less_than_sign"),
+        ("\x1b\x7f", "alt+backspace"),
+        ("\x1b\r", "alt+enter"),
+        ("\x1b ", "alt+space"),
+        ("\x1b\x05", "alt+ctrl+e"),
+        ("\x1b[1;3D", "alt+left"),
+        ("\x1bOP", "f1"),
+        ("\x1b[Z", "shift+tab"),
+    ],
+)
+def test_keys_with_alt_are_told_and_reach_the_program_as_they_were_sent(
+    sent: str, key: str
+) -> None:
+    keyboard.tell_alt()
+    heard = [event for event in XTermParser().feed(sent) if isinstance(event, events.Key)]
+    assert [event.key for event in heard] == [key]
+    screen = EmulatedScreen(20, 4)
+    assert screen.encode_key(KeyPress(key, heard[0].character)) == sent.encode()
 
 
 @pytest.mark.requirement("ui:terminal-clipboard")

@@ -37,6 +37,9 @@ _CHARACTERS = {
     "slash": "/",
     "backslash": "\\",
     "underscore": "_",
+    "hyphen_minus": "-",
+    "less_than_sign": "<",
+    "greater_than_sign": ">",
 }
 
 _PUNCTUATION = {

@@ -1,11 +1,19 @@
 """A text area for writing to somebody: Enter sends, other keys make new lines."""
 
+from collections.abc import Callable
+
 from textual import events
 from textual.content import Content
 from textual.message import Message
 from textual.widgets import TextArea
 
 _NEWLINE_KEYS = frozenset({"shift+enter", "alt+enter", "ctrl+j"})
+
+_WORD_KEYS: dict[str, Callable[[TextArea], None]] = {
+    "alt+b": TextArea.action_cursor_word_left,
+    "alt+f": TextArea.action_cursor_word_right,
+    "alt+backspace": TextArea.action_delete_word_left,
+}
 
 
 class Sent(Message):
@@ -42,6 +50,8 @@ class Composer(TextArea):
             self.send()
         elif event.key in _NEWLINE_KEYS:
             self.insert("\n")
+        elif event.key in _WORD_KEYS:
+            _WORD_KEYS[event.key](self)
         elif event.key.startswith("alt+"):
             event.prevent_default()  # the letter that comes along is not meant as text
             return
