@@ -16,6 +16,7 @@ from pathlib import Path
 
 from sam_tui.adapters.terminal.commands import ShellCommands
 from sam_tui.adapters.terminal.confinement import Sandbox
+from sam_tui.core.authorization.secrets import Secrets
 from sam_tui.core.ports.terminals import CommandRequest
 
 MOST_EXTRA_MS = 20.0
@@ -68,7 +69,12 @@ def _only_python(folder: str, names: list[str]) -> list[str]:
 async def measure(rounds: int) -> bool:
     """Print the table; whether all targets were met."""
     base = Path(tempfile.mkdtemp(prefix="bench-sandbox-", dir=Path.home()))
-    boxes = {"landlock": Sandbox(live=False), "live": Sandbox()}
+    places = Secrets(str(Path.home())).places
+    hidden = [place for place in places if not place.startswith(("/proc/", "/dev/"))]
+    boxes = {
+        "landlock": Sandbox(live=False, secrets=hidden),
+        "live": Sandbox(secrets=hidden),
+    }
     met = True
     try:
         workspace = base / "workspace"

@@ -4,6 +4,7 @@ import functools
 import os
 import shutil
 import tempfile
+import time
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -35,6 +36,7 @@ _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/tty")
 _SHARED = ("/dev/pts", "/dev/ptmx", "/dev/shm")
 """Where terminals and shared memory are made. A supervisor opens these itself, only the run's own."""
 _KEPT_RULESETS = 16
+_SEEN_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +131,7 @@ class Sandbox:
         self._confinement = UNHELD if off else describe(found, strict=strict)
         self._supervision = None if found.host is None else Supervision(found.host)
         self._scratch: str | None = None
+        self._seen: tuple[float, Bounds, tuple[str, ...]] | None = None
         self._kept = _Kept()
         if self._supervision is not None:
             self._kept.closing.append(self._supervision.close)
@@ -232,12 +235,23 @@ class Sandbox:
         """End the supervisor, release the rulesets and remove the private temporary folder."""
         self._close()
 
+    def _masked(self, bounds: Bounds) -> tuple[str, ...]:
+        """Which secrets are there, looked at once a second: there are a hundred places to look at.
+
+        A new one beside others is seen at once all the same, because the listing of its folder changed.
+        """
+        now = time.monotonic()
+        if self._seen is None or self._seen[0] < now or self._seen[1] != bounds:
+            self._seen = (now + _SEEN_SECONDS, bounds, landlock.maskable(bounds))
+        return self._seen[2]
+
     def _ruleset(self, bounds: Bounds) -> int:
         """A ruleset, kept for as long as the folders stay the same ones."""
         paths = [landlock.identity(path) for path in bounds.writable]
-        listed = [landlock.identity(path, listing=True) for path in landlock.splits(bounds)]
+        masked = self._masked(bounds)
+        listed = [landlock.identity(path, listing=True) for path in landlock.splits(masked)]
         opened = [landlock.identity(path) for path in bounds.opened]
-        key = (*paths, *listed, *landlock.maskable(bounds), *opened, bounds.devices, bounds.tcp)
+        key = (*paths, *listed, *masked, *opened, bounds.devices, bounds.tcp)
         rulesets = self._kept.rulesets
         known = rulesets.get(key)
         if known is not None:

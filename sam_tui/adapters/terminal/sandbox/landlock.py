@@ -62,7 +62,8 @@ def abi() -> int:
 def build(version: int, bounds: Bounds) -> int:
     """A ruleset descriptor. Raises OSError."""
     writes = _WRITES | (_IOCTL_DEV if version >= DEVICE_ABI else 0)
-    split = splits(bounds)
+    masked = maskable(bounds)
+    split = splits(masked)
     reads = _READ_FILE if split else 0
     attributes = struct.pack(
         "=QQQ",
@@ -75,7 +76,7 @@ def build(version: int, bounds: Bounds) -> int:
     try:
         for path in (*bounds.writable, *bounds.devices):
             _allow(ruleset, path, (writes & ~_DEVICES) | reads)
-        for path in _readable(split, bounds):
+        for path in _readable(split, masked):
             _allow(ruleset, path, reads)
         for path in bounds.opened if reads else ():
             _allow(ruleset, os.path.realpath(path), reads)
@@ -106,10 +107,10 @@ def maskable(bounds: Bounds) -> tuple[str, ...]:
     return tuple(found)
 
 
-def splits(bounds: Bounds) -> tuple[str, ...]:
+def splits(masked: Sequence[str]) -> tuple[str, ...]:
     """The folders whose entries are allowed one by one, so that a secret among them is not."""
     folders: set[str] = set()
-    for secret in maskable(bounds):
+    for secret in masked:
         above = secret
         while above != "/":
             above = str(os.path.dirname(above))
@@ -126,9 +127,9 @@ def identity(path: str, *, listing: bool = False) -> tuple[str, int, int, int]:
     return path, found.st_dev, found.st_ino, found.st_mtime_ns if listing else 0
 
 
-def _readable(split: Sequence[str], bounds: Bounds) -> Iterable[str]:
+def _readable(split: Sequence[str], masked: Sequence[str]) -> Iterable[str]:
     """Everything beside the way to a secret."""
-    hidden = set(maskable(bounds)) | set(split)
+    hidden = set(masked) | set(split)
     allowed: list[str] = []
     for folder in split:
         try:
