@@ -171,6 +171,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "files:whole-and-atomic": Requirement("A write appears whole or not at all: a failure in the middle leaves the old file and no temporary one.", "spec 9.2 C2"),
     "files2:undo-cli": Requirement("A conversation's newest file change can be taken back; one that was changed since is left alone.", "issue 3.2"),
     "framework:catalogue": Requirement("What the model is told of a tool that is not made yet is what the tool says of itself.", "architecture 5"),
+    "framework:adopted": Requirement("Each row of SAM's tests is in a table; each that is adopted names tests that run, and each such test belongs to one row.", "issue 3, spec/sam.md 10"),
     "framework:contract": Requirement("What is advertised is what is parsed: every parameter belongs to an operation, required ones cannot be left out, giving an optional one matters, and each example is a call that parses.", "issue 3, spec/sam.md C4"),
     "framework:corrections": Requirement("Every defect listed of SAM, of correctness (C1 to C30) and of security (S1 to S17) in tools, is right in the assembled runtime.", "spec/sam.md 9.1, 9.2"),
     "framework:every-operation": Requirement("Every operation of every tool succeeds end to end and reads every parameter that it advertises.", "issue 3, spec/sam.md 11.2"),

@@ -1,8 +1,4 @@
-"""spec/sam.md 10.4: what SAM's later unit tests asked of its agent core, asked of this one.
-
-Left out is what does not exist here: calls written as text (of those rows the ones that must find no
-call are here), a user context in the last message, and conversations that are folders.
-"""
+"""spec/sam.md 10.4: what SAM's later unit tests asked of its agent core, asked of this one."""
 
 import json
 from collections.abc import Callable

@@ -27,16 +27,18 @@ class Room:
         self._told = context_tokens
         self._learnt: dict[str, int] = {}
 
-    def fit(self, history: History, model: Model, *, fixed: int) -> None:
+    def fit(self, history: History, model: Model, *, fixed: int) -> bool:
         """Shorten the history where it would not fit; nothing happens while no limit is known.
 
+        True when something left.
         ``fixed`` is the tokens of system prompt and tools. Raises ``ContextExceeded`` for a model
         that cannot hold even those and a few messages.
         """
         context = self._learnt.get(model.name) or self._told or model.context_tokens
-        if context is not None:
-            limit = room(context, fixed=fixed, output=OUTPUT_TOKENS)
-            self._shorten(history, compact(history.messages, limit))
+        if context is None:
+            return False
+        limit = room(context, fixed=fixed, output=OUTPUT_TOKENS)
+        return self._shorten(history, compact(history.messages, limit))
 
     def refused(
         self, history: History, model: Model, error: ContextExceeded, *, fixed: int

@@ -131,13 +131,14 @@ class Turn:
                     self._history, self._model, error, fixed=self._fixed
                 ):
                     raise
+                self._remind(new_message=False)
             except ModelError as error:
                 await self._wait_to_retry(attempt, error)
                 attempt += 1
 
     async def _stream(self) -> AssistantMessage:
         self._fold, self._shown = Fold(), Shown(self._tell)
-        self._engine.room.fit(self._history, self._model, fixed=self._fixed)
+        self._make_room()
         request = self._engine.requests.build(self._history.messages)
         await self._receive(request)
         message = self._fold.message(self._history.call_ids, self._engine.executor.registry.knows)
@@ -148,6 +149,13 @@ class Turn:
         self._history.add_usage(usage)
         self._engine.bus.publish(Answered(self._conversation, message, usage))
         return message
+
+    def _make_room(self) -> None:
+        """What had to leave took reminders with it: those that still hold are told anew."""
+        room = self._engine.room
+        if room.fit(self._history, self._model, fixed=self._fixed):
+            self._remind(new_message=False)
+            room.fit(self._history, self._model, fixed=self._fixed)
 
     async def _receive(self, request: ModelRequest) -> None:
         stream = self._model.stream(request)
