@@ -576,6 +576,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "terminal:nothing-leaks": Requirement("Commands and sessions leave no descriptor and no zombie.", "spec 5.2, 9.2 C8"),
     "terminal:one-session": Requirement("A conversation has one session; another folder, a tighter sandbox or its end restart it.", "spec 5.2, 9.2 C8"),
     "terminal:own-output": Requirement("A command returns its own output only, both streams in order, never a cached one.", "spec 5.3, 9.2 C6"),
+    "terminal:flood": Requirement("Of a command that prints 64 MB only a bounded part is kept, stored, shown and told.", "issue 3 bench/tools, spec/sam.md 9.2 C7"),
     "terminal:plain-text": Requirement("The model reads output without control sequences, and what hides or reorders text is shown.", "spec 9.1 S16"),
     "terminal:programs": Requirement("Vim, less, tmux, python and git add -p work.", "issue 5.2"),
     "terminal:quiet": Requirement("Waiting for quiet follows the output and gives up in time.", "spec 5.3"),

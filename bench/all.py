@@ -1,0 +1,81 @@
+"""Runs every benchmark, one after the other, each in a process of its own, its targets above its numbers.
+
+``python bench/all.py [--only NAME,...] [--full] [--strict] [--list]``. Sizes are small unless ``--full``;
+bounds are the same. ``--strict`` ends with 1 when one of them does.
+"""
+
+import argparse
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """One file here: what it promises, and its arguments for a short and for a whole run."""
+
+    targets: str
+    short: tuple[str, ...] = ()
+    whole: tuple[str, ...] = ()
+    strict: bool = True
+    """Whether it knows ``--strict``."""
+
+
+BENCHES: Mapping[str, Bench] = {
+    "run": Bench("start-up, memory and sizes: each beside its number"),
+    "stream": Bench(
+        "no frame waits for another: figures to compare, the same minute", strict=False
+    ),
+    "tools": Bench(
+        "execute < 1 ms at the median; grep <= 1.3 x ripgrep; index after one change < 50 ms",
+        ("--files", "10000", "--repeat", "3"),
+    ),
+    "output": Bench("peak memory < 150 MB however much a command prints", ("--megabytes", "200")),
+    "terminal": Bench(
+        "each beside its number", ("--megabytes", "20", "--flood", "100"), ("--flood", "1000")
+    ),
+    "guard": Bench("a path < 100 us; the shield < 50 ms a megabyte", strict=False),
+    "sandbox": Bench("a command < 20 ms more; a load <= 1.15 x plain", strict=False),
+    "workflow": Bench("each beside its number", ("--executions", "200")),
+}
+
+
+def main() -> int:
+    """Run what was asked for; 0 unless a benchmark broke, or missed a target under ``--strict``."""
+    parser = argparse.ArgumentParser(description="Run the benchmarks.")
+    parser.add_argument("--only", default="", metavar="NAME,...", help="these alone")
+    parser.add_argument("--full", action="store_true", help="whole sizes: 100,000 files, 1 GB")
+    parser.add_argument("--strict", action="store_true", help="end with 1 when a target is missed")
+    parser.add_argument("--list", action="store_true", help="name them and their targets")
+    options = parser.parse_args()
+    names = [name for name in options.only.split(",") if name] or list(BENCHES)
+    unknown = [name for name in names if name not in BENCHES]
+    if unknown:
+        parser.error(f"there is no benchmark {unknown[0]!r}; there are: {', '.join(BENCHES)}")
+    failed: list[str] = []
+    for name in names:
+        bench = BENCHES[name]
+        print(f"== {name}: {bench.targets}", flush=True)
+        if options.list:
+            continue
+        size = bench.whole if options.full else bench.short
+        strict = ("--strict",) if options.strict and bench.strict else ()
+        started = time.perf_counter()
+        done = subprocess.run(
+            [sys.executable, str(HERE / f"{name}.py"), *size, *strict], check=False
+        )
+        print(f"   ({time.perf_counter() - started:.0f} s)\n", flush=True)
+        if done.returncode:
+            failed.append(name)
+    if failed:
+        print(f"missed or broken: {', '.join(failed)}", file=sys.stderr)
+    return int(bool(failed))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
