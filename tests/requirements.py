@@ -177,6 +177,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "framework:every-operation": Requirement("Every operation of every tool succeeds end to end and reads every parameter that it advertises.", "issue 3, spec/sam.md 11.2"),
     "framework:order": Requirement("Tools and operations are those of the seed in the seed's order; serpapi and image_generation only with a provider.", "seed 004, spec/sam.md 11.1"),
     "framework:prefix-size": Requirement("System prompt and schemas together stay below 32 kB as JSON.", "issue 3"),
+    "framework:progress": Requirement("Every operation that may take longer than a second tells how far it is while it waits; the others are listed with the reason.", "issue 3.10, spec/sam.md C23"),
     "framework:sam-suite": Requirement("Every row of SAM's own tests that is to be adopted holds of the assembled runtime, with its modification where it has one.", "spec/sam.md 10.1, 10.2, 10.3, 10.4"),
     "framework:stable-bytes": Requirement("System prompt and schemas are the same bytes in every process.", "spec/sam.md C21, 11.1"),
     "guard:bad-paths": Requirement("Text that cannot be a path is refused with a reason.", "issue 2 bad input"),

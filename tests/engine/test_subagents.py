@@ -56,7 +56,7 @@ async def test_a_subagent_has_its_own_history_and_returns_its_last_words(kit: Ki
     assert kit.storage.conversations.messages(kit.conversation) == []
     own = kit.storage.conversations.messages(report.conversation)
     assert own[0].text == "look\n\ncarefully"
-    assert crew.told == ["Pinging\n"]
+    assert crew.told == [f"At work as {report.conversation}\n", "Pinging\n"]
 
 
 @pytest.mark.requirement("subagent:isolated")

@@ -21,6 +21,7 @@ from tests.fakes.openai_server import FakeServer, Reply
 from tests.fakes.web_server import WebServer
 from tests.framework.bench import LISTED, Bench
 from tests.framework.conftest import Opened
+from tests.framework.pace import SPEAKING, keys_of, told
 from tests.framework.routes import ROUTES, prepare
 from tests.framework.tour import Readings, Tour, parameters
 
@@ -311,6 +312,7 @@ async def test_every_operation_succeeds_and_reads_every_parameter(
         readings = Readings()
         tour = Tour(bench, online, readings)
         prepare(bench, online)
+        bench.events.drain()
         with readings.watch():
             await ROUTES[tool](tour)
         found = next(t for t in bench.runtime.registry.tools if t.name == tool)
@@ -323,6 +325,7 @@ async def test_every_operation_succeeds_and_reads_every_parameter(
         wanted: set[str] = set()
         for operation in found.operations:
             wanted |= parameters(operation, operation_key(found, operation))
+        assert sorted(SPEAKING & keys_of(found) - told(bench)) == [], "these say nothing"
         assert sorted(wanted - tour.given) == [], "the tour does not give these"
         assert sorted(wanted - tour.read) == [], "these are advertised and never read"
 

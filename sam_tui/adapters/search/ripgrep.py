@@ -17,7 +17,7 @@ from sam_tui.adapters.search.records import Records
 from sam_tui.adapters.search.run import Place, opened, running
 from sam_tui.core.accesses import Location
 from sam_tui.core.errors import ToolError
-from sam_tui.core.ports.files import GrepHit, GrepRequest, GrepResult
+from sam_tui.core.ports.files import GrepHit, GrepRequest, GrepResult, Hear, unheard
 
 # --no-require-git: a .gitignore counts in folders that are no repository too.
 _ALWAYS = ("--no-config", "--no-messages", "--no-require-git", "--color=never")
@@ -43,15 +43,32 @@ class _Hunt:
     arguments: list[str]
     hits: list[GrepHit]
     shows: Shows
+    count: "Count"
 
 
 @dataclass(frozen=True, slots=True)
 class _Taken:
-    """Which names of a folder are taken, and which page of them."""
+    """Which names of a folder are taken, which page of them, and who counts them."""
 
     glob: Glob
     shows: Shows
     page: tuple[int, int]
+    count: "Count"
+
+
+class Count:
+    """Tells how many were found so far: the first at once, then each time there are twice as many."""
+
+    def __init__(self, what: str, hear: Hear) -> None:
+        self._what = what
+        self._hear = hear
+        self._next = 1
+
+    def reached(self, count: int) -> None:
+        """So many are found."""
+        if count >= self._next:
+            self._next = 2 * count
+            self._hear(f"{count} {self._what} so far\n")
 
 
 class RipgrepSearch:
@@ -73,7 +90,7 @@ class RipgrepSearch:
         self._sieve = sieve
 
     async def files(
-        self, where: Location, pattern: str, *, limit: int, offset: int
+        self, where: Location, pattern: str, *, limit: int, offset: int, hear: Hear = unheard
     ) -> tuple[Sequence[str], int]:
         """Paths below ``where`` matching a glob, sorted, and how many in all.
 
@@ -89,7 +106,8 @@ class RipgrepSearch:
                 raise ToolError(f"{where.shown!a} is a file.", hint="Name the folder to search.")
             try:
                 async with asyncio.timeout(self._seconds):
-                    taken = _Taken(glob, self._shown(where), (offset, limit))
+                    count = Count("files", hear)
+                    taken = _Taken(glob, self._shown(where), (offset, limit), count)
                     found = await self._matching(arguments, place, taken)
                     if not found[1] and await self._ignored_above(where, place):
                         arguments.append(_AS_ROOT)
@@ -101,7 +119,7 @@ class RipgrepSearch:
                     hint="Name a folder below it as rootPath.",
                 ) from None
 
-    async def grep(self, request: GrepRequest) -> GrepResult:
+    async def grep(self, request: GrepRequest, *, hear: Hear = unheard) -> GrepResult:
         """Matching lines in path order, at most ``request.limit``.
 
         ``request.where`` may be one file too; its hits have the path ``.``. When the time is up,
@@ -115,7 +133,8 @@ class RipgrepSearch:
         cut = False
         with opened(request.where) as place:
             shows = self._shown(request.where) if place.file is None else _everything
-            hunt = _Hunt(request, place, include, _grep_arguments(request, include), hits, shows)
+            given, count = _grep_arguments(request, include), Count("matches", hear)
+            hunt = _Hunt(request, place, include, given, hits, shows, count)
             try:
                 async with asyncio.timeout(self._seconds):
                     await self._collect(hunt)
@@ -141,6 +160,7 @@ class RipgrepSearch:
                 before = len(kept)
                 kept += paths if glob.hidden else [path for path in paths if not _hidden(path)]
                 total += len(kept) - before
+                taken.count.reached(total)
                 if len(kept) > 4 * (offset + limit) + 10_000:
                     kept = heapq.nsmallest(offset + limit, kept, key=_order)
         return sorted(kept, key=_order)[offset : offset + limit], total
@@ -178,6 +198,7 @@ class RipgrepSearch:
                         hunt.hits.append(hit)
                     if len(hunt.hits) > cap:
                         return
+                hunt.count.reached(len(hunt.hits))
             if not records.complete and run.errors:
                 raise _invalid(hunt.request, run.errors)
 

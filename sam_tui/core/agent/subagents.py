@@ -143,6 +143,7 @@ class Subagents:
         child = ConversationId(mint("sub"))
         started = engine.clock.monotonic()
         turn = self._prepare(engine, sender, errand, child)
+        sender.tell(f"At work as {child}\n")
         parent = self._budgets.get(sender.conversation)
         budget = Budget(errand.max_steps, parent=parent)
         history = History(self._store, child)

@@ -1,6 +1,6 @@
 """Files and search: every location was decided before it comes here."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -90,15 +90,29 @@ class GrepResult:
     truncated: bool
 
 
+Hear = Callable[[str], None]
+"""Live progress: a line for people."""
+
+
+def unheard(_: str) -> None:
+    """Nobody listens."""
+
+
 class Search(Protocol):
     """Looking through a folder, fast, honouring .gitignore."""
 
     async def files(
-        self, where: Location, pattern: str, *, limit: int, offset: int
+        self, where: Location, pattern: str, *, limit: int, offset: int, hear: Hear = unheard
     ) -> tuple[Sequence[str], int]:
-        """Paths below ``where`` matching a glob (``**`` crosses folders), sorted, and how many in all."""
+        """Paths below ``where`` matching a glob (``**`` crosses folders), sorted, and how many in all.
+
+        ``hear`` is told how many there are as they come.
+        """
         ...
 
-    async def grep(self, request: GrepRequest) -> GrepResult:
-        """Matching lines; an invalid regular expression raises ``errors.ToolError``."""
+    async def grep(self, request: GrepRequest, *, hear: Hear = unheard) -> GrepResult:
+        """Matching lines, of which ``hear`` is told as they come.
+
+        An invalid regular expression raises ``errors.ToolError``.
+        """
         ...

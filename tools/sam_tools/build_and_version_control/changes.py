@@ -20,6 +20,7 @@ async def changed_files(
 ) -> ToolResult:
     """The changes of the whole repository around the folder, those of the wanted states only."""
     where = context.location("repositoryPath")
+    context.emit("Asking git what changed\n")
     repository = await look(Git(commands, context, where.real))
     status = repository.status
     wanted = arguments.sourceControlState

@@ -36,6 +36,7 @@ async def commit(commands: Commands, arguments: GitCommit, context: ToolContext)
     _refuse_outside(git, repository, writable)
     _refuse_unready(repository, names)
     await _refuse_unchanged(git, repository, names)
+    context.emit("Committing\n")
     result = await git.act(script, writable=writable, hear=PlainStream(context.emit))
     output = plain(result.output).strip("\n")
     shown = Terminal(

@@ -123,6 +123,7 @@ class TaskDesk:
                 hint=_named(runs),
             )
         if arguments.end:
+            context.emit("Ending it\n")
             await run.end()
         asked = -NEWEST_CHARACTERS if arguments.from_index is None else arguments.from_index
         found = run.output(asked)

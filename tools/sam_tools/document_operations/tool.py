@@ -134,6 +134,7 @@ class DocumentOperations:
         labels = tuple(dict.fromkeys(label for tag in tags if (label := one_line(tag))))
         count = 0
         passages = list(document.passages())
+        context.emit(f"Storing {len(passages)} passages\n")
         await self._memories.prepare(passages)
         for passage in passages:
             draft = MemoryDraft(
@@ -146,6 +147,7 @@ class DocumentOperations:
             self._memories.store(scope, draft)
             count += 1
             if count % _BATCH == 0:
+                context.emit(f"Stored {count} of {len(passages)} passages\n")
                 await asyncio.sleep(0)
         return count
 
@@ -156,6 +158,7 @@ class DocumentOperations:
                 f"{where.shown} exists already.", hint="Use another filename, or overwrite=true."
             )
         styling = (arguments.styling or Looks()).styling()
+        context.emit(f"Writing {arguments.chosen}\n")
         file = await self._documents.write(
             arguments.content, arguments.chosen, title=_title(arguments), styling=styling
         )
@@ -201,6 +204,7 @@ class DocumentOperations:
 
     async def _bytes(self, path: str, context: ToolContext) -> tuple[bytes, str, str, str]:
         """The document as it is, its name, where it is from, and its content type where it has one."""
+        context.emit(f"Getting {_name_of(path)}\n")
         if _is_web(path):
             page = await self._web.fetch(path.strip(), most_bytes=_MOST_BYTES, seconds=_SECONDS)
             page.accepted()

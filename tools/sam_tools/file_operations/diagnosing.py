@@ -69,6 +69,7 @@ class Diagnosing:
         async with asyncio.TaskGroup() as group:
             running = [group.create_task(self._run(check, context)) for check in plan.checks]
         outcomes = [task.result() for task in running]
+        context.emit("syntax …\n")
         outcomes += await asyncio.to_thread(self._by_syntax, wanted, outcomes)
         if not outcomes:
             raise _nothing(plan, wanted)

@@ -57,7 +57,9 @@ class Indexing:
     async def _passages(self, arguments: SemanticSearch, context: ToolContext) -> ToolResult:
         where = context.location("rootPath")
         limit = min(arguments.limit, _MOST_PASSAGES)
+        context.emit("Looking for changed files\n")
         state = await self._index.update(where, context.emit)
+        context.emit(f"Ranking passages of {counted(state.files, 'file')}\n")
         paths = await self._included(where, arguments.includePattern)
         found = await self._index.passages(where, arguments.query, paths=paths, limit=limit)
         files = len({passage.path for passage in found})
@@ -99,6 +101,7 @@ class Indexing:
             _seconds("modifiedAfter", arguments.modifiedAfter),
             _seconds("modifiedBefore", arguments.modifiedBefore),
         )
+        context.emit("Looking for changed files\n")
         state = await self._index.scan(where, fresh=arguments.refresh)
         found, total = await self._index.files(where, wanted, limit=limit)
         text = f"{total} of {counted(state.files, 'file')}"

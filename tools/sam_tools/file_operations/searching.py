@@ -46,8 +46,13 @@ class Searching:
     async def _files(self, arguments: FileSearch, context: ToolContext) -> ToolResult:
         where = context.location("rootPath")
         limit = min(arguments.limit, _MOST_PATHS)
+        context.emit(f"Looking through {named(where, context.workspace)}\n")
         found, total = await self._search.files(
-            where, arguments.query, limit=limit, offset=arguments.offset
+            where,
+            arguments.query,
+            limit=limit,
+            offset=arguments.offset,
+            hear=context.emit,
         )
         paths = [_path(where, path, context.workspace) for path in found]
         reached = arguments.offset + len(paths)
@@ -73,6 +78,7 @@ class Searching:
     async def _lines(self, arguments: GrepSearch, context: ToolContext) -> ToolResult:
         where = context.location("rootPath")
         limit = min(arguments.maxResults, _MOST_HITS)
+        context.emit(f"Looking through {named(where, context.workspace)}\n")
         result = await self._search.grep(
             GrepRequest(
                 where,
@@ -80,7 +86,8 @@ class Searching:
                 arguments.isRegexp,
                 include=arguments.includePattern,
                 limit=limit,
-            )
+            ),
+            hear=context.emit,
         )
         hits = [(_path(where, h.path, context.workspace), h.line, h.text) for h in result.hits]
         shown = len({path for path, _, _ in hits})

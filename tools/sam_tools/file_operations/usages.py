@@ -56,11 +56,12 @@ class Usages:
 
     async def _list(self, arguments: ListUsages, context: ToolContext) -> ToolResult:
         holder, name = _split(arguments.symbolName)
+        context.emit(f"Looking for files with {gist(name, 60)}\n")
         candidates, cut = await self._candidates(name, _locations(arguments, context))
         found: list[_Found] = []
         unread = 0
         for number, where in enumerate(candidates):
-            if number and number % 100 == 0:
+            if number % 100 == 0:
                 context.emit(f"{number} of {len(candidates)} files\n")
             try:
                 found += await asyncio.to_thread(self._in_file, where, name, context.workspace)

@@ -91,6 +91,7 @@ class MemoryOperations:
     async def _search(self, arguments: SearchMemory, context: ToolContext) -> ToolResult:
         query, threshold = arguments.query, arguments.similarity_threshold
         scope = self._memories.scope_of(context.conversation)
+        context.emit("Looking through memory\n")
         await self._memories.prepare([query])
         hits = self._memories.search(scope, query, limit=arguments.limit, threshold=threshold)
         known = knowledge_scope(self._memories, context.conversation, context.workspace)
@@ -113,6 +114,7 @@ class MemoryOperations:
             one_line(arguments.context),
         )
         scope = self._memories.scope_of(context.conversation)
+        context.emit("Storing\n")
         await self._memories.prepare([draft.content])
         memory, new = self._memories.store(scope, draft)
         data = {"id": memory.id, "type": memory.draft.type, "new": new}

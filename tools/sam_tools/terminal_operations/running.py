@@ -108,6 +108,7 @@ class CommandHand:
                     raise ToolError("The person has this terminal now; what runs in it goes on.")
                 await session.end_command()
             elif arguments.wait:
+                context.emit("Waiting for the command\n")
                 await session.settled(within=arguments.wait)
             read = session.output(arguments.from_index)
             return json_result({
@@ -194,6 +195,7 @@ async def _follow(found: BackgroundCommand, wait: float, context: ToolContext) -
     """Wait for the end of a command, and pass on to the person what it prints meanwhile."""
     heard = PlainStream(context.emit)
     at = found.end
+    context.emit("Waiting for its end\n")
 
     def more() -> None:
         nonlocal at

@@ -175,6 +175,7 @@ class SessionHand:
         session.write(arguments.input.replace("\r\n", "\r").encode(errors="replace"))
         doings = self._doings.get(session.id) or Doings(None)
         before = len(doings.refused)
+        context.emit("Typed; waiting for the end of the command\n")
         await session.settled(within=arguments.timeout)
         if await doings.answered():
             # The person took their time, which is not the command's.

@@ -96,7 +96,8 @@ class WebOperations:
         return Tool("web_operations", "Search and read the public web.", tuple(operations))
 
     def _serpapi_operation(self, serpapi: SerpApi) -> Operation[SerpApiSearching]:
-        async def run(arguments: SerpApiSearching, _: ToolContext) -> ToolResult:
+        async def run(arguments: SerpApiSearching, context: ToolContext) -> ToolResult:
+            context.emit(f"Asking {arguments.engine}\n")
             question = SerpQuestion(
                 arguments.query, arguments.engine, arguments.location.strip(), arguments.num_results
             )
@@ -112,11 +113,12 @@ class WebOperations:
         )
 
     async def _web_search(self, arguments: WebSearching, context: ToolContext) -> ToolResult:
+        context.emit(f"Asking {host_of(self._search.address)}\n")
         hits = await self._search.search(arguments.query, limit=arguments.limit)
         return _found(arguments.query, hits[: arguments.limit])
 
     async def _fetch(self, arguments: Fetching, context: ToolContext) -> ToolResult:
-        page, document = await self._page(arguments.url)
+        page, document = await self._page(arguments.url, context)
         header = page_header(document, page.url, cut=page.truncated)
         text = f"{header}\n\n{document.text or '(no text)'}"
         return ToolResult(text, data=_facts(page, document))
@@ -127,8 +129,8 @@ class WebOperations:
                 "selectors is empty.", hint='Such as {"titles": "h2", "links": "a@href"}.'
             )
         if arguments.selectors is None:
-            return await self._whole(arguments.url)
-        page = await self._get(arguments.url)
+            return await self._whole(arguments.url, context)
+        page = await self._get(arguments.url, context)
         found = await self._documents.select(
             page.body,
             arguments.selectors,
@@ -140,9 +142,9 @@ class WebOperations:
         text = f"{OUTSIDE}\n{page.url}\n{counted}\n\n{canonical(shown)}"
         return ToolResult(text, data={"url": page.url, "found": shown})
 
-    async def _whole(self, url: str) -> ToolResult:
+    async def _whole(self, url: str, context: ToolContext) -> ToolResult:
         """Text and links of a page that is not to be taken apart."""
-        page, document = await self._page(url)
+        page, document = await self._page(url, context)
         links: list[str] = []
         if document.format == "html":
             asked = {"links": "a[href]@href"}
@@ -157,6 +159,7 @@ class WebOperations:
 
     async def _retrieve(self, arguments: Retrieve, context: ToolContext) -> ToolResult:
         scope = self._memories.scope_of(context.conversation)
+        context.emit("Looking through memory\n")
         await self._memories.prepare([arguments.query])
         hits = self._memories.search(scope, arguments.query, limit=_REMEMBERED, threshold=_ENOUGH)
         if not hits:
@@ -175,12 +178,14 @@ class WebOperations:
         ]
         return ToolResult("\n\n".join([OUTSIDE, *blocks]), data={"results": results})
 
-    async def _get(self, url: str) -> Page:
+    async def _get(self, url: str, context: ToolContext) -> Page:
+        context.emit(f"Asking {host_of(url)}\n")
         page = await self._web.fetch(url, most_bytes=_MOST_BYTES, seconds=_SECONDS)
+        context.emit(f"Reading {len(page.body)} bytes\n")
         return page.accepted()
 
-    async def _page(self, url: str) -> tuple[Page, DocumentText]:
-        page = await self._get(url)
+    async def _page(self, url: str, context: ToolContext) -> tuple[Page, DocumentText]:
+        page = await self._get(url, context)
         kind = page.headers.get("content-type", "")
         document = await self._documents.read(
             page.body, name=page.url.partition("?")[0], media_type=kind, url=page.url
