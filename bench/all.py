@@ -66,9 +66,8 @@ def main() -> int:
         size = bench.whole if options.full else bench.short
         strict = ("--strict",) if options.strict and bench.strict else ()
         started = time.perf_counter()
-        done = subprocess.run(
-            [sys.executable, str(HERE / f"{name}.py"), *size, *strict], check=False
-        )
+        command = [sys.executable, "-m", f"bench.{name}", *size, *strict]
+        done = subprocess.run(command, cwd=HERE.parent, check=False)
         print(f"   ({time.perf_counter() - started:.0f} s)\n", flush=True)
         if done.returncode:
             failed.append(name)
