@@ -14,11 +14,7 @@ help:
 	@echo 'make demo          play the demo; no key and no network needed'
 	@echo 'make test          run the tests                  (ARGS="-k name" for some)'
 	@echo 'make check         formatting, lint, types, import contracts, dependencies'
-<<<<<<< HEAD
-	@echo 'make bench         measure start-up, memory, tool rounds and workflows'
-=======
 	@echo 'make bench         measure everything             (ARGS="--only tools --full")'
->>>>>>> 46c537e (A flood of output is measured and bounded; make bench runs every benchmark)
 	@echo 'make screenshots   draw the pictures of the README anew'
 	@echo 'make catalogue     write down anew what the built-in tools are advertised with'
 	@echo 'make dist          build the wheel and the source archive into dist/'
