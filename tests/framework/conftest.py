@@ -1,7 +1,6 @@
 """An assembled runtime over the workspace of spec/sam.md 10.2, whose web is one site on loopback."""
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -99,7 +98,10 @@ def online(site: WebServer, environ: dict[str, str], monkeypatch: pytest.MonkeyP
 
     The door only lets public addresses through; here, and only here, it allows this one more.
     """
-    door = partial(GuardedWeb, allowed=frozenset({site.origin}))
+
+    def door(*, allowed: frozenset[str] = frozenset(), **more: Any) -> GuardedWeb:
+        return GuardedWeb(allowed=allowed | {site.origin}, **more)
+
     monkeypatch.setattr(web, "GuardedWeb", door)
 
     def serpapi(door: Web, _: Mapping[str, str]) -> SerpApiClient:
