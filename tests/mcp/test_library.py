@@ -1,5 +1,6 @@
 """Prompts and resources of the workbench itself, for people at other clients."""
 
+import base64
 import json
 import os
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import pytest
 from mcp import MCPError
 
+from tests.fakes.web_server import WebServer, answered
 from tests.mcp.conftest import Place, names, text_of
 
 
@@ -42,6 +44,21 @@ async def test_names_that_are_no_text_and_bytes_of_every_kind_pass_the_wire(plac
         )
         assert not shown.is_error
         assert (await client.list_tools()).tools
+
+
+@pytest.mark.requirement("mcp:results")
+async def test_images_that_a_tool_made_come_as_images(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    picture = b"\x89PNG\r\n\x1a\n" + b"pixels"
+    drawn = {"data": [{"b64_json": base64.b64encode(picture).decode()}]}
+    async with WebServer({"/v1/images/generations": answered(drawn)}) as site:
+        monkeypatch.setenv("SAM_TUI_IMAGE_BASE", site.url("/v1"))
+        async with place.client() as client:
+            made = await client.call_tool("image_generation.generate", {"prompt": "a cat"})
+    assert not made.is_error, text_of(made)
+    [image] = [block for block in made.content if block.type == "image"]
+    assert (image.mime_type, base64.b64decode(image.data)) == ("image/png", picture)
 
 
 @pytest.mark.requirement("mcp:sam-library")
