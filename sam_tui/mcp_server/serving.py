@@ -92,7 +92,10 @@ class _Quiet(uvicorn.Server):
 
 @contextmanager
 def _signals() -> Generator[asyncio.Event]:
-    """An event that the first signal sets; a second one ends the process at once."""
+    """An event that the first signal sets; a second one ends the process at once.
+
+    A SIGHUP that the caller ignores on purpose (nohup) stays ignored.
+    """
     loop, stopped = asyncio.get_running_loop(), asyncio.Event()
 
     def stop() -> None:
@@ -100,7 +103,8 @@ def _signals() -> Generator[asyncio.Event]:
             os._exit(1)
         stopped.set()
 
-    taken = [s for s in _SIGNALS if signal.getsignal(s) != signal.SIG_IGN]
+    ignored = signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+    taken = [number for number in _SIGNALS if number != signal.SIGHUP or not ignored]
     for number in taken:
         loop.add_signal_handler(number, stop)
     try:
