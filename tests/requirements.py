@@ -570,6 +570,8 @@ REQUIREMENTS: dict[str, Requirement] = {
     "terminal:exit-code": Requirement("A command's exit code or signal is reported as its own.", "spec 9.2 C6, 10.2"),
     "terminal:flood": Requirement("Of a command that prints 64 MB only a bounded part is kept, stored, shown and told.", "issue 3 bench/tools, spec/sam.md 9.2 C7"),
     "terminal:history": Requirement("History is a ring with absolute indexes that says what was dropped.", "spec 9.2 C7"),
+    "terminal:holder-private": Requirement("Only its owner reaches the holder of a session.", "issue 5.7"),
+    "terminal:holder-small": Requirement("A holder loads little and stays small.", "issue 5.7"),
     "terminal:keys": Requirement("Keys and pastes are encoded for the program's present mode, and a paste cannot break out.", "fieldnotes 5"),
     "terminal:ladder": Requirement("A foreground command is ended by INT, TERM and KILL in turn, and the shell stays.", "issue 5.5"),
     "terminal:live-output": Requirement("Output is heard while a command runs, at most 30 times a second, and the loop goes on.", "spec 9.2 C9"),
@@ -600,9 +602,19 @@ REQUIREMENTS: dict[str, Requirement] = {
     "terminal:session-confined": Requirement("A confined session cannot write outside.", "spec 9.1 S7"),
     "terminal:session-environment": Requirement("The person's shell keeps its environment, the agent's has no provider keys.", "architecture 4.4"),
     "terminal:session-runs": Requirement("A session is a shell on a real terminal: sized, interruptible, its input never lost.", "spec 5.1"),
+    "terminal:session-signals": Requirement(
+        "Every group of a session gets HUP, TERM and KILL, each with time to work.", "issue 5.3"
+    ),
     "terminal:session-start-fails": Requirement("A session that cannot start says why, and an unusable $SHELL is replaced.", "spec 5.1"),
     "terminal:start-fails": Requirement("A command that cannot be started says why.", "spec 5.1"),
     "terminal:states": Requirement("A session is running, quiet, waiting or finished, and says so.", "issue 5.5"),
+    "terminal:survives": Requirement(
+        "An agent session outlives a crash, and the next run takes it over.", "issue 5.7"
+    ),
+    "terminal:term-command": Requirement(
+        "Kept sessions are listed, attached to and ended from the command line.", "issue 5.7"
+    ),
+    "terminal:term-play": Requirement("Recordings are played on the command line.", "issue 5.8"),
     "terminal:timeout-ends-all": Requirement("At its timeout a command and all its descendants in the session are ended.", "spec 9.2 C8"),
     "terminal:tool-accesses": Requirement("Every operation declares what it touches.", "spec 9.1 S5, S7"),
     "terminal:tool-buffer": Requirement("The buffer is the text that the session's screen shows, of the own session alone.", "spec 1.14"),

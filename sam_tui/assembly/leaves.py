@@ -196,9 +196,12 @@ class Leaves:
     @once
     def terminals(self) -> "PtyTerminals":
         """Terminal sessions."""
+        from sam_tui.adapters.terminal.held import Holders
         from sam_tui.adapters.terminal.sessions import PtyTerminals
 
-        return PtyTerminals(self.sandbox)
+        keeps = self._options.keeps_terminals
+        folder = f"{self._options.data_dir}/terminals"
+        return PtyTerminals(self.sandbox, Holders(folder) if keeps else None)
 
     @once
     def background(self) -> "PortedCommands":

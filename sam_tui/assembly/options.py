@@ -51,3 +51,5 @@ class Options:
     network: "Network | None" = None
     """Whether they reach the internet; None leaves it to the policy files."""
     profile: str = ""
+    keeps_terminals: bool = False
+    """Whether agents' terminal sessions outlive the program."""

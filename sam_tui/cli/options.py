@@ -283,12 +283,16 @@ def open_runtime(
     *,
     attended: "bool | Attends" = False,
     responder: "Responder | None" = None,
+    keeps_terminals: bool = False,
 ) -> "Runtime":
     """The runtime that the options describe. Raises ``SamError``."""
+    from dataclasses import replace
+
     from sam_tui.assembly import build
 
     try:
-        return build(settings(values, attended=attended, responder=responder), os.environ)
+        wanted = settings(values, attended=attended, responder=responder)
+        return build(replace(wanted, keeps_terminals=keeps_terminals), os.environ)
     finally:
         gc.freeze()
         gc.enable()

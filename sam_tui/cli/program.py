@@ -16,6 +16,7 @@ COMMANDS = {
     "prompts": ("prompts_command", "prompts_group"),
     "demo": ("demo_command", "demo_command"),
     "sessions": ("sessions_command", "sessions_group"),
+    "term": ("term_command", "term_group"),
     "workflow": ("workflow_command", "workflow_group"),
     "mcp": ("mcp_command", "mcp_group"),
     "trust": ("trust_command", "trust_command"),

@@ -72,7 +72,7 @@ def _open(values: Values) -> int:
     chooses = values["resume"] == CHOOSE
     if values["latest"] or (values["resume"] and not chooses):
         # Which conversation is meant stands in the store, and a wrong id should not cost a screen.
-        runtime = open_runtime(values, attended=True)
+        runtime = open_runtime(values, attended=True, keeps_terminals=True)
         conversation = conversation_of(values, runtime.conversations, workspace)
 
     async def start(progress: Callable[[str], None]) -> "Runtime":
@@ -85,7 +85,7 @@ def _open(values: Values) -> int:
         progress("starting")
         assembly = await asyncio.to_thread(importlib.import_module, "sam_tui.assembly")
         await asyncio.to_thread(assembly.load_workbench)
-        built = open_runtime(values, attended=True)
+        built = open_runtime(values, attended=True, keeps_terminals=True)
         assembly.warm(built)
         await asyncio.to_thread(assembly.warm_sandbox, built)
         return built

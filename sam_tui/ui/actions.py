@@ -53,6 +53,14 @@ TERMINAL_ACTIONS: tuple[Action, ...] = (
         ("alt+o",),
         "output",
     ),
+    Action(
+        "record",
+        "Record the terminal",
+        "Record the terminal on show to an asciicast file, or end the recording",
+        (),
+        "record",
+        "FILE",
+    ),
     Action("output_pager", "Output in the pager", "Read the terminal in $PAGER", (), "pager"),
     Action("output_editor", "Output in the editor", "Open the terminal in $EDITOR", (), "editor"),
     *(

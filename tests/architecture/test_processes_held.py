@@ -36,6 +36,8 @@ HELD = {
     "sam_tui/adapters/terminal/processes.py": "starts every command, held as it is told",
     "sam_tui/adapters/terminal/pty.py": "starts every terminal, held as it is told",
     "sam_tui/adapters/terminal/commands.py": "waits for what processes.py started",
+    "sam_tui/adapters/terminal/held.py": "starts holders, this program itself",
+    "sam_tui/adapters/terminal/holder.py": "confines itself before it becomes the shell",
     "sam_tui/adapters/terminal/rehearsal.py": "tries whether a branch can be mounted: /bin/true",
     "sam_tui/adapters/terminal/sandbox/ability.py": "tries whether bubblewrap works: true",
     "sam_tui/adapters/terminal/sandbox/branching.py": "confines itself before it becomes the command",

@@ -1,6 +1,5 @@
 import asyncio
 import hashlib
-import re
 import subprocess
 import sys
 import textwrap
@@ -161,36 +160,14 @@ async def test_ctrl_c_interrupts_what_runs_and_leaves_the_shell(
     terminals: PtyTerminals, workspace: Path, until: Until
 ) -> None:
     session, _ = await terminals.open(SessionSpec(ONE, str(workspace)))
-    # The inner shell has the terminal by the time it prints; bash itself loses an interrupt that
-    # comes while it starts a job.
-    session.write(b"bash -c 'echo be\"\"gun; exec sleep 100'\r")
-    await until(session, "begun\r\n")
+    # A shell loses an interrupt that comes while it starts a program; this one runs once it reads.
+    session.write(b"cat\r")
+    await until(session, "cat\r\n")
+    assert (await session.settled(within=20)).name == "waiting"
     session.write(b"\x03")
     await until(session, "^C\r\nready> ")
     session.write(b"echo code=$?\r")
     assert "code=130" in await until(session, "code=130")
-
-
-@pytest.mark.requirement("terminal:session-closes")
-async def test_closing_ends_foreground_and_stubborn_background_jobs(
-    terminals: PtyTerminals, workspace: Path, until: Until, lives: Callable[[int], bool]
-) -> None:
-    session, _ = await terminals.open(SessionSpec(ONE, str(workspace)))
-    await until(session, "ready>")
-    session.write(b"(trap '' HUP TERM; echo a=$BASHPID.; while :; do sleep 9; done) &\r")
-    await until(session, ".\r\n")
-    session.write(b"bash -c 'trap \"\" HUP; echo b=$$.; sleep 100'\r")
-    async with asyncio.timeout(20):
-        while len(found := re.findall(r"[ab]=(\d+)\.", session.output(0).text)) < 2:
-            await session.quiet(silence=0.05, within=1)
-    pids = [int(pid) for pid in found]
-    assert len(pids) == 2
-    assert all(map(lives, pids))
-    await terminals.close(session.id)
-    assert not any(map(lives, pids))
-    assert not session.running
-    assert terminals.find(session.id) is None
-    await terminals.close(session.id)
 
 
 @pytest.mark.requirement("terminal:session-closes")
@@ -308,26 +285,6 @@ async def test_a_shell_that_cannot_run_is_replaced_by_one_that_can(
     await until(session, "still here\r\n")
 
 
-@pytest.mark.requirement("terminal:nothing-leaks")
-async def test_two_hundred_sessions_leave_no_descriptor_and_no_zombie(
-    terminals: PtyTerminals,
-    workspace: Path,
-    descriptors: Callable[[], int],
-    no_zombies: Callable[[], None],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("SHELL", "/bin/sh")
-    spec = SessionSpec(ONE, str(workspace), confined=True, writable=(str(workspace),))
-    before = None
-    for _ in range(200):
-        session, made = await terminals.open(spec)
-        assert made
-        await terminals.close(session.id)
-        before = before or descriptors()
-    assert descriptors() == before
-    no_zombies()
-
-
 @pytest.mark.requirement("terminal:screen-lazy")
 def test_a_session_nobody_looks_at_never_loads_the_emulator(workspace: Path) -> None:
     script = """
@@ -372,13 +329,3 @@ async def test_a_program_that_asks_where_the_cursor_is_gets_an_answer(
     ask = r"""printf '\033[2;7H\033[6n'; read -rsd R answer; printf 'got:%q.\n' "$answer" """
     session.write(ask.encode() + b"\r")
     await until(session, "got:$'\\E[2;7'.")
-
-
-@pytest.mark.requirement("terminal:session-closes")
-async def test_closing_all_ends_every_session(terminals: PtyTerminals, workspace: Path) -> None:
-    sessions = [
-        (await terminals.open(SessionSpec(owner, str(workspace))))[0] for owner in (ONE, TWO, None)
-    ]
-    await terminals.close_all()
-    assert not any(session.running for session in sessions)
-    assert not any(terminals.find(session.id) for session in sessions)

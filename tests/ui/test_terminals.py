@@ -1,5 +1,7 @@
 """The two terminals: real shells on real PTYs, drawn and typed into."""
 
+from pathlib import Path
+
 import pytest
 from rich.style import Style
 
@@ -140,10 +142,19 @@ async def test_the_agents_terminal_appears_can_be_typed_into_and_goes_with_its_c
         assert panel.current is panel.agent and "agent" in str(panel.border_title)
         await me.pilot.press("ctrl+right_square_bracket")
         await me.until(lambda: panel.agent.has_focus)
+        assert "agent" in panel.agent.badge[0]
         await type_line(me, "echo x$((6*7))y")
         await me.until(lambda: "x42y" in drawn(panel.agent))
+        assert opened.holder == "person"
+        await me.until(lambda: panel.agent.badge[0] == "you type")
+        assert "hands back" in panel.agent.label
         await me.pilot.press(*LEAVE_CHORD)
         await me.until(lambda: me.app.chat.prompt.area.has_focus)
+        assert opened.holder == "agent"
+        await me.until(lambda: panel.agent.badge[0] == "agent")
+        opened.pass_to("person", "your password")
+        await me.until(lambda: panel.agent.badge[0] == "you type: your password")
+        opened.pass_to("agent")
         await me.pilot.press("f4")
         assert panel.current is panel.shell
         await me.send("/new")
@@ -219,3 +230,19 @@ async def test_what_is_selected_is_marked_and_told_to_the_agent(stage: Stage) ->
             ToolCall(CallId("c1"), "get_terminal_selection", "{}"), ConversationId("c")
         )
         assert "second" in told.finished.text
+
+
+@pytest.mark.requirement("terminal:recording")
+async def test_the_terminal_on_show_is_recorded(stage: Stage, tmp_path: Path) -> None:
+    path = tmp_path / "one.cast"
+    async with driven(app_over(stage)) as me:
+        await me.ready()
+        view = me.app.chat.terminals.shell
+        await me.until(lambda: view.session is not None and bool(drawn(view).strip()))
+        await me.send(f"/record {path}")
+        await me.until(path.exists)
+        assert view.session is not None
+        view.session.type(b"echo rec$((1+1))rec\r")
+        await me.until(lambda: "rec2rec" in drawn(view))
+        await me.send("/record")
+        await me.until(lambda: "rec2rec" in path.read_text())

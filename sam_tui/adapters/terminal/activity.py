@@ -6,7 +6,7 @@ import signal
 import time
 
 from sam_tui.adapters.terminal.attention import Blocked, blocked, looks_like_prompt, pending
-from sam_tui.adapters.terminal.endings import members
+from sam_tui.adapters.terminal.groups import members
 from sam_tui.adapters.terminal.history import History
 from sam_tui.adapters.terminal.ladder import Ladder
 from sam_tui.adapters.terminal.pty import Pty

@@ -3,6 +3,7 @@
 import functools
 import os
 import shutil
+import socket
 import tempfile
 import time
 import weakref
@@ -177,10 +178,31 @@ class Sandbox:
             case _:
                 return self._enter(wanted)
 
-    def _enter(self, wanted: Wanted) -> Holding:
+    def apart(
+        self, wanted: Wanted, scratch: str
+    ) -> "tuple[int, tuple[Supervision, socket.socket] | None] | None":
+        """A way in for a session that outlives this program, with a supervisor that others run.
+
+        Gives the way, and the supervision with the end that its supervisor serves, where runs are
+        supervised; None where the kernel can enforce nothing. ``scratch`` is its temporary folder.
+        """
+        if self._confinement.kind == "none":
+            return None
+        if self._ability.landlock < landlock.LEAST_ABI:
+            raise ToolError("This system can confine commands, but not terminals.")
+        if self._supervision is None:
+            way = self._enter(wanted, scratch=scratch).way
+            return None if way is None else (way, None)
+        supervision, theirs = Supervision.apart()
+        way = self._enter(wanted, supervision, scratch).way
+        return None if way is None else (way, (supervision, theirs))
+
+    def _enter(
+        self, wanted: Wanted, apart: Supervision | None = None, scratch: str | None = None
+    ) -> Holding:
         supervised = self._supervision is not None
         bounds = Bounds(
-            (*wanted.writable, *self._caches, self.scratch),
+            (*wanted.writable, *self._caches, scratch or self.scratch),
             _DEVICES if supervised else (*_DEVICES, *_SHARED),
             self.secrets,
             tcp=wanted.network == "on" or supervised,
@@ -192,7 +214,7 @@ class Sandbox:
             code = b"" if table is None else filter_program(table, wanted.network, live=False)
             return _plain(ruleset, code)
         assert table is not None
-        supervision = self._supervision
+        supervision = apart or self._supervision
         code = filter_program(table, wanted.network, live=True)
         number, held = supervision.hold(bounds, ruleset, code, wanted.ask)
         return Holding(held, functools.partial(supervision.release, number), supervised=True)

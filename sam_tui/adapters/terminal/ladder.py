@@ -11,8 +11,9 @@ _RUNGS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
 
 @dataclass(slots=True)
 class _Job:
-    """One process group that had the terminal: what it got last, and when."""
+    """One process group that had the terminal: its program, what it got last, and when."""
 
+    image: str
     rung: int
     struck: float
 
@@ -38,10 +39,11 @@ class Ladder:
         """Signal the group that has the terminal, if it is due; 0 is nobody."""
         if group <= 0:
             return
-        now = self._clock()
+        now, image = self._clock(), _image(group)
         job = self._jobs.get(group)
-        if job is None:
-            job = self._jobs[group] = _Job(0, now)
+        if job is None or (image and image != job.image):
+            # One that became another program took what came before with it unheeded.
+            job = self._jobs[group] = _Job(image, 0, now)
         elif group == self._shell:
             pass
         elif now - job.struck >= self._patience and job.rung + 1 < len(_RUNGS):
@@ -64,3 +66,11 @@ class Ladder:
         if late:
             os.kill(self._shell, signal.SIGINT)
         return late
+
+
+def _image(pid: int) -> str:
+    """The program that a process runs; empty where that is not told."""
+    try:
+        return os.readlink(f"/proc/{pid}/exe")
+    except OSError:
+        return ""

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, Protocol
 
 import ptyprocess  # pyright: ignore[reportMissingTypeStubs]
 
@@ -38,6 +38,56 @@ class PtyLaunch:
     ruleset: int | None
 
 
+class Process(Protocol):
+    """What a ``Pty`` runs: the program at the other side, however it was started."""
+
+    @property
+    def pid(self) -> int: ...
+    @property
+    def fd(self) -> int:
+        """The master side of its terminal."""
+        ...
+
+    def heard(self, data: bytes) -> None:
+        """It printed this, and that may be kept."""
+        ...
+
+    def resize(self, columns: int, rows: int) -> None:
+        """Give its terminal another size."""
+        ...
+
+    def reap(self) -> int | None:
+        """How it ended, once it did, and let go of it: its code, or 128 plus the signal."""
+        ...
+
+
+class Child:
+    """A program that was started here."""
+
+    def __init__(self, launch: PtyLaunch) -> None:
+        self._process = _spawn(launch)
+        self.fd: int = self._process.fd
+        self.pid: int = self._process.pid
+
+    def heard(self, data: bytes) -> None:
+        """Nobody else has to know."""
+
+    def resize(self, columns: int, rows: int) -> None:
+        """Give its terminal another size."""
+        self._process.setwinsize(rows, columns)
+
+    def reap(self) -> int | None:
+        """How it ended, and let go of it."""
+        code = None
+        if not self._process.isalive():
+            killed = self._process.signalstatus
+            code = self._process.exitstatus if killed is None else 128 + killed
+        # Not through PtyProcess.close, which would signal a process that no longer exists.
+        self._process.fileobj.close()
+        self._process.closed = True
+        return code
+
+
 class Pty:
     """A running program and the master side of its terminal.
 
@@ -45,14 +95,14 @@ class Pty:
     """
 
     def __init__(
-        self, launch: PtyLaunch, heard: Callable[[bytes], None], ended: Callable[[], None]
+        self, process: Process, heard: Callable[[bytes], None], ended: Callable[[], None]
     ) -> None:
         self._gathering = Gathering(heard)
         self._on_end = ended
         self._loop = asyncio.get_running_loop()
-        self._process = _spawn(launch)
-        self._fd: int = self._process.fd
-        self._pid: int = self._process.pid
+        self._process = process
+        self._fd = process.fd
+        self._pid = process.pid
         self._unwritten = bytearray()
         self._over: asyncio.Future[None] = self._loop.create_future()
         self._exit_code: int | None = None
@@ -114,13 +164,21 @@ class Pty:
     def resize(self, columns: int, rows: int) -> None:
         """Tell the program its new size; nothing after its end."""
         if self.running:
-            self._process.setwinsize(rows, columns)
+            self._process.resize(columns, rows)
 
     async def close(self) -> None:
         """End the whole session: HUP, TERM, KILL. Returns when it is over; safe to call again."""
         if self._closing is None:
             self._closing = self._loop.create_task(self._close())
         await asyncio.shield(self._closing)
+
+    def leave(self) -> None:
+        """Let go of a program that somebody else keeps; it goes on."""
+        if self.running:
+            self._end.close()
+            self._stop_reading()
+            self._loop.remove_writer(self._fd)
+            self._over.set_result(None)
 
     async def _close(self) -> None:
         if not self.running:
@@ -139,12 +197,7 @@ class Pty:
         self._end.close()
         self._stop_reading()
         self._loop.remove_writer(self._fd)
-        if not self._process.isalive():
-            killed = self._process.signalstatus
-            self._exit_code = self._process.exitstatus if killed is None else 128 + killed
-        # Not through PtyProcess.close, which would signal a process that no longer exists.
-        self._process.fileobj.close()
-        self._process.closed = True
+        self._exit_code = self._process.reap()
         self._over.set_result(None)
         self._on_end()
 
@@ -186,10 +239,15 @@ class Pty:
             self._loop.remove_writer(self._fd)
 
 
+def require_folder(cwd: str) -> None:
+    """Raises ``ToolError`` when there is no such folder."""
+    if not os.path.isdir(cwd):
+        raise ToolError(f"The working directory does not exist: {cwd}")
+
+
 def _spawn(launch: PtyLaunch) -> Any:
     """Start it; raises ``ToolError`` when the folder or the program is missing."""
-    if not os.path.isdir(launch.cwd):  # PtyProcess would fail in the child, and run on there
-        raise ToolError(f"The working directory does not exist: {launch.cwd}")
+    require_folder(launch.cwd)  # PtyProcess would fail in the child, and run on there
     ruleset = launch.ruleset
     try:
         with warnings.catch_warnings():

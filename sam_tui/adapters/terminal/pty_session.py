@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 
 from sam_tui.adapters.terminal.activity import Activity
 from sam_tui.adapters.terminal.baton import VEIL, Baton
+from sam_tui.adapters.terminal.held import Born, HeldProcess
 from sam_tui.adapters.terminal.history import History
-from sam_tui.adapters.terminal.pty import Pty, PtyLaunch
+from sam_tui.adapters.terminal.pty import Child, Pty
+from sam_tui.adapters.terminal.ring import Ring
 from sam_tui.adapters.terminal.shell_integration import Integration, Mark, MarkStream
 from sam_tui.adapters.terminal.shell_log import ShellLog
 from sam_tui.core.errors import ToolError
-from sam_tui.core.ids import ConversationId, SessionId, mint
+from sam_tui.core.ids import ConversationId, SessionId
 from sam_tui.core.ports.terminals import (
     CommandRecord,
     Handover,
@@ -28,6 +30,9 @@ from sam_tui.core.ports.terminals import (
 if TYPE_CHECKING:
     from sam_tui.adapters.terminal.recording import Recorder
     from sam_tui.adapters.terminal.screen import EmulatedScreen
+
+Size = tuple[int, int]
+"""Columns and rows."""
 
 LARGEST_SIDE = 1000
 # What makes a program wait for an answer (ECMA-48, xterm, kitty): attributes, status and cursor
@@ -44,40 +49,48 @@ _NOT_RECORDED = "\r\n[the person typed here; what happened meanwhile is not reco
 class PtySession:
     """The ``TerminalSession`` port on a real pseudo-terminal."""
 
-    def __init__(self, spec: SessionSpec, launch: PtyLaunch, integration: Integration) -> None:
-        self._id = SessionId(mint("term"))
-        self._conversation = spec.conversation
-        self._cwd = launch.cwd
-        self._confined = spec.confined
-        self._size = (launch.columns, launch.rows)
+    def __init__(
+        self, born: Born, process: Child | HeldProcess, integration: Integration, *, size: Size
+    ) -> None:
+        self._born = born
+        self._process = process
+        self._conversation = (
+            None if born.conversation is None else ConversationId(born.conversation)
+        )
+        self._size = size
         self._history = History()
         self._integration = integration
-        self._marks = MarkStream(integration.nonce)
-        self._log = ShellLog(
-            self._history.since,
-            time.monotonic,
-            shell=os.path.basename(launch.argv[0]),
-        )
+        self._marks = MarkStream(born.nonce)
+        self._log = ShellLog(self._history.since, time.monotonic, shell=born.shell)
         self._screen: EmulatedScreen | None = None
         self._watchers: list[Callable[[], None]] = []
         self._recorder: Recorder | None = None
         self._record_typed = False
         self._release: asyncio.TimerHandle | None = None
-        self._baton = Baton(personal=spec.conversation is None)
+        self.resumed = False
+        """Whether it comes from an earlier run of the program."""
+        self._baton = Baton(personal=born.conversation is None)
         self.selection = ""
         """What the person has selected of it in the workbench."""
-        self._pty = Pty(launch, self._heard, self._ended)
+        self._pty = Pty(process, self._heard, self._ended)
         self._activity = Activity(self._pty, self._log, self._history)
+        if isinstance(process, HeldProcess):
+            self._recall(process.ring)
 
     @property
     def id(self) -> SessionId:
         """Opaque and unguessable."""
-        return self._id
+        return SessionId(self._born.id)
 
     @property
     def conversation(self) -> ConversationId | None:
         """Whose session this is; None for the person's own shell."""
         return self._conversation
+
+    @property
+    def confined(self) -> bool:
+        """Whether it runs in the sandbox."""
+        return self._born.confined
 
     @property
     def tty_name(self) -> str:
@@ -87,7 +100,7 @@ class PtySession:
     @property
     def cwd(self) -> str:
         """The real path of the folder it was started in."""
-        return self._cwd
+        return self._born.cwd
 
     @property
     def directory(self) -> str:
@@ -99,7 +112,7 @@ class PtySession:
                 return os.readlink(f"/proc/{self._pty.pid}/cwd")
             except OSError:
                 pass
-        return self._cwd
+        return self._born.cwd
 
     @property
     def running(self) -> bool:
@@ -241,8 +254,30 @@ class PtySession:
 
     def serves(self, spec: SessionSpec) -> bool:
         """Whether it is what a spec asks for: alive, in that folder, and no less confined."""
-        held = self._confined or not spec.confined
-        return self.running and held and self._cwd == place(spec)
+        held = self.confined or not spec.confined
+        return self.running and held and self.cwd == place(spec)
+
+    def looser(self, spec: SessionSpec) -> bool:
+        """Whether one of an earlier run may do more than a spec would allow now."""
+        if not self.resumed or not self._born.confined:
+            return False
+        more = not set(self._born.writable) <= set(spec.writable)
+        return more or (self._born.network != spec.network and spec.network != "on")
+
+    def attend(self, spec: SessionSpec) -> None:
+        """Put what its programs want outside to whom a spec names, where nobody is asked yet."""
+        supervision = self._process.supervision if isinstance(self._process, HeldProcess) else None
+        if supervision is not None and not supervision.attended:
+            supervision.attend(spec.ask)
+
+    def leave(self) -> bool:
+        """Let go of it and leave it to its holder; False where it has none, or has ended."""
+        if not self.running or not isinstance(self._process, HeldProcess):
+            return False
+        self._pty.leave()
+        self._process.leave()
+        self._stop_recording()
+        return True
 
     async def close(self) -> None:
         """End it with all that runs in it."""
@@ -250,8 +285,20 @@ class PtySession:
 
     # ---- what comes from the program
 
+    def _recall(self, ring: Ring) -> None:
+        """Take in what was printed before this program came to it."""
+        self._log.past = True
+        for part in self._marks.split(ring.kept()):
+            if isinstance(part, Mark):
+                self._marked(part)
+            else:
+                self._take(part)
+        self._log.past = False
+
     def _heard(self, data: bytes) -> None:
         self._activity.heard()
+        if not self._baton.withheld:
+            self._process.heard(data)
         for part in self._marks.split(data):
             if isinstance(part, Mark):
                 self._marked(part)

@@ -208,11 +208,16 @@ class Stage:
 
 
 async def play(
-    recording: Recording, stage: Stage, *, speed: float = 1.0, longest_pause: float = 2.0
+    recording: Recording,
+    stage: Stage,
+    *,
+    speed: float = 1.0,
+    longest_pause: float = 2.0,
+    running: asyncio.Event | None = None,
 ) -> None:
     """Play a recording at its pace times ``speed``; no pause is longer than ``longest_pause`` seconds.
 
-    Cancelling stops it where it is.
+    It pauses while ``running`` is not set. Cancelling stops it where it is.
     """
     stage.resize(recording.header.columns, recording.header.rows)
     loop = asyncio.get_running_loop()
@@ -222,6 +227,10 @@ async def play(
         last = event.at
         # Always given way, so that a recording without pauses does not stop the program.
         await asyncio.sleep(max(0.0, due - loop.time()))
+        if running is not None and not running.is_set():
+            paused = loop.time()
+            await running.wait()
+            due += loop.time() - paused
         if event.code == "o":
             stage.feed(event.data.encode(errors="replace"))
         elif event.code == "r":

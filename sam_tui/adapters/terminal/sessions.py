@@ -2,22 +2,33 @@
 
 import asyncio
 import os
+import shutil
+import sys
+import tempfile
+import time
 from collections.abc import Sequence
 
-from sam_tui.adapters.terminal.confinement import Sandbox
+from sam_tui.adapters.terminal.confinement import Sandbox, Wanted
 from sam_tui.adapters.terminal.environment import session_environment
-from sam_tui.adapters.terminal.pty import PtyLaunch
+from sam_tui.adapters.terminal.held import Born, Holders
+from sam_tui.adapters.terminal.pty import Child, PtyLaunch, require_folder
 from sam_tui.adapters.terminal.pty_session import PtySession, place, side
-from sam_tui.adapters.terminal.shell_integration import integrate
-from sam_tui.core.ids import ConversationId, SessionId
+from sam_tui.adapters.terminal.shell_integration import Integration, integrate
+from sam_tui.core.errors import ToolError
+from sam_tui.core.ids import ConversationId, SessionId, mint
 from sam_tui.core.ports.terminals import SessionSpec, TerminalSession
 
 
 class PtyTerminals:
-    """The ``Terminals`` port: every session of one runtime, at most one per conversation."""
+    """The ``Terminals`` port: every session of one runtime, at most one per conversation.
 
-    def __init__(self, sandbox: Sandbox) -> None:
+    With ``holders`` agents' sessions are kept by holders: they outlive this program, and are taken
+    over by the next one that opens their conversation.
+    """
+
+    def __init__(self, sandbox: Sandbox, holders: Holders | None = None) -> None:
         self._sandbox = sandbox
+        self._holders = holders if sys.platform == "linux" else None
         self._sessions: dict[SessionId, PtySession] = {}
         self._locks: dict[ConversationId, asyncio.Lock] = {}
 
@@ -28,14 +39,21 @@ class PtyTerminals:
         """
         if spec.conversation is None:
             return self._start(spec), True
-        lock = self._locks.setdefault(spec.conversation, asyncio.Lock())
-        async with lock:
-            present = self._of(spec.conversation)
+        async with self._lock(spec.conversation):
+            present = self._of(spec.conversation) or await self._resume(spec.conversation)
             if present is not None:
-                if present.serves(spec):
+                if present.serves(spec) and not present.looser(spec):
+                    present.attend(spec)
                     return present, False
                 await self.close(present.id)
-            return self._start(spec), True
+            if self._holders is None:
+                return self._start(spec), True
+            return await self._hold(spec, self._holders), True
+
+    async def resume(self, conversation: ConversationId) -> TerminalSession | None:
+        """The session that a conversation had in an earlier run of the program, if it still lives."""
+        async with self._lock(conversation):
+            return self._of(conversation) or await self._resume(conversation)
 
     def find(self, session: SessionId) -> TerminalSession | None:
         """The session of that id, running or ended, until it is closed."""
@@ -52,12 +70,16 @@ class PtyTerminals:
             await found.close()
 
     async def close_all(self) -> None:
-        """End all, at the same time."""
+        """Leave what holders keep to them, and end all others at the same time."""
         sessions = list(self._sessions.values())
         self._sessions.clear()
         async with asyncio.TaskGroup() as group:
             for session in sessions:
-                group.create_task(session.close())
+                if not session.leave():
+                    group.create_task(session.close())
+
+    def _lock(self, conversation: ConversationId) -> asyncio.Lock:
+        return self._locks.setdefault(conversation, asyncio.Lock())
 
     def _of(self, conversation: ConversationId) -> PtySession | None:
         return next((s for s in self._sessions.values() if s.conversation == conversation), None)
@@ -68,22 +90,98 @@ class PtyTerminals:
             ruleset = self._sandbox.ruleset(spec.writable, ask=spec.ask, network=spec.network)
         scratch = self._sandbox.scratch if ruleset is not None else None
         integration = integrate(_shell())
-        environment = session_environment(scratch, personal=spec.conversation is None)
-        launch = PtyLaunch(
-            argv=integration.argv,
-            cwd=place(spec),
-            environment={**environment, **integration.environment},
-            columns=side(spec.columns),
-            rows=side(spec.rows),
-            ruleset=ruleset,
-        )
+        launch = _launch(spec, integration, ruleset, scratch)
         try:
-            session = PtySession(spec, launch, integration)
+            made = PtySession(
+                _born(spec, integration), Child(launch), integration, size=_size(spec)
+            )
         except BaseException:
             integration.discard()
             raise
-        self._sessions[session.id] = session
-        return session
+        self._sessions[made.id] = made
+        return made
+
+    async def _hold(self, spec: SessionSpec, holders: Holders) -> PtySession:
+        """A session that outlives this program."""
+        require_folder(place(spec))
+        integration = integrate(_shell())
+        born = _born(spec, integration)
+        folder = holders.place(born.id)
+        scratch = _scratch()
+        entry = None
+        try:
+            if spec.confined:
+                wanted = Wanted(spec.writable, spec.ask, spec.network)
+                entry = self._sandbox.apart(wanted, scratch)
+            way, watched = entry or (None, None)
+            launch = _launch(spec, integration, way, scratch if entry is not None else None)
+            process = await holders.start(born, launch, watched, scratch)
+        except BaseException:
+            integration.discard()
+            shutil.rmtree(folder, ignore_errors=True)
+            shutil.rmtree(scratch, ignore_errors=True)
+            raise
+        finally:
+            if entry is not None and entry[1] is not None:
+                entry[1][1].close()
+        made = PtySession(born, process, integration, size=_size(spec))
+        self._sessions[made.id] = made
+        return made
+
+    async def _resume(self, conversation: ConversationId) -> PtySession | None:
+        """Take over what a holder keeps for a conversation."""
+        for kept in await self._holders.all() if self._holders is not None else ():
+            if kept.born.conversation != conversation or kept.attached:
+                continue
+            assert self._holders is not None
+            try:
+                process = await self._holders.attach(kept)
+            except ToolError:
+                continue
+            plain = Integration((kept.born.shell,), nonce=kept.born.nonce)
+            made = PtySession(kept.born, process, plain, size=process.size())
+            made.resumed = True
+            self._sessions[made.id] = made
+            return made
+        return None
+
+
+def _born(spec: SessionSpec, integration: Integration) -> Born:
+    return Born(
+        mint("term"),
+        spec.conversation,
+        place(spec),
+        spec.confined,
+        spec.writable,
+        spec.network,
+        os.path.basename(integration.argv[0]),
+        integration.nonce,
+        time.time(),
+    )
+
+
+def _size(spec: SessionSpec) -> tuple[int, int]:
+    return side(spec.columns), side(spec.rows)
+
+
+def _launch(
+    spec: SessionSpec, integration: Integration, way: int | None, scratch: str | None
+) -> PtyLaunch:
+    environment = session_environment(scratch, personal=spec.conversation is None)
+    columns, rows = _size(spec)
+    return PtyLaunch(
+        argv=integration.argv,
+        cwd=place(spec),
+        environment={**environment, **integration.environment},
+        columns=columns,
+        rows=rows,
+        ruleset=way,
+    )
+
+
+def _scratch() -> str:
+    """A temporary folder of a session's own, not below our data, which commands may not read."""
+    return os.path.realpath(tempfile.mkdtemp(prefix="sam-tui-"))
 
 
 def _shell() -> str:

@@ -23,7 +23,7 @@ class _Running:
     """The command that runs now, and when it began, in seconds of the log's clock."""
 
     record: CommandRecord
-    began: float
+    began: float | None
 
 
 class ShellLog:
@@ -42,6 +42,8 @@ class ShellLog:
         shell: str,
     ) -> None:
         self.told = False
+        self.past = False
+        """Whether what comes now happened earlier, so that its times are not known."""
         self.directory = ""
         self._printed = printed
         self._clock = clock
@@ -76,7 +78,8 @@ class ShellLog:
 
     def began(self, command: str, index: int) -> None:
         """A command starts, with its output at ``index``."""
-        self._running = _Running(CommandRecord(command, self.directory, index), self._clock())
+        began = None if self.past else self._clock()
+        self._running = _Running(CommandRecord(command, self.directory, index), began)
 
     def ended(self, index: int, code: int | None) -> None:
         """The shell itself is over, and with it what it ran."""
@@ -85,7 +88,8 @@ class ShellLog:
     def _finish(self, index: int, code: int | None) -> None:
         running, self._running = self._running, None
         if running is not None:
-            seconds = self._clock() - running.began
+            known = running.began is not None and not self.past
+            seconds = self._clock() - (running.began or 0.0) if known else None
             if self._shell == "zsh":
                 tail = self._printed(max(running.record.start, index - _LONGEST_ECHO), index).text
                 index -= len(tail) - len(_COMPLETED.sub("", tail))

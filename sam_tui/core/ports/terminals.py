@@ -166,6 +166,12 @@ class TerminalSession(Protocol):
     def conversation(self) -> ConversationId | None: ...
     @property
     def tty_name(self) -> str: ...
+
+    @property
+    def confined(self) -> bool:
+        """Whether it runs in the sandbox."""
+        ...
+
     @property
     def cwd(self) -> str:
         """Where it was started."""
@@ -243,10 +249,7 @@ class TerminalSession(Protocol):
         ...
 
     def report(self, data: bytes) -> None:
-        """Tell its program what it asked to hear of the screen, such as the mouse; no key.
-
-        In a session of the agent it hears nothing of the person's while the agent holds it.
-        """
+        """Tell its program of mouse and focus, where the person holds it; no key."""
         ...
 
     def veiled(self, text: str) -> str:
@@ -374,6 +377,10 @@ class Terminals(Protocol):
         """
         ...
 
+    async def resume(self, conversation: ConversationId) -> TerminalSession | None:
+        """The session that a conversation had in an earlier run of the program, if it still lives."""
+        ...
+
     def find(self, session: SessionId) -> TerminalSession | None:
         """The session of that id, running or ended, until it is closed."""
         ...
@@ -387,5 +394,5 @@ class Terminals(Protocol):
         ...
 
     async def close_all(self) -> None:
-        """End all."""
+        """End all, but those that are kept beyond the program."""
         ...

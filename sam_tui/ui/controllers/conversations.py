@@ -99,6 +99,19 @@ class Conversations:
         screen.status.standing.usage = record.usage if record is not None else Usage()
         screen.prompt.area.past = [m.text for m in said if m.kind == "user"]
         screen.status.show()
+        self._app.run_worker(
+            self._resume_terminal(self._runtime, conversation),
+            name="resume terminal",
+            group="resume-terminal",
+            exclusive=True,
+        )
+
+    async def _resume_terminal(self, runtime: "Runtime", conversation: "ConversationId") -> None:
+        """The agent's terminal of this conversation may have outlived the program."""
+        session = await runtime.terminals.resume(conversation)
+        current = self.session is not None and self.session.conversation == conversation
+        if session is not None and current:
+            self._screen.terminals.show_agent(session)
 
     def choose(self) -> None:
         """Let the person pick one of this workspace's conversations."""

@@ -65,7 +65,7 @@ class Requests:
                 self._ring()
             case "copy":
                 self._app.copy_to_clipboard(text)
-                self._say(clipboard.told(text))
+                self.tell(clipboard.told(text))
             case "link":
                 self._app.run_worker(self._open(text), group="terminal-link")
             case "clipboard":
@@ -82,7 +82,7 @@ class Requests:
         """Send, or open in the pager or editor: what is marked, else the last output, else all."""
         text = text or self._at_hand(view, whole=way != "send")
         if not text:
-            self._say("There is no output yet.")
+            self.tell("There is no output yet.")
         elif way == "send":
             self._to_prompt(text)
         else:
@@ -122,7 +122,7 @@ class Requests:
     async def _read(self, reader: outside.Reader, text: str) -> None:
         trouble = await outside.read(self._app, reader, text)
         if trouble:
-            self._say(trouble)
+            self.tell(trouble)
 
     # ---- the clipboard
 
@@ -200,7 +200,7 @@ class Requests:
             return
         if not await outside.browse(address):
             self._app.copy_to_clipboard(address)
-            self._say(f"No browser here. Copied: {one_line(address, 80)}")
+            self.tell(f"No browser here. Copied: {one_line(address, 80)}")
 
     async def _agreed(self, address: str) -> bool:
         """Anything but a web page may start any program: ask."""
@@ -254,7 +254,8 @@ class Requests:
             self._rung = now
             self._app.bell()  # pyright: ignore[reportUnknownMemberType]
 
-    def _say(self, text: str) -> None:
+    def tell(self, text: str) -> None:
+        """Say something in passing."""
         self._app.notify(text, markup=False)
 
 

@@ -100,7 +100,6 @@ class SessionHand:
         self._publish = publish
         self._last_run = last_run
         self._opened: set[ConversationId] = set()
-        self._unconfined: set[SessionId] = set()
         self._doings: dict[SessionId, Doings] = {}
         self._handing = HandingOver(inquiries)
 
@@ -125,10 +124,11 @@ class SessionHand:
             )
         )
         name = "existing"
-        if made:
+        if session.id not in self._doings:
+            # One that was taken over from an earlier run is new to this one.
             self._doings[session.id] = doings
-            name = "restarted" if own in self._opened else "created"
-            self._adopt(session, own, confined=context.permit.confined)
+            name = "existing" if not made else "restarted" if own in self._opened else "created"
+            self._adopt(session, own)
             await session.settled(within=_START)
         return json_result({
             "session_id": session.id,
@@ -158,7 +158,7 @@ class SessionHand:
     async def send(self, arguments: SendInput, context: ToolContext) -> ToolResult:
         """Type, then wait for the end of the command, for a question, or for the time to be up."""
         session = self._own(arguments.session_id, context)
-        if session.id in self._unconfined and context.permit.confined:
+        if not session.confined and context.permit.confined:
             raise ToolError(
                 "This session was opened without the sandbox, which now applies.",
                 hint="Close it and create a new one.",
@@ -303,11 +303,9 @@ class SessionHand:
             )
         return session
 
-    def _adopt(self, session: TerminalSession, own: ConversationId, *, confined: bool) -> None:
+    def _adopt(self, session: TerminalSession, own: ConversationId) -> None:
         """Announce a new session, and its end whenever that comes."""
         self._opened.add(own)
-        if not confined:
-            self._unconfined.add(session.id)
         self._publish(TerminalOpened(own, session.id))
 
         holder = (session.holder, session.reason)
@@ -319,7 +317,6 @@ class SessionHand:
                 self._publish(TerminalPassed(own, session.id, *now))
             if not session.running:
                 stop()
-                self._unconfined.discard(session.id)
                 self._doings.pop(session.id, None)
                 self._publish(TerminalClosed(own, session.id, session.exit_code))
 

@@ -21,7 +21,7 @@ from sam_tui.core.ports.sandbox import AskOutside, OutsideAccess, OutsideAnswer
 
 logger = logging.getLogger(__name__)
 
-Host = Literal["process", "thread"]
+Host = Literal["process", "thread", "kept"]
 
 _START = "import sys; sys.path.append(sys.argv[1]); from {module} import main; main()"
 _MODULE = "sam_tui.adapters.terminal.sandbox.supervisor"
@@ -53,6 +53,11 @@ class Held:
         if not self._questions:
             return self._asked
         return self._asked + asyncio.get_running_loop().time() - self._asked_since
+
+    @property
+    def attended(self) -> bool:
+        """Whether somebody is asked."""
+        return self._ask is not None
 
     async def answered(self) -> None:
         """Return once no question is open."""
@@ -134,6 +139,38 @@ class Supervision:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._held: dict[int, Held] = {}
         self._last = 0
+
+    @classmethod
+    def apart(cls) -> "tuple[Supervision, socket.socket]":
+        """One whose supervisor somebody else runs: (it, the end that the supervisor serves)."""
+        made = cls("kept")
+        made._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        return made, theirs
+
+    @classmethod
+    def adopted(cls, control: socket.socket) -> "Supervision":
+        """The same, taken over from a program that is gone, with its one run; ``attend`` hears it."""
+        made = cls("kept")
+        made._control = control
+        made._last = 1
+        made.attend(None)
+        return made
+
+    @property
+    def attended(self) -> bool:
+        """Whether questions of its first run are put to somebody."""
+        held = self._held.get(1)
+        return held is not None and held.attended
+
+    def attend(self, ask: AskOutside | None) -> None:
+        """Put the questions of its first run to ``ask`` from now on."""
+        self._held[1] = Held(-1, ask)
+        self._listen()
+
+    def fileno(self) -> int:
+        """The control socket."""
+        assert self._control is not None
+        return self._control.fileno()
 
     def hold(
         self, bounds: Bounds, ruleset: int, program: bytes, ask: AskOutside | None
@@ -217,6 +254,8 @@ class Supervision:
         return False
 
     def _start(self) -> None:
+        if self._host == "kept":
+            raise OSError("its supervisor is gone")
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._control = ours
         if self._host == "thread":

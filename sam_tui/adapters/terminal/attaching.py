@@ -1,0 +1,174 @@
+"""A held session, or a recording, in the terminal that a command was started in."""
+
+import asyncio
+import os
+import re
+import signal
+import sys
+import termios
+import tty
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from sam_tui.adapters.terminal.held import HeldProcess, Holders, Kept
+from sam_tui.adapters.terminal.recording import Recording, Stage, play
+from sam_tui.adapters.terminal.shell_integration import Mark, MarkStream
+
+LEAVE = b"\x1d"
+"""Ctrl+]: what ends it here and leaves the session running."""
+_READ = 64 * 1024
+_STRING = re.compile(rb"\x1b[\]PX^_][^\x07\x1b\x18\x1a]*(?:\x07|\x1b\\|[\x18\x1a])")
+_BEGUN = re.compile(rb"\x1b(?:[\]PX^_][^\x07\x1b\x18\x1a]*\x1b?)?\Z")
+_LONGEST_STRING = 1024 * 1024
+_CLEAR = b"\x1b[!p\x1b[?1049l\x1b[?1000;1002;1003;1006;2004l\x1b[?25h\x1b[m"
+"""What a program may have left switched on."""
+
+
+async def attach(holders: Holders, kept: Kept) -> int | None:
+    """Be at a held session until it ends, Ctrl+] or the end of input; its exit code, None while it runs.
+
+    Raises ``ToolError`` when another program has it.
+    """
+    process = await holders.attach(kept)
+    seat = _Seat(process, kept.born.nonce)
+    loop = asyncio.get_running_loop()
+    keys = sys.stdin.fileno()
+    with _raw():
+        seat.show(process.ring.kept())
+        seat.fit()
+        loop.add_reader(process.fd, seat.heard)
+        loop.add_reader(keys, seat.typed)
+        loop.add_signal_handler(signal.SIGWINCH, seat.fit)
+        try:
+            await seat.over.wait()
+        finally:
+            loop.remove_reader(process.fd)
+            loop.remove_reader(keys)
+            loop.remove_signal_handler(signal.SIGWINCH)
+            _write(_CLEAR)
+    if seat.ended:
+        return process.reap()
+    process.leave()
+    return None
+
+
+class _Seat:
+    """A person at a held session."""
+
+    def __init__(self, process: HeldProcess, nonce: str) -> None:
+        self.over = asyncio.Event()
+        self.ended = False
+        self._process = process
+        self._marks = MarkStream(nonce)
+        self._tame = Tame()
+
+    def show(self, data: bytes) -> None:
+        """Draw what it printed, without the marks among it."""
+        for part in self._marks.split(data):
+            if not isinstance(part, Mark):
+                _write(self._tame(part))
+
+    def heard(self) -> None:
+        """The session printed something, or ended."""
+        try:
+            data = os.read(self._process.fd, _READ)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not data:
+            self.ended = True
+            self.over.set()
+            return
+        self._process.ring.add(data)
+        self.show(data)
+
+    def typed(self) -> None:
+        """The person typed something."""
+        data = os.read(sys.stdin.fileno(), _READ)
+        before, leave, _ = data.partition(LEAVE)
+        if before:
+            os.set_blocking(self._process.fd, True)
+            os.write(self._process.fd, before)
+            os.set_blocking(self._process.fd, False)
+        if leave or not data:
+            self.over.set()
+
+    def fit(self) -> None:
+        """The session follows the size of this terminal."""
+        size = os.get_terminal_size(sys.stdin.fileno())
+        self._process.resize(size.columns, size.lines)
+
+
+class Tame:
+    """Output without what it could do to the terminal around: strings such as the clipboard's, OSC 52."""
+
+    def __init__(self) -> None:
+        self._held = b""
+
+    def __call__(self, data: bytes) -> bytes:
+        """The output that is safe to draw; the start of a string waits for its end."""
+        data, self._held = self._held + data, b""
+        data = _STRING.sub(b"", data)
+        begun = _BEGUN.search(data)
+        if begun is not None and len(data) - begun.start() <= _LONGEST_STRING:
+            data, self._held = data[: begun.start()], data[begun.start() :]
+        return data
+
+
+async def show(recording: Recording, *, speed: float, longest_pause: float) -> None:
+    """Play a recording here. On a terminal a space pauses and goes on, and q ends it."""
+    running = asyncio.Event()
+    running.set()
+    loop = asyncio.get_running_loop()
+    interactive = sys.stdin.isatty()
+    tame = Tame()
+    stage = Stage(lambda data: _write(tame(data)), lambda _columns, _rows: None)
+    playing = loop.create_task(
+        play(recording, stage, speed=speed, longest_pause=longest_pause, running=running)
+    )
+
+    def typed() -> None:
+        # Alone, because a terminal's answers to what is played come here too.
+        match os.read(sys.stdin.fileno(), _READ):
+            case b" ":
+                running.clear() if running.is_set() else running.set()
+            case b"q" | b"\x03" | b"":
+                playing.cancel()
+            case _:
+                pass
+
+    with _raw(when=interactive):
+        if interactive:
+            loop.add_reader(sys.stdin.fileno(), typed)
+        try:
+            await asyncio.wait([playing])
+        finally:
+            if interactive:
+                loop.remove_reader(sys.stdin.fileno())
+            playing.cancel()
+            if sys.stdout.isatty():
+                _write(_CLEAR)
+    if not playing.cancelled() and (fault := playing.exception()) is not None:
+        raise fault
+
+
+def _write(data: bytes) -> None:
+    handle = sys.stdout.fileno()
+    while data:
+        data = data[os.write(handle, data) :]
+
+
+@contextmanager
+def _raw(*, when: bool = True) -> Generator[None]:
+    """Keys as they come while this lasts, where ``when``."""
+    if not when:
+        yield
+        return
+    handle = sys.stdin.fileno()
+    before = termios.tcgetattr(handle)
+    tty.setraw(handle, termios.TCSANOW)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(handle, termios.TCSADRAIN, before)

@@ -1,0 +1,273 @@
+"""The program's side of a holder: start one, find those that are there, attach to one, end one."""
+
+import asyncio
+import fcntl
+import json
+import os
+import shutil
+import socket
+import stat
+import struct
+import subprocess
+import sys
+import termios
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from typing import Any, cast
+
+from sam_tui.adapters.terminal.pty import PtyLaunch
+from sam_tui.adapters.terminal.ring import Ring
+from sam_tui.adapters.terminal.sandbox.protocol import MESSAGE
+from sam_tui.adapters.terminal.sandbox.supervision import Supervision
+from sam_tui.core.errors import ToolError
+
+_START = "import sys; sys.path.append(sys.argv[1]); from {module} import main; main()"
+_MODULE = "sam_tui.adapters.terminal.holder"
+_DETACHED = '"$@" &'
+"""Run by sh: the holder becomes nobody's child, and outlives this program."""
+_PATIENCE = 20.0
+_LAST_WORD = 2.0
+_ENDING = 10.0
+_CREDENTIALS = struct.Struct("=iII")
+
+
+@dataclass(frozen=True, slots=True)
+class Born:
+    """What a session was opened as. ``nonce`` is the secret of its marks; ``began`` in epoch seconds."""
+
+    id: str
+    conversation: str | None
+    cwd: str
+    confined: bool
+    writable: tuple[str, ...]
+    network: str
+    shell: str
+    nonce: str
+    began: float
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A holder that answered. ``idle`` is how long nobody was attached, in seconds."""
+
+    born: Born
+    pid: int
+    attached: bool
+    idle: float
+    folder: str
+
+
+class HeldProcess:
+    """A shell that a holder keeps, while this program is attached to it."""
+
+    def __init__(
+        self, control: socket.socket, pid: int, fd: int, ring: Ring, supervision: Supervision | None
+    ) -> None:
+        self.pid = pid
+        self.fd = fd
+        self.ring = ring
+        self.supervision = supervision
+        self._control = control
+
+    def heard(self, data: bytes) -> None:
+        """Keep it for whoever attaches next."""
+        self.ring.add(data)
+
+    def resize(self, columns: int, rows: int) -> None:
+        """Give its terminal another size."""
+        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+    def size(self) -> tuple[int, int]:
+        """Columns and rows of its terminal."""
+        found = fcntl.ioctl(self.fd, termios.TIOCGWINSZ, bytes(8))
+        rows, columns, _, _ = struct.unpack("HHHH", found)
+        return columns, rows
+
+    def reap(self) -> int | None:
+        """How it ended, as the holder tells, and let go of it."""
+        code = None
+        self._control.settimeout(_LAST_WORD)
+        with suppress(OSError, ValueError):
+            code = cast("int | None", json.loads(self._control.recv(MESSAGE)).get("code"))
+        self.leave()
+        return code
+
+    def leave(self) -> None:
+        """Let go of it; the holder goes on while its shell does."""
+        self._control.close()
+        if self.supervision is not None:
+            self.supervision.close()
+        self.ring.close()
+        if self.fd >= 0:
+            os.close(self.fd)
+            self.fd = -1
+
+
+class Holders:
+    """The holders below one folder, each in a folder of its own with its socket."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = os.path.realpath(folder)
+
+    def place(self, session: str) -> str:
+        """The folder of one session, made; its real path."""
+        os.makedirs(self._folder, mode=0o700, exist_ok=True)
+        os.chmod(self._folder, 0o700)
+        place = os.path.join(self._folder, session)
+        os.mkdir(place, mode=0o700)
+        return place
+
+    async def start(
+        self,
+        born: Born,
+        launch: PtyLaunch,
+        watched: "tuple[Supervision, socket.socket] | None",
+        scratch: str,
+    ) -> HeldProcess:
+        """Start a shell below a holder. Raises ``ToolError`` when that fails.
+
+        The holder removes ``scratch``, the session's temporary folder, in the end.
+        """
+        ring = Ring.make()
+        control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        handed = [ring.descriptor]
+        if launch.ruleset is not None:
+            handed.append(launch.ruleset)
+        if watched is not None:
+            handed += [watched[1].fileno(), watched[0].fileno()]
+        message: dict[str, Any] = {
+            "about": asdict(born),
+            "folder": os.path.join(self._folder, born.id),
+            "scratch": scratch,
+            "argv": launch.argv,
+            "cwd": launch.cwd,
+            "environment": launch.environment,
+            "columns": launch.columns,
+            "rows": launch.rows,
+            "confined": launch.ruleset is not None,
+        }
+        try:
+            with theirs:
+                _spawn(theirs)
+            control.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, MESSAGE)
+            socket.send_fds(control, [json.dumps(message).encode()], handed)
+            told, terminal = await _told(control)
+            pid, fd = told["pid"], terminal[0]
+        except (OSError, ValueError, KeyError, IndexError, TimeoutError) as error:
+            control.close()
+            ring.close()
+            raise ToolError(f"The shell could not be started: {error or 'no answer'}") from error
+        return HeldProcess(control, pid, fd, ring, watched[0] if watched else None)
+
+    async def all(self) -> Sequence[Kept]:
+        """Those that answer, oldest first. What a dead one left behind is removed."""
+        found: list[Kept] = []
+        try:
+            names = os.listdir(self._folder)
+        except OSError:
+            return found
+        for name in names:
+            folder = os.path.join(self._folder, name)
+            try:
+                told, _, control = await _say(folder, "tell")
+            except FileNotFoundError:
+                continue  # one that starts now
+            except ConnectionRefusedError:
+                shutil.rmtree(folder, ignore_errors=True)
+                continue
+            except (OSError, ValueError, TimeoutError):
+                continue
+            control.close()
+            found.append(_kept(told, folder))
+        return sorted(found, key=lambda kept: kept.born.began)
+
+    async def attach(self, kept: Kept) -> HeldProcess:
+        """Take it over. Raises ``ToolError`` when another program has it, or it is gone."""
+        try:
+            told, handed, control = await _say(kept.folder, "attach")
+        except (OSError, ValueError, TimeoutError) as error:
+            raise ToolError("The terminal session is gone.") from error
+        if len(handed) < 2:
+            control.close()
+            raise ToolError("Another program is attached to this terminal session.")
+        supervision = None
+        if len(handed) > 2:
+            supervision = Supervision.adopted(socket.socket(fileno=handed[2]))
+        return HeldProcess(control, told["pid"], handed[1], Ring(handed[0]), supervision)
+
+    async def end(self, kept: Kept) -> None:
+        """End it with all that runs in it; nothing when it is gone already."""
+        with suppress(OSError, ValueError, TimeoutError):
+            _, _, control = await _say(kept.folder, "end")
+            with control:
+                await _told(control, _ENDING)
+
+
+def _kept(told: dict[str, Any], folder: str) -> Kept:
+    about: dict[str, Any] = dict(told["about"])
+    about["writable"] = tuple(about["writable"])
+    return Kept(Born(**about), told["pid"], told["attached"], told["idle"], folder)
+
+
+def _spawn(theirs: socket.socket) -> None:
+    root = os.path.abspath(__file__)
+    for _ in range(4):
+        root = os.path.dirname(root)
+    start = _START.format(module=_MODULE)
+    argv = ["/bin/sh", "-c", _DETACHED, "sh", sys.executable, "-I", "-S", "-c", start, root]
+    subprocess.run(
+        [*argv, str(theirs.fileno())],
+        pass_fds=(theirs.fileno(),),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={"PATH": os.defpath},
+        start_new_session=True,
+        check=True,
+    )
+
+
+async def _say(folder: str, wanted: str) -> tuple[dict[str, Any], list[int], socket.socket]:
+    """Say something to a holder whose socket and other end are our own, and hear the answer."""
+    path = os.path.join(folder, "socket")
+    found = os.lstat(path)
+    if not stat.S_ISSOCK(found.st_mode) or found.st_uid != os.geteuid():
+        raise PermissionError(path)
+    control = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    try:
+        _connect(control, folder)
+        peer = control.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+        if _CREDENTIALS.unpack(peer)[1] != os.geteuid():
+            raise PermissionError(path)
+        control.send(json.dumps({"do": wanted}).encode())
+        told, handed = await _told(control)
+    except BaseException:
+        control.close()
+        raise
+    return told, handed, control
+
+
+def _connect(control: socket.socket, folder: str) -> None:
+    """Connect through the folder's descriptor: the path of a socket may have 107 bytes only."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        control.connect(f"/proc/self/fd/{handle}/socket")
+    finally:
+        os.close(handle)
+
+
+async def _told(control: socket.socket, within: float = _PATIENCE) -> tuple[Any, list[int]]:
+    """One message of the holder, and what came with it."""
+    loop = asyncio.get_running_loop()
+    ready = loop.create_future()
+    loop.add_reader(control.fileno(), lambda: ready.done() or ready.set_result(None))
+    try:
+        async with asyncio.timeout(within):
+            await ready
+    finally:
+        loop.remove_reader(control.fileno())
+    data, handed, _, _ = socket.recv_fds(control, MESSAGE, 4, socket.MSG_CMSG_CLOEXEC)
+    if not data:
+        raise ConnectionResetError("the holder ended")
+    return json.loads(data), list(handed)

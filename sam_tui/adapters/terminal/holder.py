@@ -1,0 +1,281 @@
+"""The small process that keeps one agent session when the program crashes or is started again.
+
+It starts the shell, keeps its terminal, and answers on a socket that only its owner reaches. While a
+program is attached that reads the terminal itself; else the holder does, into a ring. The supervisor
+of the session's sandbox runs here on a thread; while nobody is attached its questions are denied.
+Run with the standard library alone: what it imports is its price.
+"""
+
+import fcntl
+import json
+import os
+import select
+import shutil
+import signal
+import socket
+import struct
+import sys
+import termios
+import threading
+import time
+from contextlib import suppress
+from typing import Any, cast
+
+from sam_tui.adapters.terminal.groups import members, strike
+from sam_tui.adapters.terminal.ring import Ring
+from sam_tui.adapters.terminal.sandbox.entry import restrict
+from sam_tui.adapters.terminal.sandbox.protocol import MESSAGE
+
+IDLE = 12 * 3600.0
+"""Seconds after which a session that nobody attached to ends."""
+_CREDENTIALS = struct.Struct("=iII")
+_STAGES = ((signal.SIGHUP, 0.5), (signal.SIGTERM, 0.5), (signal.SIGKILL, 1.0))
+_CLIENT = 2.0
+"""Seconds that a client is given to say what it wants."""
+_MOMENT = 0.02
+_OUTPUT = 64 * 1024
+_LAST_READS = 256
+
+
+class Holder:
+    """One session. ``first`` is the connection of the program that wants it."""
+
+    def __init__(self, first: socket.socket) -> None:
+        message, handed = _hear(first, 4)
+        self._about: dict[str, Any] = message["about"]
+        self._folder: str = message["folder"]
+        self._scratch: str = message["scratch"]
+        self._ring = Ring(handed[0])
+        rest = handed[1:]
+        way = rest.pop(0) if message["confined"] else None
+        supervisor = socket.socket(fileno=rest.pop(0)) if rest else None
+        self._supervision = socket.socket(fileno=rest.pop(0)) if rest else None
+        self._pid, self._master = _start(message, way)
+        if way is not None:
+            os.close(way)
+        if supervisor is not None:
+            threading.Thread(target=_supervise, args=(supervisor,), daemon=True).start()
+        self._end = os.pidfd_open(self._pid)
+        self._attached: socket.socket | None = first
+        self._since = time.monotonic()
+        self._listener = _listen(os.path.join(self._folder, "socket"))
+        socket.send_fds(first, [json.dumps({"pid": self._pid}).encode()], [self._master])
+
+    def serve(self) -> None:
+        """Keep it until its shell ended and whoever is attached knows, or it is of no more use."""
+        try:
+            while self._wait():
+                pass
+        finally:
+            with suppress(ChildProcessError):
+                os.waitpid(self._pid, os.WNOHANG)
+            shutil.rmtree(self._scratch, ignore_errors=True)
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _wait(self) -> bool:
+        poll = select.poll()
+        poll.register(self._listener.fileno(), select.POLLIN)
+        limit: float | None = None
+        if self._attached is not None:
+            poll.register(self._attached.fileno(), select.POLLIN)
+        else:
+            poll.register(self._master, select.POLLIN)
+            if self._supervision is not None:
+                poll.register(self._supervision.fileno(), select.POLLIN)
+            limit = max(0.0, self._since + IDLE - time.monotonic())
+        if self._end >= 0:
+            poll.register(self._end, select.POLLIN)
+        found = {descriptor for descriptor, _ in poll.poll(None if limit is None else limit * 1000)}
+        if not found:
+            self._finish()
+            return False
+        if self._attached is None:
+            self._take(found)
+        elif self._attached.fileno() in found and not self._attached_lives():
+            self._detached()
+        if self._listener.fileno() in found and not self._answer():
+            return False
+        return self._end not in found or self._ended()
+
+    def _attached_lives(self) -> bool:
+        """Whether the attached program only said something, which it has no reason to."""
+        assert self._attached is not None
+        try:
+            return bool(self._attached.recv(MESSAGE))
+        except OSError:
+            return False
+
+    def _detached(self) -> None:
+        assert self._attached is not None
+        self._attached.close()
+        self._attached, self._since = None, time.monotonic()
+        os.set_blocking(self._master, False)
+
+    def _ended(self) -> bool:
+        """The shell is gone: tell who is attached, and stay until they know."""
+        if self._attached is None:
+            return False
+        found = os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)
+        os.close(self._end)
+        self._end = -1
+        code = None
+        if found is not None:
+            killed = found.si_code != os.CLD_EXITED
+            code = 128 + found.si_status if killed else found.si_status
+        with suppress(OSError):
+            self._attached.send(json.dumps({"code": code}).encode())
+            while self._attached.recv(MESSAGE):
+                pass
+        return False
+
+    def _take(self, found: set[int]) -> None:
+        """Nobody is attached: keep what the shell prints, and deny what its programs want."""
+        if self._master in found:
+            with suppress(BlockingIOError, OSError):
+                self._ring.add(os.read(self._master, _OUTPUT))
+                return
+            if self._end < 0 or select.select([self._end], [], [], 0)[0]:
+                return
+            # Nobody has the terminal open now, yet the shell lives: let it be looked at again later.
+            select.select([], [], [], _MOMENT)
+        control = self._supervision
+        if control is not None and control.fileno() in found:
+            try:
+                message = json.loads(control.recv(MESSAGE) or b"null")
+            except (OSError, ValueError):
+                message = None
+            if message is None:
+                self._supervision = None
+            elif message["tell"] == "ask":
+                _deny(control, message)
+
+    def _answer(self) -> bool:
+        """One client: attach, tell or end. False when there is nothing left to keep."""
+        client, _ = self._listener.accept()
+        client.settimeout(_CLIENT)
+        try:
+            if not _ours(client):
+                client.close()
+                return True
+            wanted = json.loads(client.recv(MESSAGE) or b"{}").get("do")
+            busy = self._attached is not None
+            told = {
+                "about": self._about,
+                "pid": self._pid,
+                "attached": busy,
+                "idle": 0.0 if busy else time.monotonic() - self._since,
+            }
+            if wanted == "attach" and not busy:
+                handed = [self._ring.descriptor, self._master]
+                if self._supervision is not None:
+                    handed.append(self._supervision.fileno())
+                socket.send_fds(client, [json.dumps(told).encode()], handed)
+                client.settimeout(None)
+                self._attached = client
+                return True
+            client.send(json.dumps(told).encode())
+            if wanted == "end":
+                self._finish()
+                client.send(b'{"ended": true}')
+                return False
+        except (OSError, ValueError):
+            pass
+        client.close()
+        return True
+
+    def _finish(self) -> None:
+        """End all that runs in the session."""
+        for sent, seconds in _STAGES:
+            strike(self._pid, sent)
+            deadline = time.monotonic() + seconds
+            while members(self._pid) and time.monotonic() < deadline:
+                self._drain()
+                select.select([], [], [], _MOMENT)
+            if not members(self._pid):
+                return
+
+    def _drain(self) -> None:
+        """A shell that ends must not wait for somebody to read what it says."""
+        if self._attached is not None:
+            return
+        with suppress(BlockingIOError, OSError):
+            for _ in range(_LAST_READS):
+                self._ring.add(os.read(self._master, _OUTPUT))
+
+
+def _hear(connection: socket.socket, most: int) -> tuple[dict[str, Any], list[int]]:
+    data, handed, _, _ = socket.recv_fds(connection, MESSAGE, most, socket.MSG_CMSG_CLOEXEC)
+    return cast("dict[str, Any]", json.loads(data)), list(handed)
+
+
+def _ours(client: socket.socket) -> bool:
+    """Whether the other end belongs to who owns this process."""
+    found = client.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    return _CREDENTIALS.unpack(found)[1] == os.geteuid()
+
+
+def _deny(control: socket.socket, message: dict[str, Any]) -> None:
+    answer = {"tell": "answer", "run": message["run"], "serial": message["serial"]}
+    with suppress(OSError):
+        control.send(json.dumps({**answer, "allowed": False, "seconds": None}).encode())
+
+
+def _listen(path: str) -> socket.socket:
+    """A socket that only its owner reaches, whatever the folder around it allows."""
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    before = os.umask(0o177)
+    try:
+        # From inside its folder: the path of a socket may have 107 bytes only.
+        os.chdir(os.path.dirname(path))
+        listener.bind(os.path.basename(path))
+    finally:
+        os.chdir("/")
+        os.umask(before)
+    listener.listen(4)
+    return listener
+
+
+def _supervise(control: socket.socket) -> None:
+    from sam_tui.adapters.terminal.sandbox.supervisor import serve
+
+    serve(control)
+
+
+def _start(message: dict[str, Any], way: int | None) -> tuple[int, int]:
+    """Start the shell on a new terminal: (its process id, the master side). Raises OSError."""
+    master, slave = os.openpty()
+    size = struct.pack("HHHH", message["rows"], message["columns"], 0, 0)
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, size)
+    pid = os.fork()
+    if pid == 0:
+        _become(message, slave, way)
+    os.close(slave)
+    return pid, master
+
+
+def _become(message: dict[str, Any], slave: int, way: int | None) -> None:
+    """In the child: take the terminal, enter the sandbox, become the shell. Does not return."""
+    try:
+        os.setsid()
+        fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
+        for descriptor in range(3):
+            os.dup2(slave, descriptor)
+        for number in (signal.SIGPIPE, signal.SIGHUP, signal.SIGINT):
+            signal.signal(number, signal.SIG_DFL)
+        os.chdir(message["cwd"])
+        if way is not None:
+            restrict(way)
+        os.execvpe(message["argv"][0], message["argv"], message["environment"])
+    except OSError as error:
+        os.write(2, f"sam-tui: the shell could not be started: {error}\r\n".encode())
+    finally:
+        os._exit(127)
+
+
+def main() -> None:
+    """Be the holder behind the descriptor that is named last."""
+    os.chdir("/")
+    for number in (signal.SIGHUP, signal.SIGINT):
+        signal.signal(number, signal.SIG_IGN)
+    with socket.socket(fileno=int(sys.argv[-1])) as first:
+        Holder(first).serve()

@@ -1,0 +1,173 @@
+"""``sam-tui term``: agents' terminal sessions that outlive the workbench, and recordings."""
+
+import asyncio
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sam_tui.cli.log import default_data_dir
+from sam_tui.cli.streams import require_output
+from sam_tui.core.errors import UsageError
+from sam_tui.headless.output import terminal_safe
+
+if TYPE_CHECKING:
+    from sam_tui.adapters.terminal.held import Holders, Kept
+
+_DATA = click.option(
+    "--data-dir", metavar="PATH", envvar="SAM_TUI_DATA_DIR", help="Where sam-tui keeps its data."
+)
+
+
+@click.group("term", short_help="Terminal sessions that go on, and recordings.")
+def term_group() -> None:
+    """Agents' terminal sessions that outlive the workbench, and recordings of terminals."""
+
+
+@term_group.command("list")
+@click.option("--json", "as_json", is_flag=True, help="As one JSON list.")
+@_DATA
+def list_command(**values: Any) -> int:
+    """List the sessions that are kept, oldest first."""
+    require_output()
+    found = asyncio.run(_holders(values).all())
+    if values["as_json"]:
+        click.echo(json.dumps([_fields(kept) for kept in found], indent=2))
+        return 0
+    if not found:
+        click.echo("No terminal session is kept.", err=True)
+    for kept in found:
+        state = "attached" if kept.attached else f"idle {_span(kept.idle)}"
+        row = f"{kept.born.id}  {state:<12}  {kept.born.conversation}  {kept.born.cwd}"
+        click.echo(terminal_safe(row))
+    return 0
+
+
+@term_group.command("attach")
+@click.argument("session", required=False)
+@_DATA
+def attach_command(**values: Any) -> int:
+    """Be at a session here. Ctrl+] leaves it running. With one session kept its id can be left out."""
+    if not (os.isatty(0) and os.isatty(1)):
+        raise UsageError("term attach needs a terminal on standard input and output.")
+
+    async def attaching() -> int | None:
+        from sam_tui.adapters.terminal.attaching import attach
+
+        holders = _holders(values)
+        return await attach(holders, await _one(holders, values["session"]))
+
+    code = asyncio.run(attaching())
+    click.echo(
+        "\r\n[the session goes on]" if code is None else f"\r\n[ended: exit {code}]", err=True
+    )
+    return 0
+
+
+@term_group.command("kill")
+@click.argument("session", required=False)
+@click.option("--all", "everything", is_flag=True, help="Every session that is kept.")
+@_DATA
+def kill_command(**values: Any) -> int:
+    """End a session with all that runs in it: HUP, TERM, KILL."""
+
+    async def killing() -> "list[Kept]":
+        holders = _holders(values)
+        if values["everything"]:
+            found = list(await holders.all())
+        else:
+            found = [await _one(holders, values["session"])]
+        async with asyncio.TaskGroup() as group:
+            for kept in found:
+                group.create_task(holders.end(kept))
+        return found
+
+    for kept in asyncio.run(killing()):
+        click.echo(f"ended {kept.born.id}", err=True)
+    return 0
+
+
+@term_group.command("play")
+@click.argument("recording", type=click.Path(dir_okay=False))
+@click.option("--speed", type=click.FloatRange(min=0.01), default=1.0, help="Times as fast (1).")
+@click.option(
+    "--idle-limit",
+    type=click.FloatRange(min=0.0),
+    default=2.0,
+    help="No pause is longer than so many seconds (2).",
+)
+def play_command(**values: Any) -> int:
+    """Play an asciicast v2 recording here. Space pauses and goes on, q ends it."""
+    from sam_tui.adapters.terminal.attaching import show
+    from sam_tui.adapters.terminal.recording import Recording
+
+    recording = Recording(values["recording"])
+    asyncio.run(show(recording, speed=values["speed"], longest_pause=values["idle_limit"]))
+    return 0
+
+
+@term_group.command("export")
+@click.argument("recording", type=click.Path(dir_okay=False))
+@click.argument("copy", type=click.Path(dir_okay=False))
+def export_command(**values: Any) -> int:
+    """Write a copy of a recording without secrets, to give away.
+
+    Known secrets are those of the environment and of .env here; others are known by their form.
+    """
+    from sam_tui.adapters.terminal.recording import Recording, export
+    from sam_tui.core.shield import Shield, secrets_of_env_file, secrets_of_environment
+
+    shield = Shield(secrets_of_environment(os.environ))
+    try:
+        with open(".env", encoding="utf-8", errors="replace") as file:
+            shield.learn(secrets_of_env_file(file.read()))
+    except OSError:
+        pass  # there is none
+    masked = 0
+
+    def mask(text: str) -> str:
+        nonlocal masked
+        found = shield.mask(text)
+        masked += found.count
+        return found.text
+
+    export(Recording(values["recording"]), values["copy"], mask)
+    click.echo(f"{values['copy']}: {masked} masked", err=True)
+    return 0
+
+
+def _holders(values: dict[str, Any]) -> "Holders":
+    from sam_tui.adapters.terminal.held import Holders
+
+    folder = os.path.abspath(os.path.expanduser(values["data_dir"] or default_data_dir()))
+    return Holders(os.path.join(folder, "terminals"))
+
+
+async def _one(holders: "Holders", wanted: str | None) -> "Kept":
+    """The session meant: by its id or the start of one, or the only one."""
+    found = [k for k in await holders.all() if wanted is None or k.born.id.startswith(wanted)]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        named = f" {terminal_safe(wanted)!r}" if wanted else ""
+        raise UsageError(f"No terminal session{named} is kept.", hint="sam-tui term list")
+    raise UsageError("More than one session is meant.", hint="Give an id of: sam-tui term list")
+
+
+def _fields(kept: "Kept") -> dict[str, Any]:
+    return {
+        "id": kept.born.id,
+        "conversation": kept.born.conversation,
+        "cwd": kept.born.cwd,
+        "pid": kept.pid,
+        "confined": kept.born.confined,
+        "attached": kept.attached,
+        "idle_seconds": round(kept.idle, 1),
+        "began": kept.born.began,
+    }
+
+
+def _span(seconds: float) -> str:
+    minutes = int(seconds // 60)
+    return f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min"

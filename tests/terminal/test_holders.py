@@ -1,0 +1,299 @@
+import asyncio
+import os
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import textwrap
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from sam_tui.adapters.terminal.confinement import Sandbox
+from sam_tui.adapters.terminal.held import Holders
+from sam_tui.adapters.terminal.sessions import PtyTerminals
+from sam_tui.core.ids import ConversationId
+from sam_tui.core.ports.sandbox import OutsideAccess, OutsideAnswer
+from sam_tui.core.ports.terminals import SessionSpec, TerminalSession
+
+Until = Callable[[TerminalSession, str], Awaitable[str]]
+
+ME = ConversationId("me")
+
+pytestmark = [
+    pytest.mark.usefixtures("plain_shell"),
+    pytest.mark.skipif(sys.platform != "linux", reason="holders need memfd and pidfd"),
+]
+
+
+@pytest.fixture
+async def holders(tmp_path: Path) -> AsyncIterator[Holders]:
+    made = Holders(str(tmp_path / "held"))
+    yield made
+    for kept in await made.all():
+        await made.end(kept)
+
+
+def confined(workspace: Path, **more: object) -> SessionSpec:
+    return SessionSpec(ME, str(workspace), confined=True, writable=(str(workspace),), **more)  # pyright: ignore[reportArgumentType]
+
+
+async def crashed(holders_folder: Path, workspace: Path, command: str) -> str:
+    """Run a program that opens a session, types a command, and is killed; returns the session's id."""
+    script = """
+        import asyncio, os, signal, sys
+        from sam_tui.adapters.terminal.confinement import Sandbox
+        from sam_tui.adapters.terminal.held import Holders
+        from sam_tui.adapters.terminal.sessions import PtyTerminals
+        from sam_tui.core.ports.terminals import SessionSpec
+        async def main():
+            terminals = PtyTerminals(Sandbox(), Holders(sys.argv[1]))
+            where = sys.argv[2]
+            spec = SessionSpec("me", where, confined=True, writable=(where,))
+            session, made = await terminals.open(spec)
+            assert made
+            await session.settled(within=20)
+            session.write(sys.argv[3].encode() + b"\\r")
+            while "heard-before" not in session.output(0).text.replace(sys.argv[3], ""):
+                await session.quiet(silence=0.05, within=20)
+            print(session.id, flush=True)
+            os.kill(os.getpid(), signal.SIGKILL)
+        asyncio.run(main())
+    """
+    argv = [sys.executable, "-c", textwrap.dedent(script)]
+    process = await asyncio.create_subprocess_exec(
+        *argv, str(holders_folder), str(workspace), command, stdout=subprocess.PIPE
+    )
+    out, _ = await asyncio.wait_for(process.communicate(), 60)
+    assert process.returncode == -signal.SIGKILL
+    return out.decode().strip()
+
+
+@pytest.mark.requirement("terminal:survives")
+async def test_a_session_outlives_a_killed_program_with_what_it_printed_since(
+    holders: Holders,
+    sandbox: Sandbox,
+    workspace: Path,
+    outside: Path,
+    tmp_path: Path,
+    until: Until,
+) -> None:
+    command = (
+        "echo heard''-before; while [ ! -e gate ]; do sleep 0.02; done; echo heard''-after;"
+        f" echo x > {outside}/victim; echo y > mine; touch $TMPDIR/t && echo temp''orary"
+    )
+    name = await crashed(tmp_path / "held", workspace, command)
+    (workspace / "gate").touch()
+    terminals = PtyTerminals(sandbox, holders)
+    session, made = await terminals.open(confined(workspace))
+    assert (session.id, made) == (name, False)
+    text = await until(session, "temporary\r\n")
+    assert text.index("heard-before\r\n") < text.index("heard-after\r\n")
+    await session.settled(within=20)
+    assert (workspace / "mine").read_text() == "y\n"
+    if sandbox.confinement.kind != "none":
+        assert (outside / "victim").read_text() == "precious"
+    record = session.commands[-1]
+    assert (record.command, record.exit_code) == (command, 0)
+    session.resize(77, 21)
+    session.write(b"stty size; exit 5\r")
+    await until(session, "21 77\r\n")
+    await session.settled(within=20)
+    await ended(session)
+    assert session.exit_code == 5
+    await terminals.close_all()
+    assert await holders.all() == []
+
+
+@pytest.mark.requirement("terminal:survives")
+async def test_leaving_keeps_a_session_and_closing_ends_it(
+    holders: Holders,
+    sandbox: Sandbox,
+    workspace: Path,
+    until: Until,
+    descriptors: Callable[[], int],
+    lives: Callable[[int], bool],
+) -> None:
+    first = PtyTerminals(sandbox, holders)
+    session, _ = await first.open(confined(workspace))
+    session.write(b"echo she''ll=$$. en''d\r")
+    pid = int((await until(session, "end\r\n")).rpartition("shell=")[2].partition(".")[0])
+    await first.close_all()
+    assert lives(pid)
+    before = descriptors()
+    (kept,) = await holders.all()
+    assert (kept.attached, kept.pid, kept.born.cwd) == (False, pid, str(workspace))
+    assert descriptors() == before
+    second = PtyTerminals(sandbox, holders)
+    again = await second.resume(ME)
+    assert again is not None
+    assert again.id == session.id
+    assert (await holders.all())[0].attached
+    assert await PtyTerminals(sandbox, holders).resume(ME) is None
+    await second.close(again.id)
+    assert not lives(pid)
+    await gone(holders)
+    assert list(Path(kept.folder).parent.iterdir()) == []
+
+
+@pytest.mark.requirement("terminal:survives")
+async def test_while_nobody_is_attached_what_lies_outside_is_denied_and_later_asked(
+    holders: Holders, sandbox: Sandbox, workspace: Path, outside: Path, until: Until
+) -> None:
+    if sandbox.confinement.kind != "live":
+        pytest.skip("the kernel cannot ask at the system call")
+    asked: list[str] = []
+
+    async def yes(access: OutsideAccess) -> OutsideAnswer:
+        asked.append(access.path)
+        return OutsideAnswer(True, 60)
+
+    terminals = PtyTerminals(sandbox, holders)
+    session, _ = await terminals.open(confined(workspace, ask=yes))
+    await session.settled(within=20)
+    session.write(
+        b"while [ ! -e gate ]; do sleep 0.02; done;"
+        + f" echo x > {outside}/one || echo den''ied > {workspace}/done\r".encode()
+    )
+    await until(session, "gate")
+    await terminals.close_all()
+    (workspace / "gate").touch()
+    waiting = f"until [ -e {workspace}/done ]; do sleep 0.02; done"
+    looking = await asyncio.create_subprocess_exec("sh", "-c", waiting)
+    await asyncio.wait_for(looking.wait(), 20)
+    assert asked == []
+    assert not (outside / "one").exists()
+    terminals = PtyTerminals(sandbox, holders)
+    session, made = await terminals.open(confined(workspace, ask=yes))
+    assert not made
+    await session.settled(within=20)
+    session.write(f"echo x > {outside}/two && echo fin''ished\r".encode())
+    await until(session, "finished\r\n")
+    assert asked == [str(outside / "two")]
+
+
+@pytest.mark.requirement("terminal:survives")
+async def test_a_holder_can_be_told_to_end_and_what_a_dead_one_left_is_removed(
+    holders: Holders,
+    sandbox: Sandbox,
+    workspace: Path,
+    tmp_path: Path,
+    lives: Callable[[int], bool],
+) -> None:
+    terminals = PtyTerminals(sandbox, holders)
+    await terminals.open(SessionSpec(ME, str(workspace)))
+    await terminals.close_all()
+    (kept,) = await holders.all()
+    await holders.end(kept)
+    assert not lives(kept.pid)
+    assert await holders.all() == []
+    stale = tmp_path / "held" / "stale"
+    stale.mkdir()
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as left:
+        left.bind(str(stale / "socket"))
+    assert await holders.all() == []
+    assert not stale.exists()
+
+
+@pytest.mark.requirement("terminal:holder-private")
+async def test_only_its_owner_reaches_a_holder(
+    holders: Holders, sandbox: Sandbox, workspace: Path, tmp_path: Path
+) -> None:
+    terminals = PtyTerminals(sandbox, holders)
+    previous = os.umask(0)
+    try:
+        await terminals.open(SessionSpec(ME, str(workspace)))
+    finally:
+        os.umask(previous)
+    (kept,) = await holders.all()
+    folders = [tmp_path / "held", Path(kept.folder)]
+    assert [mode(folder) for folder in folders] == [0o700] * 2
+    assert mode(Path(kept.folder, "socket")) == 0o600
+    await terminals.close_all()
+
+
+@pytest.mark.requirement("terminal:holder-private")
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")
+async def test_a_client_of_another_user_is_not_answered(
+    holders: Holders, sandbox: Sandbox, workspace: Path
+) -> None:
+    terminals = PtyTerminals(sandbox, holders)
+    await terminals.open(SessionSpec(ME, str(workspace)))
+    (kept,) = await holders.all()
+    script = """
+        import os, socket, sys
+        os.chdir(sys.argv[1])
+        os.setresuid(12345, 12345, 12345)
+        asking = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        asking.connect("socket")
+        try:
+            asking.send(b'{"do": "end"}')
+            print(asking.recv(100))
+        except OSError:
+            print(b"")
+    """
+    open_to_all(Path(kept.folder))
+    argv = [sys.executable, "-c", textwrap.dedent(script), kept.folder]
+    process = await asyncio.create_subprocess_exec(*argv, stdout=subprocess.PIPE)
+    out, _ = await asyncio.wait_for(process.communicate(), 20)
+    assert out.strip() == b"b''"
+    assert len(await holders.all()) == 1
+
+
+@pytest.mark.requirement("terminal:holder-small")
+async def test_a_holder_loads_the_standard_library_alone(
+    holders: Holders, sandbox: Sandbox, workspace: Path
+) -> None:
+    loaded = modules()
+    assert loaded <= {*sys.stdlib_module_names, "sam_tui", "__main__"}
+    assert not loaded & {"asyncio", "typing_extensions", "pydantic", "logging", "subprocess"}
+    terminals = PtyTerminals(sandbox, holders)
+    await terminals.open(confined(workspace))
+    (kept,) = await holders.all()
+    parent = said_of(kept.pid, "PPid:")
+    assert said_of(parent, "VmRSS:") < 24 * 1024
+    await terminals.close_all()
+
+
+async def ended(session: TerminalSession) -> None:
+    async with asyncio.timeout(20):
+        while session.running:
+            await session.quiet(silence=1, within=1)
+
+
+async def gone(holders: Holders) -> None:
+    """Wait until no holder is left."""
+    async with asyncio.timeout(20):
+        while await holders.all():
+            pass
+
+
+def modules() -> set[str]:
+    """The top-level names of what a holder imports."""
+    script = (
+        "import sys; sys.path.append(sys.argv[1]); import sam_tui.adapters.terminal.holder;"
+        "import sam_tui.adapters.terminal.sandbox.supervisor; print(*sorted(sys.modules))"
+    )
+    argv = [sys.executable, "-I", "-S", "-c", script, str(Path(__file__).parents[2])]
+    out = subprocess.run(argv, capture_output=True, check=True, text=True).stdout
+    return {name.partition(".")[0] for name in out.split()}
+
+
+def mode(path: Path) -> int:
+    """Who may do what with a file."""
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def said_of(pid: int, field: str) -> int:
+    """A number of a process's status."""
+    text = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
+    return int(text.partition(field)[2].split()[0])
+
+
+def open_to_all(folder: Path) -> None:
+    """As if somebody had opened the way to a holder."""
+    folder.parent.chmod(0o711)
+    folder.chmod(0o711)
+    (folder / "socket").chmod(0o666)

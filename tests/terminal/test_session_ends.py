@@ -1,0 +1,125 @@
+import asyncio
+import re
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from sam_tui.adapters.terminal.sessions import PtyTerminals
+from sam_tui.core.ids import ConversationId
+from sam_tui.core.ports.terminals import SessionSpec, TerminalSession
+
+Until = Callable[[TerminalSession, str], Awaitable[str]]
+
+ONE = ConversationId("one")
+TWO = ConversationId("two")
+
+pytestmark = pytest.mark.usefixtures("plain_shell")
+
+
+async def ended(session: TerminalSession) -> None:
+    over = asyncio.Event()
+
+    def look() -> None:
+        if not session.running:
+            over.set()
+
+    stop = session.watch(look)
+    look()
+    await asyncio.wait_for(over.wait(), 20)
+    stop()
+
+
+@pytest.mark.requirement("terminal:session-closes")
+async def test_closing_ends_foreground_and_stubborn_background_jobs(
+    terminals: PtyTerminals, workspace: Path, until: Until, lives: Callable[[int], bool]
+) -> None:
+    session, _ = await terminals.open(SessionSpec(ONE, str(workspace)))
+    await until(session, "ready>")
+    session.write(b"(trap '' HUP TERM; echo a=$BASHPID.; while :; do sleep 9; done) &\r")
+    await until(session, ".\r\n")
+    session.write(b"bash -c 'trap \"\" HUP; echo b=$$.; sleep 100'\r")
+    async with asyncio.timeout(20):
+        while len(found := re.findall(r"[ab]=(\d+)\.", session.output(0).text)) < 2:
+            await session.quiet(silence=0.05, within=1)
+    pids = [int(pid) for pid in found]
+    assert len(pids) == 2
+    assert all(map(lives, pids))
+    await terminals.close(session.id)
+    assert not any(map(lives, pids))
+    assert not session.running
+    assert terminals.find(session.id) is None
+    await terminals.close(session.id)
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.requirement("terminal:nothing-leaks")
+async def test_a_thousand_sessions_leave_no_descriptor_and_no_zombie(
+    terminals: PtyTerminals,
+    workspace: Path,
+    descriptors: Callable[[], int],
+    no_zombies: Callable[[], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    folder = str(workspace)
+
+    async def one(number: int) -> None:
+        # Most are a tiny program that ends by itself; what is closed gets signals.
+        closed = number % 10 == 0
+        monkeypatch.setenv("SHELL", "/bin/sh" if closed else "/bin/true")
+        spec = SessionSpec(
+            ConversationId(str(number)), folder, confined=number % 20 == 0, writable=(folder,)
+        )
+        session, made = await terminals.open(spec)
+        assert made
+        if not closed:
+            await ended(session)
+        await terminals.close(session.id)
+
+    before = 0
+    for batch in range(40):
+        await asyncio.gather(*(one(batch * 25 + number) for number in range(25)))
+        before = before or descriptors()
+    assert descriptors() == before
+    no_zombies()
+
+
+@pytest.mark.requirement("terminal:session-signals")
+@pytest.mark.parametrize(
+    ("ignored", "killer"), [("", "HUP"), ("HUP", "TERM"), ("HUP TERM", "KILL")]
+)
+async def test_each_group_of_a_session_gets_as_strong_a_signal_as_it_takes(
+    terminals: PtyTerminals,
+    workspace: Path,
+    until: Until,
+    lives: Callable[[int], bool],
+    ignored: str,
+    killer: str,
+) -> None:
+    session, _ = await terminals.open(SessionSpec(ONE, str(workspace)))
+    await until(session, "ready>")
+    told = [name for name in ("HUP", "TERM") if name not in ignored]
+    traps = "".join(f"trap 'echo {name} >> got$1; exit' {name}; " for name in told)
+    traps += f"trap '' {ignored}; " if ignored else ""
+    (workspace / "job").write_text(f"{traps}echo up=$$.; while :; do sleep 0.05; done\n")
+    session.write(b"bash job 1 &\r")
+    await until(session, ".\r\n")
+    session.write(b"set -m; (bash job 2; true) | cat\r")
+    async with asyncio.timeout(20):
+        while len(found := re.findall(r"up=(\d+)\.", session.output(0).text)) < 2:
+            await session.quiet(silence=0.05, within=1)
+    await terminals.close(session.id)
+    assert not any(lives(int(pid)) for pid in found)
+    for name in ("got1", "got2"):
+        heard = (workspace / name).read_text().split() if (workspace / name).exists() else []
+        assert heard == ([] if killer == "KILL" else [killer])
+
+
+@pytest.mark.requirement("terminal:session-closes")
+async def test_closing_all_ends_every_session(terminals: PtyTerminals, workspace: Path) -> None:
+    sessions = [
+        (await terminals.open(SessionSpec(owner, str(workspace))))[0] for owner in (ONE, TWO, None)
+    ]
+    await terminals.close_all()
+    assert not any(session.running for session in sessions)
+    assert not any(terminals.find(session.id) for session in sessions)

@@ -1,0 +1,192 @@
+import asyncio
+import json
+import re
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import ptyprocess  # pyright: ignore[reportMissingTypeStubs]
+import pytest
+
+from sam_tui.adapters.terminal.attaching import Tame
+from sam_tui.adapters.terminal.confinement import Sandbox
+from sam_tui.adapters.terminal.held import Holders
+from sam_tui.adapters.terminal.recording import Recorder, Recording, Stage, play
+from sam_tui.adapters.terminal.sessions import PtyTerminals
+from sam_tui.core.ids import ConversationId
+from sam_tui.core.ports.terminals import SessionSpec, TerminalSession
+
+Until = Callable[[TerminalSession, str], Awaitable[str]]
+_Pty: Any = ptyprocess.PtyProcess
+
+ME = ConversationId("me")
+
+pytestmark = [
+    pytest.mark.usefixtures("plain_shell"),
+    pytest.mark.skipif(sys.platform != "linux", reason="holders need memfd and pidfd"),
+]
+
+
+@pytest.fixture
+async def holders(tmp_path: Path) -> AsyncIterator[Holders]:
+    made = Holders(str(tmp_path / "data" / "terminals"))
+    (tmp_path / "data").mkdir()
+    yield made
+    for kept in await made.all():
+        await made.end(kept)
+
+
+async def kept_session(holders: Holders, sandbox: Sandbox, workspace: Path) -> TerminalSession:
+    """A session that printed something and was left."""
+    terminals = PtyTerminals(sandbox, holders)
+    session, _ = await terminals.open(SessionSpec(ME, str(workspace)))
+    session.write(b"echo ear''lier\r")
+    async with asyncio.timeout(20):
+        while "earlier\r\n" not in session.output(0).text:
+            await session.quiet(silence=0.05, within=1)
+    await session.settled(within=20)
+    await terminals.close_all()
+    return session
+
+
+async def term(tmp_path: Path, *words: str) -> tuple[int, str, str]:
+    """Run ``sam-tui term``: (exit code, output, messages)."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "sam_tui", "term", *words, "--data-dir", str(tmp_path / "data")),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    out, err = await asyncio.wait_for(process.communicate(), 60)
+    return process.returncode or 0, out.decode(), err.decode()
+
+
+@pytest.mark.requirement("terminal:term-command")
+async def test_kept_sessions_are_listed_and_ended(
+    holders: Holders,
+    sandbox: Sandbox,
+    workspace: Path,
+    tmp_path: Path,
+    lives: Callable[[int], bool],
+) -> None:
+    assert await term(tmp_path, "list") == (0, "", "No terminal session is kept.\n")
+    session = await kept_session(holders, sandbox, workspace)
+    _, out, _ = await term(tmp_path, "list", "--json")
+    (row,) = json.loads(out)
+    assert (row["id"], row["conversation"], row["cwd"]) == (session.id, "me", str(workspace))
+    assert row["attached"] is False
+    _, out, _ = await term(tmp_path, "list")
+    assert out.startswith(session.id)
+    code, _, err = await term(tmp_path, "kill", "term-none")
+    assert code != 0
+    assert "No terminal session 'term-none' is kept" in err
+    assert lives(row["pid"])
+    code, _, err = await term(tmp_path, "kill", session.id)
+    assert (code, err) == (0, f"ended {session.id}\n")
+    assert not lives(row["pid"])
+    assert await holders.all() == []
+
+
+@pytest.mark.requirement("terminal:term-command")
+async def test_a_kept_session_is_attached_to_typed_into_and_left_running(
+    holders: Holders, sandbox: Sandbox, workspace: Path, tmp_path: Path
+) -> None:
+    await kept_session(holders, sandbox, workspace)
+    argv = [sys.executable, "-m", "sam_tui", "term", "attach", "--data-dir"]
+
+    def at_it() -> str:
+        seat = _Pty.spawn([*argv, str(tmp_path / "data")], dimensions=(19, 83))
+        text = _read_until(seat, b"earlier\r\n")
+        seat.write(b"stty size; echo by-ha''nd\r")
+        text += _read_until(seat, b"by-hand\r\n")
+        seat.write(b"\x1d")
+        text += _read_until(seat, b"goes on]")
+        seat.wait()
+        seat.close()
+        return text.decode()
+
+    text = await asyncio.wait_for(asyncio.to_thread(at_it), 60)
+    assert "19 83\r\n" in text
+    assert "7717" not in text
+    (kept,) = await holders.all()
+    assert not kept.attached
+    terminals = PtyTerminals(sandbox, holders)
+    session = await terminals.resume(ME)
+    assert session is not None
+    assert "by-hand\r\n" in session.output(0).text
+    await terminals.close(session.id)
+
+
+def _read_until(seat: Any, wanted: bytes) -> bytes:
+    text = b""
+    while wanted not in re.sub(rb"\x1b\[[0-9;?!]*[a-zA-Z]", b"", text):
+        text += seat.read(4096)
+    return text
+
+
+@pytest.mark.requirement("terminal:term-play")
+async def test_a_recording_is_played_with_its_pauses_cut(tmp_path: Path) -> None:
+    now = 0.0
+    path = tmp_path / "one.cast"
+    recorder = Recorder(str(path), (80, 24), clock=lambda: now)
+    recorder.output(b"first\r\n")
+    now = 9000.0
+    recorder.output(b"\x1b]52;c;cm0gLXJm\x07sec\x1b[1mond\r\n")
+    recorder.close()
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "sam_tui", "term", "play", str(path), "--idle-limit", "0.01"),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+    )
+    out, _ = await asyncio.wait_for(process.communicate(), 60)
+    assert (process.returncode, out) == (0, b"first\r\nsec\x1b[1mond\r\n")
+
+
+@pytest.mark.requirement("terminal:term-play")
+def test_a_recording_cannot_reach_the_clipboard_of_the_terminal_it_is_played_in() -> None:
+    data = b"a\x1b]52;c;Zm9v\x07b\x1bP+q544e\x1b\\c\x1b]0;title\x1b\\d\x1b[31me"
+    for size in range(1, len(data)):
+        tame = Tame()
+        pieces = [data[at : at + size] for at in range(0, len(data), size)]
+        assert b"".join(map(tame, pieces)) == b"abcd\x1b[31me"
+
+
+@pytest.mark.requirement("terminal:term-play")
+async def test_a_recording_pauses_and_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "two.cast"
+    lines = [json.dumps({"version": 2, "width": 80, "height": 24})]
+    lines += [json.dumps([0, "o", f"{at};"]) for at in range(20)]
+    path.write_text("\n".join(lines))
+    running, fed = asyncio.Event(), list[bytes]()
+    stage = Stage(fed.append, lambda _columns, _rows: None)
+    playing = asyncio.ensure_future(play(Recording(str(path)), stage, running=running))
+    for _ in range(100):
+        await asyncio.sleep(0)
+    assert fed == []
+    running.set()
+    await asyncio.wait_for(playing, 20)
+    assert b"".join(fed).decode() == "".join(f"{at};" for at in range(20))
+
+
+@pytest.mark.requirement("terminal:recording-secrets")
+async def test_an_exported_recording_has_no_secret_of_the_environment_or_the_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DEPLOY_TOKEN", "tok-5e77ab90cd12")
+    (tmp_path / ".env").write_text("DB_PASSWORD=correct-horse-9981\n")
+    recorder = Recorder("one.cast", (80, 24))
+    recorder.output(b"\x1b[31mtok-5e77")
+    recorder.output(b"ab90cd12\x1b[m and correct-horse-9981\r\n")
+    recorder.close()
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "sam_tui", "term", "export", "one.cast", "two.cast"),
+        stderr=subprocess.PIPE,
+    )
+    _, err = await asyncio.wait_for(process.communicate(), 60)
+    assert (process.returncode, err) == (0, b"two.cast: 2 masked\n")
+    played = "".join(event.data for event in Recording("two.cast").events())
+    assert played.startswith("\x1b[31m")
+    for secret in ("5e77", "correct-horse"):
+        assert secret not in (tmp_path / "two.cast").read_text(encoding="utf-8")
