@@ -7,11 +7,24 @@ from tests.requirements import REQUIREMENTS
 ROWS: dict[str, tuple[str, ...]] = {
     "E1 the gate is text only": (
         "workflow:gate", "workflow:gate-message", "workflow:gate-subagent", "workflow:runner-gate",
+        "workflow:own-step", "ironmanus:gate",
     ),
     "E1 a wrong phase is ignored, transitions are unconditional": (
-        "workflow:mismatch", "workflow:output", "workflow:vectors",
+        "workflow:mismatch", "workflow:output", "workflow:vectors", "ironmanus:phase-mismatch",
     ),
-    "E1 any key of a payload becomes state": ("workflow:output", "workflow:vectors"),
+    "E1 any key of a payload becomes state": (
+        "workflow:output", "workflow:vectors", "ironmanus:whitelist",
+    ),
+    "E1 a role is chosen by parts of words": ("ironmanus:role-choice",),
+    "E1 meta-prompts are cut and lead to nothing": (
+        "ironmanus:meta-prompt", "ironmanus:delegation",
+    ),
+    "E1 what is fetched is retried, shared and cut": ("web:headers", "web:status", "web:tool-errors"),
+    "E1 the bucket is a fixed window": ("web:allowance",),
+    "E1 the list of addresses is text": (
+        "web:legacy-ipv4", "web:refused-addresses", "web:rebinding", "web:redirects",
+    ),
+    "E1 hooks take prose for faults": ("ironmanus:review",),
     "E1 success and completion are self-reported": (
         "workflow:evidence", "workflow:lists", "workflow:tool-honest",
     ),
@@ -21,7 +34,7 @@ ROWS: dict[str, tuple[str, ...]] = {
     "E1 raw template marks reach the model": ("workflow:phased", "workflow:references"),
     "E1 what is stored is lost, nobody is locked out": (
         "workflow:round-trip", "workflow:token-once", "workflow:runner-alone", "workflow:vectors",
-        "workflow:prune",
+        "workflow:prune", "ironmanus:sessions", "ironmanus:cleanup",
     ),
     "E1 foreign files are deleted, logs break the protocol": ("mcp:stdout", "mcp:endings"),
     "E2 a fresh database cannot be made": ("workflow:migrations",),
