@@ -30,12 +30,13 @@ GOLDEN: dict[str, tuple[list[str], list[bool], bool, str, int | None]] = {
     "19 of 20 done": (["low"] * 20, [True] * 19 + [False], True, "", None),
     "18 of 20 done": (["low"] * 20, [True] * 18 + [False] * 2, True, "execute", 18),
     "19 of 20 done, a critical among them": (
-        ["high"] + ["low"] * 19, [True] * 19 + [False], True, "execute", 18,
+        ["high"] + ["low"] * 19, [True] * 19 + [False], True, "execute", 19,
     ),
 }  # fmt: skip
 """Priorities, how each task ended, the claim, and then the step that is open and its item.
 
-Where the original counted what its caller said, the store's own count decides (E1, rows 3 and 4).
+Where the original counted what its caller said, the store's own count decides (E1, rows 3 and 4); a
+claim that does not fit the count leads back to the same item, whatever the band (E1, row 5).
 """
 MIDEX = """
     phases:
