@@ -371,6 +371,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "memory:limit": Requirement("The limit of a search holds and the best comes first.", "spec 1.8"),
     "memory:notes": Requirement("Notes are kept by key, replaced, found whatever their case, listed with previews and deleted; a missing key names near ones.", "spec 1.8 (HEAD), 9.3"),
     "memory:pairs": Requirement("Calls without results and results without calls are removed both ways.", "spec 10.4"),
+    "memory:personalities": Requirement("Personalities are files; one is placed after the system prompt and before the rules.", "spec/sam.md 7.3"),
     "memory:prompts": Requirement("System and mini prompts are listed from their files with stable ids; no server is asked.", "spec 1.6, 1.7, 9.2 C28"),
     "memory:prompts-broken": Requirement("A broken prompt file is reported and takes nothing with it.", "spec 7.2"),
     "memory:prompts-cli": Requirement("Prompts are listed, chosen and turned on from the command line.", "issue 3.7"),
