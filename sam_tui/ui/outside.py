@@ -42,8 +42,7 @@ async def read(app: App[None], reader: Reader, text: str) -> str:
         # Nothing is drawn before the terminal is ours again.
         with app.batch_update(), app.suspend():
             # No shell, and the person's own terminal.
-            process = await asyncio.create_subprocess_exec(*command, name)
-            await process.wait()
+            await _ended(await asyncio.create_subprocess_exec(*command, name))
     except SuspendNotSupported:
         return "This terminal cannot be lent to another program."
     except OSError as error:
@@ -66,7 +65,17 @@ async def browse(address: str) -> bool:
         stderr=asyncio.subprocess.DEVNULL,
         start_new_session=True,
     )
-    return await process.wait() == 0
+    return await _ended(process) == 0
+
+
+async def _ended(process: asyncio.subprocess.Process) -> int:
+    """Wait for a program; where the workbench ends before it, end it too."""
+    try:
+        return await process.wait()
+    except asyncio.CancelledError:
+        process.kill()
+        await process.wait()
+        raise
 
 
 def _opener() -> str | None:

@@ -127,3 +127,4 @@ async def test_output_is_read_in_the_pager_or_editor_with_the_workbench_out_of_t
             await me.until((tmp_path / "mode").is_file)
             await me.until(lambda: (tmp_path / "mode").read_text() == "600\n")
             assert "something to read" in (tmp_path / "read").read_text()
+            await me.until(lambda: not any(w.group == "reader" for w in me.app.workers))
