@@ -195,7 +195,8 @@ def test_stored_conversations_are_listed(sam: Command) -> None:
     script.write_text(json.dumps([{"text": "Hi."}]), encoding="utf-8")
     sam("run", "Greet me\nplease", "--model", f"scripted:{script}", "--session-id", "mine")
     (record,) = sam("sessions", "list", "--json").json
-    assert (record["id"], record["title"], record["messages"]) == ("mine", "Greet me", 2)
+    # The prompt, the reminder of date and mode beside it, the answer.
+    assert (record["id"], record["title"], record["messages"]) == ("mine", "Greet me", 3)
     assert record["workspace"] == str(sam.workspace)
     assert "Greet me" in sam("sessions", "list").out
     assert sam("sessions", "list", "--json", "-C", str(sam.folder)).json == []
