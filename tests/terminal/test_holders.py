@@ -242,6 +242,36 @@ async def test_a_client_of_another_user_is_not_answered(
     assert len(await holders.all()) == 1
 
 
+@pytest.mark.requirement("terminal:holder-private")
+async def test_a_confined_program_reaches_no_holder(
+    holders: Holders, sandbox: Sandbox, workspace: Path, until: Until
+) -> None:
+    if sandbox.confinement.kind == "none":
+        pytest.skip("the kernel offers no Landlock")
+    terminals = PtyTerminals(sandbox, holders)
+    await terminals.open(SessionSpec(ConversationId("other"), str(workspace)))
+    await terminals.close_all()
+    (kept,) = await holders.all()
+    script = """
+        import os, socket, sys
+        try:
+            os.chdir(sys.argv[1])
+            asking = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            asking.settimeout(10)
+            asking.connect("socket")
+            asking.send(b'{"do": "attach"}')
+            print("heard", asking.recv(100))
+        except OSError:
+            print("heard", b"")
+    """
+    (workspace / "reach.py").write_text(textwrap.dedent(script))
+    session, _ = await terminals.open(confined(workspace))
+    session.write(f"{sys.executable} reach.py {kept.folder}\r".encode())
+    assert "heard b''\r\n" in await until(session, "heard b'")
+    assert not [one for one in await holders.all() if one.attached and one.pid == kept.pid]
+    await terminals.close_all()
+
+
 @pytest.mark.requirement("terminal:holder-small")
 async def test_a_holder_loads_the_standard_library_alone(
     holders: Holders, sandbox: Sandbox, workspace: Path

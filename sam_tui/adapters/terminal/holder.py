@@ -209,9 +209,19 @@ def _hear(connection: socket.socket, most: int) -> tuple[dict[str, Any], list[in
 
 
 def _ours(client: socket.socket) -> bool:
-    """Whether the other end belongs to who owns this process."""
+    """Whether the other end is of the same owner, and no more confined than this process is.
+
+    A confined program must not reach a terminal of another session, or of its own from outside.
+    """
     found = client.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-    return _CREDENTIALS.unpack(found)[1] == os.geteuid()
+    pid, owner, _ = _CREDENTIALS.unpack(found)
+    return owner == os.geteuid() and pid > 0 and _bonds(pid) == _bonds(os.getpid())
+
+
+def _bonds(pid: int) -> list[bytes]:
+    """What the kernel holds a process to, as its status tells. Raises OSError when it is gone."""
+    with open(f"/proc/{pid}/status", "rb") as status:
+        return [line for line in status if line.startswith((b"NoNewPrivs:", b"Seccomp"))]
 
 
 def _deny(control: socket.socket, message: dict[str, Any]) -> None:
