@@ -573,6 +573,9 @@ REQUIREMENTS: dict[str, Requirement] = {
     "terminal:history": Requirement("History is a ring with absolute indexes that says what was dropped.", "spec 9.2 C7"),
     "terminal:holder-private": Requirement("Only its owner reaches the holder of a session.", "issue 5.7"),
     "terminal:holder-small": Requirement("A holder loads little and stays small.", "issue 5.7"),
+    "terminal:job-control": Requirement(
+        "A command of a session goes to the background and comes back.", "issue 5.5"
+    ),
     "terminal:keys": Requirement("Keys and pastes are encoded for the program's present mode, and a paste cannot break out.", "fieldnotes 5"),
     "terminal:ladder": Requirement("A foreground command is ended by INT, TERM and KILL in turn, and the shell stays.", "issue 5.5"),
     "terminal:live-output": Requirement("Output is heard while a command runs, at most 30 times a second, and the loop goes on.", "spec 9.2 C9"),

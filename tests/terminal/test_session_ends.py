@@ -123,3 +123,27 @@ async def test_closing_all_ends_every_session(terminals: PtyTerminals, workspace
     await terminals.close_all()
     assert not any(session.running for session in sessions)
     assert not any(terminals.find(session.id) for session in sessions)
+
+
+@pytest.mark.requirement("terminal:job-control")
+async def test_a_command_is_sent_to_the_background_and_brought_back_by_either_hand(
+    terminals: PtyTerminals, workspace: Path, until: Until
+) -> None:
+    session, _ = await terminals.open(SessionSpec(ONE, str(workspace)))
+    await until(session, "ready>")
+    session.write(b"cat\r")
+    await until(session, "cat\r\n")
+    assert (await session.settled(within=20)).name == "waiting"
+    session.write(b"\x1a")
+    await until(session, "Stopped")
+    assert (await session.settled(within=20)).name == "finished"
+    session.write(b"fg\r")
+    await until(session, "fg\r\ncat\r\n")
+    assert (await session.settled(within=20)).name == "waiting"
+    session.type(b"\x1a")
+    assert (await session.settled(within=20)).name == "finished"
+    session.pass_to("agent")
+    session.write(b"fg >/dev/null\r")
+    await until(session, "fg >/dev/null\r\n")
+    assert (await session.settled(within=20)).name == "waiting"
+    assert (await session.end_command()).name == "finished"
