@@ -62,7 +62,7 @@ async def test_a_tool_outside_the_phase_is_refused_where_it_runs_naming_what_is_
     read = await desk.call("file_operations", operation="list_dir", path=".")
     assert not read.finished.ok
     assert "phase query" in read.finished.text
-    assert "no tools" in read.finished.text
+    assert "Allowed now: no" in read.finished.text
     assert (await desk.call("APISearch", objective="x", user_role="coder")).finished.ok is False
     for phase, payload in PHASES[:2]:
         await desk.done(phase, payload)

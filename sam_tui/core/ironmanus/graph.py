@@ -69,7 +69,8 @@ class Graph:
 
     def only(self, names: Iterable[str]) -> "Graph":
         """The named entities, and the relations between them."""
-        kept = {n: e for n, e in self.entities.items() if n in set(names)}
+        wanted = set(names)
+        kept = {n: e for n, e in self.entities.items() if n in wanted}
         relations = tuple(r for r in self.relations if r.source in kept and r.target in kept)
         return Graph(kept, relations)
 

@@ -1,0 +1,240 @@
+"""The list of APIs and the ways to them: scores in one order, honest entries, careful fetching."""
+
+import json
+from typing import Any
+
+import pytest
+
+from sam_tui.core.ids import CallId, ConversationId
+from sam_tui.core.ironmanus.apis import api_named, entries, ranked
+from sam_tui.core.ironmanus.roles import ROLES
+from tests.fakes.web_server import Answer, Asked, WebServer, answered, moved
+from tests.ironmanus.desk import PHASES, Desk
+
+
+@pytest.mark.requirement("ironmanus:api-list")
+def test_every_entry_keeps_endpoint_and_documentation_apart_and_claims_no_test() -> None:
+    names = [entry.name for entry in entries()]
+    assert len(set(names)) == len(names) >= 30
+    for entry in entries():
+        assert entry.base_url.startswith("https://")
+        assert entry.docs_url.startswith("https://")
+        assert entry.endpoint.startswith("/")
+        assert entry.keywords and 0 < entry.reliability <= 1
+        assert ("api_key" in entry.needs) == (entry.auth == "API Key")
+        assert "verified" not in entry.as_object()
+    assert api_named("coingecko api") is not None
+    assert api_named("nothing") is None
+
+
+@pytest.mark.requirement("ironmanus:api-scores")
+@pytest.mark.parametrize(
+    ("objective", "role", "name", "score"),
+    [
+        ("Analyze cryptocurrency market trends", "analyzer", "CoinGecko API", 0.691),
+        ("Research quantum computing advancements", "researcher", "Open Library API", 0.49),
+        ("Research quantum computing advancements", "researcher", "Nager.Date API", 0.49),
+        ("Research quantum computing advancements", "researcher", "NASA APOD API", 0.44),
+        ("Design responsive dashboard layout", "ui_architect", "Lorem Picsum", 0.59),
+        ("Design responsive dashboard layout", "ui_architect", "Metropolitan Museum API", 0.49),
+        ("Implement REST API with database integration", "coder", "JSONPlaceholder API", 0.59),
+        ("Implement REST API with database integration", "coder", "Stack Overflow API", 0.489),
+    ],
+)
+def test_scores_are_the_seed_s_where_the_entry_is(
+    objective: str, role: str, name: str, score: float
+) -> None:
+    found = {r.entry.name: r.score for r in ranked(objective, role, limit=50)}
+    assert found[name] == score
+
+
+@pytest.mark.requirement("ironmanus:api-scores")
+@pytest.mark.parametrize("role", sorted(ROLES))
+def test_the_order_is_total_and_what_nothing_speaks_for_is_left_out(role: str) -> None:
+    found = ranked("weather and market data for a museum", role, limit=100)
+    keys = [(-r.score, -r.entry.reliability, r.entry.name) for r in found]
+    assert keys == sorted(keys)
+    assert all(r.score >= 0.25 and r.reasons for r in found)
+    assert ranked("zzz", "synthesizer") == ()
+
+
+@pytest.mark.requirement("ironmanus:api-scores")
+async def test_a_category_is_filtered_before_the_list_is_cut(desk: Desk) -> None:
+    found = await desk.answer(
+        "APISearch", objective="paintings", user_role="coder", category_filter="art", max_results=2
+    )
+    assert [api["category"] for api in found["apis"]] == ["art", "art"]
+    assert found["apis"][0]["name"] == "Art Institute of Chicago API"
+    assert found["apis"][0]["verified"] is None
+    none = await desk.answer("APISearch", objective="zzz", user_role="synthesizer")
+    assert (none["count"], none["apis"]) == (0, [])
+    assert not (await desk.call("APISearch", objective="x", user_role="wizard")).finished.ok
+
+
+def failing(times: int, status: int, *, after: str = "") -> Any:
+    """A page that fails so often and then answers."""
+    left = [times]
+
+    def play(_: Asked) -> Answer:
+        left[0] -= 1
+        if left[0] < 0:
+            return answered({"ok": True})
+        headers = {"retry-after": after} if after else {}
+        return Answer(b"no", status, headers)
+
+    return play
+
+
+@pytest.mark.requirement("ironmanus:fetch")
+async def test_endpoints_are_fetched_side_by_side_and_bodies_kept_whole(
+    online: Desk, site: WebServer
+) -> None:
+    large = {"rows": ["x" * 100] * 100}
+    site.routes |= {"/a": answered({"a": 1}), "/b": answered(large), "/c": answered({}, status=404)}
+    urls = [site.url("/a"), site.url("/b"), site.url("/c")]
+    found = await online.answer("MultiAPIFetch", api_endpoints=urls, timeout_ms=9000)
+    summary = found["summary"]
+    assert (summary["queried"], summary["successful"], summary["failed"]) == (3, 2, 1)
+    assert (summary["success_rate"], summary["errors_by_type"]) == ("66.7%", {"HTTP": 1})
+    assert (found["timeout_ms"], found["max_concurrent"]) == (9000, 3)
+    first, second, third = found["results"]
+    assert json.loads(first["data"]) == {"a": 1}
+    assert len(second["data"]) == 1500
+    kept = online.storage.results.load(
+        ConversationId("c"), CallId(second["reference"]["toolCallId"])
+    )
+    assert json.loads(kept or "") == large
+    assert (third["status"], third["error"]["type"], third["attempts"]) == (404, "HTTP", 1)
+    assert all(len(r["headers"]) <= 10 for r in found["results"])
+
+
+@pytest.mark.requirement("ironmanus:fetch")
+async def test_a_body_belongs_to_the_phase_it_was_fetched_in(online: Desk, site: WebServer) -> None:
+    site.routes["/b"] = answered({"rows": "x" * 3000})
+    await online.begin()
+    for phase, payload in PHASES[:2]:
+        await online.done(phase, payload)
+    found = await online.answer("MultiAPIFetch", api_endpoints=[site.url("/b")])
+    artifact = found["results"][0]["reference"]["artifactId"]
+    assert "xxx" in online.workflows.read_artifact(artifact, 0, 100_000).text
+    assert online.workflows.artifacts("s")[0].step == "knowledge"
+
+
+@pytest.mark.requirement("ironmanus:retries")
+@pytest.mark.parametrize(
+    ("status", "attempts", "ok"), [(503, 3, True), (429, 3, True), (404, 1, False), (401, 1, False)]
+)
+async def test_only_what_may_pass_is_tried_again(
+    online: Desk, site: WebServer, status: int, attempts: int, ok: bool
+) -> None:
+    site.routes["/a"] = failing(2, status)
+    executed = await online.call("MultiAPIFetch", api_endpoints=[site.url("/a")])
+    (result,) = executed.data["results"]
+    assert (result["attempts"], result["success"], executed.finished.ok) == (attempts, ok, ok)
+
+
+@pytest.mark.requirement("ironmanus:retries")
+async def test_the_server_says_how_long_to_wait(online: Desk, site: WebServer) -> None:
+    site.routes["/a"] = failing(1, 503, after="7")
+    site.routes["/b"] = failing(1, 503, after="9999")
+    await online.call("MultiAPIFetch", api_endpoints=[site.url("/a")])
+    await online.call("MultiAPIFetch", api_endpoints=[site.url("/b")])
+    assert online.clock.waits == [7.0, 10.0]
+
+
+@pytest.mark.requirement("ironmanus:headers")
+async def test_what_identifies_somebody_goes_to_one_host_alone(
+    online: Desk, site: WebServer
+) -> None:
+    seen: list[Asked] = []
+
+    def play(asked: Asked) -> Answer:
+        seen.append(asked)
+        return answered({})
+
+    site.routes |= {"/a": play, "/r": moved("http://elsewhere.invalid/")}
+    secret = {"Authorization": "Bearer s3cret-value"}
+    both = [site.url("/a"), "http://other.invalid/"]
+    executed = await online.call("MultiAPIFetch", api_endpoints=both, headers=secret)
+    assert not executed.finished.ok
+    assert "2 hosts" in executed.finished.text
+    assert seen == []
+    host = site.url("/a").split("/")[2].split(":")[0]
+    bound = {host: secret, "Accept": "text/plain"}
+    executed = await online.call("MultiAPIFetch", api_endpoints=both, headers=bound)
+    assert seen[0].headers["authorization"] == "Bearer s3cret-value"
+    assert seen[0].headers["accept"] == "text/plain"
+    wrong = {"nobody.invalid": secret}
+    executed = await online.call("MultiAPIFetch", api_endpoints=both, headers=wrong)
+    assert "no endpoint lies on" in executed.finished.text
+
+
+@pytest.mark.requirement("ironmanus:ssrf")
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://[::1]/", "http://[::]/", "http://[fe80::1]/", "http://[fd12::1]/",
+        "http://[::ffff:127.0.0.1]/", "http://localhost./", "http://foo.localhost/",
+        "http://0.0.0.1/", "http://100.64.0.1/", "http://192.0.0.1/", "http://198.18.0.1/",
+        "http://224.0.0.1/", "http://255.255.255.255/", "http://[2001:db8::1]/",
+        "http://10.0.0.1/", "http://169.254.169.254/", "http://2130706433/", "http://0x7f.1/",
+        "file:///etc/hosts", "ftp://ftp.invalid/", "javascript:alert(1)",
+    ],
+)  # fmt: skip
+async def test_an_address_that_is_not_public_is_refused_and_not_tried_again(
+    desk: Desk, url: str
+) -> None:
+    executed = await desk.call("MultiAPIFetch", api_endpoints=[url])
+    assert not executed.finished.ok
+    (result,) = executed.data["results"]
+    assert result["error"]["type"] in ("Refused", "Network")
+    assert result["attempts"] == 1
+
+
+@pytest.mark.requirement("ironmanus:fetch")
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"api_endpoints": []},
+        {"api_endpoints": ["https://a.invalid"] * 11},
+        {"api_endpoints": ["https://a.invalid"], "timeout_ms": 999},
+        {"api_endpoints": ["https://a.invalid"], "max_concurrent": 6},
+        {"api_endpoints": ["https://a.invalid"], "headers": "x"},
+    ],
+)
+async def test_arguments_that_do_not_fit_are_an_error(
+    desk: Desk, arguments: dict[str, Any]
+) -> None:
+    assert not (await desk.call("MultiAPIFetch", **arguments)).finished.ok
+
+
+@pytest.mark.requirement("ironmanus:validate")
+async def test_an_endpoint_is_tried_and_what_is_known_of_it_told(
+    online: Desk, site: WebServer
+) -> None:
+    site.routes["/a"] = answered({})
+    good = await online.answer("APIValidator", api_endpoint={"name": "mine", "url": site.url("/a")})
+    assert (good["valid"], good["corrected"], good["endpoint"]) == (True, False, site.url("/a"))
+    docs = {"url": site.url("/gone"), "name": "Pokemon API"}
+    bad = await online.answer("APIValidator", api_endpoint=docs)
+    assert (bad["valid"], bad["documentation_url"]) == (False, "https://pokeapi.co/docs/v2")
+    assert [t["endpoint"] for t in bad["tried"]] == [site.url("/gone")]
+    nothing = await online.call("APIValidator", api_endpoint={"name": "Pokemon API"})
+    assert "needs name" in nothing.finished.text
+    assert not (await online.call("APIValidator", api_endpoint={})).finished.ok
+
+
+@pytest.mark.requirement("ironmanus:api-task")
+async def test_research_says_what_it_lacks_and_makes_nothing_up(online: Desk) -> None:
+    lacking = await online.call(
+        "APITaskAgent", objective="pokemon stats", user_role="coder", category_filter="games",
+        apis=[{"api_name": "Pokemon API"}],
+    )  # fmt: skip
+    assert not lacking.finished.ok
+    assert "needs name" in lacking.finished.text
+    unknown = await online.call(
+        "APITaskAgent", objective="x", user_role="coder", apis=[{"api_name": "Nonsense"}]
+    )
+    assert "not on the list" in unknown.finished.text
+    nothing = await online.call("APITaskAgent", objective="zzz", user_role="synthesizer")
+    assert "No API fits" in nothing.finished.text

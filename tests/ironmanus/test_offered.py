@@ -1,0 +1,68 @@
+"""Where the tools are: by profile, by name from the command line, and nowhere else."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sam_tools import PROFILES, profile_of
+from tests.ironmanus.desk import Desk
+
+
+def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """One run of the program over its own data and workspace."""
+    places = ["--data-dir", str(folder / "data"), "--workspace", str(folder)]
+    return subprocess.run(
+        [sys.executable, "-m", "sam_tui", "tools", *words, *places],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.requirement("ironmanus:offered")
+def test_the_profile_names_exactly_the_tools_that_are_made(desk: Desk) -> None:
+    assert tuple(tool.name for tool in desk.tools) == PROFILES["iron-manus"]
+    assert profile_of("JARVIS") == "iron-manus"
+    assert profile_of("file_operations.read_file") == ""
+
+
+@pytest.mark.requirement("ironmanus:offered")
+def test_a_session_is_driven_by_single_calls_of_the_program(tmp_path: Path) -> None:
+    state = tmp_path / "iron_manus_state.json"
+    state.write_text("{}", "utf-8")
+
+    def jarvis(**arguments: Any) -> dict[str, Any]:
+        done = run(tmp_path, "call", "JARVIS", json.dumps(arguments), "--conversation", "me")
+        assert done.returncode == 0, done.stdout + done.stderr
+        (line,) = done.stdout.splitlines()
+        return json.loads(json.loads(line)["output"]["content"])
+
+    assert jarvis(session_id="s", initial_objective="plan the roadmap")["next_phase"] == "QUERY"
+    goal = {"interpreted_goal": "a roadmap"}
+    answer = jarvis(session_id="s", phase_completed="QUERY", payload=goal)
+    assert (answer["next_phase"], answer["payload"]["detected_role"]) == ("ENHANCE", "planner")
+    refused = run(
+        tmp_path, "call", "JARVIS", json.dumps({"session_id": "s", "phase_completed": "PLAN"})
+    )
+    assert refused.returncode == 1
+    assert "phase_mismatch" in refused.stdout
+    assert state.exists()
+
+
+@pytest.mark.requirement("ironmanus:offered")
+def test_the_model_s_own_list_is_without_them(tmp_path: Path) -> None:
+    plain = run(tmp_path, "schema").stdout
+    assert not any(name in plain for name in PROFILES["iron-manus"])
+    assert len(plain.encode()) < 32_000
+    added = json.loads(run(tmp_path, "schema", "--profile", "iron-manus").stdout)
+    names = [schema["function"]["name"] for schema in added]
+    assert tuple(names[-len(PROFILES["iron-manus"]) :]) == PROFILES["iron-manus"]
+    jarvis = next(s["function"] for s in added if s["function"]["name"] == "JARVIS")
+    assert jarvis["parameters"]["properties"]["phase_completed"]["enum"] == [
+        "QUERY", "ENHANCE", "KNOWLEDGE", "PLAN", "EXECUTE", "VERIFY",
+    ]  # fmt: skip
+    assert jarvis["parameters"]["required"] == []

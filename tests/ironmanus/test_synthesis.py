@@ -1,0 +1,89 @@
+"""Sources held against each other: the seed's measures, kept as heuristics."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sam_tui.core.ironmanus.synthesis import Mode, Statement, similarity, synthesize
+from tests.ironmanus.desk import Desk
+
+THREE = [
+    Statement("A", "alpha beta gamma delta epsilon", 0.9),
+    Statement("B", "alpha beta gamma delta zeta", 0.7),
+    Statement("C", "one two three four five", 0.55),
+]
+
+
+@pytest.mark.requirement("ironmanus:synthesis")
+@pytest.mark.parametrize(
+    ("mode", "confidence", "kept"),
+    [
+        ("consensus", 0.239, "ABC"),
+        ("weighted", 0.745, "ABC"),
+        ("hierarchical", 0.9, "ABC"),
+        ("conflict_resolution", 0.8, "AB"),
+    ],
+)
+def test_the_four_modes_measure_as_the_seed_s(mode: Mode, confidence: float, kept: str) -> None:
+    found = synthesize(THREE, mode)
+    assert found is not None
+    assert round(found.confidence, 3) == confidence
+    assert "".join(s.source for _, s in found.kept) == kept
+    assert len(found.contradictions) == 2
+    assert round(found.agreement, 3) == 0.267
+    assert found.shared == (("alpha beta gamma delta",) if mode == "consensus" else ())
+
+
+@pytest.mark.requirement("ironmanus:synthesis")
+def test_likeness_counts_words_of_the_longer_text() -> None:
+    assert similarity("a b c", "a b c") == 1.0
+    assert similarity("a b", "c d") == 0.0
+    assert similarity("apple fruit tree garden", "apple tree") == 0.5
+    assert similarity("", "") == 0.0
+    assert synthesize(THREE, "weighted", threshold=0.95) is None
+    alone = synthesize(THREE[:1], "consensus")
+    assert alone is not None
+    assert (alone.confidence, alone.agreement) == (0.0, 1.0)
+
+
+RESPONSES = [{"source": s.source, "data": s.data, "confidence": s.confidence} for s in THREE]
+
+
+@pytest.mark.requirement("ironmanus:synthesis")
+async def test_what_is_measured_is_labelled_and_without_a_model_nothing_is_made_up(
+    desk: Desk,
+) -> None:
+    found = await desk.answer(
+        "KnowledgeSynthesize", api_responses=RESPONSES, synthesis_mode="conflict_resolution"
+    )
+    assert "no proof" in found["measured_by"]
+    assert found["synthesis"] is None
+    assert "There is no model" in found["message"]
+    assert [s["source"] for s in found["sources"]] == ["A", "B"]
+    none = await desk.call(
+        "KnowledgeSynthesize", api_responses=RESPONSES, synthesis_mode="weighted",
+        confidence_threshold=0.95,
+    )  # fmt: skip
+    assert not none.finished.ok
+    bad = await desk.call("KnowledgeSynthesize", api_responses=[], synthesis_mode="weighted")
+    assert not bad.finished.ok
+
+
+@pytest.mark.requirement("ironmanus:synthesis")
+async def test_a_model_writes_it_from_the_sources_alone(tmp_path: Path) -> None:
+    plays: list[dict[str, Any]] = [
+        {
+            "calls": [
+                {"name": "file_operations", "arguments": {"operation": "list_dir", "path": "."}}
+            ]
+        },
+        {"when": {"ok": False, "contains": "not allowed"}, "text": "They agree [A] [B]."},
+    ]
+    desk = Desk(tmp_path, plays)
+    found = await desk.answer(
+        "KnowledgeSynthesize", api_responses=RESPONSES[:2], synthesis_mode="consensus"
+    )
+    assert found["synthesis"] == "They agree [A] [B]."
+    assert found["synthesis_by"] == "a model, from these sources alone"
+    desk.close()
