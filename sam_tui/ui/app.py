@@ -73,6 +73,7 @@ class SamApp(App[None], inherit_bindings=False):
         self.use_command_palette = True
         self.register_theme(theme.DARK)
         self.register_theme(theme.LIGHT)
+        self.ansi_theme_dark, self.ansi_theme_light = theme.ANSI_DARK, theme.ANSI_LIGHT
         self.theme = theme.DARK.name
         self.runtime: Runtime | None = None
         self.last_key = self.PATIENCE.clock() - self.PATIENCE.hush

@@ -1,5 +1,6 @@
 """The two looks: ``sam`` for dark terminals, ``sam-light`` for light ones."""
 
+from rich.terminal_theme import TerminalTheme
 from textual.theme import Theme
 
 DARK = Theme(
@@ -54,6 +55,58 @@ LIGHT = Theme(
         "scrollbar-background": "#f7f6f2",
     },
 )
+
+ANSI_DARK = TerminalTheme(
+    (20, 23, 28),
+    (213, 217, 224),
+    [
+        (42, 48, 58),
+        (224, 108, 117),
+        (143, 191, 127),
+        (224, 175, 104),
+        (122, 162, 214),
+        (198, 134, 208),
+        (97, 190, 196),
+        (200, 205, 213),
+    ],
+    [
+        (110, 118, 132),
+        (240, 135, 142),
+        (168, 214, 152),
+        (240, 200, 138),
+        (152, 188, 234),
+        (218, 160, 226),
+        (130, 214, 220),
+        (240, 242, 246),
+    ],
+)
+"""The sixteen colours of programs in a terminal, on dark ground."""
+
+ANSI_LIGHT = TerminalTheme(
+    (247, 246, 242),
+    (34, 38, 45),
+    [
+        (34, 38, 45),
+        (179, 38, 30),
+        (47, 122, 50),
+        (143, 86, 0),
+        (42, 93, 159),
+        (134, 58, 150),
+        (0, 112, 122),
+        (150, 147, 138),
+    ],
+    [
+        (98, 103, 112),
+        (206, 60, 50),
+        (60, 142, 64),
+        (168, 106, 10),
+        (58, 116, 190),
+        (158, 80, 174),
+        (10, 134, 144),
+        (190, 187, 178),
+    ],
+)
+"""The same on light ground."""
 
 
 def other(name: str) -> str:
