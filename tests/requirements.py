@@ -320,6 +320,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "ironmanus:payloads": Requirement("Each phase has a typed payload; one that does not fit moves nothing.", "issue 6.6, E1"),
     "ironmanus:phase-mismatch": Requirement("Another phase than the session's is refused with expected and got.", "issue 6.6, E1"),
     "ironmanus:properties": Requirement("No sequence of calls reaches an illegal state; todos come back as planned.", "issue 6, show, A11"),
+    "ironmanus:prompts": Requirement("One strict renderer makes every prompt; nothing is left unfilled.", "issue 6.6, A3, A5, E1"),
     "ironmanus:python": Requirement("Data is described, drawn and learnt from by a program that really runs.", "seed 000, A21, E1"),
     "ironmanus:python-custom": Requirement("Custom code runs in the sandbox, without network, its data never part of its text.", "A21, E1"),
     "ironmanus:resume": Requirement("A session killed at work goes on where it was in another process.", "issue 6.2, 6.6"),
