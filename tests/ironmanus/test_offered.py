@@ -66,3 +66,33 @@ def test_the_model_s_own_list_is_without_them(tmp_path: Path) -> None:
         "QUERY", "ENHANCE", "KNOWLEDGE", "PLAN", "EXECUTE", "VERIFY",
     ]  # fmt: skip
     assert jarvis["parameters"]["required"] == []
+
+
+@pytest.mark.requirement("ironmanus:session")
+def test_a_model_drives_a_whole_session_with_an_agent_files_and_gates(tmp_path: Path) -> None:
+    script = Path(__file__).with_name("session.json")
+    workspace, data = tmp_path / "ws", tmp_path / "data"
+    workspace.mkdir()
+    places = ["--workspace", str(workspace), "--data-dir", str(data)]
+    words = ["run", "Please use JARVIS", "--profile", "iron-manus", "--model", f"scripted:{script}"]
+    program = [sys.executable, "-m", "sam_tui"]
+    done = subprocess.run(
+        [*program, *words, "--output-format", "stream-json", *places],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "The session is done." in done.stdout
+    assert "is not allowed in phase query" in done.stdout  # the listing before KNOWLEDGE
+    assert '\\"status\\": \\"DONE\\"' in done.stdout
+    assert (workspace / "answer.txt").read_text("utf-8") == "42\n"
+    handed = workspace / "iron-manus-sessions" / "s" / "agent_coder_output_1.md"
+    assert "answer.txt holds 42" in handed.read_text("utf-8")
+    status = subprocess.run(
+        [*program, "workflow", "status", "s", "--json", *places],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert '"completed"' in status.stdout
