@@ -379,3 +379,12 @@ async def test_attributes_of_a_file_that_can_only_be_read_stay(run: Run, outside
     before = (await run(command)).output
     result = await run(f"chattr +d {outside}/victim; chattr +i mine; {command}")
     assert result.output.endswith(before)
+
+
+@pytest.mark.requirement("sandbox:kernel-doors")
+async def test_set_user_id_programs_gain_nothing_and_capabilities_are_few(run: Run) -> None:
+    result = await run("grep -E 'NoNewPrivs|CapEff|CapBnd' /proc/self/status")
+    found = dict(line.split(":\t") for line in result.output.splitlines())
+    assert found["NoNewPrivs"] == "1"
+    dangerous = 1 << 16 | 1 << 17 | 1 << 19 | 1 << 21  # modules, raw I/O, ptrace, admin
+    assert not int(found["CapEff"], 16) & dangerous

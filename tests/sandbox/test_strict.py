@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from sam_tui.adapters.terminal import confinement
 from sam_tui.adapters.terminal.confinement import Sandbox
 from sam_tui.adapters.terminal.sandbox.ability import bubblewrap
 from sam_tui.adapters.terminal.sandbox.landlock import Bounds
 from sam_tui.adapters.terminal.sandbox.seatbelt import profile, seatbelt_command
-from sam_tui.core.ports.terminals import CommandResult
+from sam_tui.core.ports.terminals import CommandResult, Confinement
 
 Run = Callable[..., Coroutine[None, None, CommandResult]]
 
@@ -115,3 +116,23 @@ def test_a_profile_for_macos_names_folders_secrets_and_the_network(tmp_path: Pat
 def test_a_path_that_no_profile_can_name_is_refused() -> None:
     with pytest.raises(ValueError, match="no profile"):
         profile(Bounds(("/a\n(allow default)",)), "on")
+
+
+@pytest.mark.requirement("sandbox:seatbelt")
+def test_on_macos_terminals_begin_with_the_same_profile(
+    monkeypatch: pytest.MonkeyPatch, workspace: Path
+) -> None:
+    def described(_: object, *, strict: bool) -> Confinement:
+        return Confinement("seatbelt", f"sandbox-exec on Darwin, strict {strict}")
+
+    monkeypatch.setattr(confinement, "describe", described)
+    box = Sandbox(live=False)
+    try:
+        words = box.prefix((str(workspace),), "off")
+        assert box.ruleset((str(workspace),)) is None
+        assert words[:2] == ("/usr/bin/sandbox-exec", "-p")
+        for line in (f'(subpath "{workspace}")', f'(subpath "{box.scratch}")', "(deny network*"):
+            assert line in words[2]
+    finally:
+        box.close()
+    assert Sandbox(kind="off").prefix((str(workspace),)) == ()

@@ -219,6 +219,12 @@ class Sandbox:
         number, held = supervision.hold(bounds, ruleset, code, wanted.ask)
         return Holding(held, functools.partial(supervision.release, number), supervised=True)
 
+    def prefix(self, writable: Sequence[str], network: Network = "on") -> tuple[str, ...]:
+        """The words before a terminal's own command line that hold it; none where ``ruleset`` does."""
+        if self._confinement.kind != "seatbelt":
+            return ()
+        return self._wrap(Wanted(tuple(writable), network=network), None).prefix
+
     def ruleset(
         self, writable: Sequence[str], *, ask: AskOutside | None = None, network: Network = "on"
     ) -> int | None:
@@ -226,7 +232,7 @@ class Sandbox:
 
         Also in strict mode: terminals are held by Landlock and the supervisor.
         """
-        if self._confinement.kind == "none":
+        if self._confinement.kind in ("none", "seatbelt"):
             return None
         if self._ability.landlock < landlock.LEAST_ABI:
             raise ToolError("This system can confine commands, but not terminals.")

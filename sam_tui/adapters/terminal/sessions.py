@@ -7,6 +7,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 from sam_tui.adapters.terminal.confinement import Sandbox, Wanted
 from sam_tui.adapters.terminal.environment import session_environment
@@ -46,7 +47,7 @@ class PtyTerminals:
                     present.attend(spec)
                     return present, False
                 await self.close(present.id)
-            if self._holders is None:
+            if self._holders is None or self._sandbox.confinement.kind == "seatbelt":
                 return self._start(spec), True
             return await self._hold(spec, self._holders), True
 
@@ -85,12 +86,14 @@ class PtyTerminals:
         return next((s for s in self._sessions.values() if s.conversation == conversation), None)
 
     def _start(self, spec: SessionSpec) -> PtySession:
-        ruleset = None
+        ruleset, prefix = None, ()
         if spec.confined:
             ruleset = self._sandbox.ruleset(spec.writable, ask=spec.ask, network=spec.network)
-        scratch = self._sandbox.scratch if ruleset is not None else None
+            prefix = self._sandbox.prefix(spec.writable, spec.network)
+        scratch = self._sandbox.scratch if prefix or ruleset is not None else None
         integration = integrate(_shell())
         launch = _launch(spec, integration, ruleset, scratch)
+        launch = replace(launch, argv=(*prefix, *integration.argv))
         try:
             made = PtySession(
                 _born(spec, integration), Child(launch), integration, size=_size(spec)
