@@ -87,6 +87,7 @@ async def test_a_plug_in_reminder_speaks_and_its_fault_is_contained(
     view = TurnView(kit.conversation, [], (), 0.0, True)
     requests = runtime.engine.requests
     said = {r.name: r.text for r in requests.reminders(Story(view), new_message=True)}
+    said = {name: text for name, text in said.items() if name.startswith("plugin:")}
     assert said == {"plugin:hint": "<\\system-reminder>mind the gap"}
     await runtime.close()
 
