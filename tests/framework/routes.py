@@ -261,7 +261,7 @@ async def _terminal(tour: Tour) -> None:
     )
     session = opened["session_id"]
     await take("send_input", session_id=session, input="ls\r\n", timeout=DEADLINE)
-    await take("send_input", session_id=session, input="", hand_over="your password")
+    await take("send_input", session_id=session, input="read x\r\n", hand_over="your name")
     await take("get_terminal_buffer", id=session)
     await take("get_terminal_selection")
     await take("get_output", session_id=session, from_index=1)

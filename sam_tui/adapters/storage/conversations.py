@@ -114,7 +114,7 @@ class SqliteConversations:
             connection.execute(
                 "UPDATE conversations SET messages = messages + ?, updated_at = ?, title = ?"
                 " WHERE id = ?",
-                (len(_said(messages)), now, found[1] or _title(messages), key),
+                (len(messages), now, found[1] or _title(messages), key),
             )
 
     def messages(self, conversation: ConversationId) -> list[Message]:
@@ -269,11 +269,6 @@ def _coherent(entries: Iterable[_Entry]) -> list[_Entry]:
                 pass
         kept.append(entry)
     return kept
-
-
-def _said(messages: Sequence[Message]) -> list[Message]:
-    """What counts as a message: reminders are not what anybody said."""
-    return [message for message in messages if not isinstance(message, ReminderMessage)]
 
 
 def _title(messages: Sequence[Message]) -> str:

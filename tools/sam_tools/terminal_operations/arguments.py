@@ -92,21 +92,15 @@ class SendInput(Arguments):
     )
     hand_over: str = Field(
         default="",
-        description="with an empty input: why the person must type here, as a password; waits for them",
+        description="why the person must type after input (may be empty), as a password; waits for them",
         max_length=500,
     )
     timeout: float = Field(default=INPUT_TIMEOUT, gt=0, le=LONGEST_TIMEOUT)
 
-    @model_validator(mode="before")
-    @classmethod
-    def _nothing_to_type(cls, data: Any) -> Any:
-        given = cast("dict[str, Any]", data) if isinstance(data, dict) else {}
-        return {"input": "", **given} if given.get("hand_over") else data
-
     @model_validator(mode="after")
-    def _one_of_both(self) -> "SendInput":
-        if bool(self.input) == bool(self.hand_over.strip()):
-            raise ValueError("give input, or hand_over with an empty input")
+    def _something(self) -> "SendInput":
+        if not self.input and not self.hand_over.strip():
+            raise ValueError("there is nothing to type")
         return self
 
 

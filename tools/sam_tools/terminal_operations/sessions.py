@@ -149,7 +149,7 @@ class SessionHand:
 
     def sending(self, arguments: SendInput, most: int) -> str:
         """The line on the card; what is typed where nothing is echoed stays off it."""
-        if arguments.hand_over:
+        if arguments.hand_over and not arguments.input:
             return f"Handing the terminal over: {short(arguments.hand_over, most)}"
         session = self._terminals.find(SessionId(arguments.session_id))
         hidden = session is not None and session.state.secret
@@ -163,7 +163,7 @@ class SessionHand:
                 "This session was opened without the sandbox, which now applies.",
                 hint="Close it and create a new one.",
             )
-        if arguments.hand_over:
+        if arguments.hand_over and not arguments.input:
             return await self._handing.ask(session, arguments.hand_over, context)
         if (taken := await self._handing.yielded(session, arguments.timeout)) is not None:
             return taken
@@ -177,6 +177,8 @@ class SessionHand:
         before = len(doings.refused)
         context.emit("Typed; waiting for the end of the command\n")
         await session.settled(within=arguments.timeout)
+        if arguments.hand_over:
+            return await self._handing.ask(session, arguments.hand_over, context)
         if await doings.answered():
             # The person took their time, which is not the command's.
             await session.settled(within=arguments.timeout)
