@@ -268,3 +268,12 @@ async def test_sessions_of_one_conversation_stay_apart_and_the_one_worked_on_gat
     gated = await desk.call("file_operations", operation="list_dir", path=".")
     assert "phase query" in gated.finished.text
     assert (await desk.jarvis(session_id="two"))["next_phase"] == "KNOWLEDGE"
+
+
+@pytest.mark.requirement("ironmanus:gate")
+async def test_an_agent_of_a_single_step_steers_no_session(desk: Desk) -> None:
+    await desk.begin()
+    decide = desk.workflows.gate("c", ("s", "query"))
+    assert "who runs the workflow decides" in decide("JARVIS")
+    assert "who runs the workflow decides" in decide("IronManusStateGraph")
+    assert decide("HealthCheck") == ""

@@ -18,9 +18,10 @@ VERBS: Final = frozenset({
 })  # fmt: skip
 """Tools that are never gated: to advance, to ask, to look, and to read on in what a call returned."""
 
-STEERING: Final = frozenset(
-    f"workflow.{verb}" for verb in ("start", "replan", "pause", "resume", "abandon", "retry")
-)
+STEERING: Final = frozenset({
+    *(f"workflow.{verb}" for verb in ("start", "replan", "pause", "resume", "abandon", "retry")),
+    "JARVIS", "IronManusStateGraph",
+})  # fmt: skip
 """What an agent that was given a single step has no say in."""
 
 _READ = (
