@@ -71,7 +71,9 @@ async def test_the_agent_asks_the_person_to_type_and_learns_what_changed(
 
     desk.says = types
     asking = asyncio.ensure_future(
-        handed.data("send_input", session_id=session.id, hand_over="your password for the vault")
+        handed.data(
+            "send_input", session_id=session.id, input="", hand_over="your password for the vault"
+        )
     )
     await shown(session, "logged-in")
     assert (session.holder, session.reason) == ("person", "your password for the vault")
@@ -102,7 +104,7 @@ async def test_an_answer_to_the_question_hands_back_too(
 ) -> None:
     session = await opened(handed, terminals)
     desk.says = lambda: "I would rather not"
-    told = await handed.data("send_input", session_id=session.id, hand_over="a token")
+    told = await handed.data("send_input", session_id=session.id, input="", hand_over="a token")
     assert told["reply"] == "I would rather not"
     assert session.holder == "agent"
 
@@ -115,7 +117,7 @@ async def test_where_nobody_is_the_agent_is_told_at_once(
     tool = TerminalOperations(hand.commands, terminals, published.append, inquiries=alone.inquiries)
     mine = type(hand)(tool, hand.workspace)
     session = await opened(mine, terminals)
-    result = await mine.call("send_input", session_id=session.id, hand_over="a token")
+    result = await mine.call("send_input", session_id=session.id, input="", hand_over="a token")
     assert not result.ok
     assert "Nobody is there" in result.text
     assert session.holder == "agent"
