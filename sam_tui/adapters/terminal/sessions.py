@@ -86,15 +86,16 @@ class PtyTerminals:
         return next((s for s in self._sessions.values() if s.conversation == conversation), None)
 
     def _start(self, spec: SessionSpec) -> PtySession:
-        ruleset, prefix = None, ()
-        if spec.confined:
-            ruleset = self._sandbox.ruleset(spec.writable, ask=spec.ask, network=spec.network)
-            prefix = self._sandbox.prefix(spec.writable, spec.network)
-        scratch = self._sandbox.scratch if prefix or ruleset is not None else None
+        # Before the sandbox: a folder that comes after it, beside secrets, could not be read in it.
         integration = integrate(_shell())
-        launch = _launch(spec, integration, ruleset, scratch)
-        launch = replace(launch, argv=(*prefix, *integration.argv))
         try:
+            ruleset, prefix = None, ()
+            if spec.confined:
+                ruleset = self._sandbox.ruleset(spec.writable, ask=spec.ask, network=spec.network)
+                prefix = self._sandbox.prefix(spec.writable, spec.network)
+            scratch = self._sandbox.scratch if prefix or ruleset is not None else None
+            launch = _launch(spec, integration, ruleset, scratch)
+            launch = replace(launch, argv=(*prefix, *integration.argv))
             made = PtySession(
                 _born(spec, integration), Child(launch), integration, size=_size(spec)
             )
