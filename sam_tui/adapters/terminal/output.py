@@ -8,6 +8,10 @@ HEAD_BYTES = 512 * 1024
 TAIL_BYTES = 512 * 1024
 LIVE_BYTES = 64 * 1024
 LIVE_INTERVAL = 1 / 30
+FLOOD_BYTES = 1024 * 1024
+"""After so much of one command nobody reads along: 4 KiB a second show that it goes on."""
+FLOOD_BATCH = 4 * 1024
+FLOOD_INTERVAL = 1.0
 
 
 def _decoder() -> codecs.IncrementalDecoder:
@@ -65,7 +69,8 @@ class BoundedOutput:
 class LiveText:
     """Output on its way to people: the first piece at once, then at most 30 batches a second.
 
-    A batch is bounded: of more than 64 KiB in one interval only the newest half is passed on.
+    A batch is bounded: of more than 64 KiB in one interval only the newest half is passed on, and
+    of a flood much less.
     """
 
     def __init__(self, hear: Callable[[str], None]) -> None:
@@ -76,12 +81,14 @@ class LiveText:
         self._skipped = 0
         self._timer: asyncio.TimerHandle | None = None
         self._next = 0.0
+        self._passed = 0
 
     def add(self, data: bytes) -> None:
         """Take in what came next and see that it is passed on."""
         self._waiting += data
-        if len(self._waiting) > LIVE_BYTES:
-            surplus = len(self._waiting) - LIVE_BYTES // 2
+        most = LIVE_BYTES if self._passed < FLOOD_BYTES else FLOOD_BATCH
+        if len(self._waiting) > most:
+            surplus = len(self._waiting) - most // 2
             self._skipped += surplus
             del self._waiting[:surplus]
         if self._timer is None:
@@ -95,7 +102,9 @@ class LiveText:
 
     def _flush(self, *, final: bool = False) -> None:
         self._timer = None
-        self._next = self._loop.time() + LIVE_INTERVAL
+        self._passed += len(self._waiting)
+        flood = self._passed >= FLOOD_BYTES
+        self._next = self._loop.time() + (FLOOD_INTERVAL if flood else LIVE_INTERVAL)
         data, note = bytes(self._waiting), ""
         self._waiting.clear()
         if self._skipped:

@@ -31,6 +31,7 @@ class PtyTerminals:
         self._sandbox = sandbox
         self._holders = holders if sys.platform == "linux" else None
         self._sessions: dict[SessionId, PtySession] = {}
+        self._closing: set[PtySession] = set()
         self._locks: dict[ConversationId, asyncio.Lock] = {}
 
     async def open(self, spec: SessionSpec) -> tuple[TerminalSession, bool]:
@@ -68,13 +69,19 @@ class PtyTerminals:
         """End it with its process groups and forget it; nothing for an unknown id."""
         found = self._sessions.pop(session, None)
         if found is not None:
+            self._closing.add(found)
             await found.close()
+            # Not where that was cancelled: close_all still waits for it then.
+            self._closing.discard(found)
 
     async def close_all(self) -> None:
         """Leave what holders keep to them, and end all others at the same time."""
-        sessions = list(self._sessions.values())
+        sessions, closing = list(self._sessions.values()), list(self._closing)
         self._sessions.clear()
+        self._closing.clear()
         async with asyncio.TaskGroup() as group:
+            for session in closing:
+                group.create_task(session.close())
             for session in sessions:
                 if not session.leave():
                     group.create_task(session.close())
