@@ -167,7 +167,7 @@ async def test_a_long_build_tells_how_far_it_is(shop: Workshop):
     shop.progress()
     await paths(shop, "wombat")
     told = "".join(shop.progress())
-    assert told == "Indexing: 0 of 150 files\nIndexing: 100 of 150 files\n"
+    assert "Indexing: 0 of 150 files\nIndexing: 100 of 150 files\n" in told
     await paths(shop, "wombat")
     assert len(shop.progress()) <= 2
 

@@ -9,7 +9,7 @@ import pytest
 
 from sam_tui.adapters.terminal.confinement import Sandbox
 from sam_tui.adapters.terminal.environment import session_environment
-from sam_tui.adapters.terminal.pty import Pty, PtyLaunch
+from sam_tui.adapters.terminal.pty import Child, Pty, PtyLaunch
 from sam_tui.core.ports.sandbox import AskOutside, OutsideAccess
 
 Type = Callable[[str, str], Awaitable[str]]
@@ -34,7 +34,7 @@ class Terminal:
             rows=24,
             ruleset=way,
         )
-        self.pty = Pty(launch, self._hear, lambda: None)
+        self.pty = Pty(Child(launch), self._hear, lambda: None)
 
     def _hear(self, data: bytes) -> None:
         self.text += data.decode()

@@ -7,7 +7,7 @@ import signal
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any, Protocol
 
 import ptyprocess  # pyright: ignore[reportMissingTypeStubs]
@@ -258,13 +258,21 @@ def _spawn(launch: PtyLaunch) -> Any:
                 cwd=launch.cwd,
                 env=launch.environment,
                 dimensions=(launch.rows, launch.columns),
-                preexec_fn=None if ruleset is None else lambda: restrict(ruleset),
+                preexec_fn=partial(_begin, ruleset),
                 pass_fds=() if ruleset is None else (ruleset,),
             )
     except (OSError, RuntimeError) as error:
         raise ToolError(f"The shell could not be started: {error}") from error
     process.delayafterclose = process.delayafterterminate = 0
     return process
+
+
+def _begin(ruleset: int | None) -> None:
+    """In the child: what a program started behind ``&`` or ``nohup`` ignores, its shells must hear."""
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_DFL)
+    if ruleset is not None:
+        restrict(ruleset)
 
 
 @cache
