@@ -19,7 +19,10 @@ ROWS: dict[str, tuple[str, ...]] = {
     "E1 meta-prompts are cut and lead to nothing": (
         "ironmanus:meta-prompt", "ironmanus:delegation",
     ),
-    "E1 what is fetched is retried, shared and cut": ("web:headers", "web:status", "web:tool-errors"),
+    "E1 what is fetched is retried, shared and cut": (
+        "web:headers", "web:status", "web:tool-errors", "ironmanus:retries", "ironmanus:headers",
+        "ironmanus:fetch",
+    ),
     "E1 the bucket is a fixed window": ("web:allowance",),
     "E1 the list of addresses is text": (
         "web:legacy-ipv4", "web:refused-addresses", "web:rebinding", "web:redirects",
@@ -37,6 +40,16 @@ ROWS: dict[str, tuple[str, ...]] = {
         "workflow:prune", "ironmanus:sessions", "ironmanus:cleanup",
     ),
     "E1 foreign files are deleted, logs break the protocol": ("mcp:stdout", "mcp:endings"),
+    "E1 knowledge comes from three demo addresses": (
+        "ironmanus:api-task", "ironmanus:synthesis", "ironmanus:handoffs",
+    ),
+    "E1 scores are in no total order, the registry mixes pages with endpoints": (
+        "ironmanus:api-scores", "ironmanus:api-list",
+    ),
+    "E1 the Python tool prints code, inputs are spliced into it": (
+        "ironmanus:python", "ironmanus:python-custom",
+    ),
+    "E1 the health check always passes": ("ironmanus:health",),
     "E2 a fresh database cannot be made": ("workflow:migrations",),
     "E2 shipped workflows cannot start": ("workflow:bundled", "workflow:midex-form"),
     "E2 dependsOn and allowParallel are ignored": ("workflow:dag", "workflow:runner-parallel"),
@@ -58,6 +71,7 @@ ROWS: dict[str, tuple[str, ...]] = {
     "E2 faults are dumped, templates are resources, ids stay encoded": (
         "mcp:errors", "mcp:midex-refuses", "mcp:completion", "mcp:midex-shapes",
     ),
+    "E2 savings are invented": ("mcp:midex-shapes", "workflow:effectiveness"),
     "E2 vanished files stay": ("workflow:sync",),
 }  # fmt: skip
 
