@@ -1,5 +1,6 @@
 """The log file: what libraries complain about, and the details of a defect. Never the terminal."""
 
+import contextlib
 import logging
 import os
 import sys
@@ -18,7 +19,14 @@ class _PrivateFile(logging.FileHandler):
     """A log file that is made when it is first needed, for its owner alone."""
 
     def _open(self) -> TextIOWrapper:
-        return _open_private(Path(self.baseFilename))
+        path = Path(self.baseFilename)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return _open_private(path)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write it down where that is possible; opening comes before logging catches anything."""
+        with contextlib.suppress(OSError):
+            super().emit(record)
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's name
         """A log that cannot be written is not worth a word on the person's screen."""

@@ -1,5 +1,7 @@
 """Other packages add tools and reminders; a broken one is told of and harms nothing."""
 
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -98,3 +100,20 @@ class Story:
     def __init__(self, view: TurnView) -> None:
         self.conversation = view.conversation
         self.messages = view.messages
+
+
+def test_the_program_lists_plug_ins_and_reports_broken_ones_from_the_first_run(
+    package: Path,
+) -> None:
+    (package / "ws").mkdir()
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "sam_tui", "tools", "list", "--data-dir", "fresh/data"],
+        cwd=package / "ws",
+        env={**os.environ, "PYTHONPATH": str(package / "site")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "greet  (greeter 1.2, plug-in API 1)" in done.stdout
+    assert "raises of greeter 1.2: ValueError: cannot start" in done.stdout + done.stderr
