@@ -10,6 +10,7 @@ from sam_tools.iron_manus.research import coverage
 from sam_tui.adapters.web import GuardedWeb
 from sam_tui.adapters.web.allowance import Allowance, Allowances
 from sam_tui.adapters.web.urls import canonical
+from sam_tui.core.authorization.patterns import host_covered
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ironmanus.apis import entries, ranked
 from sam_tui.core.ironmanus.roles import ROLES
@@ -183,6 +184,18 @@ async def test_public_hosts_of_the_original_pass(host: str) -> None:
 
     found = await GuardedWeb(resolver=resolver).addresses(canonical(f"https://{host}/"))
     assert [str(address) for address in found] == ["93.184.216.34"]
+
+
+@pytest.mark.parametrize(
+    ("host", "covered"),
+    [
+        ("api.example.com", True), ("api.github.com", True), ("raw.githubusercontent.com", True),
+        ("evil.com", False), ("github.com.evil.com", False), ("notgithub.com", False),
+    ],
+)  # fmt: skip
+def test_hosts_of_the_original_s_list_are_covered_and_no_other(host: str, covered: bool) -> None:
+    listed = ("api.example.com", "*.github.com", "*.githubusercontent.com")
+    assert any(host_covered(pattern, host) for pattern in listed) is covered
 
 
 async def test_three_that_answer_are_a_hundred_per_cent_and_seven_are_all_asked(

@@ -8,7 +8,7 @@ A test is named by its suite, module and function: ``im/machine::test_...`` is t
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-SUITES = {"im": "ironmanus", "wf": "workflow", "mcp": "mcp", "web": "web"}
+SUITES = {"im": "ironmanus", "wf": "workflow", "mcp": "mcp", "web": "web", "guard": "guard"}
 COUNTS = {"D1": 21, "D2": 25, "D3": 27, "D4": 46, "D5": 20, "D6": 18}
 """How many vectors each section of the specification has, split into its sentences."""
 
