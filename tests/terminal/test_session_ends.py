@@ -112,7 +112,8 @@ async def test_each_group_of_a_session_gets_as_strong_a_signal_as_it_takes(
     assert not any(lives(int(pid)) for pid in found)
     for name in ("got1", "got2"):
         heard = (workspace / name).read_text().split() if (workspace / name).exists() else []
-        assert heard == ([] if killer == "KILL" else [killer])
+        # More than once where the leader's end and ours both tell it.
+        assert set(heard) == (set() if killer == "KILL" else {killer})
 
 
 @pytest.mark.requirement("terminal:session-closes")

@@ -40,3 +40,7 @@ class TerminalAsked(Message):
 
 class Relabelled(Message):
     """What a view says about itself changed."""
+
+
+class Fitted(Message):
+    """A view got its size: a new one has none before its first layout."""

@@ -87,6 +87,10 @@ class TerminalPanel(Vertical):
             self._want_shell()
         self._name_tabs()
 
+    def on_fitted(self) -> None:
+        """A tab has room now: if a shell was wanted there before, it is now."""
+        self._want_shell()
+
     def on_click(self, event: events.Click) -> None:
         """A click on the border's names: chooses, closes or opens."""
         if event.y != 0:

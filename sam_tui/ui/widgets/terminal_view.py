@@ -13,7 +13,7 @@ from sam_tui.ui.widgets.terminal_canvas import TerminalCanvas
 from sam_tui.ui.widgets.terminal_cells import Link
 from sam_tui.ui.widgets.terminal_chord import LEAVE, Chord
 from sam_tui.ui.widgets.terminal_holder import held, holder_badge
-from sam_tui.ui.widgets.terminal_messages import Relabelled, RestartAsked, TerminalAsked
+from sam_tui.ui.widgets.terminal_messages import Fitted, Relabelled, RestartAsked, TerminalAsked
 from sam_tui.ui.widgets.terminal_pointer import Pointer, Wheel
 
 if TYPE_CHECKING:
@@ -122,6 +122,7 @@ class TerminalView(TerminalCanvas, can_focus=True):
         """Pass the new size on to the program."""
         self._fit(event.size)
         self.redraw()
+        self.post_message(Fitted())
 
     def on_focus(self) -> None:
         """The cursor and the way out appear; the program hears of it if it asked."""
