@@ -1,5 +1,6 @@
 """The tabs of the terminal panel: opened when first seen, restarted, added, closed, named."""
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from textual.app import App
@@ -43,9 +44,9 @@ class Shell:
     def restart(self, view: TerminalCanvas) -> None:
         """Open a shell in a tab, in place of the one that ended there."""
         if self._runtime is not None:
-            self._app.run_worker(
-                self._open(self._runtime, view), group=f"shell-{view.id}", exclusive=True
-            )
+            # Called by the worker: one that is replaced before it began leaves no coroutine behind.
+            opening = partial(self._open, self._runtime, view)
+            self._app.run_worker(opening, group=f"shell-{view.id}", exclusive=True)
 
     async def _open(self, runtime: "Runtime", view: TerminalCanvas) -> None:
         # The ports come with the runtime, after the first frame.
