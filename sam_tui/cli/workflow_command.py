@@ -357,9 +357,19 @@ def _params(values: Values) -> dict[str, Any]:
 
 def _output(given: str | None) -> Any:
     """What a step hands in: an object when it is one, else a text."""
-    text = read_prompt("-", input_descriptor()).text if given in (None, "-") else given
+    text = _handed_in() if given in (None, "-") else given
     try:
         value: Any = json.loads(text or "")
     except (ValueError, RecursionError):
         return text
     return cast("dict[str, Any]", value) if isinstance(value, dict) else text
+
+
+def _handed_in() -> str:
+    try:
+        return read_prompt("-", input_descriptor()).text
+    except UsageError:
+        raise UsageError(
+            "The step's output is missing.",
+            hint="Give it after the token, or on standard input: a JSON object, or text.",
+        ) from None

@@ -94,6 +94,7 @@ def test_wrong_words_are_explained(shell: Shell) -> None:
     assert "NAME=VALUE" in shell("start", "phased", "-p", "objective", code=2)
     assert "not valid JSON" in shell("start", "phased", "--params", "{", code=2)
     assert "one JSON object" in shell("start", "phased", "--params", "[]", code=2)
+    assert "step's output is missing" in shell("next", "token", "-", code=2)
     both = shell.json("start", "phased", "--params", '{"objective": "x"}', "-p", "role=coder")
     assert both["opened"][0]["agent_name"] == "coder"
 
