@@ -33,6 +33,7 @@ class Terminal:
     output: str
     exit_code: int | None
     seconds: float
+    running: bool = False
     kind: Literal["terminal"] = "terminal"
 
 

@@ -109,6 +109,14 @@ ACTIONS: tuple[Action, ...] = (
         "Copy the selection, else deny the question, cancel the turn, clear the prompt; twice to quit",
         ("ctrl+c",),
     ),
+    Action(
+        "background",
+        "To the background",
+        "Let the command that the agent waits for go on in the background; the agent goes on too",
+        ("ctrl+b",),
+        "background",
+    ),
+    Action("jobs", "Background commands", "Read, end or bring back what runs there", (), "jobs"),
     Action("new", "New conversation", "Begin a new conversation", ("ctrl+n",), "new"),
     Action(
         "resume",

@@ -17,7 +17,7 @@ class Activity:
     phase: Phase = "starting"
     starting: str = "starting"
     running: dict[CallId, str] = field(default_factory=dict[CallId, str])
-    """Summaries of the calls that run, oldest first."""
+    """Summaries of the calls that run, oldest first, such as ``Reading: a.py``."""
     waiting: set[InquiryId] = field(default_factory=set[InquiryId])
     retry_at: float = 0.0
     retry_reason: str = ""
@@ -80,4 +80,4 @@ class Activity:
     def _running(self) -> str:
         summaries = list(self.running.values())
         more = f" (+{len(summaries) - 1})" if len(summaries) > 1 else ""
-        return f"running: {summaries[-1]}{more}"
+        return f"{summaries[-1]}{more}"

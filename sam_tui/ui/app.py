@@ -14,6 +14,7 @@ from sam_tui.core.errors import SamError
 from sam_tui.core.ids import ConversationId
 from sam_tui.ui import clipboard, keyboard, slash, theme
 from sam_tui.ui.activity import Activity
+from sam_tui.ui.controllers.backstage import Backstage
 from sam_tui.ui.controllers.conversations import Conversations
 from sam_tui.ui.controllers.desk import Controllers, Desk
 from sam_tui.ui.controllers.models import Models
@@ -91,6 +92,7 @@ class SamApp(App[None], inherit_bindings=False):
         self.todos = Todos(self, self.chat, self.conversations)
         self.runs = Runs(self, self.chat, self.conversations)
         self.oversight = Oversight(self, self.chat, self.PATIENCE)
+        self.backstage = Backstage(self, self.chat, self.conversations)
         own = Controllers(
             self.turns,
             self.conversations,
@@ -99,6 +101,7 @@ class SamApp(App[None], inherit_bindings=False):
             self.todos,
             self.runs,
             self.oversight,
+            self.backstage,
         )
         deeds = TerminalDeeds(self.chat, self.shell, self.requests)
         self.desk = Desk(self, self.chat, own, deeds.all)
@@ -158,6 +161,7 @@ class SamApp(App[None], inherit_bindings=False):
         self.desk.begin(runtime)
         self.shelf.begin(runtime)
         self.runs.begin(runtime)
+        self.backstage.begin(runtime)
         bridge.workflow_moved = lambda _: self.runs.moved()
         self.chat.status.standing.sandbox = runtime.commands.confinement.kind
         self.requests.begin(runtime)

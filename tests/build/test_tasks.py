@@ -153,6 +153,27 @@ async def test_a_running_task_is_read_from_an_index(desk: Desk, folder: Path, en
 
 
 @pytest.mark.requirement("build:background")
+async def test_a_task_that_a_call_waits_for_is_sent_to_the_background(
+    desk: Desk, folder: Path, ended: Ended
+) -> None:
+    os.mkfifo(folder / "f")
+    desk.foreground_seconds = 0.1  # counts no longer once it was let go
+    calling = asyncio.get_running_loop().create_task(desk.task("echo on; cat f"))
+    async with asyncio.timeout(DEADLINE):
+        while not desk.tasks.awaited(CONVERSATION):  # noqa: ASYNC110
+            await asyncio.sleep(0.005)
+    assert desk.tasks.release(CONVERSATION) == ["echo on; cat f"]
+    done = await calling
+    assert done.finished.ok
+    assert "runs in the background; get_task_output reads it" in done.finished.text
+    assert desk.tasks.awaited(CONVERSATION) == []
+    await asyncio.to_thread((folder / "f").write_text, "more\n")
+    assert (await ended(done.data["id"])).result is not None
+    told = await desk.good("get_task_output", id=done.data["id"], from_index=0)
+    assert (told["state"], told["output"]) == ("exited(0)", "on\nmore\n")
+
+
+@pytest.mark.requirement("build:background")
 async def test_a_background_task_that_fails_at_once_says_so(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -170,7 +170,7 @@ async def test_a_reminder_is_one_line_until_it_is_opened() -> None:
         host.pane.add_reminder("todo", "line one\n" + "word " * 100)
         rows = [row for row in host.seen() if row.strip()]
         assert len(rows) == 1
-        assert rows[0].strip().startswith("↻ todo: line one word")
+        assert rows[0].strip() == "↻ todo ▸"
         await pilot.click(host.pane, offset=(5, host.seen().index(rows[0])))
         assert len([row for row in host.seen() if row.strip()]) > 5
         assert [type(m).__name__ for m in host.messages] == ["CardToggled"]
@@ -251,7 +251,7 @@ async def test_a_stored_conversation_shows_calls_with_their_results() -> None:
         await pilot.pause()
         rows = [row.strip() for row in host.seen() if row.strip()]
         assert rows == [
-            "▌ do it", "↻ todos: none ▸", "∴ thought · 2 words ▸", "I will.", '✓ read {"p": 1} ▸',
+            "▌ do it", "↻ todos ▸", "∴ thought · 2 words ▸", "I will.", '✓ read {"p": 1} ▸',
             "○ write {}  no result ▸", "Done.",
         ]  # fmt: skip
         assert host.pane.source_text().startswith(
@@ -288,3 +288,25 @@ async def test_without_colour_no_strip_holds_a_colour(monkeypatch: pytest.Monkey
         assert triplets
         assert all(t.red == t.green == t.blue for t in triplets)
         assert "Title" in host.text()
+
+
+@pytest.mark.requirement("transcript:reminder")
+async def test_reminders_that_stand_together_are_one_line_live_and_stored() -> None:
+    host = Host()
+    async with host.run_test(size=(60, 24)) as pilot:
+        host.pane.add_reminder("user_context", "a day")
+        host.pane.add_reminder("todo_list", "a list")
+        host.pane.add_user("go")
+        await pilot.pause()
+        rows = [row.strip() for row in host.seen() if row.strip()]
+        assert rows == ["↻ user_context, todo_list ▸", "▌ go"]
+        host.pane.load([
+            ReminderMessage("user_context", "a day"),
+            ReminderMessage("todo_list", "a list"),
+            UserMessage("go"),
+        ])
+        await pilot.pause()
+        assert [row.strip() for row in host.seen() if row.strip()] == rows
+        row = next(n for n, line in enumerate(host.seen()) if "user_context" in line)
+        await pilot.click(host.pane, offset=(5, row))
+        assert "a day" in host.text() and "a list" in host.text()

@@ -279,7 +279,7 @@ async def test_hostile_text_is_shown_and_never_obeyed(text: str, shown: str) -> 
         pane.stream_text(text)
         pane.end_answer()
         pane.add_notice("error", text)
-        pane.add_reminder("name", text)
+        pane.add_reminder(text, text)
         pane.add_decision(text, allowed=False)
         rows = [row for row in host.seen() if shown in row]
         assert len(rows) == 5, host.seen()

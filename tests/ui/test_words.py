@@ -73,7 +73,7 @@ def test_the_status_tells_what_goes_on() -> None:
     assert (activity.words(12.0), activity.elapsed(12.5), activity.busy) == ("thinking", 2, True)
     activity.running[CallId("a")] = "Reading: a.py"
     activity.running[CallId("b")] = "Reading: b.py"
-    assert activity.words(12.0) == "running: Reading: b.py (+1)"
+    assert activity.words(12.0) == "Reading: b.py (+1)"
     activity.retry(20.0, "busy\x1b")
     assert activity.words(16.6) == "retrying in 3 s: busy"
     activity.waiting.add(InquiryId("i"))

@@ -26,6 +26,8 @@ class CommandRun:
         self.fault = ""
         self._tail = Tail()
         self._hear = hear
+        self._unhurried = False
+        self._waits: set[asyncio.Future[None]] = set()
         loop = asyncio.get_running_loop()
         self._task = loop.create_task(self._run(commands), name=f"task {start.label}")
 
@@ -39,11 +41,33 @@ class CommandRun:
         return self._tail.since(start)
 
     async def wait(self, seconds: float | None = None) -> bool:
-        """Wait for its end, at most so long; False when it still runs. Cancelling leaves it running."""
-        await asyncio.wait([self._task], timeout=seconds)
+        """Wait for its end, at most so long; False when it still runs. Cancelling leaves it running.
+
+        A release ends the waiting.
+        """
+        released: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waits.add(released)
+        try:
+            await asyncio.wait(
+                [self._task, released], timeout=seconds, return_when=asyncio.FIRST_COMPLETED
+            )
+        finally:
+            self._waits.discard(released)
         if self._task.done() and not self._task.cancelled():
             self._task.result()
         return self._task.done()
+
+    @property
+    def awaited(self) -> bool:
+        """Whether somebody waits for its end."""
+        return bool(self._waits)
+
+    def release(self) -> None:
+        """Nobody waits for it any longer, and it may take as long as it takes."""
+        self._unhurried = True
+        for released in self._waits:
+            if not released.done():
+                released.set_result(None)
 
     async def end(self) -> None:
         """End it and all it started; returns once it is over."""
@@ -63,6 +87,7 @@ class CommandRun:
             network=start.network,
             again=start.again,
             granted=start.granted,
+            unhurried=lambda: self._unhurried,
         )
         try:
             self.result = await commands.run(request)
@@ -102,6 +127,17 @@ class CommandTasks:
     def of(self, conversation: ConversationId) -> Sequence[CommandRun]:
         """The conversation's runs, oldest first."""
         return tuple(self._runs.get(conversation, ()))
+
+    def awaited(self, conversation: ConversationId) -> list[str]:
+        """The command lines of those whose end a call waits for now."""
+        return [run.start.command for run in self.of(conversation) if run.awaited]
+
+    def release(self, conversation: ConversationId) -> list[str]:
+        """Let them go on in the background: the calls return. Their command lines."""
+        found = [run for run in self.of(conversation) if run.awaited]
+        for run in found:
+            run.release()
+        return [run.start.command for run in found]
 
     async def close(self) -> None:
         """End all that run, at the same time."""

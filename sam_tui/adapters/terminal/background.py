@@ -1,4 +1,4 @@
-"""Background commands: each runs as every command does, and is read, awaited and ended by its id."""
+"""Commands beside the conversation: begun there, or let go on there by the person; read and ended by id."""
 
 import asyncio
 import time
@@ -8,7 +8,13 @@ from dataclasses import replace
 from sam_tui.adapters.terminal.history import History
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ids import ConversationId, SessionId, mint
-from sam_tui.core.ports.terminals import CommandRequest, CommandResult, Commands, SessionOutput
+from sam_tui.core.ports.terminals import (
+    CommandRequest,
+    CommandResult,
+    Commands,
+    SessionOutput,
+    Waited,
+)
 
 _KEPT_ENDED = 20
 """Ended commands that a conversation can still read."""
@@ -30,7 +36,12 @@ class RunningCommand:
         self._began = time.monotonic()
         self._listeners: list[Callable[[], None]] = []
         self._task: asyncio.Task[None] | None = None
+        self._fault: ToolError | None = None
         self._started = asyncio.Event()
+        self._waits: set[asyncio.Future[None]] = set()
+        self._passes = False
+        self.unhurried = False
+        """Whether its time limit no longer counts."""
 
     @property
     def id(self) -> SessionId:
@@ -65,7 +76,7 @@ class RunningCommand:
     @property
     def result(self) -> CommandResult | None:
         """How it ended, without its output; None while it runs."""
-        return self._result
+        return None if self._result is None else replace(self._result, output="")
 
     @property
     def failure(self) -> str:
@@ -88,18 +99,69 @@ class RunningCommand:
         """What it printed since ``start``; of more than a million characters the newest."""
         return self._history.since(start)
 
-    async def wait(self, *, within: float, heard: Callable[[], None] | None = None) -> bool:
-        """Wait for its end; False when ``within`` seconds were too short. ``heard`` after output."""
+    @property
+    def awaited(self) -> bool:
+        """Whether somebody waits for its end."""
+        return bool(self._waits)
+
+    async def wait(
+        self, *, within: float | None, heard: Callable[[], None] | None = None
+    ) -> Waited:
+        """Wait for its end, at most ``within`` seconds. ``heard`` is called after output."""
         if self._task is None or self._task.done():
-            return True
+            return "ended"
+        released: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waits.add(released)
         if heard is not None:
             self._listeners.append(heard)
         try:
-            await asyncio.wait([self._task], timeout=within)
+            await asyncio.wait(
+                [self._task, released], timeout=within, return_when=asyncio.FIRST_COMPLETED
+            )
         finally:
+            self._waits.discard(released)
             if heard is not None:
                 self._listeners.remove(heard)
-        return self._task.done()
+        if self._task.done():
+            return "ended"
+        return "released" if released.done() else "running"
+
+    def release(self) -> None:
+        """Nobody waits for it any longer, and it may take as long as it takes."""
+        self.unhurried = True
+        for released in self._waits:
+            if not released.done():
+                released.set_result(None)
+
+    async def attended(self, commands: Commands) -> CommandResult | None:
+        """Start it and wait for its end; None where the person let it go on without.
+
+        What it prints goes on to its request until then. Cancelling ends it before this returns.
+        Raises ``ToolError`` when it cannot be started.
+        """
+        self._passes = True
+        self._task = asyncio.get_running_loop().create_task(self._run(commands))
+        try:
+            waited = await self.wait(within=None)
+        except asyncio.CancelledError:
+            await self.stop()
+            raise
+        finally:
+            self._passes = False
+        if waited == "released":
+            return None
+        if self._fault is not None:
+            raise self._fault
+        if self._task.cancelled():
+            raise ToolError("The command was ended.")
+        self._task.result()
+        assert self._result is not None
+        return self._result
+
+    def on_end(self, ended: Callable[["RunningCommand"], None]) -> None:
+        """Call ``ended`` once it is over; soon where it is already."""
+        if self._task is not None:
+            self._task.add_done_callback(lambda _: ended(self))
 
     async def begin(self, commands: Commands) -> None:
         """Start it; returns once its shell runs, or cannot."""
@@ -116,22 +178,37 @@ class RunningCommand:
             starting.cancel()
 
     async def stop(self) -> None:
-        """End it with all that it started. Cancelling this does not keep it alive."""
-        if self._task is not None and not self._task.done():
-            self._task.cancel()
-            await asyncio.wait([self._task])
+        """End it with all that it started. Cancelling this ends it at once, and never skips it."""
+        if self._task is None or self._task.done():
+            return
+        cut: asyncio.CancelledError | None = None
+        self._task.cancel()
+        while not self._task.done():
+            try:
+                await asyncio.wait([self._task])
+            except asyncio.CancelledError as again:
+                cut = again
+                self._task.cancel()
+        if cut is not None:
+            raise cut
 
     async def _run(self, commands: Commands) -> None:
-        request = replace(self._request, on_output=self._heard, on_start=self._starts)
+        request = replace(
+            self._request,
+            on_output=self._heard,
+            on_start=self._starts,
+            unhurried=lambda: self.unhurried,
+        )
         try:
             result = await commands.run(request)
         except ToolError as error:
-            self._failure = str(error)
+            self._failure, self._fault = str(error), error
         except asyncio.CancelledError:
             self._failure = "ended on request"
             raise
         else:
-            self._result = replace(result, output="")
+            # Nobody reads the whole of it but the call that waits.
+            self._result = result if self._passes else replace(result, output="")
 
     def _starts(self, pid: int) -> None:
         self._pid = pid
@@ -140,6 +217,8 @@ class RunningCommand:
     def _heard(self, text: str) -> None:
         self._started.set()
         self._history.append(text)
+        if self._passes:
+            self._request.on_output(text)
         for listener in tuple(self._listeners):
             listener()
 
@@ -150,13 +229,48 @@ class PortedCommands:
     def __init__(self, commands: Commands) -> None:
         self._commands = commands
         self._all: dict[SessionId, RunningCommand] = {}
+        self._attended: list[RunningCommand] = []
+        self._watchers: list[Callable[[RunningCommand], None]] = []
+
+    async def run(
+        self, conversation: ConversationId, request: CommandRequest
+    ) -> CommandResult | RunningCommand:
+        """Run one to its end, unless the person releases it: then it is returned, still running.
+
+        Raises ``ToolError`` when it cannot be started.
+        """
+        made = RunningCommand(conversation, request)
+        self._attended.append(made)
+        try:
+            result = await made.attended(self._commands)
+        finally:
+            self._attended.remove(made)
+        if result is not None:
+            return result
+        self._keep(made)
+        return made
+
+    def awaited(self, conversation: ConversationId) -> list[str]:
+        """The commands whose end a call of the conversation waits for now."""
+        return [made.command for made in self._waited(conversation)]
+
+    def release(self, conversation: ConversationId) -> list[str]:
+        """Let them go on in the background: the calls return. The commands let go."""
+        found = self._waited(conversation)
+        for made in found:
+            made.release()
+        return [made.command for made in found]
+
+    def _waited(self, conversation: ConversationId) -> list[RunningCommand]:
+        both = (*self._attended, *self._all.values())
+        return [one for one in both if one.conversation == conversation and one.awaited]
 
     async def start(self, conversation: ConversationId, request: CommandRequest) -> RunningCommand:
         """Start one. Returns once it runs, or could not be started (then ``failure`` says why)."""
         made = RunningCommand(conversation, request)
         self._all[made.id] = made
         await made.begin(self._commands)
-        self._forget(conversation)
+        self._keep(made)
         return made
 
     def find(self, command: SessionId) -> RunningCommand | None:
@@ -173,13 +287,31 @@ class PortedCommands:
         if found is not None:
             await found.stop()
 
+    def watch(self, moved: Callable[[RunningCommand], None]) -> Callable[[], None]:
+        """Call ``moved`` when one comes to the background and when it ended; returns how to stop."""
+        self._watchers.append(moved)
+        return lambda: self._watchers.remove(moved)
+
     async def close_all(self) -> None:
         """End all, at the same time."""
-        running = [made for made in self._all.values() if made.running]
+        self._watchers.clear()
+        running = [made for made in (*self._attended, *self._all.values()) if made.running]
         self._all.clear()
         async with asyncio.TaskGroup() as group:
             for made in running:
                 group.create_task(made.stop())
+
+    def _keep(self, made: RunningCommand) -> None:
+        """It is in the background from now on."""
+        self._all[made.id] = made
+        self._forget(made.conversation)
+        made.on_end(self._tell)
+        if made.running:
+            self._tell(made)
+
+    def _tell(self, made: RunningCommand) -> None:
+        for moved in tuple(self._watchers):
+            moved(made)
 
     def _forget(self, conversation: ConversationId) -> None:
         """Let go of all but the newest ended ones."""

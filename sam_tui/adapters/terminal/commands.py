@@ -1,10 +1,12 @@
 """Runs shell commands to their end: bounded output, deadlines for the whole process group."""
 
 import asyncio
+import math
 import os
 import signal
 import subprocess
 import time
+from collections.abc import Callable
 from dataclasses import replace
 
 from sam_tui.adapters.terminal.confinement import Holding, Sandbox, Wanted
@@ -102,6 +104,7 @@ class ShellCommands:
         if request.on_start is not None:
             request.on_start(process.pid)
         execution = _Execution(process, reading, LiveText(request.on_output), holding)
+        execution.unhurried = request.unhurried or _never
         try:
             timed_out = not await execution.wait(request.timeout)
         finally:
@@ -132,6 +135,7 @@ class _Execution:
         holding: Holding | None,
     ) -> None:
         self.output = BoundedOutput()
+        self.unhurried: Callable[[], bool] = _never
         self._holding = holding
         self._process = process
         self._reading = reading
@@ -174,6 +178,8 @@ class _Execution:
                     answered.cancel()
             elif left > 0:
                 await asyncio.wait([self._exited], timeout=left)
+            elif self.unhurried():
+                seconds = math.inf
             else:
                 return
 
@@ -225,6 +231,10 @@ class _Execution:
         self.output.add(data)
         self._live.add(data)
         return True
+
+
+def _never() -> bool:
+    return False
 
 
 def _signal_name(code: int | None) -> str:

@@ -82,6 +82,14 @@ class Tasks(Protocol):
         """The conversation's runs, oldest first; of those that ended only the newest are kept."""
         ...
 
+    def awaited(self, conversation: ConversationId) -> Sequence[str]:
+        """The command lines of those whose end a call of the conversation waits for now."""
+        ...
+
+    def release(self, conversation: ConversationId) -> Sequence[str]:
+        """The person lets them go on in the background: the calls return. Their command lines."""
+        ...
+
     async def close(self) -> None:
         """End all."""
         ...

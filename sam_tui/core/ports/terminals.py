@@ -43,6 +43,8 @@ class CommandRequest:
     """Asked where nothing can be asked while it runs, after a run that was refused something."""
     granted: tuple[str, ...] = ()
     """Real paths outside that it may write to as well where nothing can be asked while it runs."""
+    unhurried: Callable[[], bool] | None = None
+    """Asked when the time is up: ``timeout`` no longer counts once it says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,6 +293,10 @@ class TerminalSession(Protocol):
         ...
 
 
+Waited = Literal["ended", "running", "released"]
+"""What waiting came to: its end, more time than there was, or the person who let it go on."""
+
+
 class BackgroundCommand(Protocol):
     """A command that runs beside the conversation it belongs to."""
 
@@ -335,13 +341,30 @@ class BackgroundCommand(Protocol):
         """What it printed since ``start``; only the newest part is kept."""
         ...
 
-    async def wait(self, *, within: float, heard: Callable[[], None] | None = None) -> bool:
-        """Wait for its end; False when ``within`` seconds were too short. ``heard`` after output."""
+    async def wait(self, *, within: float, heard: Callable[[], None] | None = None) -> Waited:
+        """Wait for its end, at most ``within`` seconds. ``heard`` is called after output."""
         ...
 
 
 class BackgroundCommands(Protocol):
     """The background commands of one runtime, run as ``Commands`` runs all others."""
+
+    async def run(
+        self, conversation: ConversationId, request: CommandRequest
+    ) -> CommandResult | BackgroundCommand:
+        """Run one and wait for its end, as ``Commands`` does, unless the person releases it.
+
+        Then it is returned, still running, and its ``timeout`` no longer counts.
+        """
+        ...
+
+    def awaited(self, conversation: ConversationId) -> Sequence[str]:
+        """The commands whose end a call of the conversation waits for now."""
+        ...
+
+    def release(self, conversation: ConversationId) -> Sequence[str]:
+        """The person lets them go on in the background: the calls return. The commands let go."""
+        ...
 
     async def start(
         self, conversation: ConversationId, request: CommandRequest
@@ -359,6 +382,10 @@ class BackgroundCommands(Protocol):
 
     async def stop(self, command: SessionId) -> None:
         """End it with all that it started."""
+        ...
+
+    def watch(self, moved: Callable[[BackgroundCommand], None]) -> Callable[[], None]:
+        """Call ``moved`` when one comes to the background and when it ended; returns how to stop."""
         ...
 
     async def close_all(self) -> None:

@@ -8,6 +8,7 @@ from textual.app import App
 
 from sam_tui.ui import theme
 from sam_tui.ui.actions import ACTIONS, MODES
+from sam_tui.ui.controllers.backstage import Backstage
 from sam_tui.ui.controllers.conversations import Conversations
 from sam_tui.ui.controllers.models import Models
 from sam_tui.ui.controllers.oversight import Oversight
@@ -49,6 +50,7 @@ class Controllers:
     todos: Todos
     runs: Runs
     oversight: Oversight
+    backstage: Backstage
 
 
 class Desk:
@@ -83,6 +85,8 @@ class Desk:
             "prompts": lambda _: controllers.shelf.prompts(),
             "topic": controllers.shelf.topic,
             "workflow": controllers.runs.open,
+            "background": lambda _: controllers.backstage.release(),
+            "jobs": lambda _: controllers.backstage.show(),
             "clear": lambda _: screen.transcript.clear(),
             "copy": lambda _: self._copy(),
             "side": lambda _: screen.show_side(not screen.side_shown),

@@ -92,10 +92,14 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class Reminder:
-    """What a reminder told the model."""
+    """What reminders that stand together told the model."""
 
     name: str
     text: str
+
+    def joined(self, other: "Reminder") -> "Reminder":
+        """This and the next, as one."""
+        return Reminder(f"{self.name}, {other.name}", f"{self.text.rstrip()}\n{other.text}")
 
 
 @dataclass(frozen=True, slots=True)

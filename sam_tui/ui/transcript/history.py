@@ -33,10 +33,22 @@ def stored_blocks(messages: Sequence[Message]) -> Iterator[Stored]:
     """The blocks of a conversation, calls joined with their results."""
     results = {m.call_id: m for m in messages if isinstance(m, ToolMessage)}
     above: Content | None = None
+    told: Reminder | None = None
     for message in messages:
         for content in _blocks(message, results):
+            if told is not None and isinstance(content, Reminder):
+                told = told.joined(content)
+                continue
+            if told is not None:
+                yield told, gap_between(above, told), 0
+                above, told = told, None
+            if isinstance(content, Reminder):
+                told = content
+                continue
             yield content, gap_between(above, content), _span(content)
             above = content
+    if told is not None:
+        yield told, gap_between(above, told), 0
 
 
 def _blocks(message: Message, results: dict[CallId, ToolMessage]) -> Iterator[Content]:

@@ -155,8 +155,13 @@ class Transcript(CursorPane):
         self._append(Notice(level, text))
 
     def add_reminder(self, name: str, text: str) -> None:
-        """What a reminder told the model, folded to a line."""
-        self._append(Reminder(name, text))
+        """What a reminder told the model; those that stand together are folded to one line."""
+        told, last = Reminder(name, text), len(self.ledger) - 1
+        above = self.ledger[last] if last >= 0 else None
+        if above is not None and isinstance(above.content, Reminder):
+            self._update(last, replace(above, content=above.content.joined(told)))
+        else:
+            self._append(told)
 
     def add_decision(self, text: str, allowed: bool) -> None:
         """A decision of the guard, such as ``allowed once by you: /etc/x``."""

@@ -1,6 +1,7 @@
 """The bottom line: what goes on, who asks before what, what it cost."""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -44,6 +45,10 @@ class Standing:
     phase: str = ""
     """The phase of a workflow and what it allows."""
     trust: str = ""
+    beside: str = ""
+    """What runs beside the conversation."""
+    offer: str = ""
+    """What can be done about what the agent waits for."""
     hint: str = ""
     """How to get away from where the keys are, such as from a terminal."""
 
@@ -83,6 +88,8 @@ def segments(standing: Standing, *, brief: bool = False) -> list[tuple[int, str,
         (0, standing.mode, _MODE_STYLES.get(standing.mode, "$text-muted")),
         (1, standing.trust, "$warning"),
         (1, standing.hint, "$primary"),
+        (1, standing.offer, "$primary"),
+        (3, standing.beside, "$primary"),
         (
             2,
             one_line(standing.model, 32) or "no model",
@@ -122,6 +129,8 @@ class StatusBar(Widget):
         self.activity = activity
         self.notice = ""
         """A short hint that replaces the state until the next change, such as how to quit."""
+        self.offer: Callable[[], str] = lambda: ""
+        """What can be done about what the agent waits for, in words."""
         self._frame = 0
         self._timer: Timer | None = None
 
@@ -151,6 +160,7 @@ class StatusBar(Widget):
     def render(self) -> "VisualType":
         """State on the left, the rest on the right, as much as fits."""
         width = self.size.width - 2
+        self.standing.offer = self.offer() if self.activity.busy else ""
         left = self._state(max(20, width // 2))
         right = [
             Content.assemble(("" if first else " · ", "$text-disabled"), (text, style))

@@ -137,7 +137,7 @@ class TaskDesk:
             "truncated": found.start > (arguments.from_index or 0),
             **_told(problems),
         }
-        shown = Terminal(escaped(run.start.command), output, _code(run), _seconds(run))
+        shown = _card(run, output)
         return _json(data, shown, *_table(problems))
 
     async def _run_step(self, step: PlannedTask, cwd: str, context: ToolContext) -> ToolResult:
@@ -192,7 +192,7 @@ class TaskDesk:
             notes.append("[the sandbox refuses writing outside the workspace and $TMPDIR]")
         body = output.rstrip("\n")
         data = {**_identity(run), "output": output, "cwd": cwd, **_told(problems)}
-        shown = Terminal(escaped(run.start.command), output, _code(run), _seconds(run))
+        shown = _card(run, output)
         return ToolResult(
             "\n".join([body if body.strip() else "(no output)", *notes]),
             ok=not failed and (run.running or result is not None),
@@ -266,6 +266,11 @@ def _state(run: TaskRun) -> str:
 
 def _code(run: TaskRun) -> int | None:
     return run.result.exit_code if run.result else None
+
+
+def _card(run: TaskRun, output: str) -> Terminal:
+    command = escaped(run.start.command)
+    return Terminal(command, output, _code(run), _seconds(run), running=run.running)
 
 
 def _seconds(run: TaskRun) -> float:

@@ -26,6 +26,7 @@ from sam_tui.core.ports.terminals import (
     CommandResult,
     Commands,
     Terminals,
+    Waited,
 )
 from sam_tui.core.tooling.contract import ToolContext, ToolResult
 
@@ -36,6 +37,12 @@ _SANDBOX_NOTE = (
 )
 _NO_LIMIT = 365 * 24 * 3600.0
 _LISTED_COMMAND = 70
+_HOW = "get_terminal_output reads it, waits for it (wait) or ends it (end)."
+_MOVED = (
+    "The person moved this command to the background: it goes on, without a time limit."
+    " Go on with something else, or wait for it if nothing can be done without it."
+)
+_LET_GO = "The person does not want this call to wait any longer; the command goes on."
 _FIRST_LOOK = 0.3
 """Seconds in which a background command that fails at once shows that it did."""
 
@@ -80,7 +87,9 @@ class CommandHand:
         tried: Rehearsed | None = None
         if context.permit.ask_kept is not None:
             tried = await rehearse(self.rehearsals, request, context)
-        result = await self._commands.run(request) if tried is None else tried.result
+        result = await self._wait_for(request, context) if tried is None else tried.result
+        if not isinstance(result, CommandResult):
+            return _released(result)
         output = plain(result.output)
         self.last[context.conversation] = Ran(arguments.command, output, result, cwd)
         why = (Text(plain(arguments.explanation)),) if arguments.explanation else ()
@@ -96,6 +105,14 @@ class CommandHand:
             ),
             data=_data(output, result, cwd) | (tried.data if tried else {}),
         )
+
+    async def _wait_for(
+        self, request: CommandRequest, context: ToolContext
+    ) -> CommandResult | BackgroundCommand:
+        """The command's end, or the command where the person sent it to the background meanwhile."""
+        if self._background is None:
+            return await self._commands.run(request)
+        return await self._background.run(context.conversation, request)
 
     async def output(self, arguments: GetTerminalOutput, context: ToolContext) -> ToolResult:
         """What a background command or the session printed; or all of them, where none is named."""
@@ -123,8 +140,8 @@ class CommandHand:
         found = self._own(arguments.id, context)
         if arguments.end:
             await self._port().stop(found.id)
-        elif arguments.wait:
-            await _follow(found, arguments.wait, context)
+        elif arguments.wait and await _follow(found, arguments.wait, context) == "released":
+            return _told(found, arguments.from_index, message=_LET_GO)
         return _told(found, arguments.from_index)
 
     async def _start(self, arguments: RunCommand, context: ToolContext) -> ToolResult:
@@ -147,7 +164,7 @@ class CommandHand:
             "cwd": cwd,
             "output": output,
             "end_index": made.end,
-            "message": "get_terminal_output reads it, waits for it (wait) or ends it (end).",
+            "message": _HOW,
         }
         return json_result(data, _card(made, output))
 
@@ -191,7 +208,12 @@ class CommandHand:
         return self._background
 
 
-async def _follow(found: BackgroundCommand, wait: float, context: ToolContext) -> None:
+def _released(made: BackgroundCommand) -> ToolResult:
+    """What the call answers when the person sent its command to the background."""
+    return _told(made, 0, message=f"{_MOVED} {_HOW}")
+
+
+async def _follow(found: BackgroundCommand, wait: float, context: ToolContext) -> Waited:
     """Wait for the end of a command, and pass on to the person what it prints meanwhile."""
     heard = PlainStream(context.emit)
     at = found.end
@@ -203,10 +225,10 @@ async def _follow(found: BackgroundCommand, wait: float, context: ToolContext) -
         at = piece.end
         heard(piece.text)
 
-    await found.wait(within=wait, heard=more)
+    return await found.wait(within=wait, heard=more)
 
 
-def _told(found: BackgroundCommand, start: int) -> ToolResult:
+def _told(found: BackgroundCommand, start: int, *, message: str = "") -> ToolResult:
     """Its output from an index on and how it goes."""
     read = found.output(start)
     output = plain(read.text)
@@ -214,6 +236,8 @@ def _told(found: BackgroundCommand, start: int) -> ToolResult:
     data: dict[str, Any] = {
         "terminalId": found.id,
         "command": found.command,
+        # Before the output, which may be cut.
+        **({"message": message} if message else {}),
         "output": output,
         "isRunning": found.running,
         "exitCode": result.exit_code if result else None,
@@ -225,7 +249,8 @@ def _told(found: BackgroundCommand, start: int) -> ToolResult:
     }
     if result is not None and result.refused:
         data["refused"] = refused_data(result.refused)
-    return json_result(data, _card(found, output))
+    noted = (Text(f"{message.partition('.')[0]}: {found.id}"),) if message else ()
+    return json_result(data, *noted, _card(found, output))
 
 
 def _state(found: BackgroundCommand) -> str:
@@ -244,7 +269,8 @@ def _state(found: BackgroundCommand) -> str:
 
 def _card(found: BackgroundCommand, output: str) -> Terminal:
     result = found.result
-    return Terminal(found.command, output, result.exit_code if result else None, found.seconds)
+    code = result.exit_code if result else None
+    return Terminal(found.command, output, code, found.seconds, running=found.running)
 
 
 def _request(

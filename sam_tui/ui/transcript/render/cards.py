@@ -62,6 +62,8 @@ def _badges(canvas: Canvas, card: Card) -> list[Span]:
                 (f"  exit {code}", palette.good if code == 0 else palette.bad)
                 if code is not None
                 else ("  no exit code", palette.warning)
+                if not display.running
+                else ("  in the background", palette.accent)
             )
     if card.seconds is not None and card.seconds >= 0.05:
         spans.append((f"  {_duration(card.seconds)}", palette.dim))
@@ -219,14 +221,12 @@ def draw_reasoning(canvas: Canvas, content: Reasoning, *, opened: bool) -> None:
 
 
 def draw_reminder(canvas: Canvas, content: Reminder, *, opened: bool) -> None:
-    """A reminder: its name and first words, or all of it."""
+    """Reminders: which, in the faintest ink, for they are the model's to read; opened, all of it."""
     palette = canvas.palette
     canvas.push(Lead(("↻ ", palette.faint), ("  ", palette.faint)))
     name, text = one_line(content.name, 60), clean(content.text).strip("\n")
     if not opened:
-        room = max(10, canvas.room - len(name) - 6)
-        first = one_line(text, room)
-        canvas.line([(f"{name}: {first}", palette.dim), (" ▸", palette.faint)], wrapped=False)
+        canvas.line([(f"{name} ▸", palette.faint)], wrapped=False)
         canvas.pop()
         return
     canvas.line([(name, palette.dim), (" ▾", palette.faint)])

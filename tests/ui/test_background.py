@@ -1,0 +1,145 @@
+"""A command of the agent sent to the background with a key, asked about there, and brought back."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sam_tui.adapters.llm.scripted import ScriptedModel
+from sam_tui.core.messages import ToolMessage
+from sam_tui.ui.screens.dialogs import Picker
+from sam_tui.ui.screens.reader import Reader
+from sam_tui.ui.widgets.inquiry_panels import ApprovalPanel
+from tests.fakes.engine_kit import RawModel
+from tests.ui.driver import Driver, Stage, app_over, driven
+
+LOOP = "echo begun; while [ -e gate ]; do sleep 0.01; done"
+
+
+def command(line: str, **more: Any) -> dict[str, Any]:
+    """A step that runs a command."""
+    arguments = {"operation": "run_command", "command": line, **more}
+    return {"calls": [{"name": "terminal_operations", "arguments": arguments}]}
+
+
+def play(stage: Stage, *steps: dict[str, Any]) -> None:
+    """Let the scripted model play."""
+    stage.runtime.use_model(ScriptedModel(steps))
+
+
+def results(me: Driver) -> list[str]:
+    """What the model was told of its calls, oldest first."""
+    session = me.app.conversations.session
+    assert session is not None and me.app.runtime is not None
+    said = me.app.runtime.conversations.everything(session.conversation)
+    return [message.text for message in said if isinstance(message, ToolMessage)]
+
+
+async def waited_for(me: Driver, stage: Stage) -> None:
+    """Wait until the agent waits for a command that has printed something."""
+
+    def waits() -> bool:
+        session = me.app.conversations.session
+        return session is not None and bool(stage.runtime.background.awaited(session.conversation))
+
+    await me.until(lambda: waits() and "begun" in me.transcript())
+
+
+@pytest.mark.requirement("ui:background")
+async def test_a_command_goes_to_the_background_by_key_asks_there_and_is_brought_back(
+    stage: Stage, tmp_path: Path
+) -> None:
+    if stage.runtime.commands.confinement.kind != "live":
+        pytest.skip("the kernel offers no supervised sandbox")
+    beside = tmp_path / "beside"
+    beside.write_text("before")
+    (stage.workspace / "gate").touch()
+    play(
+        stage,
+        command(f"{LOOP}; echo after > {beside}; cat {beside}"),
+        {"text": "It runs on."},
+        {
+            "calls": [
+                {"name": "terminal_operations", "arguments": {"operation": "get_terminal_output"}}
+            ]
+        },
+        {"text": "Here it is."},
+    )
+    async with driven(app_over(stage)) as me:
+        await me.ready()
+        await me.send("go")
+        await waited_for(me, stage)
+        await me.pilot.press("ctrl+b")
+        await me.until(lambda: "It runs on." in me.transcript() and not me.app.turns.running)
+        told = json.loads(results(me)[0])
+        assert told["message"].startswith("The person moved this command to the background")
+        assert (told["output"], told["isRunning"]) == ("begun\n", True)
+        assert me.app.chat.status.standing.beside == "1 in background"
+        # What it wants outside is asked for live, long after its call returned.
+        (stage.workspace / "gate").unlink()
+        await me.until(lambda: me.app.chat.query(ApprovalPanel))
+        panel = me.app.chat.query_one(ApprovalPanel)
+        await me.until(lambda: panel.has_focus_within)
+        await me.pilot.pause()
+        await me.pilot.press("1")
+        await me.until(lambda: "exit 0 after" in me.transcript())
+        assert beside.read_text() == "after\n"
+        assert me.app.chat.status.standing.beside == ""
+        await me.send("what came of it?")
+        await me.until(lambda: "Here it is." in me.transcript())
+        (listed,) = json.loads(results(me)[1])["terminals"]
+        assert (listed["terminalId"], listed["exitCode"]) == (told["terminalId"], 0)
+
+
+@pytest.mark.requirement("ui:background")
+async def test_background_commands_are_listed_read_and_ended_by_the_person(stage: Stage) -> None:
+    (stage.workspace / "gate").touch()
+    play(stage, command(LOOP), {"text": "It runs on."})
+    async with driven(app_over(stage)) as me:
+        await me.ready()
+        await me.send("/jobs")
+        await me.until(lambda: isinstance(me.app.screen, Picker))
+        await me.until(lambda: "Ctrl+B sends a command there" in me.drawn())
+        await me.pilot.press("escape")
+        await me.send("go")
+        await waited_for(me, stage)
+        await me.send("/background")
+        await me.until(lambda: "It runs on." in me.transcript())
+        await choose(me, "running for", "enter")
+        await me.until(lambda: isinstance(me.app.screen, Reader) and "begun" in me.drawn())
+        await me.pilot.press("escape")
+        await choose(me, "running for", "down", "enter")
+        await me.until(lambda: "Wait for cmd_" in me.app.chat.prompt.area.text)
+        me.app.chat.prompt.area.put("")
+        await choose(me, "running for", "down", "down", "enter")
+        await me.until(lambda: "ended on request" in me.transcript())
+        assert (stage.workspace / "gate").exists()
+
+
+@pytest.mark.requirement("ui:background")
+async def test_the_bar_offers_the_background_once_a_command_takes_long(
+    stage: Stage, model: RawModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (stage.workspace / "gate").touch()
+    play(stage, command(LOOP), {"text": "It runs on."})
+    monkeypatch.setattr("sam_tui.ui.controllers.backstage._OFFERED_AFTER", 0.0)
+    async with driven(app_over(stage), (120, 40)) as me:
+        await me.ready()
+        await me.pilot.press("ctrl+b")
+        assert "Ctrl+B" not in me.drawn()
+        await me.send("go")
+        await waited_for(me, stage)
+        await me.until(lambda: "Ctrl+B to the background" in me.drawn())
+        await me.pilot.press("ctrl+b")
+        await me.until(lambda: "Ctrl+B to the background" not in me.drawn())
+
+
+async def choose(me: Driver, state: str, *keys: str) -> None:
+    """Open the list, wait for a command in that state, open it, and press keys there."""
+    await me.send("/jobs")
+    await me.until(lambda: isinstance(me.app.screen, Picker) and state in me.drawn())
+    listing = me.app.screen
+    await me.pilot.press("enter")
+    await me.until(lambda: me.app.screen is not listing and "Read its output" in me.drawn())
+    await me.pilot.press(*keys)
