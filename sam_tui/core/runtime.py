@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sam_tui.core.bus import Bus
     from sam_tui.core.inquiries import Inquiries
     from sam_tui.core.plugin import PluginReport
+    from sam_tui.core.ports.background import BackgroundCommands
     from sam_tui.core.ports.code import EditJournal
     from sam_tui.core.ports.memory import MemoryStore
     from sam_tui.core.ports.model import Model, ModelCatalog
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from sam_tui.core.ports.prompts import PromptLibrary
     from sam_tui.core.ports.storage import ConversationStore
     from sam_tui.core.ports.tasks import Tasks
-    from sam_tui.core.ports.terminals import BackgroundCommands, Commands, Terminals
+    from sam_tui.core.ports.terminals import Commands, Terminals
     from sam_tui.core.tooling.execute import Executor
     from sam_tui.core.tooling.registry import Registry
     from sam_tui.core.workflow.entrance import Entrance

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from sam_tui.core.clock import Clock
     from sam_tui.core.events import Event
     from sam_tui.core.inquiries import Inquiries
+    from sam_tui.core.ports.background import BackgroundCommands
     from sam_tui.core.ports.code import EditableFiles, EditJournal, Insight
     from sam_tui.core.ports.documents import Documents
     from sam_tui.core.ports.files import Search
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from sam_tui.core.ports.rehearsal import Rehearsals
     from sam_tui.core.ports.storage import ResultStore
     from sam_tui.core.ports.tasks import TaskBook, Tasks
-    from sam_tui.core.ports.terminals import BackgroundCommands, Commands, Terminals
+    from sam_tui.core.ports.terminals import Commands, Terminals
     from sam_tui.core.ports.web import SerpApi, Web, WebSearch
     from sam_tui.core.workflow.entrance import Entrance
 

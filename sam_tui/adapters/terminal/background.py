@@ -8,12 +8,12 @@ from dataclasses import replace
 from sam_tui.adapters.terminal.history import History
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ids import ConversationId, SessionId, mint
+from sam_tui.core.ports.background import Waited
 from sam_tui.core.ports.terminals import (
     CommandRequest,
     CommandResult,
     Commands,
     SessionOutput,
-    Waited,
 )
 
 _KEPT_ENDED = 20

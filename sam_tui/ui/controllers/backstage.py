@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable
 
     from sam_tui.core.ids import ConversationId
-    from sam_tui.core.ports.terminals import BackgroundCommand
+    from sam_tui.core.ports.background import BackgroundCommand
     from sam_tui.core.runtime import Runtime
 
 _OFFERED_AFTER = 2.0

@@ -18,15 +18,13 @@ from sam_tui.core.display import Table, Terminal, Text
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ids import ConversationId, SessionId
 from sam_tui.core.plain import PlainStream, escaped, plain
+from sam_tui.core.ports.background import BackgroundCommand, BackgroundCommands, Waited
 from sam_tui.core.ports.rehearsal import Rehearsals
 from sam_tui.core.ports.terminals import (
-    BackgroundCommand,
-    BackgroundCommands,
     CommandRequest,
     CommandResult,
     Commands,
     Terminals,
-    Waited,
 )
 from sam_tui.core.tooling.contract import ToolContext, ToolResult
 

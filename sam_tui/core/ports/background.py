@@ -1,0 +1,106 @@
+"""Commands beside the conversation: begun there, or let go on there by the person."""
+
+from collections.abc import Callable, Sequence
+from typing import Literal, Protocol
+
+from sam_tui.core.ids import ConversationId, SessionId
+from sam_tui.core.ports.terminals import CommandRequest, CommandResult, SessionOutput
+
+Waited = Literal["ended", "running", "released"]
+"""What waiting came to: its end, more time than there was, or the person who let it go on."""
+
+
+class BackgroundCommand(Protocol):
+    """A command that runs beside the conversation it belongs to."""
+
+    @property
+    def id(self) -> SessionId: ...
+    @property
+    def conversation(self) -> ConversationId: ...
+    @property
+    def command(self) -> str: ...
+    @property
+    def cwd(self) -> str: ...
+
+    @property
+    def pid(self) -> int | None:
+        """The process id of its shell; None before it started."""
+        ...
+
+    @property
+    def running(self) -> bool: ...
+
+    @property
+    def result(self) -> CommandResult | None:
+        """How it ended; None while it runs. ``output`` is empty: read ``output`` instead."""
+        ...
+
+    @property
+    def failure(self) -> str:
+        """Why it could not be started; empty when it could."""
+        ...
+
+    @property
+    def seconds(self) -> float:
+        """How long it has run, or ran."""
+        ...
+
+    @property
+    def end(self) -> int:
+        """The index behind everything printed so far."""
+        ...
+
+    def output(self, start: int) -> SessionOutput:
+        """What it printed since ``start``; only the newest part is kept."""
+        ...
+
+    async def wait(self, *, within: float, heard: Callable[[], None] | None = None) -> Waited:
+        """Wait for its end, at most ``within`` seconds. ``heard`` is called after output."""
+        ...
+
+
+class BackgroundCommands(Protocol):
+    """The background commands of one runtime, run as ``Commands`` runs all others."""
+
+    async def run(
+        self, conversation: ConversationId, request: CommandRequest
+    ) -> CommandResult | BackgroundCommand:
+        """Run one and wait for its end, as ``Commands`` does, unless the person releases it.
+
+        Then it is returned, still running, and its ``timeout`` no longer counts.
+        """
+        ...
+
+    def awaited(self, conversation: ConversationId) -> Sequence[str]:
+        """The commands whose end a call of the conversation waits for now."""
+        ...
+
+    def release(self, conversation: ConversationId) -> Sequence[str]:
+        """The person lets them go on in the background: the calls return. The commands let go."""
+        ...
+
+    async def start(
+        self, conversation: ConversationId, request: CommandRequest
+    ) -> BackgroundCommand:
+        """Start one. Returns once it runs, or could not be started (then ``failure`` says why)."""
+        ...
+
+    def find(self, command: SessionId) -> BackgroundCommand | None:
+        """The one of that id, running or ended."""
+        ...
+
+    def of(self, conversation: ConversationId) -> Sequence[BackgroundCommand]:
+        """All that run for a conversation and the newest that ended, in the order started."""
+        ...
+
+    async def stop(self, command: SessionId) -> None:
+        """End it with all that it started."""
+        ...
+
+    def watch(self, moved: Callable[[BackgroundCommand], None]) -> Callable[[], None]:
+        """Call ``moved`` when one comes to the background and when it ended; returns how to stop."""
+        ...
+
+    async def close_all(self) -> None:
+        """End all."""
+        ...
