@@ -1,10 +1,11 @@
 """Starting a shell command in a session of its own, confined or not, without forking the program."""
 
 import os
+import shlex
 import subprocess
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from sam_tui.adapters.terminal.confinement import restrict, unshare_descriptors
@@ -12,6 +13,11 @@ from sam_tui.core.errors import ToolError
 
 _GATE = 'read -r _; exec </dev/null; eval "shift;$1"'
 """Waits for the end of its input, then is the command. See ``_start_confined``."""
+_BASH_GATE = "exec </dev/null; unset BASH_ENV"
+"""The same for bash, which reads it to its end from its input before it looks at the command.
+
+So the command stays bash's own last word, and bash becomes a single program instead of forking it.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +78,8 @@ def _start_confined(launch: Launch, ruleset: int) -> subprocess.Popen[bytes]:
         try:
             unshare_descriptors()
             restrict(ruleset)
-            gate, _ = os.pipe()
-            started.append(_spawn(launch, ["-c", _GATE, _name(), launch.command], gate))
+            gate, kept = os.pipe()
+            started.append(_spawn_gated(launch, gate, kept))
         except OSError as error:
             failed.append(error)
 
@@ -83,6 +89,22 @@ def _start_confined(launch: Launch, ruleset: int) -> subprocess.Popen[bytes]:
     if started:
         return started[0]
     raise failed[0] if failed else OSError("the thread that starts it died")
+
+
+def _spawn_gated(launch: Launch, gate: int, kept: int) -> subprocess.Popen[bytes]:
+    """Start the command behind the gate: it goes on once ``kept`` is closed."""
+    if _name() != "bash":
+        return _spawn(launch, ["-c", _GATE, _name(), launch.command], gate)
+    before = launch.environment.get("BASH_ENV")
+    words = _BASH_GATE if before is None else f"{_BASH_GATE}; {_restored(before)}"
+    os.write(kept, f"{words}\n".encode("utf-8", "surrogateescape"))
+    environment = {**launch.environment, "BASH_ENV": "/dev/fd/0"}
+    return _spawn(replace(launch, environment=environment), ["-c", launch.command], gate)
+
+
+def _restored(file: str) -> str:
+    """What makes bash read a file of the person's own before the command, as it would have."""
+    return f'export BASH_ENV={shlex.quote(file)}; [ ! -r "$BASH_ENV" ] || . "$BASH_ENV"'
 
 
 def _name() -> str:

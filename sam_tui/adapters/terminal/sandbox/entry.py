@@ -10,7 +10,6 @@ import struct
 from sam_tui.adapters.terminal.sandbox import landlock
 from sam_tui.adapters.terminal.sandbox.kernel import (
     call,
-    capabilities,
     drop_capabilities,
     forbid_new_privileges,
 )
@@ -54,9 +53,8 @@ def restrict(way: int) -> None:
         if not message or not descriptors:
             raise OSError(errno.EPIPE, "the sandbox is gone")
         live, program = bool(message[0]), message[1:]
-        if os.geteuid() == 0 or capabilities()[1]:
-            drop_capabilities(_ALL_CAPABILITIES & ~_KEPT_CAPABILITIES)
         landlock.restrict(descriptors[0])
+        drop_capabilities(_ALL_CAPABILITIES & ~_KEPT_CAPABILITIES)
         os.close(descriptors[0])
         if live:
             _hand_over(enrolling, program)

@@ -3,6 +3,8 @@
 import errno
 import os
 import struct
+from collections.abc import Sequence
+from functools import cache
 from typing import Literal
 
 from sam_tui.adapters.terminal.sandbox.machine import BEYOND, Machine
@@ -58,14 +60,22 @@ AF_UNIX, AF_INET, AF_INET6, AF_NETLINK, AF_ALG = 1, 2, 10, 16, 38
 SOCK_DGRAM, SOCK_RAW = 2, 3
 
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN, _AND, _SHIFT = 0x20, 0x15, 0x35, 0x45, 0x06, 0x54, 0x74
+_JUMP = 0x05
 _NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16
+_CHAINED = 3
+"""So few calls are compared one after the other."""
 
 Network = Literal["on", "off"]
 Instruction = tuple[int, int, int, int]
 
 
+@cache
 def program(machine: Machine, network: Network, *, live: bool) -> bytes:
-    """The filter as the kernel reads it. Without ``live`` nothing waits: what would, is allowed."""
+    """The filter as the kernel reads it. Without ``live`` nothing waits: what would, is allowed.
+
+    Calls are found by halving. The kernel walks the program once for every call number there is when
+    it takes it in, so a long chain of comparisons would cost each command a tenth of a millisecond.
+    """
     built: list[Instruction] = [
         (_LOAD, 0, 0, _ARCHITECTURE),
         (_EQUAL, 1, 0, machine.audit),
@@ -74,19 +84,29 @@ def program(machine: Machine, network: Network, *, live: bool) -> bytes:
         (_AT_LEAST, 0, 1, BEYOND),  # with it go the numbers of x32
         _give(FAIL | errno.ENOSYS),
     ]
-    for name, block in _blocks(network, live=live).items():
-        number = machine.calls.get(name)
-        if number is not None:
-            built += [(_EQUAL, 0, len(block), number), *block]
-    built.append(_give(ALLOW))
+    blocks = _blocks(network, live=live).items()
+    known = sorted((machine.calls[name], block) for name, block in blocks if name in machine.calls)
+    built += _halved(known)
     return b"".join(struct.pack("=HBBI", *instruction) for instruction in built)
+
+
+def _halved(known: Sequence[tuple[int, list[Instruction]]]) -> list[Instruction]:
+    """What leads from a call number to its block, and all others to ALLOW."""
+    if len(known) <= _CHAINED:
+        chain: list[Instruction] = []
+        for number, block in known:
+            chain += [(_EQUAL, 0, len(block), number), *block]
+        return [*chain, _give(ALLOW)]
+    middle = len(known) // 2
+    below, rest = _halved(known[:middle]), _halved(known[middle:])
+    # A condition reaches 255 instructions far, a plain jump any distance.
+    return [(_AT_LEAST, 0, 1, known[middle][0]), (_JUMP, 0, 0, len(below)), *below, *rest]
 
 
 def _blocks(network: Network, *, live: bool) -> dict[str, list[Instruction]]:
     """For each call that is looked at: what decides it. Every block ends in an answer."""
     blocks: dict[str, list[Instruction]] = {}
     if live:
-        # First what is called most: the kernel remembers only calls whose arguments do not matter.
         blocks["openat"] = _when_bits(2, WRITE_FLAGS, NOTIFY)
         blocks["open"] = _when_bits(1, WRITE_FLAGS, NOTIFY)
         for name in (*NAME_CALLS, *METADATA_CALLS, "openat2", "connect"):

@@ -17,13 +17,13 @@ AT_SYMLINK_FOLLOW = 0x400
 AT_EMPTY_PATH = 0x1000
 
 _SET_NO_NEW_PRIVS = 38
-_DROP_FROM_BOUNDING_SET = 24
 _CLOSE_RANGE = 436
 _CLOSE_RANGE_UNSHARE = 2
 _NO_DESCRIPTOR = 0xFFFFFFFF
 _CLONE_FS = 0x200
 _OPENAT2 = 437
-_CAPABILITIES_V3 = 0x20080522
+_OF_THIS_THREAD = struct.pack("=Ii", 0x20080522, 0)
+"""A header of capget and capset, version 3 (linux/capability.h)."""
 
 
 @cache
@@ -81,23 +81,24 @@ def open_exactly(path: str, flags: int, *, mode: int = 0, within: int = AT_FDCWD
 
 
 def drop_capabilities(mask: int) -> None:
-    """Give up the capabilities of a bit mask for good, in the calling thread. Raises OSError."""
-    header = struct.pack("=Ii", _CAPABILITIES_V3, 0)
-    word = ctypes.c_ulong
-    for number in range(mask.bit_length()):
-        if mask >> number & 1:
-            libc().prctl(_DROP_FROM_BOUNDING_SET, word(number), word(0), word(0), word(0))
+    """Give up the capabilities of a bit mask, in the calling thread. Raises OSError.
+
+    For good only with ``forbid_new_privileges``: under it no program gains what its caller lacks, so
+    the bounding set may stay as it is.
+    """
     effective, permitted, inheritable = capabilities()
-    left = [effective & ~mask, permitted & ~mask, inheritable & ~mask]
-    low, high = [v & 0xFFFFFFFF for v in left], [v >> 32 for v in left]
-    call("capset", header, struct.pack("=6I", *low, *high))
+    if permitted | inheritable:
+        left = [effective & ~mask, permitted & ~mask, inheritable & ~mask]
+        words = [half for shift in (0, 32) for half in (v >> shift & 0xFFFFFFFF for v in left)]
+        call("capset", _OF_THIS_THREAD, struct.pack("=6I", *words))
 
 
 def capabilities() -> tuple[int, int, int]:
     """The effective, permitted and inheritable capabilities of the calling thread as bit masks."""
-    with open("/proc/thread-self/status", "rb") as status:
-        found = dict(line.split(b":", 1) for line in status if line.startswith(b"Cap"))
-    return int(found[b"CapEff"], 16), int(found[b"CapPrm"], 16), int(found[b"CapInh"], 16)
+    data = ctypes.create_string_buffer(24)
+    call("capget", _OF_THIS_THREAD, data)
+    low_e, low_p, low_i, high_e, high_p, high_i = struct.unpack("=6I", data.raw)
+    return low_e | high_e << 32, low_p | high_p << 32, low_i | high_i << 32
 
 
 class _Range(ctypes.Structure):

@@ -56,6 +56,7 @@ _X86_64 = {
     "setgroups": 116,
     "setfsuid": 122,
     "setfsgid": 123,
+    "capget": 125,
     "capset": 126,
     "utime": 132,
     "mknod": 133,
@@ -142,6 +143,7 @@ _AARCH64 = {
     "quotactl": 60,
     "utimensat": 88,
     "acct": 89,
+    "capget": 90,
     "capset": 91,
     "unshare": 97,
     "kexec_load": 104,
@@ -179,7 +181,7 @@ _AARCH64 = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Machine:
     """One architecture: its audit number (linux/audit.h) and its system calls by name."""
 
