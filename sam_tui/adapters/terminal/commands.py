@@ -9,10 +9,11 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from sam_tui.adapters.terminal.confinement import Holding, Sandbox, Wanted
+from sam_tui.adapters.terminal.confinement import Sandbox, Wanted
 from sam_tui.adapters.terminal.endings import ProcessEnd, end_session
 from sam_tui.adapters.terminal.environment import command_environment
 from sam_tui.adapters.terminal.groups import strike
+from sam_tui.adapters.terminal.holding import Holding
 from sam_tui.adapters.terminal.output import BoundedOutput, LiveText
 from sam_tui.adapters.terminal.processes import Launch, start
 from sam_tui.adapters.terminal.refusals import refusals
@@ -21,6 +22,8 @@ from sam_tui.core.ports.terminals import CommandRequest, CommandResult, Confinem
 MOST_RUNS = 5
 """How often one call runs a command, the person willing."""
 _READ = 64 * 1024
+_SETTLED = 0.02
+"""Seconds after which a command has started, and a way in for the next one is made ready."""
 _STAGES = ((signal.SIGTERM, 1.0), (signal.SIGKILL, 1.0))
 _GRACE = 0.1
 """Seconds that processes left behind may still print after the shell itself ended."""
@@ -72,7 +75,10 @@ class ShellCommands:
     async def _run_once(self, request: CommandRequest) -> CommandResult:
         holding = None
         if request.confined:
-            holding = self._sandbox.hold(Wanted(request.writable, request.ask, request.network))
+            wanted = Wanted(request.writable, request.ask, request.network)
+            holding = self._sandbox.hold(wanted)
+            # Not at once, when this one is starting and wants answers of the supervisor.
+            asyncio.get_running_loop().call_later(_SETTLED, self._sandbox.prepare, wanted)
         try:
             return await self.run_held(request, holding)
         finally:
@@ -94,7 +100,7 @@ class ShellCommands:
                     () if holding is None else holding.prefix,
                     () if holding is None else holding.passed,
                 ),
-                None if holding is None else holding.way,
+                None if holding is None else holding.entrance(),
             )
         except BaseException:
             os.close(reading)

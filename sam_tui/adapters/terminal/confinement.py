@@ -5,12 +5,13 @@ import os
 import shutil
 import socket
 import tempfile
-import time
 import weakref
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, replace
 
+from sam_tui.adapters.terminal.holding import Holding, Spare
+from sam_tui.adapters.terminal.rulesets import Rulesets
 from sam_tui.adapters.terminal.sandbox import landlock
 from sam_tui.adapters.terminal.sandbox.ability import (
     UNHELD,
@@ -28,7 +29,7 @@ from sam_tui.adapters.terminal.sandbox.seatbelt import seatbelt_command
 from sam_tui.adapters.terminal.sandbox.strict import strict_command
 from sam_tui.adapters.terminal.sandbox.supervision import Held, Host, Supervision
 from sam_tui.core.errors import ConfigurationError, ToolError
-from sam_tui.core.ports.sandbox import AskOutside, Network, SandboxChoice
+from sam_tui.core.ports.sandbox import AskOutside, Network, OutsideAccess, SandboxChoice
 from sam_tui.core.ports.terminals import Confinement
 
 __all__ = ["Sandbox", "Wanted", "restrict", "unshare_descriptors"]
@@ -36,8 +37,6 @@ __all__ = ["Sandbox", "Wanted", "restrict", "unshare_descriptors"]
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/tty")
 _SHARED = ("/dev/pts", "/dev/ptmx", "/dev/shm")
 """Where terminals and shared memory are made. A supervisor opens these itself, only the run's own."""
-_KEPT_RULESETS = 16
-_SEEN_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,50 +46,6 @@ class Wanted:
     writable: tuple[str, ...]
     ask: AskOutside | None = None
     network: Network = "on"
-
-
-@dataclass(slots=True)
-class _Kept:
-    """Descriptors and clean-up of a sandbox, apart from it so that they outlive it by a moment."""
-
-    rulesets: dict[tuple[Any, ...], int] = field(default_factory=dict[tuple[Any, ...], int])
-    closing: list[Callable[[], object]] = field(default_factory=list[Callable[[], object]])
-
-    def close(self) -> None:
-        while self.rulesets:
-            os.close(self.rulesets.popitem()[1])
-        while self.closing:
-            self.closing.pop()()
-
-
-class Holding:
-    """One run in the sandbox: the way in, or the words that go before its command line."""
-
-    def __init__(
-        self,
-        held: Held,
-        release: Callable[[], None],
-        *,
-        supervised: bool = False,
-        prefix: tuple[str, ...] = (),
-        passed: tuple[int, ...] = (),
-    ) -> None:
-        self.held = held
-        self.supervised = supervised
-        self.prefix = prefix
-        self.passed = passed
-        self._release: Callable[[], None] | None = release
-
-    @property
-    def way(self) -> int | None:
-        """The descriptor through which the command enters; what ``start`` and ``PtyLaunch`` take."""
-        return None if self.prefix else self.held.way
-
-    def close(self) -> None:
-        """The run ended: nothing is asked for it any more. What it was refused is complete now."""
-        release, self._release = self._release, None
-        if release is not None:
-            release()
 
 
 class Sandbox:
@@ -132,11 +87,15 @@ class Sandbox:
         self._confinement = UNHELD if off else describe(found, strict=strict)
         self._supervision = None if found.host is None else Supervision(found.host)
         self._scratch: str | None = None
-        self._seen: tuple[float, Bounds, tuple[str, ...]] | None = None
-        self._kept = _Kept()
+        self._rulesets = Rulesets(found.landlock)
+        self._spare = Spare()
+        # Apart from the sandbox, so that it outlives it by a moment.
+        self._closing = ExitStack()
+        self._closing.callback(self._rulesets.close)
         if self._supervision is not None:
-            self._kept.closing.append(self._supervision.close)
-        self._close = weakref.finalize(self, self._kept.close)
+            self._closing.callback(self._supervision.close)
+        self._closing.callback(self._spare.drop)
+        self._close = weakref.finalize(self, self._closing.close)
 
     @property
     def confinement(self) -> Confinement:
@@ -148,9 +107,7 @@ class Sandbox:
         """The real path of the private temporary folder; it goes with the sandbox."""
         if self._scratch is None:
             self._scratch = os.path.realpath(tempfile.mkdtemp(prefix="sam-tui-"))
-            self._kept.closing.append(
-                functools.partial(shutil.rmtree, self._scratch, ignore_errors=True)
-            )
+            self._closing.callback(shutil.rmtree, self._scratch, ignore_errors=True)
         return self._scratch
 
     def warm(self) -> None:
@@ -176,7 +133,29 @@ class Sandbox:
             case "seatbelt":
                 return self._wrap(wanted, None)
             case _:
-                return self._enter(wanted)
+                return self._take(wanted) or self._enter(wanted)
+
+    def prepare(self, wanted: Wanted) -> None:
+        """Make the next run ready as far as it can be while this one runs. Never raises.
+
+        Entering takes a third of a millisecond, which the next command then need not wait for. It is
+        used only if all is as it was: the same folders, secrets and network.
+        """
+        if self._confinement.kind != "live" or self._spare.waiting or not self._close.alive:
+            return
+        alike = replace(wanted, ask=_unattended)
+        with suppress(ToolError, RuntimeError):
+            self._spare.keep(alike, self._rulesets.of(self._bounds(alike)), self._enter(alike))
+
+    def _take(self, wanted: Wanted) -> Holding | None:
+        """The run that was made ready, where it is what is wanted now."""
+        if not self._spare.waiting:
+            return None
+        ruleset = self._rulesets.of(self._bounds(wanted))
+        holding = self._spare.take(replace(wanted, ask=_unattended), ruleset)
+        if holding is not None:
+            holding.held.attend(wanted.ask)
+        return holding
 
     def apart(
         self, wanted: Wanted, scratch: str
@@ -200,15 +179,8 @@ class Sandbox:
     def _enter(
         self, wanted: Wanted, apart: Supervision | None = None, scratch: str | None = None
     ) -> Holding:
-        supervised = self._supervision is not None
-        bounds = Bounds(
-            (*wanted.writable, *self._caches, scratch or self.scratch),
-            _DEVICES if supervised else (*_DEVICES, *_SHARED),
-            self.secrets,
-            tcp=wanted.network == "on" or supervised,
-            opened=self.opened,
-        )
-        ruleset = self._ruleset(bounds)
+        bounds = self._bounds(wanted, scratch)
+        ruleset = self._rulesets.of(bounds).descriptor
         table = machine()
         if self._supervision is None:
             code = b"" if table is None else filter_program(table, wanted.network, live=False)
@@ -218,6 +190,16 @@ class Sandbox:
         code = filter_program(table, wanted.network, live=True)
         number, held = supervision.hold(bounds, ruleset, code, wanted.ask)
         return Holding(held, functools.partial(supervision.release, number), supervised=True)
+
+    def _bounds(self, wanted: Wanted, scratch: str | None = None) -> Bounds:
+        supervised = self._supervision is not None
+        return Bounds(
+            (*wanted.writable, *self._caches, scratch or self.scratch),
+            _DEVICES if supervised else (*_DEVICES, *_SHARED),
+            self.secrets,
+            tcp=wanted.network == "on" or supervised,
+            opened=self.opened,
+        )
 
     def prefix(self, writable: Sequence[str], network: Network = "on") -> tuple[str, ...]:
         """The words before a terminal's own command line that hold it; none where ``ruleset`` does."""
@@ -263,36 +245,10 @@ class Sandbox:
         """End the supervisor, release the rulesets and remove the private temporary folder."""
         self._close()
 
-    def _masked(self, bounds: Bounds) -> tuple[str, ...]:
-        """Which secrets are there, looked at once a second: there are a hundred places to look at.
 
-        A new one beside others is seen at once all the same, because the listing of its folder changed.
-        """
-        now = time.monotonic()
-        if self._seen is None or self._seen[0] < now or self._seen[1] != bounds:
-            self._seen = (now + _SEEN_SECONDS, bounds, landlock.maskable(bounds))
-        return self._seen[2]
-
-    def _ruleset(self, bounds: Bounds) -> int:
-        """A ruleset, kept for as long as the folders stay the same ones."""
-        paths = [landlock.identity(path) for path in bounds.writable]
-        masked = self._masked(bounds)
-        listed = [landlock.identity(path, listing=True) for path in landlock.splits(masked)]
-        opened = [landlock.identity(path) for path in bounds.opened]
-        key = (*paths, *listed, *masked, *opened, bounds.devices, bounds.tcp)
-        rulesets = self._kept.rulesets
-        known = rulesets.get(key)
-        if known is not None:
-            return known
-        present = tuple(path for path, _, inode, _ in paths if inode)
-        try:
-            made = landlock.build(self._ability.landlock, replace(bounds, writable=present))
-        except OSError as error:
-            raise ToolError(f"The sandbox could not be set up: {error.strerror}.") from error
-        while len(rulesets) >= _KEPT_RULESETS:
-            os.close(rulesets.pop(next(iter(rulesets))))
-        rulesets[key] = made
-        return made
+async def _unattended(access: OutsideAccess) -> bool:
+    """Nobody is asked yet, so it is refused."""
+    return False
 
 
 def _nothing() -> None:

@@ -1,18 +1,17 @@
 """Starting a shell command in a session of its own, confined or not, without forking the program."""
 
+import functools
 import os
 import shlex
 import subprocess
-import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cache
 
-from sam_tui.adapters.terminal.confinement import restrict, unshare_descriptors
+from sam_tui.adapters.terminal.entrance import Entrance
 from sam_tui.core.errors import ToolError
 
 _GATE = 'read -r _; exec </dev/null; eval "shift;$1"'
-"""Waits for the end of its input, then is the command. See ``_start_confined``."""
+"""Waits for the end of its input, then is the command. See ``Entrance``."""
 _BASH_GATE = "exec </dev/null; unset BASH_ENV"
 """The same for bash, which reads it to its end from its input before it looks at the command.
 
@@ -36,7 +35,7 @@ class Launch:
     passed: tuple[int, ...] = ()
 
 
-@cache
+@functools.cache
 def shell() -> str:
     """The shell that runs commands: bash, or sh where there is none."""
     for path in ("/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"):
@@ -45,8 +44,8 @@ def shell() -> str:
     return "/bin/sh"
 
 
-def start(launch: Launch, ruleset: int | None) -> subprocess.Popen[bytes]:
-    """Start a command as the leader of its own session, held to ``ruleset`` unless that is None.
+def start(launch: Launch, entrance: Entrance | None) -> subprocess.Popen[bytes]:
+    """Start a command as the leader of its own session, in the sandbox unless ``entrance`` is None.
 
     Returns once the shell runs (a millisecond or two). Raises ``ToolError`` when it cannot.
     """
@@ -55,40 +54,11 @@ def start(launch: Launch, ruleset: int | None) -> subprocess.Popen[bytes]:
     if "\0" in launch.command:
         raise ToolError("The command holds a NUL character, which no shell can take.")
     try:
-        if ruleset is None:
+        if entrance is None:
             return _spawn(launch, ["-c", launch.command], subprocess.DEVNULL)
-        return _start_confined(launch, ruleset)
+        return entrance.start(functools.partial(_spawn_gated, launch))
     except OSError as error:
         raise ToolError(f"The command could not be started: {error.strerror or error}.") from error
-
-
-def _start_confined(launch: Launch, ruleset: int) -> subprocess.Popen[bytes]:
-    """Let a short-lived thread enter the sandbox and start the command from in there.
-
-    Landlock holds a thread and what it starts, so nothing has to run between fork and exec: the
-    start stays a vfork, whose price does not grow with the program's memory, and it is safe beside
-    other threads. While that thread lives, though, the command shares its domain and could trace
-    it. So the shell first waits for the end of a pipe whose other end only this thread holds, in a
-    descriptor table of its own: the kernel closes it when the thread is gone, and opens the gate.
-    """
-    started: list[subprocess.Popen[bytes]] = []
-    failed: list[OSError] = []
-
-    def enter() -> None:
-        try:
-            unshare_descriptors()
-            restrict(ruleset)
-            gate, kept = os.pipe()
-            started.append(_spawn_gated(launch, gate, kept))
-        except OSError as error:
-            failed.append(error)
-
-    thread = threading.Thread(target=enter, name="confined-start", daemon=True)
-    thread.start()
-    thread.join()
-    if started:
-        return started[0]
-    raise failed[0] if failed else OSError("the thread that starts it died")
 
 
 def _spawn_gated(launch: Launch, gate: int, kept: int) -> subprocess.Popen[bytes]:

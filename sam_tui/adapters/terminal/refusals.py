@@ -2,7 +2,7 @@
 
 import re
 
-from sam_tui.adapters.terminal.confinement import Holding
+from sam_tui.adapters.terminal.holding import Holding
 from sam_tui.core.ports.sandbox import OutsideAccess
 
 _MOST = 20

@@ -13,7 +13,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 
 from sam_tui.adapters.terminal.commands import ShellCommands
-from sam_tui.adapters.terminal.confinement import Holding, Sandbox
+from sam_tui.adapters.terminal.confinement import Sandbox
+from sam_tui.adapters.terminal.holding import Holding
 from sam_tui.adapters.terminal.sandbox.branching import NOT_MOUNTED, Mount
 from sam_tui.adapters.terminal.sandbox.differences import (
     Differing,

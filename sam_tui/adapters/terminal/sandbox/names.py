@@ -43,7 +43,7 @@ def judge_open(watch: Watch, call: Notification, named: Named, flags: int, mode:
     excluding = os.O_CREAT | os.O_EXCL
     follow = not flags & os.O_NOFOLLOW and flags & excluding != excluding
     path = target.text(named.address)
-    if watch.inside.surely(target, named.directory, path, follow=follow):
+    if path in watch.devices or watch.inside.surely(target, named.directory, path, follow=follow):
         watch.proceed(call)
         return
     place = target.place(named.directory, path, follow=follow)

@@ -35,6 +35,8 @@ class Held:
     def __init__(self, way: int, ask: AskOutside | None = None) -> None:
         self.way = way
         self.refused: list[OutsideAccess] = []
+        self.lives = True
+        """Until its end was heard of."""
         self._ask = ask
         self._questions: set[asyncio.Task[None]] = set()
         self._idle = asyncio.Event()
@@ -59,6 +61,10 @@ class Held:
         """Whether somebody is asked."""
         return self._ask is not None
 
+    def attend(self, ask: AskOutside | None) -> None:
+        """Put its questions to ``ask`` from now on; None refuses."""
+        self._ask = ask
+
     async def answered(self) -> None:
         """Return once no question is open."""
         await self._idle.wait()
@@ -78,6 +84,7 @@ class Held:
 
     def end(self) -> None:
         """Withdraw what is open; nothing is asked any more."""
+        self.lives = False
         self._ask = None
         for task in tuple(self._questions):
             task.cancel()

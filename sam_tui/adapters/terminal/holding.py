@@ -1,0 +1,82 @@
+"""One run in the sandbox, entered now or made ready for the command that comes next."""
+
+from collections.abc import Callable
+
+from sam_tui.adapters.terminal.entrance import Entrance
+from sam_tui.adapters.terminal.rulesets import Ruleset
+from sam_tui.adapters.terminal.sandbox.supervision import Held
+
+
+class Holding:
+    """One run in the sandbox: the way in, or the words that go before its command line."""
+
+    def __init__(
+        self,
+        held: Held,
+        release: Callable[[], None],
+        *,
+        supervised: bool = False,
+        prefix: tuple[str, ...] = (),
+        passed: tuple[int, ...] = (),
+    ) -> None:
+        self.held = held
+        self.supervised = supervised
+        self.prefix = prefix
+        self.passed = passed
+        self.ready: Entrance | None = None
+        """Somebody who is in there already, and waits for the command."""
+        self._release: Callable[[], None] | None = release
+
+    @property
+    def way(self) -> int | None:
+        """The descriptor through which a terminal enters; what ``PtyLaunch`` takes."""
+        return None if self.prefix else self.held.way
+
+    def entrance(self) -> Entrance | None:
+        """Where the command starts, once; None where the words before its line hold it."""
+        if self.prefix:
+            return None
+        entrance, self.ready = self.ready, None
+        return entrance or Entrance(self.held.way)
+
+    def close(self) -> None:
+        """The run ended: nothing is asked for it any more. What it was refused is complete now."""
+        if self.ready is not None:
+            self.ready.close()
+        release, self._release = self._release, None
+        if release is not None:
+            release()
+
+
+class Spare:
+    """At most one run that was made ready ahead, in case the next one is to be held alike."""
+
+    def __init__(self) -> None:
+        self._ready: tuple[object, Ruleset, Holding] | None = None
+
+    @property
+    def waiting(self) -> bool:
+        """Whether there is one."""
+        return self._ready is not None
+
+    def keep(self, terms: object, ruleset: Ruleset, holding: Holding) -> None:
+        """Let a run wait for its command, inside the sandbox."""
+        holding.ready = Entrance(holding.held.way)
+        self._ready = (terms, ruleset, holding)
+
+    def take(self, terms: object, ruleset: Ruleset) -> Holding | None:
+        """The waiting run where its terms and rules are these; any other is given up."""
+        ready, self._ready = self._ready, None
+        if ready is None:
+            return None
+        known_terms, known_ruleset, holding = ready
+        if known_ruleset is ruleset and known_terms == terms and holding.held.lives:
+            return holding
+        holding.close()
+        return None
+
+    def drop(self) -> None:
+        """Give up what waits."""
+        ready, self._ready = self._ready, None
+        if ready is not None:
+            ready[2].close()
