@@ -4,13 +4,12 @@ import os
 import threading
 from collections.abc import Callable
 from queue import SimpleQueue
-from subprocess import Popen
+from typing import TypeVar
 
 from sam_tui.adapters.terminal.sandbox.entry import restrict
 from sam_tui.adapters.terminal.sandbox.kernel import unshare_descriptors
 
-Spawn = Callable[[int, int], "Popen[bytes]"]
-"""Starts a command whose input is the first descriptor: it waits there until the second is closed."""
+Started = TypeVar("Started")
 
 
 class Entrance:
@@ -25,18 +24,21 @@ class Entrance:
 
     def __init__(self, way: int) -> None:
         self._way = way
-        self._given: SimpleQueue[Spawn | None] = SimpleQueue()
-        self._started: Popen[bytes] | None = None
+        self._given: SimpleQueue[Callable[[int, int], None] | None] = SimpleQueue()
         self._failed: OSError | None = None
         self._thread = threading.Thread(target=self._enter, name="confined-start", daemon=True)
         self._thread.start()
 
-    def start(self, spawn: Spawn) -> "Popen[bytes]":
-        """Start a command, once. Raises OSError when the sandbox cannot be entered."""
-        self._given.put(spawn)
+    def start(self, spawn: Callable[[int, int], Started]) -> Started:
+        """Start a command, once. Raises OSError when the sandbox cannot be entered.
+
+        ``spawn`` makes the first descriptor its input, and has it wait until the second is closed.
+        """
+        started: list[Started] = []
+        self._given.put(lambda gate, kept: started.append(spawn(gate, kept)))
         self._thread.join()
-        if self._started is not None:
-            return self._started
+        if started:
+            return started[0]
         raise self._failed or OSError("the thread that starts it died")
 
     def close(self) -> None:
@@ -52,6 +54,6 @@ class Entrance:
                 return
             # Only now: until then the copy would keep open what the program closes meanwhile.
             unshare_descriptors()
-            self._started = spawn(*os.pipe())
+            spawn(*os.pipe())
         except OSError as error:
             self._failed = error
