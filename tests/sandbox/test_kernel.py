@@ -10,10 +10,8 @@ from typing import Protocol
 
 import pytest
 
-from sam_tui.adapters.terminal.commands import ShellCommands
 from sam_tui.adapters.terminal.confinement import Sandbox
-from sam_tui.core.ports.sandbox import OutsideAccess
-from sam_tui.core.ports.terminals import CommandRequest, CommandResult
+from sam_tui.core.ports.terminals import CommandResult
 
 Run = Callable[..., Coroutine[None, None, CommandResult]]
 Portrait = Callable[[Path], dict[str, tuple[object, ...]]]
@@ -390,45 +388,3 @@ async def test_set_user_id_programs_gain_nothing_and_capabilities_are_few(run: R
     assert found["NoNewPrivs"] == "1"
     dangerous = 1 << 16 | 1 << 17 | 1 << 19 | 1 << 21  # modules, raw I/O, ptrace, admin
     assert not int(found["CapEff"], 16) & dangerous
-
-
-@pytest.mark.requirement("sandbox:ready")
-async def test_a_way_in_made_ready_ahead_is_used_only_if_all_is_as_it_was(
-    run: Run, workspace: Path, outside: Path, sandbox: Sandbox
-) -> None:
-    asked: list[str] = []
-
-    async def consent(access: OutsideAccess) -> bool:
-        asked.append(access.path)
-        return True
-
-    attempt = f"echo x > {outside}/new"
-    await run("sleep 0.1")  # beside it the next is made ready, for whom nobody is asked yet
-    assert (await run(attempt)).exit_code != 0
-    await run("sleep 0.1")
-    assert (await run(attempt, ask=consent)).exit_code == 0
-    assert asked == [f"{outside}/new"]
-    await run("sleep 0.1")
-    result = await run("python3 -c 'import socket; socket.socket()'", network="off")
-    assert result.exit_code != 0
-    await run("sleep 0.1", ask=consent)
-    (workspace / "inner").mkdir()
-    wider = CommandRequest(
-        f"echo y > {outside}/new", str(workspace), True, (str(outside),), 20.0, print
-    )
-    assert (await ShellCommands(sandbox).run(wider)).exit_code == 0
-
-
-@pytest.mark.requirement("sandbox:ready")
-async def test_the_gate_leaves_no_trace_and_reads_the_persons_own_file(
-    run: Run, workspace: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    show = 'echo "[${BASH_ENV-unset}]"; cat; echo $0; readlink /proc/self/fd/0'
-    monkeypatch.delenv("BASH_ENV", raising=False)
-    assert (await run(show)).output == "[unset]\nbash\n/dev/null\n"
-    own = workspace / "it's mine"
-    own.write_text("greet() { echo hello; }\n")
-    monkeypatch.setenv("BASH_ENV", str(own))
-    assert (await run(f"greet; {show}")).output == f"hello\n[{own}]\nbash\n/dev/null\n"
-    own.unlink()
-    assert (await run("echo fine")).output == "fine\n"
