@@ -12,6 +12,7 @@ from sam_tui.adapters.policy import Places, read_layers
 from sam_tui.adapters.prompts import FileReminders
 from sam_tui.assembly.catalogue import adverts
 from sam_tui.assembly.guarding import make_guard
+from sam_tui.assembly.hooking import offer_hooks
 from sam_tui.assembly.leaves import Leaves
 from sam_tui.assembly.options import Options
 from sam_tui.core.agent.budget import DEFAULT_STEPS
@@ -76,6 +77,8 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
     )
     executor.gates = leaves.workflows.gate
     executor.shield.learn(secrets_of_environment(environ))
+    executor.hooks = offer_hooks(leaves, places, guard, trust, executor)
+    executor.hooks()  # one that is there and cannot be used is no start
     engine = Engine(
         executor,
         RequestBuilder(

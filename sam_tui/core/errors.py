@@ -5,6 +5,7 @@ SamError                      1   what happened, to what, and what to do next
 ├── AuthorizationRequired     3   something needs an approval and nobody could give it
 ├── ConfigurationError       52   a settings or script file is invalid
 ├── WorkspaceError           52   the workspace does not exist, is not a folder, or cannot be used
+├── StoppedByHook             3   a hook refused a message or ended the turn
 ├── BudgetExhausted          53   the turn, token or money limit was reached
 ├── ToolError                 1   a tool could not do what was asked (text goes to the model)
 │   └── InvalidArguments      1   the call's arguments do not fit the operation
@@ -67,6 +68,13 @@ class WorkspaceError(SamError):
 
     title = "The workspace cannot be used"
     exit_code = 52
+
+
+class StoppedByHook(SamError):
+    """A hook refused a message, or ended the turn."""
+
+    title = "A hook stopped it"
+    exit_code = 3
 
 
 class BudgetExhausted(SamError):

@@ -21,7 +21,7 @@ ClosedAs = Literal["answered", "withdrawn", "expired", "unattended"]
 
 @dataclass(frozen=True, slots=True)
 class TurnStarted:
-    """The person's message was stored and the agent began to work on it."""
+    """The person's message arrived and the agent began to work on it."""
 
     conversation: ConversationId
     text: str

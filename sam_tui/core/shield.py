@@ -91,6 +91,17 @@ class Shield:
             return {key: self.unmask_data(value) for key, value in items}
         return data
 
+    def mask_data(self, data: Any) -> Any:
+        """Placeholders in every text of lists and objects."""
+        if isinstance(data, str):
+            return self.mask(data).text
+        if isinstance(data, list):
+            return [self.mask_data(item) for item in cast("list[Any]", data)]
+        if isinstance(data, dict):
+            items = cast("dict[Any, Any]", data).items()
+            return {key: self.mask_data(value) for key, value in items}
+        return data
+
     def unmask_json(self, text: str) -> str:
         """JSON with the values behind its placeholders, escaped as JSON needs; else unchanged."""
         if "<secret:" not in text and not self._shown:

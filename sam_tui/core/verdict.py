@@ -6,14 +6,15 @@ from typing import Literal
 REHEARSAL = "a rehearsal on a copy of the workspace"
 """The scope of a decision that allows a command to be tried, and nothing to be changed by it."""
 Outcome = Literal["allow", "deny", "expired", "cancelled"]
-DecidedBy = Literal["user", "rule", "mode"]
+DecidedBy = Literal["user", "rule", "mode", "hook"]
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
     """Who decided what about one call, and why.
 
-    ``rule`` names what decided (``inside-workspace``, ``grant:…``, ``mode:plan``, ``unattended``);
+    ``rule`` names what decided (``inside-workspace``, ``grant:…``, ``mode:plan``, ``unattended``, a
+    hook's command);
     ``comment`` is the person's, told to the model; ``elapsed`` is seconds waited for the answer.
     ``targets`` are the resolved paths, commands, keys or addresses that were judged; ``asker`` names
     the subagent that asked, or is empty; ``workspace`` is the folder it happened in. Lists, as JSON

@@ -1,12 +1,14 @@
 """Runs shell commands to their end: bounded output, deadlines for the whole process group."""
 
 import asyncio
+import contextlib
 import math
 import os
 import signal
 import subprocess
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from sam_tui.adapters.terminal.confinement import Sandbox, Wanted
@@ -89,27 +91,29 @@ class ShellCommands:
         """``run`` for a command that is held in a way of the caller's; None leaves it free."""
         scratch = self._sandbox.scratch if holding is not None else None
         began = time.monotonic()
-        reading, writing = os.pipe()
-        try:
+        with contextlib.ExitStack() as ends, contextlib.ExitStack() as failed:
+            reading, writing = _pipe(ends, failed)
+            wrong = _pipe(ends, failed) if request.apart else None
             process = start(
                 Launch(
                     request.command,
                     request.cwd,
-                    command_environment(scratch),
+                    {**command_environment(scratch), **request.variables},
                     writing,
                     () if holding is None else holding.prefix,
                     () if holding is None else holding.passed,
+                    None if wrong is None else wrong[1],
+                    _input(request.stdin, ends) if request.stdin else None,
                 ),
                 None if holding is None else holding.entrance(),
             )
-        except BaseException:
-            os.close(reading)
-            raise
-        finally:
-            os.close(writing)
+            failed.pop_all()
         if request.on_start is not None:
             request.on_start(process.pid)
-        execution = _Execution(process, reading, LiveText(request.on_output), holding)
+        pipes = [_Pipe(reading, LiveText(request.on_output))]
+        if wrong is not None:
+            pipes.append(_Pipe(wrong[0], LiveText(lambda _: None)))
+        execution = _Execution(process, pipes, holding)
         execution.unhurried = request.unhurried or _never
         try:
             timed_out = not await execution.wait(request.timeout)
@@ -117,7 +121,8 @@ class ShellCommands:
             execution.close()
             if holding is not None:
                 holding.close()
-        output, dropped = execution.output.text()
+        output, dropped = pipes[0].output.text()
+        errors = pipes[1].output.text()[0] if wrong is not None else ""
         code = process.returncode
         return CommandResult(
             output=output,
@@ -126,32 +131,70 @@ class ShellCommands:
             seconds=time.monotonic() - began,
             timed_out=timed_out,
             dropped=dropped,
-            refused=() if holding is None else refusals(holding, output, code),
+            refused=() if holding is None else refusals(holding, output + errors, code),
+            errors=errors,
         )
 
 
+class _Pipe:
+    """What comes out of one pipe of a command: kept within bounds, and passed on."""
+
+    def __init__(self, reading: int, live: LiveText) -> None:
+        self.output = BoundedOutput()
+        self._reading = reading
+        self._live = live
+        self._loop = asyncio.get_running_loop()
+        self.drained: asyncio.Future[None] = self._loop.create_future()
+        os.set_blocking(reading, False)
+        self._loop.add_reader(reading, self._read)
+
+    def empty(self) -> None:
+        """Read what it holds now."""
+        for _ in range(_LAST_READS):
+            if self.drained.done() or not self._read():
+                break
+
+    def close(self) -> None:
+        """Read no more, and pass on the last of it."""
+        if not self.drained.done():
+            self._loop.remove_reader(self._reading)
+            self.drained.set_result(None)
+        os.close(self._reading)
+        self._live.close()
+
+    def _read(self) -> bool:
+        """Take one piece from the pipe; False when there is none now."""
+        try:
+            data = os.read(self._reading, _READ)
+        except BlockingIOError:
+            return False
+        except OSError:
+            data = b""
+        if not data:
+            self._loop.remove_reader(self._reading)
+            self.drained.set_result(None)
+            return False
+        self.output.add(data)
+        self._live.add(data)
+        return True
+
+
 class _Execution:
-    """One running command: its pipe, its end, and how it is made to end."""
+    """One running command: its pipes, its end, and how it is made to end."""
 
     def __init__(
         self,
         process: subprocess.Popen[bytes],
-        reading: int,
-        live: LiveText,
+        pipes: Sequence[_Pipe],
         holding: Holding | None,
     ) -> None:
-        self.output = BoundedOutput()
         self.unhurried: Callable[[], bool] = _never
         self._holding = holding
         self._process = process
-        self._reading = reading
-        self._live = live
+        self._pipes = pipes
         self._loop = asyncio.get_running_loop()
         self._exited: asyncio.Future[None] = self._loop.create_future()
-        self._drained: asyncio.Future[None] = self._loop.create_future()
         self._ending: asyncio.Task[None] | None = None
-        os.set_blocking(reading, False)
-        self._loop.add_reader(reading, self._read)
         self._end = ProcessEnd(process.pid, self._on_exit)
 
     async def wait(self, seconds: float) -> bool:
@@ -190,23 +233,19 @@ class _Execution:
                 return
 
     def close(self) -> None:
-        """Reap the shell, close the pipe, pass on the last output."""
-        if not self._drained.done():
-            self._loop.remove_reader(self._reading)
-            self._drained.set_result(None)
-        os.close(self._reading)
+        """Reap the shell, close the pipes, pass on the last output."""
+        for pipe in self._pipes:
+            pipe.close()
         self._end.close()
-        self._live.close()
         # Only a process stuck in the kernel is still there; the subprocess module reaps it later.
         self._process.poll()
 
     async def _drain(self) -> None:
-        """Read what the pipe holds; wait a moment longer where somebody else keeps it open."""
-        for _ in range(_LAST_READS):
-            if self._drained.done() or not self._read():
-                break
-        if not self._drained.done():
-            await asyncio.wait([self._drained], timeout=_GRACE)
+        """Read what the pipes hold; wait a moment longer where somebody else keeps one open."""
+        for pipe in self._pipes:
+            pipe.empty()
+        if waiting := [pipe.drained for pipe in self._pipes if not pipe.drained.done()]:
+            await asyncio.wait(waiting, timeout=_GRACE)
 
     async def _stop(self) -> None:
         """End all of its session. A cancellation on the way makes it immediate, and never skips it."""
@@ -222,21 +261,27 @@ class _Execution:
     def _on_exit(self) -> None:
         self._exited.set_result(None)
 
-    def _read(self) -> bool:
-        """Take one piece from the pipe; False when there is none now."""
-        try:
-            data = os.read(self._reading, _READ)
-        except BlockingIOError:
-            return False
-        except OSError:
-            data = b""
-        if not data:
-            self._loop.remove_reader(self._reading)
-            self._drained.set_result(None)
-            return False
-        self.output.add(data)
-        self._live.add(data)
-        return True
+
+def _pipe(ends: contextlib.ExitStack, failed: contextlib.ExitStack) -> tuple[int, int]:
+    """A pipe whose writing end goes with ``ends``, and its reading end with ``failed``."""
+    reading, writing = os.pipe()
+    ends.callback(os.close, writing)
+    failed.callback(os.close, reading)
+    return reading, writing
+
+
+def _input(data: bytes, ends: contextlib.ExitStack) -> int:
+    """A nameless file that holds ``data``: nobody has to write while it is read, or is not."""
+    if hasattr(os, "memfd_create"):
+        descriptor = os.memfd_create("input", os.MFD_CLOEXEC)
+    else:
+        descriptor, path = tempfile.mkstemp()
+        os.unlink(path)
+    ends.callback(os.close, descriptor)
+    with open(descriptor, "wb", closefd=False) as file:
+        file.write(data)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return descriptor
 
 
 def _never() -> bool:

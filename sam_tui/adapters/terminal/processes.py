@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from sam_tui.adapters.terminal.entrance import Entrance
 from sam_tui.core.errors import ToolError
 
-_GATE = 'read -r _; exec </dev/null; eval "shift;$1"'
+_GATE = 'read -r _; exec <{input}; eval "shift;$1"'
 """Waits for the end of its input, then is the command. See ``Entrance``."""
-_BASH_GATE = "exec </dev/null; unset BASH_ENV"
+_BASH_GATE = "exec <{input}; unset BASH_ENV"
 """The same for bash, which reads it to its end from its input before it looks at the command.
 
 So the command stays bash's own last word, and bash becomes a single program instead of forking it.
@@ -21,7 +21,8 @@ So the command stays bash's own last word, and bash becomes a single program ins
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """What to start. Both streams go to the descriptor ``output``, which stays the caller's.
+    """What to start. Output goes to the descriptor ``output``, errors to ``errors`` where that is given;
+    ``stdin`` is read. All three stay the caller's.
 
     ``prefix`` are words before the shell's own, such as those of a program that confines it; that
     program inherits the descriptors ``passed``.
@@ -33,6 +34,8 @@ class Launch:
     output: int
     prefix: tuple[str, ...] = ()
     passed: tuple[int, ...] = ()
+    errors: int | None = None
+    stdin: int | None = None
 
 
 @functools.cache
@@ -55,7 +58,8 @@ def start(launch: Launch, entrance: Entrance | None) -> subprocess.Popen[bytes]:
         raise ToolError("The command holds a NUL character, which no shell can take.")
     try:
         if entrance is None:
-            return _spawn(launch, ["-c", launch.command], subprocess.DEVNULL)
+            stdin = subprocess.DEVNULL if launch.stdin is None else launch.stdin
+            return _spawn(launch, ["-c", launch.command], stdin)
         return entrance.start(functools.partial(_spawn_gated, launch))
     except OSError as error:
         raise ToolError(f"The command could not be started: {error.strerror or error}.") from error
@@ -63,10 +67,13 @@ def start(launch: Launch, entrance: Entrance | None) -> subprocess.Popen[bytes]:
 
 def _spawn_gated(launch: Launch, gate: int, kept: int) -> subprocess.Popen[bytes]:
     """Start the command behind the gate: it goes on once ``kept`` is closed."""
+    read = "/dev/null" if launch.stdin is None else f"/dev/fd/{launch.stdin}"
     if _name() != "bash":
-        return _spawn(launch, ["-c", _GATE, _name(), launch.command], gate)
+        script = _GATE.format(input=read)
+        return _spawn(launch, ["-c", script, _name(), launch.command], gate)
     before = launch.environment.get("BASH_ENV")
-    words = _BASH_GATE if before is None else f"{_BASH_GATE}; {_restored(before)}"
+    words = _BASH_GATE.format(input=read)
+    words = words if before is None else f"{words}; {_restored(before)}"
     os.write(kept, f"{words}\n".encode("utf-8", "surrogateescape"))
     environment = {**launch.environment, "BASH_ENV": "/dev/fd/0"}
     return _spawn(replace(launch, environment=environment), ["-c", launch.command], gate)
@@ -94,7 +101,7 @@ def _spawn(launch: Launch, arguments: list[str], stdin: int) -> subprocess.Popen
         env=launch.environment,
         stdin=stdin,
         stdout=launch.output,
-        stderr=launch.output,
+        stderr=launch.output if launch.errors is None else launch.errors,
         start_new_session=True,
-        pass_fds=launch.passed,
+        pass_fds=launch.passed if launch.stdin is None else (*launch.passed, launch.stdin),
     )

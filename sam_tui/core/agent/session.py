@@ -23,6 +23,7 @@ class Session:
         self._max_steps = max_steps
         self.model = model
         self.busy = False
+        self._opening = "resume" if history.messages else "startup"
 
     @property
     def conversation(self) -> ConversationId:
@@ -50,6 +51,8 @@ class Session:
         try:
             budget, gate = Budget(self._max_steps), self._engine.executor.gates(self.conversation)
             with self._engine.budgets.running(self.conversation, budget, self.model, gate):
-                return await Turn(self._engine, self.model, self._history, budget, gate).run(text)
+                turn = Turn(self._engine, self.model, self._history, budget, gate)
+                turn.opening, self._opening = self._opening, ""
+                return await turn.run(text)
         finally:
             self.busy = False

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from sam_tui.core.agent.budget import Budget, Budgets
 from sam_tui.core.agent.fold import Fold, Shown
@@ -14,7 +15,13 @@ from sam_tui.core.agent.signal import status_of
 from sam_tui.core.agent.tokens import text_tokens
 from sam_tui.core.bus import Bus
 from sam_tui.core.clock import Clock
-from sam_tui.core.errors import BudgetExhausted, ContextExceeded, ModelError, SamError
+from sam_tui.core.errors import (
+    BudgetExhausted,
+    ContextExceeded,
+    ModelError,
+    SamError,
+    StoppedByHook,
+)
 from sam_tui.core.events import (
     Answered,
     ModelRetried,
@@ -38,6 +45,9 @@ from sam_tui.core.prompt.reminders import digest
 from sam_tui.core.prompt.requests import RequestBuilder
 from sam_tui.core.tooling.execute import Executed, Executor, Gate
 from sam_tui.core.tooling.neutral import scrub_echoes
+
+if TYPE_CHECKING:
+    from sam_tui.core.agent.hooked import HookedTurn
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +88,17 @@ class Turn:
         self._budget = budget
         self._conversation = history.conversation
         self._gate = gate
+        self.opening = ""
+        """How its session began (``startup``, ``resume``), in the first turn of one."""
+        self._hooks: HookedTurn | None = None
         self._fold = Fold()
         self._shown = Shown(self._tell)
         self._fixed = text_tokens(engine.requests.fixed_text)
 
     async def run(self, text: str) -> TurnFinished:
         """Run to the end and say how it ended. Re-raises only cancellation, after saying so."""
-        self._begin(text)
         try:
+            await self._begin(text)
             answer = await self._loop()
         except asyncio.CancelledError:
             self._keep_partial()
@@ -102,9 +115,10 @@ class Turn:
         while True:
             message = await self._ask()
             if not message.calls:
-                if not self._goes_on(message.text):
+                if self._goes_on(message.text):
+                    self._history.append(ReminderMessage("continue", "Go on with the task."))
+                elif not await self._sent_on(message.text):
                     return message.text
-                self._history.append(ReminderMessage("continue", "Go on with the task."))
                 continue
             await self._run_calls(message.calls)
             self._remind(new_message=False)
@@ -113,10 +127,32 @@ class Turn:
         """Whether the model asked for another step; the budget counts that like any other."""
         return self._engine.workflow_mode and status_of(answer) == "continue"
 
-    def _begin(self, text: str) -> None:
-        self._remind(new_message=True)
-        self._history.append(UserMessage(text))
+    async def _begin(self, text: str) -> None:
+        """Store the message, and before it what there is to remind of. Hooks may refuse it."""
         self._engine.bus.publish(TurnStarted(self._conversation, text))
+        hooked = self._hooked()
+        notes = await hooked.admit(text, self.opening) if hooked is not None else ()
+        self._remind(new_message=True)
+        self._note(notes)
+        self._history.append(UserMessage(text))
+
+    def _hooked(self) -> "HookedTurn | None":
+        """The hooks of this turn; None where nobody has any."""
+        hooking = self._engine.executor.hooks()
+        if hooking is not None and self._hooks is None:
+            from sam_tui.core.agent.hooked import HookedTurn
+
+            self._hooks = HookedTurn(hooking, self._conversation, self._engine.executor.asker)
+        return self._hooks
+
+    async def _sent_on(self, answer: str) -> bool:
+        """Whether hooks do not let the turn end with this answer."""
+        hooked = self._hooked()
+        if hooked is None:
+            return False
+        why, notes = await hooked.sent_on(answer)
+        self._note((*notes, why) if why else notes)
+        return bool(why)
 
     async def _ask(self) -> AssistantMessage:
         """One answer, however many tries it takes; each try is a step of the budget."""
@@ -200,6 +236,9 @@ class Turn:
                     why = "Cancelled by the person before it ended."
                     done[index] = self._engine.executor.cancelled(plan, self._conversation, why)
             self._store(calls, done)
+        self._note([note for index in sorted(done) for note in done[index].notes])
+        if halt := next((done[index].halt for index in sorted(done) if done[index].halt), ""):
+            raise StoppedByHook(f"The turn was ended: {halt}")
 
     def _store(self, calls: Sequence[ToolCall], done: dict[int, Executed]) -> None:
         """Append the results whose predecessors all have theirs, so that order is call order."""
@@ -211,11 +250,17 @@ class Turn:
 
     def _remind(self, *, new_message: bool) -> None:
         for reminder in self._engine.requests.reminders(self._history, new_message=new_message):
-            self._history.append(reminder)
-            event = Reminded(
-                self._conversation, reminder.name, reminder.text, digest(reminder.text)
-            )
-            self._engine.bus.publish(event)
+            self._say(reminder)
+
+    def _note(self, notes: Sequence[str]) -> None:
+        """Tell the model what hooks have to say."""
+        for note in notes:
+            self._say(ReminderMessage("hooks", note))
+
+    def _say(self, reminder: ReminderMessage) -> None:
+        self._history.append(reminder)
+        event = Reminded(self._conversation, reminder.name, reminder.text, digest(reminder.text))
+        self._engine.bus.publish(event)
 
     def _keep_partial(self) -> None:
         """What had streamed before the stop stays in the conversation, marked as cut."""

@@ -2,8 +2,8 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 
 from sam_tui.core.accesses import Access, LocatedAccess, Read, Run, Type, Write
 from sam_tui.core.authorization.containment import Workspace
@@ -19,6 +19,9 @@ from sam_tui.core.authorization.outside import (
 )
 from sam_tui.core.authorization.outside import Run as CommandRun
 from sam_tui.core.authorization.policy import Judgement, PermissionMode, Policy, TraceStep
+from sam_tui.core.authorization.request import Explanation as Explanation
+from sam_tui.core.authorization.request import Request as Request
+from sam_tui.core.authorization.request import no_preview
 from sam_tui.core.authorization.rules import saved_rule
 from sam_tui.core.authorization.scopes import (
     LOOKED_AT,
@@ -41,39 +44,6 @@ TIMED_SECONDS = 300.0
 """How long a timed grant lasts: seed 004, Temporary Grants."""
 ONCE = "this call"
 """The scope of a decision that holds for nothing else."""
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """One call before it runs. ``preview`` is only called when a person is asked."""
-
-    conversation: ConversationId
-    call: CallId
-    operation: str
-    summary: str
-    accesses: tuple[LocatedAccess, ...]
-    preview: Callable[[], Sequence[Diff]]
-    asker: str = ""
-    """Who asks, where it is not the agent itself."""
-    then: str = ""
-    """What a yes brings, where that is not plain."""
-    once: str = "this call only"
-    """What a single yes covers, in words."""
-    rehearsable: bool = False
-    """Whether it can be tried on a copy of the workspace first."""
-    shown: Callable[[ApprovalRequest], ApprovalRequest] = lambda question: question
-    """The question as it leaves the guard: without secrets."""
-
-
-@dataclass(frozen=True, slots=True)
-class Explanation:
-    """What the guard would do with a request, and the judgement of each access in order."""
-
-    outcome: str
-    reason: str
-    rule: str
-    judgements: tuple[Judgement, ...]
-    grants: tuple[Grant, ...] = ()
 
 
 class Guard:
@@ -131,10 +101,46 @@ class Guard:
             choices=(ScopeChoice("once", "make exactly these changes", "once"),),
         )
         verdict = Decision(run.key, "deny", "user", "rehearsed", words, targets=question.targets)
+        return await self._confirmed(run.conversation, run.call, run.shown(question), verdict)
+
+    async def confirm(self, request: Request, why: str, rule: str) -> Decision:
+        """Ask about a call that nothing here stops. A yes holds for this call alone."""
+        touched = _targets(self.explain(request.conversation, request.operation, request.accesses))
+        question = ApprovalRequest(
+            request.operation,
+            request.summary,
+            touched,
+            why,
+            self.workspace.root,
+            preview=tuple(request.preview()),
+            asker=request.asker,
+            choices=(ScopeChoice("once", request.once, "once"),),
+        )
+        verdict = Decision(
+            request.operation,
+            "deny",
+            "user",
+            rule,
+            why,
+            scope=ONCE,
+            targets=question.targets,
+            asker=request.asker,
+        )
+        shown = request.shown(question)
+        return await self._confirmed(request.conversation, request.call, shown, verdict)
+
+    async def _confirmed(
+        self,
+        conversation: ConversationId,
+        call: CallId,
+        question: ApprovalRequest,
+        verdict: Decision,
+    ) -> Decision:
+        """``verdict`` as the person decides a question that only takes yes, once, or no."""
         if self.policy.mode == "auto":
             return replace(verdict, by="mode", rule="mode:auto")
-        async with self._asking[run.conversation]:
-            outcome = await self._inquiries.ask(run.conversation, run.call, run.shown(question))
+        async with self._asking[conversation]:
+            outcome = await self._inquiries.ask(conversation, call, question)
         verdict = replace(verdict, elapsed=outcome.elapsed)
         if not isinstance(outcome.answer, Approval):
             return replace(verdict, by="mode", rule="unattended")
@@ -228,7 +234,7 @@ class Guard:
                 operation,
                 summary_of(access, run),
                 accesses,
-                _no_preview,
+                no_preview,
                 run.asker,
                 LIVE,
                 run.once,
@@ -254,7 +260,7 @@ class Guard:
             CHANGE,
             f"run it again with more to write to · {run.line}",
             accesses,
-            _no_preview,
+            no_preview,
             run.asker,
             AGAIN,
             "exactly this, for one more run",
@@ -378,11 +384,6 @@ def _chosen(answer: Approval, on_offer: Sequence[Offer]) -> Offer | None:
         return None
     wanted = answer.scope if answer.choice == "scope" else answer.choice
     return next((offer for offer in on_offer if offer.choice.id == wanted), None)
-
-
-def _no_preview() -> Sequence[Diff]:
-    """What a running program will write is not known before."""
-    return ()
 
 
 def _targets(explained: Explanation) -> tuple[str, ...]:

@@ -64,3 +64,13 @@ class Protection:
     shield: Shield
     held: bool
     detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Confinement:
+    """What the kernel enforces on commands. ``kind`` is ``none`` where it can do nothing."""
+
+    kind: Literal["live", "landlock", "bubblewrap", "seatbelt", "none"]
+    """``live``: what is refused can be asked for at the system call, while the command waits."""
+    detail: str
+    protections: tuple[Protection, ...] = ()

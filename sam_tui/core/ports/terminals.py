@@ -1,24 +1,15 @@
 """Commands and terminals: the only ways to a process."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from sam_tui.core.ids import ConversationId, SessionId
-from sam_tui.core.ports.sandbox import AskAgain, AskOutside, Network, OutsideAccess, Protection
+from sam_tui.core.ports.sandbox import AskAgain, AskOutside, Network, OutsideAccess
+from sam_tui.core.ports.sandbox import Confinement as Confinement
 from sam_tui.core.ports.screens import CellRun as CellRun
 from sam_tui.core.ports.screens import KeyPress as KeyPress
 from sam_tui.core.ports.screens import Screen as Screen
-
-
-@dataclass(frozen=True, slots=True)
-class Confinement:
-    """What the kernel enforces on commands. ``kind`` is ``none`` where it can do nothing."""
-
-    kind: Literal["live", "landlock", "bubblewrap", "seatbelt", "none"]
-    """``live``: what is refused can be asked for at the system call, while the command waits."""
-    detail: str
-    protections: tuple[Protection, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +36,18 @@ class CommandRequest:
     """Real paths outside that it may write to as well where nothing can be asked while it runs."""
     unhurried: Callable[[], bool] | None = None
     """Asked when the time is up: ``timeout`` no longer counts once it says so."""
+    stdin: bytes = b""
+    """What it reads; it need not read it."""
+    variables: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What its environment has besides the usual."""
+    apart: bool = False
+    """Whether what it writes to standard error is kept apart from its output."""
 
 
 @dataclass(frozen=True, slots=True)
 class CommandResult:
-    """How a command ended. ``output`` holds both streams in the order written.
+    """How a command ended. ``output`` holds both streams in the order written, unless ``errors`` holds
+    standard error, as was asked for.
 
     ``exit_code`` is None when a signal ended it (then ``signal`` names it). ``dropped`` counts bytes
     cut out of the middle of ``output`` to keep it bounded. ``refused`` is what a confined command
@@ -65,6 +63,7 @@ class CommandResult:
     refused: tuple[OutsideAccess, ...] = ()
     runs: int = 1
     """How often it was run: more than once when the person widened what it may write to."""
+    errors: str = ""
 
 
 class Commands(Protocol):

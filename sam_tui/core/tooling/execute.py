@@ -38,6 +38,7 @@ from sam_tui.core.verdict import Decision
 
 if TYPE_CHECKING:
     from sam_tui.core.tooling.arguments import Arguments
+    from sam_tui.core.tooling.hooking import HookedCall, Hooking
 
 logger = logging.getLogger(__name__)
 
@@ -47,6 +48,10 @@ Gate = Callable[[str], str]
 
 Gates = Callable[[ConversationId], Gate]
 """The gate of each conversation."""
+
+
+OfferedHooks = Callable[[], "Hooking | None"]
+"""The hooks to ask; None where nobody has any."""
 
 
 def open_gate(_: str) -> str:
@@ -81,6 +86,10 @@ class Executed:
     decision: Decision | None
     data: Mapping[str, Any]
     mime_type: str
+    notes: tuple[str, ...] = ()
+    """What hooks have to say to the model about it."""
+    halt: str = ""
+    """Why a hook ends the turn after it; empty where it goes on."""
 
 
 class Executor:
@@ -101,6 +110,8 @@ class Executor:
         """Masks secrets on the way out and puts them back on the way in; knows more once it is told."""
         self.gates: Gates = lambda _: open_gate
         """What phases let through. Asked when a call runs: one before it may have ended its phase."""
+        self.hooks: OfferedHooks = lambda: None
+        """Whose programs may object to calls. Asked at each call: there may be some by then."""
         self._broken: set[str] = set()
         """Look-alikes of reminders and turns as shown; in arguments they mean the original."""
         self._guard = guard
@@ -130,7 +141,7 @@ class Executor:
             self._clock,
         )
         executor.asker, executor.shield, executor.gates = asker, self.shield, self.gates
-        executor._broken = self._broken
+        executor._broken, executor.hooks = self._broken, self.hooks
         return executor
 
     def plan(self, call: ToolCall, gate: Gate | None = None) -> Plan:
@@ -158,24 +169,32 @@ class Executor:
         """Run a planned call to its one result. Raises nothing but ``CancelledError``."""
         started = self._clock.monotonic()
         decision: Decision | None = None
+        hooked: HookedCall | None = None
         try:
             self._require_open(plan, conversation)
             if plan.operation is None or plan.arguments is None:
                 raise plan.fault or ToolError("The call could not be read.")
             accesses = self._guard.locate(plan.operation.accesses(plan.arguments))
-            decision = await self._decide(plan, conversation, accesses)
+            request = self._request(plan, conversation, accesses)
+            hooked = self._hooked(plan, request)
+            decision = await self._decide(request, hooked)
             if not decision.allowed:
                 raise ToolError(_denial(decision))
             self._require_open(plan, conversation)  # it may have ended meanwhile
             permit = self._permit(plan, conversation, accesses, decision)
             result = await self._hand(plan, conversation, permit)
+            if hooked is not None:
+                await hooked.after(result)
         except SamError as fault:
             result = ToolResult(f"ERROR: {fault.explain()}", ok=False)
         except Exception as fault:
             logger.exception("%s failed", plan.key)
             text = f"ERROR: {plan.key} failed: {type(fault).__name__}: {fault}"
             result = ToolResult(text, ok=False)
-        return self._finish(plan, conversation, result, decision, started)
+        executed = self._finish(plan, conversation, result, decision, started)
+        if hooked is None:
+            return executed
+        return replace(executed, notes=tuple(hooked.notes), halt=hooked.halt)
 
     async def execute(self, call: ToolCall, conversation: ConversationId) -> Executed:
         """Plan and run one call."""
@@ -201,10 +220,10 @@ class Executor:
             )
         return self.registry.operation(tool, name)
 
-    async def _decide(
+    def _request(
         self, plan: Plan, conversation: ConversationId, accesses: tuple[LocatedAccess, ...]
-    ) -> Decision:
-        request = Request(
+    ) -> Request:
+        return Request(
             conversation,
             plan.call.id,
             plan.key,
@@ -215,16 +234,33 @@ class Executor:
             shown=self._shown,
             rehearsable=_rehearsable(plan),
         )
+
+    def _hooked(self, plan: Plan, request: Request) -> "HookedCall | None":
+        """The hooks of a call. They see its arguments as they were read, without secrets."""
+        hooking = self.hooks()
+        if hooking is None or plan.arguments is None:
+            return None
+        given = plan.arguments.model_dump(mode="json", exclude_unset=True)
+        return hooking.call(request, self.shield.mask_data(given))
+
+    async def _decide(self, request: Request, hooked: "HookedCall | None") -> Decision:
+        conversation, call = request.conversation, request.call
+        decide = self._guard.decide(request) if hooked is None else hooked.decide()
         try:
-            decision = await self._guard.decide(request)
+            decision = await decide
         except asyncio.CancelledError:
             reason = "the call was cancelled before it was answered"
             cancelled = Decision(
-                plan.key, "cancelled", "user", "cancelled", reason, workspace=self.workspace
+                request.operation,
+                "cancelled",
+                "user",
+                "cancelled",
+                reason,
+                workspace=self.workspace,
             )
-            self._log.record(conversation, plan.call.id, cancelled)
+            self._log.record(conversation, call, cancelled)
             raise
-        self._record(conversation, plan.call.id, decision, accesses)
+        self._record(conversation, call, decision, request.accesses)
         return decision
 
     def _record(
@@ -354,4 +390,6 @@ def _denial(decision: Decision) -> str:
     if decision.by == "user":
         said = f" They said: {decision.comment}" if decision.comment else ""
         return f"The person refused {decision.operation}: {decision.reason}.{said}"
+    if decision.by == "hook":
+        return f"A hook stopped {decision.operation}: {decision.reason} (hook: {decision.rule})"
     return f"{decision.operation} is not allowed: {decision.reason} (rule {decision.rule})."

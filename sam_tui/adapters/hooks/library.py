@@ -1,0 +1,179 @@
+"""The hooks of a person and of a folder: read where they changed, believed where that is due."""
+
+import json
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from sam_tui.adapters.hooks.answers import read_answer
+from sam_tui.adapters.hooks.reading import matches, parse_hooks
+from sam_tui.core.accesses import Location
+from sam_tui.core.errors import ConfigurationError, SamError
+from sam_tui.core.ports.files import Files
+from sam_tui.core.ports.hooks import (
+    Hook,
+    HookAnswer,
+    HookEvent,
+    HookListing,
+    HookSource,
+    Leash,
+    Occasion,
+)
+from sam_tui.core.ports.terminals import CommandRequest, Commands
+
+USER_FILE = "hooks.json"
+"""Below the settings folder."""
+PROJECT_FILE = ".sam/hooks.json"
+"""Below the workspace."""
+LARGEST = 262_144
+"""Bytes of a hooks file."""
+UNTRUSTED = "the folder is not trusted as it is now: see sam-tui trust --show"
+
+Signature = tuple[int, int, int] | None
+
+
+@dataclass(slots=True)
+class _File:
+    """One file and what was last read of it."""
+
+    path: str
+    source: HookSource
+    root: str | None
+    """The folder below which no link is followed; None for the person's own file."""
+    signature: Signature = None
+    hooks: tuple[Hook, ...] = ()
+
+
+class FileHooks:
+    """The ``Hooks`` of two files. ``trusts`` looks anew whether the folder is believed as it is.
+
+    Raises ``ConfigurationError`` for a file that counts and cannot be used. One that breaks later is
+    told as a problem, and what was last read of it goes on.
+    """
+
+    def __init__(
+        self,
+        config_dir: str,
+        workspace: str,
+        *,
+        files: Files,
+        commands: Callable[[], Commands],
+        trusts: Callable[[], bool],
+    ) -> None:
+        self._workspace = workspace
+        self._files = files
+        self._commands = commands
+        self._trusts = trusts
+        self._user = _File(os.path.realpath(os.path.join(config_dir, USER_FILE)), "user", None)
+        self._project = _File(os.path.join(workspace, PROJECT_FILE), "project", workspace)
+        self._problems: list[str] = []
+        self._refresh(self._user)
+        if trusts():
+            self._refresh(self._project)
+
+    @property
+    def held(self) -> bool:
+        """Whether the kernel holds what hooks run."""
+        return self._commands().confinement.kind != "none"
+
+    def awaiting(self, event: HookEvent, subject: str = "") -> Sequence[Hook]:
+        """Those that run now, the person's own first; the same command of one file once."""
+        found = (h for h in self._current() if h.event == event and matches(h, subject))
+        return list({(hook.source, hook.command): hook for hook in found}.values())
+
+    def problems(self) -> Sequence[str]:
+        """What came to be wrong with the files since this was last asked."""
+        found, self._problems = self._problems, []
+        return found
+
+    def listing(self) -> HookListing:
+        """All that is configured. The hooks of a folder that is not trusted are not read."""
+        self._refresh(self._user)
+        if _signature(self._project.path) is None:
+            return HookListing(self._user.hooks)
+        if not self._trusts():
+            return HookListing(self._user.hooks, {self._project.path: UNTRUSTED})
+        self._refresh(self._project)
+        return HookListing((*self._user.hooks, *self._project.hooks))
+
+    async def run(self, hook: Hook, occasion: Occasion, leash: Leash) -> HookAnswer:
+        """Run one and read what it says."""
+        told = {
+            "session_id": occasion.session,
+            "cwd": self._workspace,
+            "hook_event_name": occasion.event,
+            **occasion.fields,
+        }
+        request = CommandRequest(
+            hook.command,
+            self._workspace,
+            True,
+            leash.writable,
+            hook.timeout,
+            _unheard,
+            ask=leash.ask,
+            network=leash.network,
+            stdin=json.dumps(told).encode(),
+            variables={
+                "SAM_TUI_PROJECT_DIR": self._workspace,
+                "CLAUDE_PROJECT_DIR": self._workspace,
+                "SAM_TUI_HOOK_EVENT": occasion.event,
+            },
+            apart=True,
+        )
+        try:
+            return read_answer(hook, await self._commands().run(request))
+        except SamError as error:
+            return HookAnswer(hook, warning=f"could not be run: {error}")
+
+    def _current(self) -> Iterable[Hook]:
+        """What counts now: the project's file only as long as the folder is trusted as it is."""
+        self._reread(self._user)
+        yield from self._user.hooks
+        if _signature(self._project.path) is None or not self._trusts():
+            self._project.signature, self._project.hooks = None, ()
+            return
+        self._reread(self._project)
+        yield from self._project.hooks
+
+    def _reread(self, file: _File) -> None:
+        """Read a file that changed; one that broke is told of once, and stays as it was."""
+        if file.signature == _signature(file.path):
+            return
+        try:
+            self._refresh(file)
+        except ConfigurationError as error:
+            file.signature = _signature(file.path)
+            self._problems.append(f"{error.explain()} What was read of it before goes on.")
+
+    def _refresh(self, file: _File) -> None:
+        before = _signature(file.path)
+        text = self._text(file) if before is not None else None
+        file.hooks = parse_hooks(text, file.path, file.source) if text is not None else ()
+        file.signature = before
+
+    def _text(self, file: _File) -> str:
+        where = Location(file.path, file.path, file.root)
+        try:
+            data = self._files.read(where, limit=LARGEST + 1)
+        except SamError as error:
+            raise ConfigurationError(f"{file.path} cannot be read: {error}") from None
+        if len(data) > LARGEST:
+            raise ConfigurationError(f"{file.path} is longer than {LARGEST} bytes.")
+        try:
+            return data.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            raise ConfigurationError(f"{file.path} is not UTF-8.") from None
+
+
+def _signature(path: str) -> Signature:
+    """What tells whether a file is still the one that was read; None where there is none."""
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return None
+    return (found.st_mtime_ns, found.st_size, found.st_ino)
+
+
+def _unheard(_: str) -> None:
+    """Nobody watches a hook print."""

@@ -1,0 +1,110 @@
+"""The text of a hooks file -> its hooks; whatever is not known in it is an error that says where."""
+
+import json
+import re
+from collections.abc import Collection, Mapping
+from typing import Any, cast
+
+from sam_tui.core.errors import ConfigurationError
+from sam_tui.core.ports.hooks import HOOK_EVENTS, Hook, HookEvent, HookSource
+
+DEFAULT_TIMEOUT = 60.0
+LONGEST_TIMEOUT = 600.0
+"""Seconds that a hook may take."""
+MOST_HOOKS = 100
+LONGEST_MATCHER = 500
+
+MATCHED: tuple[HookEvent, ...] = ("PreToolUse", "PostToolUse", "SessionStart")
+"""Events that have something to match."""
+
+
+def parse_hooks(text: str, path: str, source: HookSource) -> tuple[Hook, ...]:
+    """The hooks of a file, as written. Raises ``ConfigurationError`` with file and place."""
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ConfigurationError(f"{path}: not valid JSON: {error}.") from None
+    return _Reader(path, source).file(data)
+
+
+def matches(hook: Hook, subject: str) -> bool:
+    """Whether a hook is about ``subject``: whole, or its tool without the operation."""
+    if hook.matcher in ("", "*"):
+        return True
+    tool = subject.partition(".")[0]
+    return any(re.fullmatch(hook.matcher, name) for name in (subject, tool))
+
+
+class _Reader:
+    """Reads one file and knows where it is in it."""
+
+    def __init__(self, path: str, source: HookSource) -> None:
+        self._path = path
+        self._source: HookSource = source
+        self._found: list[Hook] = []
+
+    def file(self, data: Any) -> tuple[Hook, ...]:
+        top = self._object(data, "the file", ("hooks", "description"))
+        events = self._object(top.get("hooks", {}), "hooks", HOOK_EVENTS)
+        for event, groups in events.items():
+            place = f"hooks.{event}"
+            for index, group in enumerate(self._list(groups, place)):
+                self._group(cast("HookEvent", event), group, f"{place}[{index}]")
+        if len(self._found) > MOST_HOOKS:
+            raise self._fault("hooks", f"more than {MOST_HOOKS} hooks", "Keep fewer.")
+        return tuple(self._found)
+
+    def _group(self, event: HookEvent, data: Any, place: str) -> None:
+        group = self._object(data, place, ("matcher", "hooks"))
+        matcher = self._matcher(event, group.get("matcher", ""), f"{place}.matcher")
+        if "hooks" not in group:
+            raise self._fault(place, "“hooks” is missing", "It is a list of commands.")
+        for index, entry in enumerate(self._list(group["hooks"], f"{place}.hooks")):
+            where = f"{place}.hooks[{index}]"
+            self._found.append(self._hook(event, entry, matcher, where))
+
+    def _hook(self, event: HookEvent, data: Any, matcher: str, place: str) -> Hook:
+        entry = self._object(data, place, ("type", "command", "timeout"))
+        if (kind := entry.get("type")) != "command":
+            raise self._fault(f"{place}.type", f"{kind!r} is no kind of hook", "Use “command”.")
+        command = entry.get("command")
+        if not isinstance(command, str) or not command.strip() or "\0" in command:
+            raise self._fault(f"{place}.command", "must be a shell command", "Write it as text.")
+        timeout = entry.get("timeout", DEFAULT_TIMEOUT)
+        if isinstance(timeout, bool) or not isinstance(timeout, int | float):
+            raise self._fault(f"{place}.timeout", "must be a number of seconds", "")
+        if not 0 < timeout <= LONGEST_TIMEOUT:
+            hint = f"Between 0 and {LONGEST_TIMEOUT:g}."
+            raise self._fault(f"{place}.timeout", f"{timeout} is no number of seconds here", hint)
+        at = f"{self._path}: {place}"
+        return Hook(event, self._source, command, float(timeout), at, matcher)
+
+    def _matcher(self, event: HookEvent, value: Any, place: str) -> str:
+        if not isinstance(value, str) or len(value) > LONGEST_MATCHER:
+            raise self._fault(place, "must be a text", f"At most {LONGEST_MATCHER} characters.")
+        if value in ("", "*"):
+            return ""
+        if event not in MATCHED:
+            raise self._fault(place, f"{event} has nothing to match", "Leave it out.")
+        try:
+            re.compile(value)
+        except (re.error, RecursionError, OverflowError) as error:
+            raise self._fault(place, f"{value!r}: {error}", "It is a regular expression.") from None
+        return value
+
+    def _object(self, data: Any, place: str, known: Collection[str]) -> Mapping[str, Any]:
+        if not isinstance(data, dict):
+            raise self._fault(place, "must be an object", f"With {', '.join(known)}.")
+        found = cast("dict[str, Any]", data)
+        for key in found:
+            if key not in known:
+                raise self._fault(place, f"unknown key “{key}”", f"Known: {', '.join(known)}.")
+        return found
+
+    def _list(self, data: Any, place: str) -> list[Any]:
+        if not isinstance(data, list):
+            raise self._fault(place, "must be a list", "Put it in brackets.")
+        return cast("list[Any]", data)
+
+    def _fault(self, place: str, what: str, hint: str) -> ConfigurationError:
+        return ConfigurationError(f"{self._path}: {place}: {what}.", hint=hint)

@@ -1,0 +1,63 @@
+"""What hooks may do to a turn: refuse its message, add to it, and not let it end yet."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sam_tui.core.errors import StoppedByHook
+from sam_tui.core.ids import ConversationId
+from sam_tui.core.ports.hooks import HookEvent
+from sam_tui.core.tooling.hooking import Asker, Hooking, Said
+
+MOST_STOPS = 8
+"""How often hooks may send a turn on: a hook that never agrees must not run for ever."""
+
+
+@dataclass(slots=True)
+class HookedTurn:
+    """The hooks of one turn; ``who`` is the subagent whose turn it is, or empty."""
+
+    hooking: Hooking
+    conversation: ConversationId
+    who: str
+    stops: int = 0
+    """How often its end was put off."""
+
+    async def admit(self, text: str, opening: str) -> tuple[str, ...]:
+        """What the model is told beside a message. Raises ``StoppedByHook`` for one that is refused.
+
+        A subagent's task is no message of the person's, and no session begins with it.
+        """
+        if self.who:
+            return ()
+        notes: tuple[str, ...] = ()
+        if opening:
+            said = await self._ask("SessionStart", {"source": opening}, subject=opening)
+            _require(said, "The session was stopped before it began", refusable=False)
+            notes = said.notes
+        said = await self._ask("UserPromptSubmit", {"prompt": text})
+        _require(said, "The message was not sent", refusable=True)
+        return (*notes, *said.notes)
+
+    async def sent_on(self, answer: str) -> tuple[str, tuple[str, ...]]:
+        """Why the turn does not end with this answer, and what to say beside; empty when it does."""
+        if self.stops >= MOST_STOPS:
+            return "", ()
+        event: HookEvent = "SubagentStop" if self.who else "Stop"
+        told = {"stop_hook_active": self.stops > 0, "last_assistant_message": answer}
+        said = await self._ask(event, told)
+        if said.word != "deny" or said.halt:
+            return "", said.notes
+        self.stops += 1
+        return f"A hook ({said.rule}) does not let you stop yet:\n{said.reason}", said.notes
+
+    async def _ask(
+        self, event: HookEvent, told: Mapping[str, object], *, subject: str = ""
+    ) -> Said:
+        asker = Asker.of_turn(self.conversation, self.who)
+        return await self.hooking.ask(event, asker, told, subject=subject)
+
+
+def _require(said: Said, what: str, *, refusable: bool) -> None:
+    if said.halt or (refusable and said.word == "deny"):
+        reason = said.halt or said.reason
+        raise StoppedByHook(f"{what}: {reason}", hint=f"The hook: {said.rule}")

@@ -1,0 +1,49 @@
+"""What the guard is asked about a call, and what it would say."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from sam_tui.core.accesses import LocatedAccess
+from sam_tui.core.authorization.grants import Grant
+from sam_tui.core.authorization.policy import Judgement
+from sam_tui.core.display import Diff
+from sam_tui.core.ids import CallId, ConversationId
+from sam_tui.core.inquiry import ApprovalRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One call before it runs. ``preview`` is only called when a person is asked."""
+
+    conversation: ConversationId
+    call: CallId
+    operation: str
+    summary: str
+    accesses: tuple[LocatedAccess, ...]
+    preview: Callable[[], Sequence[Diff]]
+    asker: str = ""
+    """Who asks, where it is not the agent itself."""
+    then: str = ""
+    """What a yes brings, where that is not plain."""
+    once: str = "this call only"
+    """What a single yes covers, in words."""
+    rehearsable: bool = False
+    """Whether it can be tried on a copy of the workspace first."""
+    shown: Callable[[ApprovalRequest], ApprovalRequest] = lambda question: question
+    """The question as it leaves the guard: without secrets."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What the guard would do with a request, and the judgement of each access in order."""
+
+    outcome: str
+    reason: str
+    rule: str
+    judgements: tuple[Judgement, ...]
+    grants: tuple[Grant, ...] = ()
+
+
+def no_preview() -> Sequence[Diff]:
+    """What a running program will write is not known before."""
+    return ()

@@ -1,0 +1,110 @@
+"""Hooks: programs of the person's, or of a trusted folder's, that run at events and may object."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from sam_tui.core.ports.sandbox import AskOutside, Network
+
+HookEvent = Literal[
+    "SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop", "SubagentStop"
+]
+HOOK_EVENTS: tuple[HookEvent, ...] = (
+    "SessionStart",
+    "UserPromptSubmit",
+    "PreToolUse",
+    "PostToolUse",
+    "Stop",
+    "SubagentStop",
+)
+HookSource = Literal["user", "project"]
+HookWord = Literal["", "allow", "ask", "deny"]
+
+
+@dataclass(frozen=True, slots=True)
+class Hook:
+    """One command that runs at an event. ``timeout`` in seconds; ``place`` is where it is written.
+
+    ``matcher`` says of which operations or beginnings; empty for all.
+    """
+
+    event: HookEvent
+    source: HookSource
+    command: str
+    timeout: float
+    place: str
+    matcher: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Occasion:
+    """What hooks are told. ``subject`` is what matchers look at: an operation, or how a session began.
+
+    ``fields`` are JSON values, by the names of the convention.
+    """
+
+    event: HookEvent
+    session: str
+    fields: Mapping[str, Any]
+    subject: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Leash:
+    """How a hook's command is held: real folders that it may write to, and who is asked for more."""
+
+    writable: tuple[str, ...]
+    network: Network
+    ask: AskOutside | None
+
+
+@dataclass(frozen=True, slots=True)
+class HookAnswer:
+    """What one hook came to, nothing of it cleaned. ``halt`` ends the turn, and is the reason why.
+
+    ``reason`` belongs to ``word``; ``context`` is for the model; ``warning`` is what went wrong with
+    the hook itself, for the person: then it said nothing.
+    """
+
+    hook: Hook
+    word: HookWord = ""
+    reason: str = ""
+    context: str = ""
+    halt: str = ""
+    warning: str = ""
+    message: str = ""
+    """What the hook has to say to the person."""
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class HookListing:
+    """What is configured. ``left_out`` says of a file why nothing of it runs."""
+
+    hooks: tuple[Hook, ...] = ()
+    left_out: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+class Hooks(Protocol):
+    """Knows which hooks there are, and runs them."""
+
+    @property
+    def held(self) -> bool:
+        """Whether the kernel holds what hooks run."""
+        ...
+
+    def awaiting(self, event: HookEvent, subject: str = "") -> Sequence[Hook]:
+        """Those that run now, the person's own first. Reads what changed; never raises."""
+        ...
+
+    def problems(self) -> Sequence[str]:
+        """What came to be wrong with the files since this was last asked, in sentences."""
+        ...
+
+    def listing(self) -> HookListing:
+        """All that is configured, whether it runs or not. Raises ``ConfigurationError``."""
+        ...
+
+    async def run(self, hook: Hook, occasion: Occasion, leash: Leash) -> HookAnswer:
+        """Run one and read what it says; never raises but when cancelled, once its processes ended."""
+        ...

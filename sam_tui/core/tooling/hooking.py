@@ -1,0 +1,258 @@
+"""Asks hooks at events, and makes of their answers one: they can only tighten what the guard allows."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from sam_tui.core.accesses import LocatedAccess, Run
+from sam_tui.core.authorization.guard import Guard
+from sam_tui.core.authorization.outside import Run as CommandRun
+from sam_tui.core.authorization.request import Request, no_preview
+from sam_tui.core.bus import Bus
+from sam_tui.core.events import DecisionMade, Noticed
+from sam_tui.core.ids import CallId, ConversationId, mint
+from sam_tui.core.plain import gist, plain
+from sam_tui.core.ports.hooks import Hook, HookAnswer, HookEvent, Hooks, HookWord, Leash, Occasion
+from sam_tui.core.ports.storage import DecisionLog
+from sam_tui.core.shield import Shield
+from sam_tui.core.tooling.contract import ToolResult
+from sam_tui.core.tooling.masking import asked, told
+from sam_tui.core.tooling.neutral import neutralise
+from sam_tui.core.tooling.outside import OutsideQuestions
+from sam_tui.core.verdict import Decision, Outcome
+
+LONGEST = 10_000
+"""Characters that the model reads of one hook."""
+LONGEST_INPUT = 200_000
+"""Characters of a result that hooks are given."""
+_RULE = 160
+_WHOSE = {"user": "A hook of the person's", "project": "A hook of this folder's"}
+RUN_HOOK = "hooks.run"
+"""The operation under which the guard is asked for a folder's hook where the kernel holds nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """On whose behalf hooks are asked: a call, or a turn, whose ``call`` is made up."""
+
+    conversation: ConversationId
+    call: CallId
+    who: str = ""
+    """The subagent that asks, or empty."""
+
+    @classmethod
+    def of_turn(cls, conversation: ConversationId, who: str) -> "Asker":
+        """The asker of what is no call."""
+        return cls(conversation, CallId(mint("hook")), who)
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What all hooks of an event said together, fit for the model and for people.
+
+    ``rule`` names the hook that decided, ``notes`` are for the model, ``halt`` ends the turn.
+    """
+
+    word: HookWord = ""
+    reason: str = ""
+    rule: str = ""
+    notes: tuple[str, ...] = ()
+    halt: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Hooking:
+    """The hooks of one runtime, and what is needed to ask them."""
+
+    hooks: Hooks
+    guard: Guard
+    log: DecisionLog
+    bus: Bus
+    shield: Shield
+
+    async def ask(
+        self, event: HookEvent, asker: Asker, fields: Mapping[str, Any], *, subject: str = ""
+    ) -> Said:
+        """Run the hooks of an event side by side. Cancelling ends them all before it returns."""
+        waiting = self.hooks.awaiting(event, subject)
+        for problem in self.hooks.problems():
+            self._warn(asker, problem)
+        if not waiting:
+            return Said()
+        fields = {"permission_mode": self.guard.policy.mode, **fields}
+        occasion = Occasion(event, asker.conversation, fields, subject)
+        answers: dict[int, HookAnswer] = {}
+
+        async def run(index: int, hook: Hook) -> None:
+            answers[index] = await self._run(hook, occasion, asker)
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                for index, hook in enumerate(waiting):
+                    group.create_task(run(index, hook))
+        except BaseExceptionGroup as faults:
+            raise faults.exceptions[0] from None
+        return self._together([answers[index] for index in range(len(waiting))], asker)
+
+    def call(self, request: Request, given: Any) -> "HookedCall":
+        """The hooks of one call; ``given`` are its arguments as JSON values."""
+        return HookedCall(self, request, given)
+
+    def record(self, asker: Asker, decision: Decision) -> None:
+        """Put a decision that hooks brought about on record."""
+        decision = replace(decision, workspace=self.guard.workspace.root)
+        decision = told(decision, (), self.shield)
+        self.log.record(asker.conversation, asker.call, decision)
+        self.bus.publish(DecisionMade(asker.conversation, asker.call, decision))
+
+    def clean(self, text: str) -> str:
+        """What a hook wrote, without secrets and control characters, unable to pass for anything else."""
+        text = neutralise(self.shield.mask(plain(text)).text)
+        if len(text) <= LONGEST:
+            return text
+        return f"{text[:LONGEST]}\n[… {len(text) - LONGEST} more characters of the hook left out …]"
+
+    async def _run(self, hook: Hook, occasion: Occasion, asker: Asker) -> HookAnswer:
+        refusal = await self._refusal(hook, asker)
+        if refusal:
+            return HookAnswer(hook, warning=f"was not run: {refusal}")
+        return await self.hooks.run(hook, occasion, self._leash(hook, asker))
+
+    async def _refusal(self, hook: Hook, asker: Asker) -> str:
+        """Why a folder's hook may not run: where the kernel holds nothing, the guard is asked."""
+        if hook.source == "user" or self.hooks.held:
+            return ""
+        request = Request(
+            asker.conversation,
+            asker.call,
+            RUN_HOOK,
+            f"Run a hook of this folder: {self._name(hook)}",
+            (LocatedAccess(Run(hook.command), None),),
+            no_preview,
+            asker.who,
+            shown=lambda question: asked(question, self.shield),
+        )
+        decision = await self.guard.decide(request)
+        self.record(asker, decision)
+        return "" if decision.allowed else decision.reason
+
+    def _leash(self, hook: Hook, asker: Asker) -> Leash:
+        """Plan mode writes nothing, so its hooks write to their temporary folder alone."""
+        if self.guard.policy.mode == "plan":
+            return Leash((), self.guard.network, None)
+        run = CommandRun(
+            asker.conversation,
+            asker.call,
+            f"hooks.{hook.event}",
+            f"hook: {self._name(hook)}",
+            asker.who,
+            shown=lambda question: asked(question, self.shield),
+        )
+        questions = OutsideQuestions(self.guard, run, lambda made: self.record(asker, made))
+        return Leash(self.guard.workspace.roots, self.guard.network, questions.ask)
+
+    def _together(self, answers: Sequence[HookAnswer], asker: Asker) -> Said:
+        """One answer of many: no before ask before yes, and only the person's own hooks say yes."""
+        words: dict[HookWord, HookAnswer] = {}
+        for answer in answers:
+            self._tell(answer, asker)
+            if answer.word and (answer.word != "allow" or answer.hook.source == "user"):
+                words.setdefault(answer.word, answer)
+        for word in ("deny", "ask", "allow"):
+            if (decisive := words.get(word)) is not None:
+                break
+        else:
+            word, decisive = "", None
+        halting = next((a for a in answers if a.halt), None)
+        named = decisive or halting
+        reasons = dict.fromkeys(a.reason for a in answers if a.word == word and a.reason)
+        return Said(
+            word,
+            self.clean("\n".join(reasons)) if decisive else "",
+            self._name(named.hook) if named else "",
+            tuple(self._note(a) for a in answers if a.context),
+            self.clean(halting.halt) if halting else "",
+        )
+
+    def _tell(self, answer: HookAnswer, asker: Asker) -> None:
+        name = self._name(answer.hook)
+        if answer.warning:
+            self._warn(asker, f"The {answer.hook.event} hook “{name}” {answer.warning}")
+        if answer.message:
+            self._warn(asker, f"The {answer.hook.event} hook “{name}” says: {answer.message}")
+
+    def _warn(self, asker: Asker, text: str) -> None:
+        self.bus.publish(Noticed(asker.conversation, "warning", self.clean(text)[:2000]))
+
+    def _note(self, answer: HookAnswer) -> str:
+        whose = _WHOSE[answer.hook.source]
+        return f"{whose} ({self._name(answer.hook)}) says:\n{self.clean(answer.context)}"
+
+    def _name(self, hook: Hook) -> str:
+        return self.shield.mask(gist(hook.command, _RULE)).text
+
+
+@dataclass(slots=True)
+class HookedCall:
+    """The hooks of one call: before it, where they may object, and after it."""
+
+    hooking: Hooking
+    request: Request
+    given: Any
+    notes: list[str] = field(default_factory=list[str])
+    """What the model is told beside the result."""
+    halt: str = ""
+    """Why the turn ends after this call; empty where it goes on."""
+
+    async def decide(self) -> Decision:
+        """The guard's decision, unless a hook objects. What the guard refuses no hook hears of."""
+        guard, request = self.hooking.guard, self.request
+        explained = guard.explain(request.conversation, request.operation, request.accesses)
+        if explained.outcome == "deny":
+            return await guard.decide(request)
+        said = await self._ask("PreToolUse", {})
+        if said.word == "deny" or said.halt:
+            return self._decision("deny", said, said.reason or said.halt)
+        if said.word == "allow" and explained.outcome == "ask":
+            return self._decision("allow", said, said.reason or "a hook of the person's allows it")
+        if said.word != "ask":
+            return await guard.decide(request)
+        why = f"a hook wants you to be asked: {said.reason or said.rule}"
+        decision = await guard.decide(replace(request, then=f"And {why}."))
+        answered = decision.by == "user" and not decision.rule.startswith("grant:")
+        if answered or not decision.allowed:
+            return decision
+        return await guard.confirm(request, why, said.rule)
+
+    async def after(self, result: ToolResult) -> None:
+        """Tell the hooks how the call ended; what they object to reaches the model."""
+        text = self.hooking.shield.mask(result.text[:LONGEST_INPUT]).text
+        response = {"success": result.ok, "content": text}
+        said = await self._ask("PostToolUse", {"tool_response": response})
+        if said.word == "deny":
+            self.notes.append(f"A hook ({said.rule}) objects to what this did:\n{said.reason}")
+
+    async def _ask(self, event: HookEvent, fields: Mapping[str, Any]) -> Said:
+        request = self.request
+        told = {
+            "tool_name": request.operation,
+            "tool_input": self.given,
+            "tool_use_id": request.call,
+            **fields,
+        }
+        asker = Asker(request.conversation, request.call, request.asker)
+        said = await self.hooking.ask(event, asker, told, subject=request.operation)
+        self.notes += said.notes
+        self.halt = self.halt or said.halt
+        return said
+
+    def _decision(self, outcome: Outcome, said: Said, reason: str) -> Decision:
+        return Decision(
+            self.request.operation,
+            outcome,
+            "hook",
+            said.rule,
+            reason,
+            asker=self.request.asker,
+        )
