@@ -75,6 +75,7 @@ def examine(places: "Places", folder: str, values: dict[str, Any]) -> list[Check
         ("settings", lambda: _private_folder("settings", places.config_dir)),
         ("trust", lambda: _trust(places, workspace)),
         ("policy", lambda: _policy(places, workspace)),
+        ("hooks", lambda: _hooks(values)),
         ("keys", _keys),
     ]
     return [_careful(name, examination) for name, examination in examinations]
@@ -182,6 +183,26 @@ def _policy(places: "Places", workspace: str) -> Check:
     if layers.project.rules and not layers.trusted:
         return Check("policy", "note", "; ".join(parts), "The project's rules only tighten.")
     return Check("policy", "ok", "; ".join(parts))
+
+
+def _hooks(values: dict[str, Any]) -> Check:
+    """Those that run, and what they are about."""
+    from sam_tui.cli.hooks_command import note_on, subjects
+
+    runtime = open_runtime({**values, "model": None})
+    try:
+        hooking = runtime.executor.hooks()
+        if hooking is None:
+            return Check("hooks", "ok", "none")
+        listing, names = hooking.hooks.listing(), subjects(runtime)
+    finally:
+        runtime.parts.close()
+    told = [f"{len(listing.hooks)} run at events"]
+    told += [f"not those of {file}" for file in listing.left_out]
+    if odd := [hook.matcher for hook in listing.hooks if note_on(hook, names)]:
+        told.append(f"about no operation there is: {', '.join(odd)}")
+    state: State = "note" if odd or listing.left_out else "ok"
+    return Check("hooks", state, "; ".join(told), "sam-tui hooks list")
 
 
 def _described(file: "PolicyFile") -> str:

@@ -20,6 +20,7 @@ COMMANDS = {
     "workflow": ("workflow_command", "workflow_group"),
     "mcp": ("mcp_command", "mcp_group"),
     "trust": ("trust_command", "trust_command"),
+    "hooks": ("hooks_command", "hooks_group"),
     "audit": ("audit_command", "audit_group"),
     "doctor": ("doctor_command", "doctor_command"),
 }

@@ -1,0 +1,111 @@
+"""Hooks in every front end: headless, calls without a model, the MCP server, the command line."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Command
+from tests.headless.conftest import Program, shell
+from tests.hooks.conftest import write
+
+STOP = "echo not here >&2; exit 2"
+RUN = "terminal_operations.run_command"
+COMMAND = json.dumps({"command": "echo ran > made"})
+
+
+@pytest.fixture
+def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The settings folder of the programs that a test starts."""
+    folder = tmp_path / "cfg"
+    folder.mkdir()
+    monkeypatch.setenv("SAM_TUI_CONFIG_DIR", str(folder))
+    return folder
+
+
+@pytest.fixture
+def program(tmp_path: Path, config: Path) -> Program:
+    """``sam-tui run`` over an empty workspace."""
+    (tmp_path / "ws").mkdir()
+    return Program(tmp_path)
+
+
+@pytest.fixture
+def command(tmp_path: Path, config: Path) -> Command:
+    """Any other command over an empty workspace."""
+    (tmp_path / "ws").mkdir()
+    return Command(tmp_path)
+
+
+@pytest.mark.requirement("hooks:everywhere")
+def test_a_headless_run_is_stopped_says_so_and_goes_on(program: Program, config: Path) -> None:
+    write(config / "hooks.json", "PreToolUse", [STOP])
+    model = program.script(shell("echo ran > made"), {"text": "It was not allowed."})
+    ended = program.stream("go", "--model", model)
+    (decision,) = ended.of_kind("permission_decision")
+    assert (decision["decision"], decision["source"], decision["rule"]) == ("deny", "hook", STOP)
+    assert not (program.workspace / "made").exists()
+    assert ended.result["result"] == "It was not allowed."
+    assert ended.code == 0
+
+
+@pytest.mark.requirement("hooks:everywhere")
+def test_a_headless_run_whose_message_is_refused_ends_as_blocked(
+    program: Program, config: Path
+) -> None:
+    write(config / "hooks.json", "UserPromptSubmit", [STOP])
+    ended = program.run("go", "--model", program.script({"text": "Never said."}))
+    assert (ended.code, ended.out) == (3, "")
+    assert "A hook stopped it: The message was not sent: not here" in ended.err
+
+
+@pytest.mark.requirement("hooks:everywhere", "hooks:warn")
+def test_a_hook_that_fails_is_told_of_on_standard_error(program: Program, config: Path) -> None:
+    write(config / "hooks.json", "PreToolUse", ["echo '\x1b[31mbad' >&2; exit 7"])
+    ended = program.run("go", "--model", program.script(shell("true"), {"text": "Done."}))
+    assert (ended.code, ended.out) == (0, "Done.\n")
+    assert "warning: The PreToolUse hook" in ended.err and "failed (exit code 7): bad" in ended.err
+    assert "\x1b" not in ended.err
+
+
+@pytest.mark.requirement("hooks:everywhere")
+def test_a_call_without_a_model_is_stopped_too(command: Command, config: Path) -> None:
+    write(config / "hooks.json", "PreToolUse", [STOP])
+    ended = command("tools", "call", RUN, COMMAND)
+    assert ended.code == 1
+    assert ended.json["metadata"]["decision"]["by"] == "hook"
+    assert not (command.workspace / "made").exists()
+    listed = command("audit", "list")
+    assert "hook" in listed.out and RUN in listed.out
+
+
+@pytest.mark.requirement("hooks:listed")
+def test_the_command_line_lists_hooks_and_says_what_does_not_count(
+    command: Command, config: Path
+) -> None:
+    assert command("hooks", "list").err == "There are no hooks.\n"
+    write(config / "hooks.json", "PreToolUse", [STOP], matcher="Bash")
+    write(config / "hooks.json", "Stop", ["true"])
+    (command.workspace / ".sam").mkdir()
+    write(command.workspace / ".sam/hooks.json", "Stop", ["false"])
+    told = command("hooks", "list")
+    assert f"user     PreToolUse (Bash)  {STOP}" in told.out
+    assert "matches no operation there is now" in told.out
+    assert "left out" in told.out and "is not trusted" in told.out
+    rows: dict[str, Any] = command("hooks", "list", "--json").json
+    assert [row["command"] for row in rows["hooks"]] == [STOP, "true"]
+    assert "about no operation there is: Bash" in command("doctor").out
+    command("trust")
+    assert [r["command"] for r in command("hooks", "list", "--json").json["hooks"]][-1] == "false"
+
+
+@pytest.mark.requirement("hooks:errors")
+def test_a_broken_file_ends_the_program_with_its_name_and_place(
+    command: Command, config: Path
+) -> None:
+    (config / "hooks.json").write_text('{"hooks": {"Before": []}}', encoding="utf-8")
+    ended = command("tools", "call", RUN, COMMAND)
+    assert ended.code == 52
+    assert f"{config}/hooks.json: hooks: unknown key “Before”" in ended.err
+    assert "Known: SessionStart" in ended.err

@@ -1,0 +1,99 @@
+"""Hooks around a turn: its message, its beginning and its end."""
+
+import pytest
+
+from sam_tui.core.agent.hooked import MOST_STOPS
+from sam_tui.core.messages import ReminderMessage, UserMessage
+from tests.hooks.conftest import Place, keeps, says, turn
+
+DONE = {"text": "Done."}
+
+
+@pytest.mark.requirement("hooks:prompt")
+async def test_a_message_that_a_hook_refuses_reaches_neither_the_model_nor_the_history(
+    place: Place,
+) -> None:
+    place.user(
+        "grep -q secret && { echo no secrets >&2; exit 2; } || true", event="UserPromptSubmit"
+    )
+    runtime = place.build(DONE)
+    refused = await turn(runtime, "my secret")
+    assert refused.finished is not None
+    assert (refused.finished.reason, refused.finished.exit_code) == ("failed", 3)
+    assert "The message was not sent: no secrets" in refused.finished.error
+    assert refused.finished.steps == 0
+    assert not any(isinstance(message, UserMessage) for message in refused.messages)
+    sent = await turn(runtime, "hello")
+    assert sent.finished is not None and sent.finished.answer == "Done."
+
+
+@pytest.mark.requirement("hooks:prompt")
+async def test_what_hooks_add_to_a_message_stands_right_before_it(place: Place) -> None:
+    place.user("echo the branch is main", event="UserPromptSubmit")
+    own = {"hookEventName": "UserPromptSubmit", "additionalContext": "it is Friday"}
+    place.project(says(hookSpecificOutput=own), event="UserPromptSubmit")
+    place.user(keeps("told.json"), event="UserPromptSubmit")
+    ran = await turn(place.build(DONE), "hello")
+    at = next(i for i, m in enumerate(ran.messages) if isinstance(m, UserMessage))
+    before = ran.messages[at - 2 : at]
+    assert [isinstance(m, ReminderMessage) and m.name for m in before] == ["hooks", "hooks"]
+    assert before[0].text.endswith("says:\nthe branch is main")
+    assert before[1].text.endswith("says:\nit is Friday")
+    assert place.told("told.json")["prompt"] == "hello"
+
+
+@pytest.mark.requirement("hooks:session")
+async def test_a_session_begins_once_and_says_how(place: Place) -> None:
+    place.user("cat >> told", event="SessionStart")
+    place.user("touch resumed", event="SessionStart", matcher="resume")
+    runtime = place.build(DONE, DONE, DONE)
+    session = runtime.open_session()
+    await session.run("one")
+    await session.run("two")
+    assert (place.workspace / "told").read_text().count('"source": "startup"') == 1
+    assert not (place.workspace / "resumed").exists()
+    await runtime.open_session(session.conversation).run("three")
+    assert (place.workspace / "told").read_text().count('"source": "resume"') == 1
+    assert (place.workspace / "resumed").exists()
+
+
+@pytest.mark.requirement("hooks:stop")
+async def test_a_hook_may_send_the_agent_on_and_is_told_that_it_did(place: Place) -> None:
+    place.user(
+        "cat > told.json; [ -e once ] || { touch once; echo run the tests >&2; exit 2; }",
+        event="Stop",
+    )
+    ran = await turn(place.build({"text": "Half."}, {"text": "Whole."}))
+    assert ran.finished is not None
+    assert (ran.finished.answer, ran.finished.steps) == ("Whole.", 2)
+    (note,) = ran.notes
+    assert "does not let you stop yet:\nrun the tests" in note
+    told = place.told("told.json")
+    assert (told["stop_hook_active"], told["last_assistant_message"]) == (True, "Whole.")
+
+
+@pytest.mark.requirement("hooks:stop")
+async def test_a_hook_that_never_agrees_does_not_run_for_ever(place: Place) -> None:
+    place.user("echo again >&2; exit 2", event="Stop")
+    steps = [{"text": f"Answer {n}."} for n in range(MOST_STOPS + 5)]
+    ran = await turn(place.build(*steps))
+    assert ran.finished is not None
+    assert ran.finished.steps == MOST_STOPS + 1
+    assert ran.finished.reason == "finished"
+
+
+@pytest.mark.requirement("hooks:halt")
+async def test_a_session_may_be_stopped_before_it_begins(place: Place) -> None:
+    place.user(says(**{"continue": False, "stopReason": "not on Fridays"}), event="SessionStart")
+    ran = await turn(place.build(DONE))
+    assert ran.finished is not None
+    assert "not on Fridays" in ran.finished.error
+    assert ran.finished.steps == 0
+
+
+@pytest.mark.requirement("hooks:warn")
+async def test_what_a_hook_says_to_the_person_is_shown_and_not_sent(place: Place) -> None:
+    place.user(says(systemMessage="mind the gap"), event="UserPromptSubmit")
+    ran = await turn(place.build(DONE))
+    assert ran.notes == []
+    assert any("says: mind the gap" in warning for warning in ran.warnings)
