@@ -211,6 +211,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "guard:policy-layers": Requirement("User and project files become one policy.", "issue 4.7"),
     "guard:policy-order": Requirement("Rules are evaluated deny, ask, allow; a grant answers an ask and never a deny.", "issue 4.7"),
     "guard:policy-project": Requirement("A project's policy only tightens until its folder is trusted.", "issue 4.7, 4.8"),
+    "guard:mounts": Requirement("What is mounted in the workspace belongs to it, a part of it mounted elsewhere is outside there, and no command changes what is mounted.", "issue 4.1"),
     "guard:race": Requirement("Ten thousand swaps of names for links change and show nothing outside, whatever operation works on them.", "issue 4 Show"),
     "guard:reads-outside": Requirement("Reads outside ask in an untrusted folder and are free in a trusted one.", "issue 4.2"),
     "guard:real-paths": Requirement("A path is inside or outside by its real path, never by its text.", "issue 2.5, spec/sam.md 9.1 S4"),

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from sam_tui.adapters.files import LocalFiles
+from sam_tui.adapters.files.beneath import open_folder_beneath
 from sam_tui.core.accesses import Location
 from sam_tui.core.errors import ToolError
 
@@ -51,6 +52,26 @@ def test_a_link_swapped_in_after_the_check_is_refused_by_everything(
                 act()
     assert (outside / "f").read_bytes() == b"secret"
     assert os.listdir(outside) == ["f"]
+
+
+@pytest.mark.requirement("files:no-follow")
+def test_a_folder_is_opened_in_one_step_only_where_no_link_leads_and_nothing_above(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "ws/a/b").mkdir(parents=True)
+    (tmp_path / "ws/link").symlink_to("a")
+    root = os.open(tmp_path / "ws", os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        opened = open_folder_beneath(root, "a/b")
+        if opened is None:
+            pytest.skip("this kernel has no openat2")
+        assert os.path.samestat(os.fstat(opened), os.stat(tmp_path / "ws/a/b"))
+        assert not os.get_inheritable(opened)
+        os.close(opened)
+        for path in ("link/b", "../ws/a", "a/../..", str(tmp_path / "ws/a"), "a/none", "", "/"):
+            assert open_folder_beneath(root, path) is None
+    finally:
+        os.close(root)
 
 
 def exchange(one: Path, other: Path) -> None:

@@ -1,7 +1,8 @@
-"""From an allowed folder down to an entry, one no-follow step at a time.
+"""From an allowed folder down to an entry, following no link.
 
 A location was judged by its real path. Walking that path again by text would follow whatever stands
-there by then; holding each folder open and entering the next through it does not.
+there by then. The kernel can be told to follow nothing and to leave nowhere (openat2); where it
+cannot, or does not succeed, each folder is held open and the next entered through it.
 """
 
 import errno
@@ -11,6 +12,7 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
+from sam_tui.adapters.files.beneath import open_folder_beneath
 from sam_tui.adapters.files.refusals import changed
 from sam_tui.core.accesses import Location
 from sam_tui.core.errors import ToolError
@@ -46,7 +48,12 @@ def entry_of(where: Location, *, make: bool = False) -> Generator[Entry, None, N
     parts = _parts(where)
     folder = os.open(where.root or "/", _FOLDER)
     try:
-        for part in parts[:-1]:
+        above = parts[:-1]
+        below = open_folder_beneath(folder, "/".join(above)) if len(above) > 1 else None
+        if below is not None:
+            os.close(folder)
+            folder, above = below, []
+        for part in above:
             below = _enter(folder, part, where, make=make)
             os.close(folder)
             folder = below
