@@ -14,7 +14,9 @@ from sam_tui.adapters.terminal.confinement import Sandbox
 
 Call = Callable[[str, dict[str, object]], bool]
 
-_MOUNT = 'mount --make-rprivate / && mount --bind "$1" "$2" && mount --bind "$3" "$4" && shift 4 && exec "$@"'
+_MOUNT = """
+mount --make-rprivate / && mount --bind "$1" "$2" && mount --bind "$3" "$4" && shift 4 && exec "$@"
+"""
 
 
 def _possible() -> bool:
@@ -55,19 +57,10 @@ def call(places: dict[str, Path]) -> Call:
 
     def calling(operation: str, arguments: dict[str, object]) -> bool:
         mounts = [places["data"], workspace / "inner", workspace / "sub", outside / "view"]
-        program = [
-            sys.executable,
-            "-m",
-            "sam_tui",
-            "tools",
-            "call",
-            "-C",
-            str(workspace),
-            operation,
-        ]
+        called = ["tools", "call", "-C", str(workspace), operation, json.dumps(arguments)]
+        program = [*map(str, mounts), sys.executable, "-m", "sam_tui", *called]
         done = subprocess.run(
-            [*_namespace(), "sh", "-c", _MOUNT, "sh", *map(str, mounts), *program]
-            + [json.dumps(arguments)],
+            [*_namespace(), "sh", "-c", _MOUNT, "sh", *program],
             env={**os.environ, "HOME": str(places["home"]), "XDG_DATA_HOME": str(places["home"])},
             capture_output=True,
             text=True,
