@@ -1,8 +1,8 @@
 """Measures the workbench with a terminal in it, in a real pty: idling, and key echo amid a flood.
 
-``python bench/terminal_app.py [--megabytes N] [--idle SECONDS] [--json FILE]``. CPU is that of the
+``python -m bench.terminal_app [--megabytes N] [--idle SECONDS] [--json FILE]``. CPU is that of the
 program alone; echo is from the byte written to the pty until the character is drawn in the prompt,
-while a shell in the pane prints the file.
+while a shell in the pane prints the file; its speed stands beside a bare read of the same file.
 """
 
 import argparse
@@ -19,6 +19,8 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from bench.terminal import bare
 
 COLUMNS, ROWS = 160, 45
 PROMPT = b"ready>"
@@ -143,8 +145,17 @@ def main(arguments: Sequence[str]) -> int:
         near = started(folder)
         try:
             figures = {"idle_cpu_percent": round(idle(near, options.idle), 2)}
+            # The same moment, because other work on the machine only ever takes away.
+            plain, used = bare(material), near.cpu()
             speed, echoes = flooded(near, material)
-            figures |= {"cat_mb_s": round(speed, 1), "echoed": len(echoes)}
+            figures |= {
+                "bare_read_mb_s": round(plain, 1),
+                "cat_mb_s": round(speed, 1),
+                "cat_cpu_ms_per_mb": round(
+                    1000 * (near.cpu() - used) / (material.stat().st_size / 1e6), 1
+                ),
+                "echoed": len(echoes),
+            }
             if echoes:
                 figures["echo_p50_ms"] = round(echoes[len(echoes) // 2], 1)
                 figures["echo_p95_ms"] = round(echoes[int(len(echoes) * 0.95)], 1)

@@ -614,6 +614,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "terminal:confined-scratch": Requirement("Confined commands have a private temporary folder, which goes with the sandbox.", "architecture 4.4"),
     "terminal:confinement-told": Requirement("What the kernel enforces is told in words.", "architecture 4.4, spec 9.1 S7"),
     "terminal:conformance": Requirement("Recorded byte streams show the expected grids, also when every byte comes alone.", "issue 5 Show"),
+    "terminal:drain": Requirement("A flood is read on a thread, whole, in order and to its end; keys and quiet are as ever.", "issue 5 bench/terminal"),
     "terminal:end-of-command": Requirement("Typed commands are waited for until their end or a limit, never until silence.", "issue 3.3, spec 9.2 C6"),
     "terminal:exit-code": Requirement("A command's exit code or signal is reported as its own.", "spec 9.2 C6, 10.2"),
     "terminal:flood": Requirement("Of a command that prints 64 MB only a bounded part is kept, stored, shown and told.", "issue 3 bench/tools, spec/sam.md 9.2 C7"),

@@ -7,13 +7,19 @@ _MOMENT = 0.004
 """Seconds that pieces are gathered after the first, which is passed on at once."""
 _MOST = 256 * 1024
 """Bytes that are passed on without waiting for the moment to end."""
+_FLOOD = 32 * 1024
+"""Bytes of one moment that make a flood."""
 
 
 class Gathering:
-    """Passes pieces of output on: the first after a rest at once, those close behind it together."""
+    """Passes pieces of output on: the first after a rest at once, those close behind it together.
 
-    def __init__(self, deliver: Callable[[bytes], None]) -> None:
+    ``flooded`` is called when so much came in a moment that somebody else should read.
+    """
+
+    def __init__(self, deliver: Callable[[bytes], None], flooded: Callable[[], None]) -> None:
         self._deliver = deliver
+        self._flooded = flooded
         self._loop = asyncio.get_running_loop()
         self._pieces: list[bytes] = []
         self._size = 0
@@ -39,7 +45,9 @@ class Gathering:
 
     def _due(self) -> None:
         self._timer = None
-        if self._pieces:
+        if self._size >= _FLOOD:
+            self._flooded()
+        elif self._pieces:
             self._timer = self._loop.call_later(_MOMENT, self._due)
             self._pass_on()
 

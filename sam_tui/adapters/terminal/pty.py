@@ -15,6 +15,7 @@ import ptyprocess  # pyright: ignore[reportMissingTypeStubs]
 from sam_tui.adapters.terminal.attention import Modes, modes, unread
 from sam_tui.adapters.terminal.confinement import restrict
 from sam_tui.adapters.terminal.endings import ProcessEnd, end_session
+from sam_tui.adapters.terminal.flood import Flood
 from sam_tui.adapters.terminal.gathering import Gathering
 from sam_tui.core.errors import ToolError
 
@@ -97,7 +98,9 @@ class Pty:
     def __init__(
         self, process: Process, heard: Callable[[bytes], None], ended: Callable[[], None]
     ) -> None:
-        self._gathering = Gathering(heard)
+        self._heard = heard
+        self._gathering = Gathering(heard, self._flooded)
+        self._flood: Flood | None = None
         self._on_end = ended
         self._loop = asyncio.get_running_loop()
         self._process = process
@@ -177,6 +180,7 @@ class Pty:
         if self.running:
             self._end.close()
             self._stop_reading()
+            self._gathering.finish()
             self._loop.remove_writer(self._fd)
             self._over.set_result(None)
 
@@ -190,6 +194,7 @@ class Pty:
 
     def _exited(self) -> None:
         """The shell is gone: take its last output, reap it, give the terminal back."""
+        self._calm()
         for _ in range(_LAST_READS):
             if not self._reading or not self._read():
                 break
@@ -219,7 +224,24 @@ class Pty:
         self._gathering.add(data)
         return True
 
+    def _flooded(self) -> None:
+        """So much comes at once that a thread reads it from now on, until it is less."""
+        self._gathering.finish()
+        if self._reading:
+            self._loop.remove_reader(self._fd)
+            self._flood = Flood(self._fd, self._heard, self._calm)
+
+    def _calm(self, over: bool = False) -> None:
+        """End a flood and hear all of it; the loop reads on, unless nothing will ever come again."""
+        flood, self._flood = self._flood, None
+        if flood is not None:
+            flood.finish()
+            self._reading = not over
+            if self._reading:
+                self._loop.add_reader(self._fd, self._read)
+
     def _stop_reading(self) -> None:
+        self._calm()
         if self._reading:
             self._reading = False
             self._loop.remove_reader(self._fd)

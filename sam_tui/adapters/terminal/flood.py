@@ -1,0 +1,135 @@
+"""Reading a terminal on a thread while its program prints without a pause.
+
+The kernel hands out 4 KiB at most and its writer waits while nobody reads, so a loop that also feeds
+and draws keeps it waiting. Reading and feeding both run outside the interpreter's lock.
+"""
+
+import asyncio
+import contextvars
+import os
+import select
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+
+_READ = 16 * 1024
+_BATCH = 32 * 1024
+"""Bytes that are worth waking the loop for."""
+_MOST = 256 * 1024
+"""Bytes that may wait for the loop; the program that prints them waits then too."""
+_MOMENT = 4
+"""Milliseconds without output after which less than a batch is passed on."""
+_LULL = 50
+"""Milliseconds without output after which the flood is over."""
+_WINDOW, _LEAST = 0.25, 256 * 1024
+"""A flood that brings no more bytes than these in so many seconds is none."""
+
+
+class Flood:
+    """Reads ``descriptor`` until there is little to read, and gives ``deliver`` all of it, on the loop.
+
+    ``over`` is called once on the loop when it ended by itself: true when nothing will ever come again.
+    """
+
+    def __init__(
+        self, descriptor: int, deliver: Callable[[bytes], None], over: Callable[[bool], None]
+    ) -> None:
+        self._descriptor = descriptor
+        self._deliver = deliver
+        self._over = over
+        self._loop = asyncio.get_running_loop()
+        # A thread has no context of its own, and those who hear may need theirs.
+        self._context = contextvars.copy_context()
+        self._pieces: deque[bytes] = deque()
+        # Each is counted by one thread alone.
+        self._read = self._given = 0
+        self._called = self._stopped = False
+        self._room = threading.Event()
+        self._bell, self._ringer = os.pipe()
+        self._thread = threading.Thread(target=self._run, name="terminal-flood", daemon=True)
+        self._thread.start()
+
+    def finish(self) -> None:
+        """Read no more, and deliver what was read; safe to call again."""
+        if not self._stopped:
+            self._stopped = True
+            os.write(self._ringer, b"\0")
+            self._room.set()
+            self._thread.join()
+            os.close(self._bell)
+            os.close(self._ringer)
+        self._pass_on()
+
+    # ---- on the loop
+
+    def _pass_on(self) -> None:
+        self._called = False
+        pieces = self._pieces
+        data = b"".join([pieces.popleft() for _ in range(len(pieces))])
+        self._given += len(data)
+        self._room.set()
+        if data:
+            self._deliver(data)
+
+    def _ended(self, forever: bool) -> None:
+        if not self._stopped:
+            self.finish()
+            self._over(forever)
+
+    # ---- on the thread
+
+    def _run(self) -> None:
+        waiting = select.poll()
+        waiting.register(self._descriptor, select.POLLIN)
+        waiting.register(self._bell, select.POLLIN)
+        began, before = time.monotonic(), 0
+        forever = False
+        while not self._stopped:
+            try:
+                data = os.read(self._descriptor, _READ)
+            except BlockingIOError:
+                now = time.monotonic()
+                if now - began >= _WINDOW:
+                    if self._read - before <= _LEAST:
+                        break
+                    began, before = now, self._read
+                if not waiting.poll(_MOMENT) and not self._lasts(waiting):
+                    break
+                continue
+            except OSError:
+                data = b""  # Linux ends a terminal with EIO
+            if not data:
+                forever = True
+                break
+            self._pieces.append(data)
+            self._read += len(data)
+            left = self._read - self._given
+            if left >= _BATCH:
+                self._call()
+                if left >= _MOST:
+                    self._wait_for_room()
+        self._tell(lambda: self._ended(forever))
+
+    def _lasts(self, waiting: "select.poll") -> bool:
+        """After a moment without output: whether more comes soon."""
+        self._call()
+        return bool(waiting.poll(_LULL))
+
+    def _wait_for_room(self) -> None:
+        self._room.clear()
+        # Looked at again, because the loop may have made room just before.
+        if self._read - self._given >= _MOST and not self._stopped:
+            self._room.wait()
+
+    def _call(self) -> None:
+        """Have the loop take what is there, unless it is about to."""
+        if not self._called and self._pieces:
+            self._called = True
+            self._tell(self._pass_on)
+
+    def _tell(self, what: Callable[[], None]) -> None:
+        # A loop that is closed has nobody left who could read.
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(what, context=self._context)
