@@ -519,6 +519,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "sandbox:asked-once": Requirement("The same access is asked for once in a run, also when several processes want it at the same time.", "issue 4.4"),
     "sandbox:asked-time": Requirement("The time in which a person is asked does not count against the command's own.", "issue 4.4"),
     "sandbox:asked-withdrawn": Requirement("A question ends with its command, and an answer after the caller was killed harms nobody.", "issue 4.4, fieldnotes 6b"),
+    "sandbox:asked-worthwhile": Requirement("Nobody is asked about a change that fails by itself: of a missing file, an existing name, a place that is not theirs.", "issue 4.4"),
     "sandbox:filter": Requirement("The filter decides each call by its arguments on x86-64 and 64-bit ARM alike.", "fieldnotes 6b"),
     "sandbox:input": Requirement("A command reads what it is given, or does not, and its errors can be kept apart from its output.", "issue 4.3"),
     "sandbox:kernel-doors": Requirement("Io_uring, other call tables, mounts, namespaces, keys, devices and unknown later calls are shut.", "issue 4.3, fieldnotes 6b"),

@@ -5,7 +5,7 @@ import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from sam_tui.adapters.terminal.sandbox import deeds
+from sam_tui.adapters.terminal.sandbox import chances, deeds
 from sam_tui.adapters.terminal.sandbox.filter import WRITE_FLAGS
 from sam_tui.adapters.terminal.sandbox.kernel import (
     AT_FDCWD,
@@ -31,6 +31,15 @@ class Named:
     follow: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class _Deed:
+    """What a call does to a name: ``act`` is given its real path and the caller's umask."""
+
+    kind: str
+    act: Callable[[str, int], None]
+    could: chances.Chance = chances.can_make
+
+
 def signed(word: int) -> int:
     """An argument as the kernel reads an int: its low 32 bits with their sign."""
     low = word & 0xFFFFFFFF
@@ -48,6 +57,9 @@ def judge_open(watch: Watch, call: Notification, named: Named, flags: int, mode:
         return
     place = target.place(named.directory, path, follow=follow)
     if _left_to_landlock(watch, place) or place.real in watch.devices:
+        watch.proceed(call)
+        return
+    if not chances.can_open(place.real, flags):
         watch.proceed(call)
         return
     _settle_open(watch, call, place.real, flags, mode)
@@ -100,32 +112,34 @@ def judge_truncate(watch: Watch, call: Notification) -> None:
         watch.proceed(call)
         return
     path = Named(AT_FDCWD, call.arguments[0], follow=True)
-    _judge_name(watch, call, path, "write", lambda real, _: deeds.truncate(real, size))
+    deed = _Deed("write", lambda real, _: deeds.truncate(real, size), chances.can_change)
+    _judge_name(watch, call, path, deed)
 
 
 def judge_remove(watch: Watch, call: Notification, path: Named, *, folder: bool) -> None:
     """unlink, rmdir, unlinkat."""
-    _judge_name(watch, call, path, "delete", lambda real, _: deeds.remove(real, folder=folder))
+    deed = _Deed("delete", lambda real, _: deeds.remove(real, folder=folder), chances.can_remove)
+    _judge_name(watch, call, path, deed)
 
 
 def judge_folder(watch: Watch, call: Notification, path: Named, mode: int) -> None:
     """mkdir, mkdirat."""
-    _judge_name(
-        watch, call, path, "write", lambda real, umask: deeds.make_folder(real, mode & ~umask)
-    )
+    deed = _Deed("write", lambda real, umask: deeds.make_folder(real, mode & ~umask))
+    _judge_name(watch, call, path, deed)
 
 
 def judge_node(watch: Watch, call: Notification, path: Named, mode: int) -> None:
     """mknod, mknodat."""
-    _judge_name(
-        watch, call, path, "write", lambda real, umask: deeds.make_node(real, mode & ~umask)
-    )
+    deed = _Deed("write", lambda real, umask: deeds.make_node(real, mode & ~umask))
+    _judge_name(watch, call, path, deed)
 
 
 def judge_symlink(watch: Watch, call: Notification, path: Named) -> None:
     """symlink, symlinkat; the text of the link is the first argument."""
     text = Target(call.thread, watch.memory).text(call.arguments[0])
-    _judge_name(watch, call, path, "write", lambda real, _: deeds.link_symbolically(text, real))
+    _judge_name(
+        watch, call, path, _Deed("write", lambda real, _: deeds.link_symbolically(text, real))
+    )
 
 
 def judge_rename(watch: Watch, call: Notification, old: Named, new: Named, flags: int) -> None:
@@ -147,35 +161,32 @@ def judge_link(watch: Watch, call: Notification, old: Named, new: Named) -> None
     _judge_pair(watch, call, (old, new), "write", deeds.link)
 
 
-def _judge_name(
-    watch: Watch, call: Notification, path: Named, kind: str, act: Callable[[str, int], None]
-) -> None:
-    """``act`` is given the real path and the caller's umask."""
+def _judge_name(watch: Watch, call: Notification, path: Named, deed: _Deed) -> None:
     target = Target(call.thread, watch.memory)
     text = target.text(path.address)
     if watch.inside.surely(target, path.directory, text, follow=path.follow):
         watch.proceed(call)
         return
     place = target.place(path.directory, text, follow=path.follow)
-    if _left_to_landlock(watch, place):
+    if _left_to_landlock(watch, place) or not deed.could(place.real):
         watch.proceed(call)
         return
     rights = target.rights()
-    new = kind == "write" and watch.own.may_make(place.real)
+    new = deed.kind == "write" and watch.own.may_make(place.real)
 
     def do_it() -> None:
         with deeds.acting_as(rights):
-            act(place.real, rights.umask)
+            deed.act(place.real, rights.umask)
         if new:
             watch.own.made(place.real)
-        elif kind == "delete":
+        elif deed.kind == "delete":
             watch.own.removed(place.real)
         watch.succeed(call)
 
     if new or watch.own.holds(target, place.real):
         watch.carry_out(call, do_it)
     else:
-        watch.settle(call, Wish(kind, place.real), do_it)
+        watch.settle(call, Wish(deed.kind, place.real), do_it)
 
 
 def _judge_pair(
@@ -196,8 +207,11 @@ def _judge_pair(
     if _hopeless(old) or _hopeless(new):
         watch.refuse(call)
         return
+    could = chances.can_link if kind == "write" else chances.can_rename
+    if not could(old.real, new.real):
+        watch.proceed(call)
+        return
     rights = target.rights()
-
     own = watch.own
     free = own.may_make(new.real)
 

@@ -1,0 +1,55 @@
+"""Whether a change outside could succeed at all: nobody is asked about what fails by itself.
+
+`mkdir -p` tries every folder on the way, `rm -f` what is not there, an installer places that are not
+the person's. Such a call is left to the kernel, which refuses it in its own words. A wrong answer here
+costs a question or a plain refusal, never a write: Landlock decides all that is let through.
+"""
+
+import os
+import stat
+from collections.abc import Callable
+
+Chance = Callable[[str], bool]
+"""Takes a real path."""
+
+
+def can_make(real: str) -> bool:
+    """A new name: its folder takes names, and has not got this one."""
+    return _takes_names(real) and not os.path.lexists(real)
+
+
+def can_remove(real: str) -> bool:
+    """An old name: there, in a folder that can change."""
+    return os.path.lexists(real) and _takes_names(real)
+
+
+def can_change(real: str) -> bool:
+    """A file that is there and writable."""
+    return os.access(real, os.W_OK) and not os.path.isdir(real)
+
+
+def can_open(real: str, flags: int) -> bool:
+    """A file opened for writing, with the flags of open."""
+    try:
+        mode = os.lstat(real).st_mode
+    except OSError:
+        return bool(flags & os.O_CREAT) and _takes_names(real)
+    if flags & os.O_CREAT and flags & os.O_EXCL:
+        return False
+    if stat.S_ISDIR(mode) and flags & os.O_TMPFILE != os.O_TMPFILE:
+        return False
+    return os.access(real, os.W_OK)
+
+
+def can_rename(old: str, new: str) -> bool:
+    """One name for another."""
+    return can_remove(old) and _takes_names(new)
+
+
+def can_link(old: str, new: str) -> bool:
+    """A second name for a file."""
+    return os.path.lexists(old) and can_make(new)
+
+
+def _takes_names(real: str) -> bool:
+    return os.access(os.path.dirname(real), os.W_OK | os.X_OK)
