@@ -69,7 +69,7 @@ async def test_of_a_long_path_only_the_missing_folders_are_asked(run: Run, outsi
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
 @pytest.mark.requirement("sandbox:asked-worthwhile")
-def test_nobody_is_asked_for_what_is_not_theirs(outside: Path, tmp_path: Path) -> None:
+def test_nobody_is_asked_for_what_is_not_theirs(short_path: Path) -> None:
     script = """
         import asyncio, os, sys
         folder, outside = sys.argv[1:]
@@ -94,10 +94,11 @@ def test_nobody_is_asked_for_what_is_not_theirs(outside: Path, tmp_path: Path) -
         box.close()
         print("asked", asked)
     """
-    folder = tmp_path / "theirs"
+    folder, outside = short_path / "theirs", short_path / "outside"
     folder.mkdir()
-    for above in (tmp_path, *tmp_path.parents[:2]):
-        above.chmod(above.stat().st_mode | 0o011)
+    outside.mkdir()
+    (outside / "victim").write_text("precious\n")
+    short_path.chmod(0o755)
     os.chown(folder, 65534, 65534)
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(script), str(folder), str(outside)],
