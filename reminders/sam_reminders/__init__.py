@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from sam_reminders.documents import DocumentsReminder
+from sam_reminders.instructions import InstructionsReminder, Offered
 from sam_reminders.memories import MemoriesReminder
 from sam_reminders.mini_prompts import MiniPromptsReminder
 from sam_reminders.status_signal import StatusSignalReminder
@@ -33,12 +34,15 @@ class Sources:
     workflow_mode: Callable[[ConversationId], bool]
     phase: Callable[[ConversationId], str]
     facts: Facts
+    instructions: Offered = lambda: None
+    """What files say about how to work."""
 
 
 def build_reminders(sources: Sources) -> list[Reminder]:
     """Every built-in reminder, in injection order; recent memories stand last."""
     return [
         UserContextReminder(sources.facts),
+        InstructionsReminder(sources.instructions),
         DocumentsReminder(sources.documents),
         MiniPromptsReminder(sources.prompts),
         UserDefinedReminder(sources.user_reminders),

@@ -13,6 +13,7 @@ from sam_tui.adapters.prompts import FileReminders
 from sam_tui.assembly.catalogue import adverts
 from sam_tui.assembly.guarding import make_guard
 from sam_tui.assembly.hooking import offer_hooks
+from sam_tui.assembly.instructing import OfferedInstructions, offer_instructions
 from sam_tui.assembly.leaves import Leaves
 from sam_tui.assembly.options import Options
 from sam_tui.core.agent.budget import DEFAULT_STEPS
@@ -87,7 +88,19 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
                 leaves.workspace,
             ),
             registry.schemas_json,
-            [*build_reminders(_sources(leaves, options, guard)), *plugins.reminders],
+            [
+                *build_reminders(
+                    _sources(
+                        leaves,
+                        options,
+                        guard,
+                        offer_instructions(
+                            leaves, places, trust, lambda text: executor.shield.mask(text).text
+                        ),
+                    )
+                ),
+                *plugins.reminders,
+            ],
             leaves.todos,
         ),
         leaves.bus,
@@ -112,7 +125,9 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
     )
 
 
-def _sources(leaves: Leaves, options: Options, guard: Guard) -> Sources:
+def _sources(
+    leaves: Leaves, options: Options, guard: Guard, instructions: OfferedInstructions
+) -> Sources:
     def facts(conversation: ConversationId) -> dict[str, str]:
         scope = leaves.storage.memories.scope_of(conversation)
         return {
@@ -132,4 +147,5 @@ def _sources(leaves: Leaves, options: Options, guard: Guard) -> Sources:
         lambda _: options.workflow_mode,
         leaves.workflows.digest,
         facts,
+        instructions,
     )

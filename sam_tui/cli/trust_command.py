@@ -53,7 +53,7 @@ def trust_command(
     if show:
         require_output()
         return _show(trust, root, as_json=as_json)
-    for item in trust.believed(root):
+    for item in trust.believed(root, deep=True):
         click.echo(terminal_safe(f"believed: {item.name} ({item.meaning})"), err=True)
     for change in trust.changes(root):
         click.echo(terminal_safe(change), err=True)
@@ -63,7 +63,11 @@ def trust_command(
 
 
 def _show(trust: "FileTrust", root: str, *, as_json: bool) -> int:
-    state, changes, believed = trust.state(root), trust.changes(root), trust.believed(root)
+    state, changes, believed = (
+        trust.state(root),
+        trust.changes(root),
+        trust.believed(root, deep=True),
+    )
     if as_json:
         files = [{"name": b.name, "meaning": b.meaning, "size": b.size} for b in believed]
         row = {"folder": root, "state": state, "changes": list(changes), "believed": files}

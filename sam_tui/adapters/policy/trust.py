@@ -5,7 +5,7 @@ import json
 import os
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -17,6 +17,10 @@ TRUST_FILE = "trust.json"
 FOLDERS = (".sam", ".agents")
 """Policy, hooks, skills, prompts and instructions: with all that lies in them."""
 FILES = (".mcp.json", "AGENTS.md", "CLAUDE.md", ".github/copilot-instructions.md")
+NESTED = ("AGENTS.md", "CLAUDE.md")
+"""Instructions for a folder below; those that are there when the person trusts are trusted with it."""
+MOST_NESTED, MOST_LOOKED_AT, DEEPEST = 100, 50_000, 8
+_SKIPPED = frozenset({"node_modules", "__pycache__", "venv", "vendor", "dist", "build", "target"})
 MOST_FILES, MOST_BYTES = 2_000, 32_000_000
 _SHOWN_FILES, _SHOWN_BYTES = 200, 4_000
 _MEANINGS = (
@@ -49,13 +53,23 @@ class FileTrust:
         known = self._load().get(os.path.realpath(folder))
         if known is None:
             return "untrusted"
-        return "trusted" if known == _digests(folder) else "changed"
+        return "trusted" if known == _digests(folder, _nested_of(known)) else "changed"
+
+    def vouches(self, folder: str, name: str, data: bytes) -> bool:
+        """Whether this is what a file, by its name in the folder, held when it was trusted."""
+        known = self._load().get(os.path.realpath(folder), {}).get(name, "")
+        return known[:2] in ("-:", "x:") and known[2:] == hashlib.sha256(data).hexdigest()
+
+    def nested(self, folder: str) -> tuple[str, ...]:
+        """The instruction files below that were trusted with the folder, by their names in it."""
+        return _nested_of(self._load().get(os.path.realpath(folder), {}))
 
     def changes(self, folder: str) -> tuple[str, ...]:
         """What was added, removed or changed since the folder was trusted."""
-        known, now = self._load().get(os.path.realpath(folder)), _digests(folder)
+        known = self._load().get(os.path.realpath(folder))
         if known is None:
             return ()
+        now = _digests(folder, _nested_of(known))
         if now is None:
             return ("there is too much to look through",)
         names = sorted({*known, *now})
@@ -66,10 +80,10 @@ class FileTrust:
             if known.get(name) != now.get(name)
         )
 
-    def believed(self, folder: str) -> tuple[Believed, ...]:
-        """The files that would count, each with its beginning."""
+    def believed(self, folder: str, *, deep: bool = False) -> tuple[Believed, ...]:
+        """The files that would count, each with its beginning; ``deep`` looks below for more."""
         found: list[Believed] = []
-        for name in _names(folder):
+        for name in _names(folder, _nested(folder) if deep else ()):
             if len(found) == _SHOWN_FILES:
                 break
             item = _believed(folder, name)
@@ -82,7 +96,7 @@ class FileTrust:
         real = os.path.realpath(folder)
         if not os.path.isdir(real):
             raise ConfigurationError(f"{folder} is not a folder.", hint="Name an existing folder.")
-        digests = _digests(real)
+        digests = _digests(real, _nested(real))
         if digests is None:
             raise ConfigurationError(
                 f"{real} holds too much below {', '.join(FOLDERS)} to be trusted.",
@@ -159,11 +173,11 @@ def _believed(folder: str, name: str) -> Believed | None:
     return Believed(shown, meaning, found.st_size, text)
 
 
-def _digests(folder: str) -> dict[str, str] | None:
+def _digests(folder: str, nested: Iterable[str]) -> dict[str, str] | None:
     """Digest by relative name of all that would be believed; None when it is too much."""
     found: dict[str, str] = {}
     size = 0
-    for name in _names(folder):
+    for name in _names(folder, nested):
         digest, length = _digest(os.path.join(folder, name))
         size += length
         if len(found) >= MOST_FILES or size > MOST_BYTES:
@@ -173,8 +187,32 @@ def _digests(folder: str) -> dict[str, str] | None:
     return found
 
 
-def _names(folder: str) -> Iterator[str]:
+def _nested_of(known: Iterable[str]) -> tuple[str, ...]:
+    """Those of the trusted names that lie below."""
+    return tuple(n for n in known if n not in FILES and not n.startswith((".sam/", ".agents/")))
+
+
+def _nested(folder: str) -> Iterator[str]:
+    """Instruction files below the folder, as far as they are looked for."""
+    found = looked = 0
+    for parent, folders, files in os.walk(folder):
+        below = os.path.relpath(parent, folder)
+        depth = 0 if below == "." else below.count(os.sep) + 1
+        looked += len(files) + len(folders)
+        folders[:] = sorted(
+            n for n in folders if depth < DEEPEST and n not in _SKIPPED and not n.startswith(".")
+        )
+        for name in NESTED if depth else ():
+            if name in files and found < MOST_NESTED:
+                found += 1
+                yield os.path.join(below, name)
+        if looked > MOST_LOOKED_AT:
+            return
+
+
+def _names(folder: str, nested: Iterable[str]) -> Iterator[str]:
     yield from FILES
+    yield from nested
     for top in FOLDERS:
         if os.path.islink(os.path.join(folder, top)):
             yield top

@@ -37,9 +37,28 @@ class FolderTrust:
         self._turn_to(self._store.state(self.folder))
         return self._state
 
-    def believed(self) -> tuple[Believed, ...]:
-        """What is there to believe: policy, hooks, skills, servers, instructions, prompts."""
-        return self._store.believed(self.folder)
+    def believed(self, *, deep: bool = False) -> tuple[Believed, ...]:
+        """What is there to believe: policy, hooks, skills, servers, instructions, prompts.
+
+        ``deep`` looks for instructions in the folders below, too.
+        """
+        return self._store.believed(self.folder, deep=deep)
+
+    def vouches(self, name: str, data: bytes) -> bool:
+        """Whether the folder is trusted, and this is what the file of that name held then.
+
+        Anything else is a change, which ends the trust.
+        """
+        if not self.trusted:
+            return False
+        same = self._store.vouches(self.folder, name, data)
+        if not same:
+            self.look()
+        return same
+
+    def nested(self) -> tuple[str, ...]:
+        """The instruction files of the folders below that are trusted with this one."""
+        return self._store.nested(self.folder) if self.trusted else ()
 
     def changes(self) -> tuple[str, ...]:
         """What differs from when it was trusted, in words."""

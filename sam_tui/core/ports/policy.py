@@ -96,8 +96,19 @@ class TrustStore(Protocol):
         """What differs from when it was trusted, in words; empty unless its state is ``changed``."""
         ...
 
-    def believed(self, folder: str) -> tuple[Believed, ...]:
-        """What would count in a folder, by name; the longest lists are cut."""
+    def believed(self, folder: str, *, deep: bool = False) -> tuple[Believed, ...]:
+        """What would count in a folder, by name; the longest lists are cut.
+
+        ``deep`` looks for instructions in the folders below, too.
+        """
+        ...
+
+    def vouches(self, folder: str, name: str, data: bytes) -> bool:
+        """Whether this is what a file, by its name in the folder, held when it was trusted."""
+        ...
+
+    def nested(self, folder: str) -> tuple[str, ...]:
+        """The instruction files of the folders below that were trusted with it."""
         ...
 
     def trust(self, folder: str) -> None:

@@ -75,7 +75,7 @@ def trust_content(trust: "FolderTrust") -> Content:
         parts.append(Content("\n".join(visible_line(change) for change in changes)).stylize("bold"))
     if not trust.trusted:
         parts.append(Content(_UNTRUSTED_MEANS).stylize("$text-muted"))
-    believed = trust.believed()
+    believed = trust.believed(deep=True)
     if not believed:
         parts.append(Content("Nothing in it asks to be believed.").stylize("$text-muted"))
     for item in believed:

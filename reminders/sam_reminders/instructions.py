@@ -1,0 +1,99 @@
+"""Keeps the instructions of the person and of a trusted folder before the model's eyes."""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Sequence
+
+from sam_tui.core.messages import Message, ReminderMessage, calls_of
+from sam_tui.core.ports.instructions import Instruction, Instructions
+from sam_tui.core.prompt.view import TurnView
+from sam_tui.core.todos import one_line
+from sam_tui.core.tooling.neutral import neutralise
+
+GONE = "What this file said holds no longer."
+_BRACKETS = str.maketrans({"<": "‹", ">": "›", '"': "'"})
+_TAG = re.compile(r"<(/?\s*(?:file)?instructions)", re.IGNORECASE)
+_TOLD = re.compile(r'<fileInstructions of="([^"]*)">\n(.*?)\n</fileInstructions>', re.DOTALL)
+_PATHS = ("path", "cwd", "directory", "folder", "file")
+
+Offered = Callable[[], Instructions | None]
+"""The instructions there are; None where there is no file of any."""
+
+
+class InstructionsReminder:
+    """Each file once, and again when it changed; what no longer holds is said, too."""
+
+    name = "instructions"
+
+    def __init__(self, instructions: Offered) -> None:
+        self._instructions = instructions
+
+    def content(self, view: TurnView) -> str | None:
+        """What the model has not read yet as it is now, between ``<instructions>`` tags, or None.
+
+        What was said stays in the history; a compaction takes it away, and it is said anew.
+        """
+        told = _told(view.messages)
+        found = self._instructions()
+        if found is None and not told:
+            return None
+        standing = found.standing(lambda: _touched(view.messages, told)) if found else ()
+        now = {_quiet(one.file): _body(one) for one in standing}
+        due = {name: body for name, body in now.items() if told.get(name) != body}
+        due |= {name: GONE for name, body in told.items() if name not in now and body != GONE}
+        if not due:
+            return None
+        blocks = [
+            f'<fileInstructions of="{name}">\n{body}\n</fileInstructions>'
+            for name, body in due.items()
+        ]
+        return "\n".join([
+            "<instructions>",
+            "How the person wants work to be done, from files that they believe. A later file is about"
+            " less and goes before an earlier one; what the person says themselves goes before all.",
+            *blocks,
+            "</instructions>",
+        ])
+
+
+def _body(one: Instruction) -> str:
+    whose = "The person's own, for all work." if one.own else "For this project."
+    if one.folder:
+        whose = f"For work in {_quiet(one.folder)}."
+    text = _TAG.sub(r"<\\\1", one.text)
+    cut = f"\n[… {one.left} more characters: read the file for the rest]" if one.left else ""
+    return neutralise(f"{whose}\n\n{text}{cut}")
+
+
+def _told(messages: Sequence[Message]) -> dict[str, str]:
+    """What the model read last of each file."""
+    told: dict[str, str] = {}
+    for message in messages:
+        if isinstance(message, ReminderMessage) and message.name == InstructionsReminder.name:
+            told |= {match[1]: match[2] for match in _TOLD.finditer(message.text)}
+    return told
+
+
+def _touched(messages: Sequence[Message], told: Iterable[str]) -> set[str]:
+    """Every path that a call named, and the files that were told of before."""
+    found = set(told)
+    for call in calls_of(messages):
+        try:
+            given = json.loads(call.arguments)
+        except ValueError:
+            continue
+        if isinstance(given, dict):
+            found.update(_named(given))  # pyright: ignore[reportUnknownArgumentType]
+    return found
+
+
+def _named(given: dict[str, object]) -> Iterable[str]:
+    for key, value in given.items():
+        if key.lower().rstrip("s").endswith(_PATHS):
+            values = value if isinstance(value, list) else [value]  # pyright: ignore[reportUnknownVariableType]
+            yield from (v for v in values if isinstance(v, str) and "\0" not in v)  # pyright: ignore[reportUnknownVariableType]
+
+
+def _quiet(text: str) -> str:
+    """A file's name: one line that can be no tag."""
+    return one_line(text).translate(_BRACKETS)

@@ -1,0 +1,130 @@
+"""Instructions read from files, exactly as they were trusted, no link followed and nothing imported."""
+
+import os
+import posixpath
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+
+from sam_tui.core.accesses import Location
+from sam_tui.core.errors import SamError
+from sam_tui.core.ports.files import Files
+from sam_tui.core.ports.instructions import Instruction
+
+USER_FILE = "AGENTS.md"
+"""Below the settings folder."""
+PROJECT_FILES = ("AGENTS.md", "CLAUDE.md")
+"""Below a folder: the first that is there."""
+FURTHER = ".github/copilot-instructions.md"
+LARGEST = 1_000_000
+"""Bytes of a file."""
+LONGEST = 32_000
+"""Characters of a file that the model reads."""
+MOST_NESTED = 20
+"""Folders below whose instructions are read."""
+
+Signature = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """What instructions are taken from, and whom to ask.
+
+    ``vouches`` says whether a file of the folder holds what was trusted, ``nested`` which files of
+    folders below were trusted; ``clean`` takes secrets out of a text.
+    """
+
+    files: Files
+    vouches: Callable[[str, bytes], bool]
+    nested: Callable[[], Sequence[str]]
+    clean: Callable[[str], str]
+
+
+class FileInstructions:
+    """The ``Instructions`` of a settings folder and a workspace. Files are read when they changed."""
+
+    def __init__(
+        self, config_dir: str, workspace: str, sources: Sources, *, trusted: Callable[[], bool]
+    ) -> None:
+        self._own = os.path.realpath(os.path.join(config_dir, USER_FILE))
+        self._workspace = workspace
+        self._sources = sources
+        self._trusted = trusted
+        self._read: dict[str, tuple[Signature, Instruction]] = {}
+
+    def standing(self, touched: Callable[[], Collection[str]]) -> Sequence[Instruction]:
+        """Those that hold now, the widest first."""
+        found = [self._instruction(self._own, "")]
+        if self._trusted():
+            names = [self._first(""), FURTHER, *self._below(touched)]
+            found += [self._instruction(self._place(name), name) for name in names if name]
+        return [one for one in found if one is not None and one.text]
+
+    def _below(self, touched: Callable[[], Collection[str]]) -> list[str]:
+        """The files of folders below that something was worked on in, the widest first."""
+        nested = set(self._sources.nested())
+        if not nested:
+            return []
+        folders: set[str] = set()
+        for path in touched():
+            whole = posixpath.normpath(posixpath.join(self._workspace, path))
+            above = whole
+            while above.startswith(self._workspace.rstrip("/") + "/"):
+                folders.add(posixpath.relpath(above, self._workspace))
+                above = posixpath.dirname(above)
+        ordered = sorted(folders, key=lambda folder: (folder.count("/"), folder))
+        names = [self._first(folder) for folder in ordered]
+        return [name for name in names if name in nested][:MOST_NESTED]
+
+    def _first(self, folder: str) -> str:
+        """The instruction file of a folder, or nothing; a link is none."""
+        names = [posixpath.join(folder, name) for name in PROJECT_FILES]
+        return next((n for n in names if _signature(self._place(n)) is not None), "")
+
+    def _place(self, name: str) -> str:
+        return os.path.join(self._workspace, name)
+
+    def _instruction(self, path: str, name: str) -> Instruction | None:
+        """What a file says; None where there is none, or it is not what was trusted."""
+        signature = _signature(path)
+        if signature is None:
+            self._read.pop(path, None)
+            return None
+        kept = self._read.get(path)
+        if kept is not None and kept[0] == signature:
+            return kept[1]
+        # A refusal is not kept: the person may trust the very same file later.
+        if (found := self._fresh(path, name)) is not None:
+            self._read[path] = (signature, found)
+        return found
+
+    def _fresh(self, path: str, name: str) -> Instruction | None:
+        where = Location(path, path, self._workspace if name else None)
+        try:
+            data = self._sources.files.read(where, limit=LARGEST + 1)
+        except SamError:
+            return None
+        if len(data) > LARGEST or (name and not self._sources.vouches(name, data)):
+            return None
+        text = self._sources.clean(data.decode("utf-8-sig", "replace").replace("\r\n", "\n"))
+        text = text.replace("\0", "").strip()
+        shown = Instruction(
+            name or path, text, own=not name, folder=posixpath.dirname(name) if name else ""
+        )
+        if name == FURTHER:
+            shown = replace(shown, folder="")
+        if len(text) > LONGEST:
+            cut = text.rfind("\n", 0, LONGEST)
+            cut = cut if cut > 0 else LONGEST
+            shown = replace(shown, text=text[:cut], left=len(text) - cut)
+        return shown
+
+
+def _signature(path: str) -> Signature | None:
+    """What tells whether a file is still the one that was read; None for what is no file."""
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return None
+    if not os.path.isfile(path) or os.path.islink(path):
+        return None
+    return (found.st_mtime_ns, found.st_size, found.st_ino)
