@@ -33,6 +33,7 @@ else:
     from sam_tui.adapters.terminal.background import PortedCommands
     from sam_tui.adapters.terminal.commands import ShellCommands
     from sam_tui.adapters.terminal.confinement import Sandbox
+    from sam_tui.adapters.terminal.recordings import CastRecordings
     from sam_tui.adapters.terminal.rehearsal import Rehearsals
     from sam_tui.adapters.terminal.sessions import PtyTerminals
     from sam_tui.core.accesses import Location
@@ -209,6 +210,15 @@ class Leaves:
         from sam_tui.adapters.terminal.background import PortedCommands
 
         return PortedCommands(self.commands)
+
+    @once
+    def recordings(self) -> "CastRecordings":
+        """Recordings of terminals."""
+        from sam_tui.adapters.terminal.recordings import CastRecordings
+
+        folder = f"{self._options.data_dir}/recordings"
+        made = CastRecordings(folder, self._environ, self.workspace.root)
+        return self._closed(made, made.close)
 
     @once
     def rehearsals(self) -> "Rehearsals":

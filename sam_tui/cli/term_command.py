@@ -115,24 +115,9 @@ def export_command(**values: Any) -> int:
 
     Known secrets are those of the environment and of .env here; others are known by their form.
     """
-    from sam_tui.adapters.terminal.recording import Recording, export
-    from sam_tui.core.shield import Shield, secrets_of_env_file, secrets_of_environment
+    from sam_tui.adapters.terminal.recordings import CastRecordings
 
-    shield = Shield(secrets_of_environment(os.environ))
-    try:
-        with open(".env", encoding="utf-8", errors="replace") as file:
-            shield.learn(secrets_of_env_file(file.read()))
-    except OSError:
-        pass  # there is none
-    masked = 0
-
-    def mask(text: str) -> str:
-        nonlocal masked
-        found = shield.mask(text)
-        masked += found.count
-        return found.text
-
-    export(Recording(values["recording"]), values["copy"], mask)
+    masked = CastRecordings("", os.environ, ".").export_now(values["recording"], values["copy"])
     click.echo(f"{values['copy']}: {masked} masked", err=True)
     return 0
 

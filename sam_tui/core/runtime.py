@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from sam_tui.core.ports.model import Model, ModelCatalog
     from sam_tui.core.ports.policy import DecisionHistory
     from sam_tui.core.ports.prompts import PromptLibrary
+    from sam_tui.core.ports.recordings import Recordings
     from sam_tui.core.ports.storage import ConversationStore
     from sam_tui.core.ports.tasks import Tasks
     from sam_tui.core.ports.terminals import Commands, Terminals
@@ -44,6 +45,8 @@ class Parts(Services, Protocol):
     def bus(self) -> "Bus": ...
     @property
     def catalog(self) -> "ModelCatalog": ...
+    @property
+    def recordings(self) -> "Recordings": ...
     @property
     def conversations(self) -> "ConversationStore": ...
     @property
@@ -125,6 +128,11 @@ class Runtime:
     def background(self) -> "BackgroundCommands":
         """Commands that go on while the agent does something else."""
         return self.parts.background
+
+    @property
+    def recordings(self) -> "Recordings":
+        """Recordings of terminals."""
+        return self.parts.recordings
 
     @property
     def tasks(self) -> "Tasks":

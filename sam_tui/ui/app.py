@@ -19,6 +19,7 @@ from sam_tui.ui.controllers.conversations import Conversations
 from sam_tui.ui.controllers.desk import Controllers, Desk
 from sam_tui.ui.controllers.models import Models
 from sam_tui.ui.controllers.oversight import Oversight
+from sam_tui.ui.controllers.recordings import RecordingDesk
 from sam_tui.ui.controllers.requests import Requests
 from sam_tui.ui.controllers.runs import Runs
 from sam_tui.ui.controllers.shelf import Shelf
@@ -103,7 +104,8 @@ class SamApp(App[None], inherit_bindings=False):
             self.oversight,
             self.backstage,
         )
-        deeds = TerminalDeeds(self.chat, self.shell, self.requests)
+        self.recordings = RecordingDesk(self, self.chat)
+        deeds = TerminalDeeds(self.chat, self.shell, self.requests, self.recordings)
         self.desk = Desk(self, self.chat, own, deeds.all)
         self.inquiries: InquiryRow | None = None
         self._start = start
@@ -165,6 +167,7 @@ class SamApp(App[None], inherit_bindings=False):
         bridge.workflow_moved = lambda _: self.runs.moved()
         self.chat.status.standing.sandbox = runtime.commands.confinement.kind
         self.requests.begin(runtime)
+        self.recordings.begin(runtime)
         self.shell.begin(runtime)
 
     def _progress(self, words: str) -> None:

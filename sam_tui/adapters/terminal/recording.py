@@ -7,6 +7,7 @@ import asyncio
 import codecs
 import json
 import os
+import re
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from sam_tui.core.errors import ToolError
 _LONGEST_LINE = 8 * 1024 * 1024
 _LARGEST_SIDE = 1000
 _LONGEST_HELD = 64 * 1024
+_SIZE = re.compile(r"([0-9]{1,9})x([0-9]{1,9})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,9 +185,8 @@ def export(recording: Recording, path: str, mask: Callable[[str], str]) -> None:
         for event in recording.events():
             now = event.at
             if event.code == "r":
-                columns, _, rows = event.data.partition("x")
-                if columns.isdecimal() and rows.isdecimal():
-                    copy.resized(int(columns), int(rows))
+                if (size := size_of(event)) is not None:
+                    copy.resized(*size)
             elif event.code in waiting:
                 text = waiting[event.code] + event.data
                 whole, end, rest = text.rpartition("\n" if event.code == "o" else "\r")
@@ -233,10 +234,8 @@ async def play(
             due += loop.time() - paused
         if event.code == "o":
             stage.feed(event.data.encode(errors="replace"))
-        elif event.code == "r":
-            columns, _, rows = event.data.partition("x")
-            if columns.isdecimal() and rows.isdecimal():
-                stage.resize(_side(int(columns)), _side(int(rows)))
+        elif event.code == "r" and (size := size_of(event)) is not None:
+            stage.resize(*size)
 
 
 def _as_is(text: str) -> str:
@@ -247,5 +246,11 @@ def _is_side(value: object) -> bool:
     return isinstance(value, int) and 0 < value <= _LARGEST_SIDE
 
 
-def _side(cells: int) -> int:
-    return max(1, min(cells, _LARGEST_SIDE))
+def size_of(event: CastEvent) -> tuple[int, int] | None:
+    """The columns and rows that a resize tells, as far as terminals go; None where it tells none."""
+    found = _SIZE.fullmatch(event.data)
+    return None if found is None else (_side(found[1]), _side(found[2]))
+
+
+def _side(digits: str) -> int:
+    return max(1, min(int(digits), _LARGEST_SIDE))

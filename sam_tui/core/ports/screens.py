@@ -203,3 +203,23 @@ class Screen(Protocol):
         ``palette`` are the first of the 256, in order; the others stay xterm's.
         """
         ...
+
+
+class Shown(Protocol):
+    """What a terminal's view draws: a session, or a recording that is played."""
+
+    @property
+    def running(self) -> bool:
+        """Whether there is a program that takes keys and the mouse."""
+        ...
+
+    @property
+    def screen(self) -> Screen: ...
+
+    def resize(self, columns: int, rows: int) -> None:
+        """The view has this size now."""
+        ...
+
+    def watch(self, changed: Callable[[], None]) -> Callable[[], None]:
+        """Call ``changed`` after every change of what is shown; returns how to stop."""
+        ...

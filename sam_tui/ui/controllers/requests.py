@@ -12,8 +12,8 @@ from sam_tui.ui import clipboard, outside
 from sam_tui.ui.plain import one_line, visible_line
 from sam_tui.ui.screens.chat import ChatScreen
 from sam_tui.ui.transcript.render.cleaning import clean_output
-from sam_tui.ui.widgets.terminal_canvas import TerminalCanvas
 from sam_tui.ui.widgets.terminal_messages import TerminalAsked
+from sam_tui.ui.widgets.terminal_view import TerminalView
 
 if TYPE_CHECKING:
     from sam_tui.core.inquiry import ApprovalRequest
@@ -26,7 +26,6 @@ _PREVIEW = 200
 _LARGEST_PROMPT = 20_000
 """Characters of output that are put into the prompt; of more, head and tail."""
 _SESSION = "session"
-_LEAVES = "terminal: Ctrl+] twice leaves"
 
 
 class Requests:
@@ -78,7 +77,7 @@ class Requests:
 
     # ---- what is at hand
 
-    def use(self, way: str, view: TerminalCanvas, text: str = "") -> None:
+    def use(self, way: str, view: TerminalView, text: str = "") -> None:
         """Send, or open in the pager or editor: what is marked, else the last output, else all."""
         text = text or self._at_hand(view, whole=way != "send")
         if not text:
@@ -89,7 +88,7 @@ class Requests:
             reader: outside.Reader = "editor" if way == "editor" else "pager"
             self._app.run_worker(self._read(reader, text), group="reader", exclusive=True)
 
-    def _at_hand(self, view: TerminalCanvas, *, whole: bool) -> str:
+    def _at_hand(self, view: TerminalView, *, whole: bool) -> str:
         session = view.session
         if session is None:
             return ""
@@ -126,7 +125,7 @@ class Requests:
 
     # ---- the clipboard
 
-    def _clipboard(self, view: TerminalCanvas, asked: "ClipboardRequest") -> None:
+    def _clipboard(self, view: TerminalView, asked: "ClipboardRequest") -> None:
         name = view.id or ""
         if asked.kind == "write" and name in self._writers:
             self._app.copy_to_clipboard(asked.text)
@@ -140,7 +139,7 @@ class Requests:
         )
 
     async def _ask_clipboard(
-        self, runtime: "Runtime", view: TerminalCanvas, asked: "ClipboardRequest"
+        self, runtime: "Runtime", view: TerminalView, asked: "ClipboardRequest"
     ) -> None:
         from sam_tui.core.inquiry import ApprovalRequest, ScopeChoice
 
@@ -220,7 +219,7 @@ class Requests:
 
     # ---- what is told
 
-    def _tell_colours(self, view: TerminalCanvas) -> None:
+    def _tell_colours(self, view: TerminalView) -> None:
         if view.session is None:
             return
         colours = (self._app.ansi_theme.ansi_colors[n] for n in range(16))
@@ -233,12 +232,12 @@ class Requests:
         )
         view.redraw()
 
-    def _tell_title(self, view: TerminalCanvas) -> None:
+    def _tell_title(self, view: TerminalView) -> None:
         """The window around is called as the program wants while the keys go there."""
         if view is not self._screen.terminals.current:
             return
         session = view.session if view.has_focus else None
-        self._screen.status.standing.hint = _LEAVES if view.has_focus else ""
+        self._screen.status.standing.hint = view.WAY_OUT if view.has_focus else ""
         self._screen.status.show()
         title = one_line(session.screen.title, 80) if session is not None else ""
         if title != self._title:

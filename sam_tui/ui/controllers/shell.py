@@ -7,7 +7,6 @@ from textual.app import App
 
 from sam_tui.core.errors import SamError
 from sam_tui.ui.screens.chat import ChatScreen
-from sam_tui.ui.widgets.terminal_canvas import TerminalCanvas
 from sam_tui.ui.widgets.terminal_panel import MOST_TABS
 from sam_tui.ui.widgets.terminal_view import TerminalView
 
@@ -41,14 +40,14 @@ class Shell:
         if room and not self._refused and panel.current is view and view.session is None:
             self.restart(view)
 
-    def restart(self, view: TerminalCanvas) -> None:
+    def restart(self, view: TerminalView) -> None:
         """Open a shell in a tab, in place of the one that ended there."""
         if self._runtime is not None:
             # Called by the worker: one that is replaced before it began leaves no coroutine behind.
             opening = partial(self._open, self._runtime, view)
             self._app.run_worker(opening, group=f"shell-{view.id}", exclusive=True)
 
-    async def _open(self, runtime: "Runtime", view: TerminalCanvas) -> None:
+    async def _open(self, runtime: "Runtime", view: TerminalView) -> None:
         # The ports come with the runtime, after the first frame.
         from sam_tui.core.ports.terminals import SessionSpec
 

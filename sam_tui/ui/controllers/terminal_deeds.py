@@ -1,11 +1,8 @@
 """The actions of the terminals by their names."""
 
-import os
-import time
 from collections.abc import Callable, Mapping
 
-from sam_tui.core.errors import SamError
-from sam_tui.core.ids import SessionId
+from sam_tui.ui.controllers.recordings import RecordingDesk
 from sam_tui.ui.controllers.requests import Requests
 from sam_tui.ui.controllers.shell import Shell
 from sam_tui.ui.screens.chat import ChatScreen
@@ -15,11 +12,13 @@ from sam_tui.ui.widgets.terminal_view import TerminalView
 class TerminalDeeds:
     """``all`` is what the desk adds to its own."""
 
-    def __init__(self, screen: ChatScreen, shell: Shell, requests: Requests) -> None:
+    def __init__(
+        self, screen: ChatScreen, shell: Shell, requests: Requests, recordings: RecordingDesk
+    ) -> None:
         self._screen = screen
         self._shell = shell
         self._requests = requests
-        self._recordings: dict[SessionId, tuple[str, Callable[[], None]]] = {}
+        self._recordings = recordings
 
     @property
     def all(self) -> Mapping[str, Callable[[str], object]]:
@@ -32,8 +31,11 @@ class TerminalDeeds:
             "tab_close": lambda _: self._shell.close(),
             "tab_rename": lambda _: self._shell.rename(),
             **{f"tab_{n}": lambda _, n=n: self._shell.tab(str(n)) for n in range(1, 10)},
+            "zoom": lambda _: self._screen.zoom(),
             "look_back": lambda _: self._look_back(),
-            "record": self._record,
+            "record": self._recordings.record,
+            "replay": self._recordings.replay,
+            "export": self._recordings.export,
             "output_pager": lambda _: self._use("pager"),
             "output_editor": lambda _: self._use("editor"),
             "output_send": lambda _: self._use("send"),
@@ -52,27 +54,6 @@ class TerminalDeeds:
         view = self._screen.terminals.current
         view.focus()
         view.look_back(True)
-
-    def _record(self, given: str) -> None:
-        """Begin to record the session on show, or end its recording."""
-        session = self._screen.terminals.current.session
-        if session is None:
-            self._requests.tell("There is no terminal to record.")
-            return
-        if session.id in self._recordings:
-            path, stop = self._recordings.pop(session.id)
-            stop()
-            self._requests.tell(
-                f"Recorded: {path}. “sam-tui term export” makes a copy without secrets."
-            )
-            return
-        path = os.path.abspath(given.strip() or time.strftime("terminal-%Y%m%d-%H%M%S.cast"))
-        try:
-            self._recordings[session.id] = (path, session.record(path))
-        except SamError as error:
-            self._requests.tell(error.explain())
-            return
-        self._requests.tell(f"Recording what this terminal prints to {path}. /record ends it.")
 
     def _use(self, way: str) -> None:
         self._requests.use(way, self._screen.terminals.current)

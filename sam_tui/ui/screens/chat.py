@@ -46,6 +46,7 @@ class ChatScreen(Screen[None], inherit_bindings=False):
         """Gives the keys to the question in place of the prompt, while there is one."""
         self._wants_side = True
         self._side_over = False
+        self._zoomed = False
 
     def compose(self) -> ComposeResult:
         """The layout; ``app.tcss`` gives the sizes."""
@@ -59,7 +60,7 @@ class ChatScreen(Screen[None], inherit_bindings=False):
     @property
     def narrow(self) -> bool:
         """Whether transcript and side column take turns."""
-        return self.size.width < NARROW
+        return self.size.width < NARROW or self._zoomed
 
     @property
     def side_shown(self) -> bool:
@@ -81,13 +82,25 @@ class ChatScreen(Screen[None], inherit_bindings=False):
 
     def show_side(self, shown: bool) -> None:
         """Show or hide the side column, as the width has it."""
-        if self.narrow:
+        if self._zoomed and not shown:
+            self._zoomed = False
+            self._side_over = False
+        elif self.narrow:
             self._side_over = shown
         else:
             self._wants_side = shown
         self._lay_out()
         if not shown and self.terminals.current.has_focus:
             self.focus_bottom()
+
+    def zoom(self) -> None:
+        """Give the terminal the whole width, or the transcript its place back."""
+        self._zoomed = not self._zoomed
+        self._side_over = self._zoomed
+        self._wants_side = True
+        self._lay_out()
+        if self._zoomed:
+            self.terminals.current.focus()
 
     def focus_bottom(self) -> None:
         """Give the keys to the question, or else to the prompt."""
@@ -97,3 +110,4 @@ class ChatScreen(Screen[None], inherit_bindings=False):
         self.set_class(self.narrow, "-narrow")
         self.set_class(self.narrow and self._side_over, "-side-over")
         self.set_class(not self.side_shown, "-no-side")
+        self.set_class(self._zoomed, "-zoom")

@@ -13,8 +13,8 @@ from sam_tui.ui.messages import ActionAsked, PromptSubmitted
 from sam_tui.ui.plain import one_line
 from sam_tui.ui.widgets.composer import Composer
 
-_PASSED_ON = {"pageup": "page_up", "pagedown": "page_down", "ctrl+end": "bottom"}
-"""Keys of a text area that move the transcript instead."""
+_PASSED_ON = {"pageup": "page_up", "pagedown": "page_down", "ctrl+end": "bottom", "f6": "zoom"}
+"""Keys of a text area that are the workbench's instead."""
 
 _SHOWN_QUEUED = 3
 _SHOWN_HINTS = 6

@@ -1,4 +1,4 @@
-"""A terminal session's screen, drawn: only rows that changed, at most 60 times a second."""
+"""A terminal's screen, drawn: only rows that changed, at most 60 times a second."""
 
 import time
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from textual.widget import Widget
 from sam_tui.ui.widgets.terminal_cells import Link, Painter, laid_over, links_of, with_cursor
 
 if TYPE_CHECKING:
-    from sam_tui.core.ports.terminals import TerminalSession
+    from sam_tui.core.ports.screens import Shown
     from sam_tui.ui.widgets.terminal_browser import Browser
     from sam_tui.ui.widgets.terminal_marks import Marking, Stretch
 
@@ -28,20 +28,22 @@ _UNDERLINED = Style(underline=True)
 
 
 class TerminalCanvas(Widget):
-    """Draws a session, what is marked and found in it, and its cursor. Knows nothing of input."""
+    """Draws a terminal, what is marked and found in it, and its cursor. Knows nothing of input."""
 
     COMPONENT_CLASSES = {"terminal--hit", "terminal--present-hit"}  # noqa: RUF012
     ALLOW_SELECT = False  # marks are kept by cell in all that is kept, not only in what is in sight
 
     def __init__(self, *, waiting: str, id: str) -> None:
         super().__init__(id=id)
-        self.session: TerminalSession | None = None
+        self.shown: Shown | None = None
         self.marking: Marking | None = None
         self.browser: Browser | None = None
         self.hovered: tuple[int, Link] | None = None
         """The row and the link under the pointer."""
         self.looked_at = False
         """Whether it can be seen."""
+        self.origin = (0, 0)
+        """The cell of the screen that is drawn at the upper left."""
         self._waiting = waiting
         self._painter = Painter(Style())
         self._strips: list[Strip] = []
@@ -58,22 +60,22 @@ class TerminalCanvas(Widget):
     @property
     def ended(self) -> bool:
         """Whether there was a program and it ended."""
-        return self.session is not None and not self.session.running
+        return self.shown is not None and not self.shown.running
 
-    def attach(self, session: "TerminalSession") -> None:
-        """Show this session from now on."""
-        self.detach()
-        self.session = session
-        self._stop_watching = session.watch(self._changed)
+    def draw(self, shown: "Shown") -> None:
+        """Show this from now on."""
+        self.undraw()
+        self.shown = shown
+        self._stop_watching = shown.watch(self._changed)
         self._fit(self.size)
         self.redraw()
 
-    def detach(self) -> None:
-        """Show nothing; the session goes on."""
+    def undraw(self) -> None:
+        """Show nothing; what was shown goes on."""
         if self._stop_watching is not None:
             self._stop_watching()
         self._stop_watching = None
-        self.session = None
+        self.shown = None
         self.marking = self.browser = self._stretch = self.hovered = None
         self._strips, self._links = [], {}
 
@@ -103,7 +105,7 @@ class TerminalCanvas(Widget):
 
     def on_unmount(self) -> None:
         """Stop listening."""
-        self.detach()
+        self.undraw()
 
     def _changed(self) -> None:
         """Output came: paint at once after a rest, else when the frame is due."""
@@ -116,21 +118,21 @@ class TerminalCanvas(Widget):
 
     def _paint(self) -> None:
         self._timer = None
-        if self.session is None or not self.looked_at:
+        if self.shown is None or not self.looked_at:
             return
         began = time.monotonic()
-        screen, width = self.session.screen, self.size.width
+        screen, width = self.shown.screen, self.row_width
         rows = screen.dirty_rows()
         regions: list[Region] = []
         for y, runs in rows:
             if y < len(self._strips):
                 self._strips[y] = self._painter.strip(runs, width)
                 self._note_links(y, links_of(runs))
-                regions.append(Region(0, y, width, 1))
+                regions.append(self._place(y))
         cursor = screen.cursor
         if cursor != self._cursor:
             places = {place[1] for place in (cursor, self._cursor) if place is not None}
-            regions.extend(Region(0, y, width, 1) for y in places)
+            regions.extend(self._place(y) for y in places)
             self._cursor = cursor
             self.stir()
         if rows and self.browser is not None:
@@ -138,7 +140,7 @@ class TerminalCanvas(Widget):
         if (rows and self._overlays_moved()) or 2 * len(regions) > self.size.height:
             self.refresh()
         elif regions:
-            self.refresh(*regions)
+            self.refresh(*(r for r in regions if 0 <= r.y < self.size.height))
         self.painted()
         self._due = began + _FRAME
         self.call_after_refresh(self._drawn, began)
@@ -150,12 +152,12 @@ class TerminalCanvas(Widget):
 
     def redraw(self) -> None:
         """Draw every row anew, after a change of session, size, view or colours."""
-        if self.session is None or not self.size:
+        if self.shown is None or not self.size:
             self.refresh()
             return
         if self.rich_style != self._painter.ground:
             self._painter = Painter(self.rich_style)
-        screen, width = self.session.screen, self.size.width
+        screen, width = self.shown.screen, self.row_width
         screen.dirty_rows()  # clears the marks: all rows are taken below
         rows = screen.all_rows()
         self._strips = [self._painter.strip(runs, width) for runs in rows]
@@ -169,10 +171,19 @@ class TerminalCanvas(Widget):
 
     def remark(self) -> None:
         """What is marked or found changed: draw it, and nothing else anew."""
-        if self.session is not None:
+        if self.shown is not None:
             self._overlays_moved()
             self.painted()
             self.refresh()
+
+    @property
+    def row_width(self) -> int:
+        """How many cells of a row are made ready to be drawn."""
+        return self.size.width
+
+    def _place(self, row: int) -> Region:
+        """Where a row of the screen is drawn."""
+        return Region(0, row - self.origin[1], self.size.width, 1)
 
     def _note_links(self, y: int, links: list[Link]) -> None:
         if links:
@@ -182,9 +193,9 @@ class TerminalCanvas(Widget):
 
     def _overlays_moved(self) -> bool:
         """Follow what is marked and found while the screen changes; whether any of it moved."""
-        assert self.session is not None
+        assert self.shown is not None
         before = (self._top, self._stretch)
-        self._top = self.session.screen.top
+        self._top = self.shown.screen.top
         marking = self.browser.marking if self.browser is not None else self.marking
         self._stretch = marking.stretch() if marking is not None else None
         if self.browser is not None:
@@ -194,19 +205,19 @@ class TerminalCanvas(Widget):
     # ---- size
 
     def _fit(self, size: Size) -> None:
-        if self.session is None or size.width < 2 or size.height < 1:
+        if self.shown is None or size.width < 2 or size.height < 1:
             return
-        screen = self.session.screen
+        screen = self.shown.screen
         if (screen.columns, screen.rows) != (size.width, size.height):
-            self.session.resize(size.width, size.height)
+            self.shown.resize(size.width, size.height)
 
     # ---- the cursor
 
     def stir(self) -> None:
         """Something happened: the cursor is to be seen, and blinks again if its program wants that."""
         self._blinks = 0
-        session = self.session
-        wanted = session is not None and self.has_focus and session.screen.cursor_blinks
+        shown = self.shown
+        wanted = shown is not None and self.has_focus and shown.screen.cursor_blinks
         if wanted and self.looked_at and self._blinker is None:
             self._blinker = self.set_interval(_BLINK, self._turn)
         elif not wanted:
@@ -224,16 +235,16 @@ class TerminalCanvas(Widget):
         if self._blinks >= _BLINKS:
             self.still()
         if self._cursor is not None:
-            self.refresh(Region(0, self._cursor[1], self.size.width, 1))
+            self.refresh(self._place(self._cursor[1]))
 
     # ---- rows
 
     def render_line(self, y: int) -> Strip:
         """One row, with what is marked and found in it, and with the cursor where the keys go."""
-        session = self.session
-        if session is None or y >= len(self._strips):
+        shown = self.shown
+        if shown is None or y >= len(self._strips):
             base = self.rich_style
-            text = f" {self._waiting}" if session is None and y == 0 else ""
+            text = f" {self._waiting}" if shown is None and y == 0 else ""
             return Strip([Segment(text, base)]).adjust_cell_length(self.size.width, base)
         strip = self._with_overlays(self._strips[y], y)
         if self.browser is not None:
@@ -243,7 +254,7 @@ class TerminalCanvas(Widget):
             return strip
         if self._blinks % 2:
             return strip
-        return with_cursor(strip, self._cursor[0], session.screen.cursor_shape)
+        return with_cursor(strip, self._cursor[0], shown.screen.cursor_shape)
 
     def _with_overlays(self, strip: Strip, y: int) -> Strip:
         width, row = strip.cell_length, self._top + y

@@ -12,9 +12,11 @@ from textual.widgets import ContentSwitcher
 
 from sam_tui.ui.messages import ActionAsked
 from sam_tui.ui.plain import one_line
+from sam_tui.ui.widgets.terminal_replay import ReplayView
 from sam_tui.ui.widgets.terminal_view import TerminalView
 
 if TYPE_CHECKING:
+    from sam_tui.core.ports.recordings import Playback
     from sam_tui.core.ports.terminals import TerminalSession
 
 MOST_TABS = 20
@@ -49,6 +51,7 @@ class TerminalPanel(Vertical):
         """What the person calls tabs, by the id of their view."""
         self._shells = [self.shell]
         self._agents = [self.agent]
+        self._replays: list[ReplayView] = []
         self._current = self.shell
         self._switcher = ContentSwitcher(self.shell, self.agent, initial="shell")
         self._places: list[tuple[int, int, TerminalView | None, bool]] = []
@@ -62,7 +65,7 @@ class TerminalPanel(Vertical):
     def tabs(self) -> list[TerminalView]:
         """All there are, as the border names them."""
         agents = [v for v in self._agents if v.session is not None or v is self._current]
-        return [*self._shells, *agents]
+        return [*self._shells, *agents, *self._replays]
 
     def owned(self, view: TerminalView) -> bool:
         """Whether it is one of the person's shells."""
@@ -71,6 +74,8 @@ class TerminalPanel(Vertical):
     def name_of(self, view: TerminalView) -> str:
         """What a tab is called."""
         kind = "shell" if self.owned(view) else "agent"
+        if isinstance(view, ReplayView):
+            kind = view.name_shown
         return self.names.get(view.id or "", kind)
 
     def compose(self) -> ComposeResult:
@@ -151,6 +156,17 @@ class TerminalPanel(Vertical):
         self.show(view)
         return view
 
+    def add_replay(self, playback: "Playback", path: str) -> ReplayView | None:
+        """A tab that plays a recording, on show; None when there are too many."""
+        if len(self.tabs) >= MOST_TABS:
+            return None
+        self._made += 1
+        view = ReplayView(playback, path, id=f"replay-{self._made}")
+        self._replays.append(view)
+        self._mount(view)
+        self.show(view)
+        return view
+
     def drop(self, view: TerminalView) -> None:
         """Take a tab away; its session is let go, not ended. The first of each kind stays, empty."""
         if view is self._current:
@@ -163,6 +179,7 @@ class TerminalPanel(Vertical):
         if view not in (self.shell, self.agent):
             self._shells = [other for other in self._shells if other is not view]
             self._agents = [other for other in self._agents if other is not view]
+            self._replays = [other for other in self._replays if other is not view]
             view.remove()
         self._name_tabs()
         self._want_shell()
@@ -201,6 +218,8 @@ class TerminalPanel(Vertical):
         view = self._current
         text, style = view.badge
         badge = [(text, style), (" · " if view.label else "", "$text-muted")] if text else []
+        if view.recording:
+            badge.insert(0, ("● rec ", "$error"))
         self.border_subtitle = Content.assemble(*badge, view.label)
         tabs = self.tabs
         room = max(10, self.size.width - 6 - cell_len(_NEW))

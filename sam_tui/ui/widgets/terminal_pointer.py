@@ -9,8 +9,7 @@ from sam_tui.ui.widgets.terminal_cells import Link
 from sam_tui.ui.widgets.terminal_marks import Kind, Marking
 
 if TYPE_CHECKING:
-    from sam_tui.core.ports.screens import MouseInput
-    from sam_tui.core.ports.terminals import TerminalSession
+    from sam_tui.core.ports.screens import MouseInput, Shown
     from sam_tui.ui.widgets.terminal_browser import Browser
 
 _AGAIN_WITHIN = 0.4
@@ -53,13 +52,13 @@ class Pointer:
         self._clicked: tuple[float, int, int] = (0.0, -1, -1)
         self._block = False
 
-    def pressed(self, session: "TerminalSession", event: events.MouseDown) -> None:
+    def pressed(self, shown: "Shown", event: events.MouseDown) -> None:
         """A button went down."""
         view = self._view
-        if self._wanted(session, event):
+        if self._wanted(shown, event):
             self._held = "program"
             view.capture_mouse()
-            self._tell(session, event, "press")
+            self._tell(shown, event, "press")
             return
         if event.ctrl and event.button == 1:
             if link := view.link_at(event.x, event.y):
@@ -76,14 +75,14 @@ class Pointer:
         view.capture_mouse()
         view.mark(None)
         if self._clicks > 1:
-            place = (event.x, session.screen.top + event.y)
-            view.mark(Marking(session.screen, _KINDS[self._clicks], place))
+            place = (event.x, shown.screen.top + event.y)
+            view.mark(Marking(shown.screen, _KINDS[self._clicks], place))
 
-    def moved(self, session: "TerminalSession", event: events.MouseMove) -> None:
+    def moved(self, shown: "Shown", event: events.MouseMove) -> None:
         """The pointer moved, with or without a button held."""
-        view, screen = self._view, session.screen
+        view, screen = self._view, shown.screen
         if self._held == "program":
-            self._tell(session, event, "motion")
+            self._tell(shown, event, "motion")
             return
         if self._held == "mark":
             beyond = min(event.y, 0) or max(0, event.y - view.size.height + 1)
@@ -99,38 +98,38 @@ class Pointer:
                 view.remark()
             return
         view.hover(event.x, event.y)
-        if screen.mouse_mode == "motion" and self._wanted(session, event):
-            self._tell(session, event, "motion")
+        if screen.mouse_mode == "motion" and self._wanted(shown, event):
+            self._tell(shown, event, "motion")
 
-    def released(self, session: "TerminalSession", event: events.MouseUp) -> None:
+    def released(self, shown: "Shown", event: events.MouseUp) -> None:
         """A button went up."""
         held, self._held = self._held, None
         if held is None:
             return
         self._view.release_mouse()
         if held == "program":
-            self._tell(session, event, "release")
+            self._tell(shown, event, "release")
         elif self._view.marking is not None:
             self._view.copy_marked()
 
-    def rolled(self, session: "TerminalSession", event: events.MouseEvent, wheel: Wheel) -> None:
+    def rolled(self, shown: "Shown", event: events.MouseEvent, wheel: Wheel) -> None:
         """The wheel: to the program, as cursor keys on an alternate screen, else through the past."""
         view = self._view
-        free = view.browser is None and not event.shift and session.running
+        free = view.browser is None and not event.shift and shown.running
         given = self._given(event, "press", wheel)
-        if free and view.type(session.screen.encode_mouse(given)):
+        if free and view.type(shown.screen.encode_mouse(given)):
             return
         if wheel in ("wheel_up", "wheel_down"):
             view.scroll_lines(-_WHEEL_LINES if wheel == "wheel_up" else _WHEEL_LINES)
 
-    def _wanted(self, session: "TerminalSession", event: events.MouseEvent) -> bool:
-        if event.shift or self._view.browser is not None or not session.running:
+    def _wanted(self, shown: "Shown", event: events.MouseEvent) -> bool:
+        if event.shift or self._view.browser is not None or not shown.running:
             return False
-        return session.screen.mouse_mode != "none"
+        return shown.screen.mouse_mode != "none"
 
-    def _tell(self, session: "TerminalSession", event: events.MouseEvent, action: Action) -> None:
+    def _tell(self, shown: "Shown", event: events.MouseEvent, action: Action) -> None:
         given = self._given(event, action, _BUTTONS.get(event.button))
-        told = session.screen.encode_mouse(given)
+        told = shown.screen.encode_mouse(given)
         # A click is input as a key is; that the pointer moved is none.
         (self._view.type if action == "press" else self._view.report)(told)
 

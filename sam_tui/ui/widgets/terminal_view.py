@@ -8,43 +8,54 @@ from textual import events
 from sam_tui.core.errors import ToolError
 from sam_tui.ui.messages import ActionAsked
 from sam_tui.ui.plain import one_line
-from sam_tui.ui.widgets.terminal_browser import Browser
-from sam_tui.ui.widgets.terminal_canvas import TerminalCanvas
-from sam_tui.ui.widgets.terminal_cells import Link
 from sam_tui.ui.widgets.terminal_chord import LEAVE, Chord
 from sam_tui.ui.widgets.terminal_holder import held, holder_badge
-from sam_tui.ui.widgets.terminal_messages import Fitted, Relabelled, RestartAsked, TerminalAsked
+from sam_tui.ui.widgets.terminal_messages import (
+    Fitted,
+    Relabelled,
+    RestartAsked,
+    TerminalAsked,
+    TerminalWish,
+)
+from sam_tui.ui.widgets.terminal_past import TerminalPast
 from sam_tui.ui.widgets.terminal_pointer import Pointer, Wheel
 
 if TYPE_CHECKING:
-    from sam_tui.core.ports.screens import ClipboardRequest
+    from sam_tui.core.ports.screens import ClipboardRequest, Shown
     from sam_tui.core.ports.terminals import TerminalSession
-    from sam_tui.ui.widgets.terminal_marks import Marking
 
 
-class TerminalView(TerminalCanvas, can_focus=True):
+class TerminalView(TerminalPast, can_focus=True):
     """A terminal under the person's hands.
 
     ``restartable`` says whether Enter may restart an ended program; then ``RestartAsked`` is posted.
     """
 
+    WAY_OUT = "terminal: Ctrl+] twice leaves"
+    """How to get away, while the keys go here."""
+
     def __init__(self, *, waiting: str, restartable: bool, id: str) -> None:
         super().__init__(waiting=waiting, id=id)
+        self.session: TerminalSession | None = None
+        """What runs in it."""
         self.label = ""
         """What the border around should say."""
         self.badge: tuple[str, str] = ("", "")
         """What stands before the label, such as who holds the session: text and style."""
+        self.recording = False
+        """Whether it is recorded."""
         self.unseen = ""
         """``output`` or ``bell`` where something happened while nobody looked."""
         self._restartable = restartable
-        self._scrolled = False
         self._title = ""
         self._pointer = Pointer(self)
         self._chord = Chord(self, self._chord_typed)
 
     def attach(self, session: "TerminalSession") -> None:
         """Show this session from now on, and hear what its programs ask of the workbench."""
-        super().attach(session)
+        self.detach()
+        self.session = session
+        self.draw(session)
         session.screen.on_bell(self._rung)
         session.screen.on_clipboard(self._clipboard_asked)
         self.post_message(TerminalAsked(self, "colours"))
@@ -54,13 +65,23 @@ class TerminalView(TerminalCanvas, can_focus=True):
         if self.session is not None:
             self.session.screen.on_bell(None)
             self.session.screen.on_clipboard(None)
-        super().detach()
+        self.session = None
+        self.undraw()
+
+    def on_unmount(self) -> None:
+        """Stop listening."""
+        self.detach()
 
     def say(self, text: str, style: str = "$text-muted") -> None:
         """Put a short word before the label, such as who holds the session; empty takes it away."""
         if (text, style) != self.badge:
             self.badge = (text, style)
             self.post_message(Relabelled())
+
+    def mark_recording(self, recording: bool) -> None:
+        """Say in the border that it is recorded, or no longer."""
+        self.recording = recording
+        self.post_message(Relabelled())
 
     # ---- the border
 
@@ -71,6 +92,7 @@ class TerminalView(TerminalCanvas, can_focus=True):
             self._title = title
             self.post_message(TerminalAsked(self, "title"))
         self.say(*holder_badge(self.session))
+        self.recording = self.recording and not self.ended
         label = self._words()
         if label != self.label:
             self.label = label
@@ -100,7 +122,7 @@ class TerminalView(TerminalCanvas, can_focus=True):
         if self.has_focus:
             does = "hands back" if held(session) else "leaves"
             leave = f"Ctrl+] {'again' if self._chord.held else 'twice'} {does}"
-            return leave + (" · scrolled" if self._scrolled else "")
+            return leave + (" · scrolled" if self.scrolled else "")
         return one_line(session.screen.title, 40)
 
     def notify_style_update(self) -> None:
@@ -147,15 +169,19 @@ class TerminalView(TerminalCanvas, can_focus=True):
     # ---- keys
 
     def on_key(self, event: events.Key) -> None:
+        """Every key is for what is shown, unless that leaves it to the workbench."""
+        if self.takes(event):
+            event.stop()
+            event.prevent_default()
+
+    def takes(self, event: events.Key) -> bool:
         """Every key belongs to the program, but for the chord that leaves and looking back."""
-        event.stop()
-        event.prevent_default()
         if event.key == LEAVE:
             self._leave_or_wait()
         elif self.session is None:
             self.post_message(ActionAsked("leave_terminal"))
         elif self.browser is not None:
-            self._browse(self.browser, event)
+            self.browse(self.browser, event)
         elif self.ended:
             if event.key == "enter" and self._restartable:
                 self.post_message(RestartAsked(self))
@@ -165,6 +191,7 @@ class TerminalView(TerminalCanvas, can_focus=True):
         else:
             self._chord.release()
             self._press(event.key, event.character)
+        return True
 
     def _looks_back(self, key: str) -> bool:
         """Shift and a page key look back, where there is something: else they are the program's."""
@@ -207,7 +234,7 @@ class TerminalView(TerminalCanvas, can_focus=True):
         """Give the program what the person typed; whether there was anything to give."""
         if not data:
             return False
-        self._follow()
+        self.to_newest()
         if self.marking is not None:
             self.mark(None)
         self.stir()
@@ -232,19 +259,19 @@ class TerminalView(TerminalCanvas, can_focus=True):
     def on_mouse_down(self, event: events.MouseDown) -> None:
         """To the program that wants it, else it marks."""
         event.stop()
-        if self.session is not None:
+        if self._pointed is not None:
             self._chord.release()
-            self._pointer.pressed(self.session, event)
+            self._pointer.pressed(self._pointed, event)
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
         """Drags, and what the pointer is over."""
-        if self.session is not None:
-            self._pointer.moved(self.session, event)
+        if self._pointed is not None:
+            self._pointer.moved(self._pointed, event)
 
     def on_mouse_up(self, event: events.MouseUp) -> None:
         """The end of a drag."""
-        if self.session is not None:
-            self._pointer.released(self.session, event)
+        if self._pointed is not None:
+            self._pointer.released(self._pointed, event)
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
         """Look back, unless the program takes the wheel."""
@@ -269,107 +296,22 @@ class TerminalView(TerminalCanvas, can_focus=True):
     def _roll(self, event: events.MouseEvent, wheel: Wheel) -> None:
         event.stop()
         event.prevent_default()
+        if self._pointed is not None:
+            self._pointer.rolled(self._pointed, event, wheel)
+
+    @property
+    def _pointed(self) -> "Shown | None":
+        """What the mouse is over; nothing where the cells under it are others than they seem."""
+        return self.shown if self.origin == (0, 0) else None
+
+    def ask(self, what: TerminalWish, given: str = "") -> None:
+        """Ask the workbench for something."""
+        self.post_message(TerminalAsked(self, what, given))
+
+    def selected(self, text: str) -> None:
+        """The agent may ask for what is marked, so the session knows it."""
         if self.session is not None:
-            self._pointer.rolled(self.session, event, wheel)
-
-    def hover(self, x: int, y: int) -> None:
-        """Show where the link under the pointer leads."""
-        link = self.link_at(x, y)
-        hovered = (y, link) if link is not None else None
-        if hovered != self.hovered:
-            self.hovered = hovered
-            self.remark()
-
-    def follow(self, link: Link) -> None:
-        """Open a link, or ask first."""
-        self.post_message(TerminalAsked(self, "link", link[2]))
-
-    # ---- looking back, marks
-
-    def scroll_lines(self, lines: int) -> None:
-        """Move the view through what is kept; negative is up."""
-        if self.session is not None:
-            screen = self.session.screen
-            screen.scroll(lines)
-            self._scrolled = screen.top + screen.rows < screen.total_rows
-            self.redraw()
-
-    def _follow(self) -> None:
-        """Back to the newest output, where typing happens."""
-        if self._scrolled and self.session is not None:
-            self._scrolled = False
-            self.session.screen.scroll(0)
-            self.redraw()
-
-    def mark(self, marking: "Marking | None") -> None:
-        """Mark this, or nothing. The agent may ask for what is marked, so the session knows it."""
-        self.marking = marking
-        if self.session is not None:
-            self.session.selection = marking.text() if marking is not None else ""
-        self.remark()
-
-    def copy_marked(self) -> None:
-        """Copy what is marked."""
-        marking = self.browser.marking if self.browser is not None else self.marking
-        text = marking.text() if marking is not None else ""
-        if self.session is not None and text:
             self.session.selection = text
-            self.post_message(TerminalAsked(self, "copy", text))
-
-    def look_back(self, wanted: bool) -> None:
-        """Give the keys to looking through what is kept, or back to the program."""
-        if not wanted or self.session is None:
-            if self.browser is not None:
-                self.browser = None
-                self._scrolled = True
-                self._follow()
-            return
-        if self.browser is None:
-            self.mark(None)
-            self.browser = Browser(self.session.screen)
-            self.remark()
-
-    def _browse(self, browser: Browser, event: events.Key) -> None:
-        wish = browser.key(event.key, event.character)
-        if self.session is not None and browser.marking is not None:
-            self.session.selection = browser.marking.text()
-        match wish:
-            case None:
-                self._bring_into_view(browser.place[1])
-                return
-            case "copy" if browser.marking is not None:
-                self.copy_marked()
-                self.look_back(False)
-            case "copy" | "link":
-                self._follow_at_cursor(browser)
-            case "leave":
-                self.look_back(False)
-            case "send":
-                text = browser.marking.text() if browser.marking is not None else ""
-                self.look_back(False)
-                self.post_message(TerminalAsked(self, "send", text))
-            case _:
-                text = browser.marking.text() if browser.marking is not None else ""
-                self.post_message(TerminalAsked(self, wish, text))
-
-    def _follow_at_cursor(self, browser: Browser) -> None:
-        if self.session is None:
-            return
-        column, row = browser.place
-        link = self.link_at(column, row - self.session.screen.top)
-        if link is not None:
-            self.follow(link)
-
-    def _bring_into_view(self, row: int) -> None:
-        if self.session is None:
-            return
-        screen = self.session.screen
-        if not screen.top <= row < screen.top + screen.rows:
-            third = screen.rows // 3
-            screen.scroll_to(row - (third if row < screen.top else screen.rows - 1 - third))
-            self.redraw()
-        else:
-            self.remark()
 
     def _clipboard_asked(self, asked: "ClipboardRequest") -> None:
         self.post_message(TerminalAsked(self, "clipboard", asked))

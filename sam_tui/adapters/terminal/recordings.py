@@ -1,0 +1,109 @@
+"""The recordings that a data directory keeps: where new ones go, lists, playing, copies without secrets."""
+
+import asyncio
+import os
+import stat
+import time
+from collections.abc import Mapping, Sequence
+
+from sam_tui.adapters.terminal.recording import Recording, export
+from sam_tui.core.errors import ToolError
+from sam_tui.core.ports.recordings import KeptRecording, Playback
+from sam_tui.core.shield import Shield, secrets_of_env_file, secrets_of_environment
+
+_SUFFIX = ".cast"
+_LARGEST_ENV = 1024 * 1024
+
+
+class CastRecordings:
+    """The ``Recordings`` port: files ``*.cast`` in ``folder``, and any other by its path.
+
+    Known secrets are those of ``environ`` and of ``.env`` in ``workspace``; others are known by their
+    form.
+    """
+
+    def __init__(self, folder: str, environ: Mapping[str, str], workspace: str) -> None:
+        self._folder = folder
+        self._environ = environ
+        self._workspace = workspace
+        self._playing: list[Playback] = []
+
+    def fresh(self) -> str:
+        """Where the next recording goes, its folder made. Raises ``ToolError``."""
+        try:
+            # What was printed may be anybody's secret: only its owner enters.
+            os.makedirs(self._folder, mode=0o700, exist_ok=True)
+        except OSError as error:
+            raise ToolError(f"{self._folder} cannot be made: {error.strerror}") from error
+        stem = time.strftime("terminal-%Y%m%d-%H%M%S")
+        names = (f"{stem}{again}{_SUFFIX}" for again in ("", *(f"-{n}" for n in range(2, 1000))))
+        paths = (os.path.join(self._folder, name) for name in names)
+        return next(path for path in paths if not os.path.lexists(path))
+
+    def kept(self, *others: str) -> Sequence[KeptRecording]:
+        """Those of the data directory and directly in ``others``, newest first."""
+        found: dict[str, KeptRecording] = {}
+        for folder in (self._folder, *others):
+            for one in _in(folder):
+                found.setdefault(os.path.realpath(one.path), one)
+        return sorted(found.values(), key=lambda one: one.at, reverse=True)
+
+    def open(self, path: str) -> Playback:
+        """One to play, standing at its beginning. Raises ``ToolError`` for what is none."""
+        # The emulator takes a tenth of a second to load.
+        from sam_tui.adapters.terminal.playback import CastPlayback
+
+        made = CastPlayback(path)
+        self._playing.append(made)
+        return made
+
+    async def export(self, path: str, copy: str) -> int:
+        """Write a copy in which secrets are masked; how many were. Raises ``ToolError``."""
+        return await asyncio.to_thread(self.export_now, path, copy)
+
+    def export_now(self, path: str, copy: str) -> int:
+        """``export``, on the calling thread."""
+        shield = Shield(secrets_of_environment(self._environ))
+        shield.learn(secrets_of_env_file(_start_of(os.path.join(self._workspace, ".env"))))
+        masked = 0
+
+        def mask(text: str) -> str:
+            nonlocal masked
+            found = shield.mask(text)
+            masked += found.count
+            return found.text
+
+        export(Recording(path), copy, mask)
+        return masked
+
+    def close(self) -> None:
+        """Let go of all that are played."""
+        for one in self._playing:
+            one.close()
+        self._playing.clear()
+
+
+def _in(folder: str) -> Sequence[KeptRecording]:
+    found: list[KeptRecording] = []
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.name.endswith(_SUFFIX) and entry.is_file():
+                    told = entry.stat()
+                    found.append(KeptRecording(entry.path, entry.name, told.st_size, told.st_mtime))
+    except OSError:
+        return found  # there is no such folder, or it may not be read
+    return found
+
+
+def _start_of(path: str) -> str:
+    """A file of settings; nothing where there is none."""
+    try:
+        # A pipe of that name would never end.
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    except OSError:
+        return ""
+    with os.fdopen(handle, "rb") as file:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            return ""
+        return file.read(_LARGEST_ENV).decode(errors="replace")

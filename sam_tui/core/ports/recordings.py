@@ -1,0 +1,106 @@
+"""Recordings of terminals: kept, played, and copied without secrets."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from sam_tui.core.ports.screens import Shown
+
+
+@dataclass(frozen=True, slots=True)
+class KeptRecording:
+    """A recording that is there: where, its size in bytes, when it was last written (epoch seconds)."""
+
+    path: str
+    name: str
+    size: int
+    at: float
+
+
+class Playback(Shown, Protocol):
+    """A recording while it is played. Its screen has the size that was recorded.
+
+    Times are in seconds of the recording, in which no pause is longer than a limit. What it prints
+    acts on its screen alone: it can ask for no clipboard, ring no bell, and is answered nothing.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def at(self) -> float:
+        """Where it is."""
+        ...
+
+    @property
+    def length(self) -> float | None:
+        """How long it is; None until it was looked through."""
+        ...
+
+    @property
+    def playing(self) -> bool:
+        """Whether it goes on by itself."""
+        ...
+
+    @property
+    def seeking(self) -> bool:
+        """Whether it is on its way to another place."""
+        ...
+
+    @property
+    def over(self) -> bool:
+        """Whether it is at its end."""
+        ...
+
+    @property
+    def fault(self) -> str:
+        """Why it goes no further; empty while it does."""
+        ...
+
+    @property
+    def speed(self) -> float:
+        """How many times as fast as it was recorded."""
+        ...
+
+    @speed.setter
+    def speed(self, times: float) -> None: ...
+
+    def play(self) -> None:
+        """Go on; at the end, begin anew."""
+        ...
+
+    def pause(self) -> None:
+        """Stand still."""
+        ...
+
+    def seek(self, at: float) -> None:
+        """Go to a place; one before the beginning or behind the end is the nearest."""
+        ...
+
+    def close(self) -> None:
+        """Let go of it; safe to call again."""
+        ...
+
+
+class Recordings(Protocol):
+    """The recordings of one data directory, and others by their path."""
+
+    def fresh(self) -> str:
+        """Where the next recording goes, its folder made. Raises ``errors.ToolError``."""
+        ...
+
+    def kept(self, *others: str) -> Sequence[KeptRecording]:
+        """Those of the data directory and directly in ``others``, newest first."""
+        ...
+
+    def open(self, path: str) -> Playback:
+        """One to play, standing at its beginning. Raises ``errors.ToolError`` for what is none."""
+        ...
+
+    async def export(self, path: str, copy: str) -> int:
+        """Write a copy in which secrets are masked; how many were. Raises ``errors.ToolError``."""
+        ...
+
+    def close(self) -> None:
+        """Let go of all that are played."""
+        ...
