@@ -55,6 +55,8 @@ class Requests:
     def hear(self, asked: TerminalAsked) -> None:
         """One request."""
         view, text = asked.view, asked.given if isinstance(asked.given, str) else ""
+        if not isinstance(view, TerminalView):
+            return  # nothing else asks
         match asked.what:
             case "colours":
                 self._tell_colours(view)

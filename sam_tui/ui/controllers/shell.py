@@ -7,6 +7,7 @@ from textual.app import App
 
 from sam_tui.core.errors import SamError
 from sam_tui.ui.screens.chat import ChatScreen
+from sam_tui.ui.widgets.terminal_canvas import TerminalCanvas
 from sam_tui.ui.widgets.terminal_panel import MOST_TABS
 from sam_tui.ui.widgets.terminal_view import TerminalView
 
@@ -40,9 +41,9 @@ class Shell:
         if room and not self._refused and panel.current is view and view.session is None:
             self.restart(view)
 
-    def restart(self, view: TerminalView) -> None:
+    def restart(self, view: TerminalCanvas) -> None:
         """Open a shell in a tab, in place of the one that ended there."""
-        if self._runtime is not None:
+        if self._runtime is not None and isinstance(view, TerminalView):
             # Called by the worker: one that is replaced before it began leaves no coroutine behind.
             opening = partial(self._open, self._runtime, view)
             self._app.run_worker(opening, group=f"shell-{view.id}", exclusive=True)

@@ -4,9 +4,10 @@ from typing import TYPE_CHECKING, Literal
 
 from textual.message import Message
 
+from sam_tui.ui.widgets.terminal_canvas import TerminalCanvas
+
 if TYPE_CHECKING:
     from sam_tui.core.ports.screens import ClipboardRequest
-    from sam_tui.ui.widgets.terminal_view import TerminalView
 
 TerminalWish = Literal[
     "clipboard", "link", "copy", "send", "pager", "editor", "bell", "title", "colours"
@@ -16,7 +17,7 @@ TerminalWish = Literal[
 class RestartAsked(Message):
     """Enter was pressed in a terminal whose program ended."""
 
-    def __init__(self, view: "TerminalView") -> None:
+    def __init__(self, view: TerminalCanvas) -> None:
         super().__init__()
         self.view = view
 
@@ -29,7 +30,7 @@ class TerminalAsked(Message):
     """
 
     def __init__(
-        self, view: "TerminalView", what: TerminalWish, given: "str | ClipboardRequest" = ""
+        self, view: TerminalCanvas, what: TerminalWish, given: "str | ClipboardRequest" = ""
     ) -> None:
         super().__init__()
         self.view = view
