@@ -300,6 +300,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "hooks:subagents": Requirement("Calls and ends of subagents are hooked too; their tasks are no messages of the person.", "architecture 2"),
     "hooks:tighten": Requirement("A hook loosens nothing that the guard refuses; a yes answers a question only from the person's own file.", "issue 4.8"),
     "hooks:timeout": Requirement("A hook that takes too long is ended with all it started, and told of.", "issue 4.3"),
+    "hooks:told": Requirement("The stream tells of hooks with --include-hook-events, and the workbench says which hook it waits for.", "peers 3"),
     "hooks:trust": Requirement("Hooks of a folder run as long as it is trusted exactly as it is; a change ends them before they run again.", "issue 4.8"),
     "hooks:warn": Requirement("A hook that fails by itself is told of to the person and stops nothing.", "issue 4.8, peers 3"),
     "house:bootstrap-current": Requirement("A second make does nothing where .venv is current.", "issue: build"),

@@ -40,6 +40,7 @@ def offer_hooks(
             files=leaves.files,
             commands=lambda: leaves.commands,
             trusts=lambda: trust.look() == "trusted",
+            vouches=trust.vouches,
         )
         made.append(Hooking(hooks, guard, leaves.storage.decisions, leaves.bus, executor.shield))
         return made[0]

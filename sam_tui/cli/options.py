@@ -157,6 +157,7 @@ _RUN = (
     click.option("--max-turns", type=click.IntRange(min=1), help="Model calls at most."),
     click.option("--answers", metavar="FILE", help="JSON patterns that answer approvals."),
     click.option("--include-partial-messages", is_flag=True, help="Stream the pieces too."),
+    click.option("--include-hook-events", is_flag=True, help="Tell of hooks too."),
     click.option("--stdin", "wait_stdin", is_flag=True, help="Wait for the end of standard input."),
     click.option("--verbose", is_flag=True, help="Progress on standard error."),
     click.option(
@@ -168,6 +169,7 @@ RUN_ONLY = (
     "output_format",
     "answers",
     "include_partial_messages",
+    "include_hook_events",
     "wait_stdin",
     "verbose",
     "output_last_message",

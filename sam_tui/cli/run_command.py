@@ -46,6 +46,7 @@ def run_once(values: Values) -> int:
         "",
         format=values["output_format"] or "text",
         partial_messages=values["include_partial_messages"],
+        hook_events=values["include_hook_events"],
         verbose=values["verbose"],
         last_message=values["output_last_message"] or "",
         version=__version__,

@@ -191,7 +191,7 @@ def _object_of(
     runtime: Runtime, call: ToolCall, executed: Executed, conversation: ConversationId
 ) -> dict[str, Any]:
     finished, decision = executed.finished, executed.decision
-    metadata = {
+    metadata: dict[str, Any] = {
         "operation": finished.operation,
         "conversation": conversation,
         "durationMs": round(finished.seconds * 1000),
@@ -204,6 +204,8 @@ def _object_of(
             "reason": decision.reason,
         },
     }
+    if executed.notes:
+        metadata["hooks"] = list(executed.notes)
     return {
         "success": finished.ok,
         "toolName": runtime.registry.resolve(call.name).tool.name,

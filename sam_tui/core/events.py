@@ -237,6 +237,33 @@ class WorkflowMoved:
 
 
 @dataclass(frozen=True, slots=True)
+class HookStarted:
+    """A hook runs at ``event``, a name of the convention; ``run`` tells it from others."""
+
+    conversation: ConversationId
+    call: CallId
+    run: str
+    event: str
+    command: str
+    kind: Literal["hook_started"] = "hook_started"
+
+
+@dataclass(frozen=True, slots=True)
+class HookFinished:
+    """A hook ended. ``outcome`` is what it said; a failed one said nothing, and ``reason`` is why."""
+
+    conversation: ConversationId
+    call: CallId
+    run: str
+    event: str
+    command: str
+    outcome: Literal["agreed", "allow", "ask", "deny", "failed"]
+    reason: str
+    seconds: float
+    kind: Literal["hook_finished"] = "hook_finished"
+
+
+@dataclass(frozen=True, slots=True)
 class Noticed:
     """Something the person should know that is not part of the conversation."""
 
@@ -287,6 +314,8 @@ Event = (
     | TerminalClosed
     | SubagentStarted
     | WorkflowMoved
+    | HookStarted
+    | HookFinished
     | Noticed
     | TurnFinished
 )

@@ -8,6 +8,8 @@ from sam_tui.core.events import (
     DecisionMade,
     Event,
     HistoryShortened,
+    HookFinished,
+    HookStarted,
     InquiryClosed,
     InquiryOpened,
     ModelRetried,
@@ -44,11 +46,14 @@ _CHARACTERS_PER_TOKEN = 4
 class Lines:
     """Turns the events of one run into objects. The ledger has taken each event before."""
 
-    def __init__(self, session: str, model: str, ledger: Ledger, *, partial: bool) -> None:
+    def __init__(
+        self, session: str, model: str, ledger: Ledger, *, partial: bool, hooks: bool = False
+    ) -> None:
         self._session = session
         self._model = model
         self._ledger = ledger
         self._partial = partial
+        self._hooks = hooks
         self._partials: dict[ConversationId, Partials] = {}
         self._questions: dict[InquiryId, str] = {}
 
@@ -76,6 +81,8 @@ class Lines:
                 return [self._decision(event)]
             case TodosChanged() | Reminded() | HistoryShortened() | WorkflowMoved() | Noticed():
                 return [self._ours(event)]
+            case HookStarted() | HookFinished():
+                return [self._hook(event)] if self._hooks else []
             case InquiryOpened() | InquiryClosed():
                 return self._question(event)
             case SubagentStarted(call=call, child=child, task=task):
@@ -112,6 +119,19 @@ class Lines:
                 return self.system("workflow", **fields)
             case Noticed(level=level, text=text):
                 return self.system("notice", level=level, text=text)
+
+    def _hook(self, event: HookStarted | HookFinished) -> Line:
+        fields = {"hook_event": event.event, "hook_name": event.command, "hook_id": event.run}
+        if isinstance(event, HookStarted):
+            return self.system("hook_started", tool_use_id=event.call, **fields)
+        return self.system(
+            "hook_response",
+            tool_use_id=event.call,
+            **fields,
+            outcome=event.outcome,
+            reason=event.reason,
+            duration_ms=round(event.seconds * 1000),
+        )
 
     def _pieces(
         self, event: RequestSent | TextStreamed | ReasoningStreamed | ToolProgressed

@@ -21,6 +21,7 @@ class HeadlessRequest:
     format: OutputFormat = "text"
     conversation: ConversationId | None = None
     partial_messages: bool = False
+    hook_events: bool = False
     verbose: bool = False
     last_message: str = ""
     warnings: tuple[str, ...] = ()

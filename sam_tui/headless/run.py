@@ -120,7 +120,11 @@ class _Run:
         model = runtime.model.name if runtime.model else ""
         if request.format == "stream-json":
             self._lines = Lines(
-                session.conversation, model, self._ledger, partial=request.partial_messages
+                session.conversation,
+                model,
+                self._ledger,
+                partial=request.partial_messages,
+                hooks=request.hook_events,
             )
             self._out.line(
                 self._lines.system(

@@ -135,6 +135,7 @@ class GuardedToolbox:
         finished, decision = executed.finished, executed.decision
         text = sendable(finished.text)
         blocks: list[types.ContentBlock] = [types.TextContent(text=text)]
+        blocks += [types.TextContent(text=sendable(note)) for note in executed.notes]
         blocks += images(executed.data, self._runtime.workspace)
         structured = {
             "success": finished.ok,

@@ -13,6 +13,8 @@ from sam_tui.core.events import (
     DecisionMade,
     Event,
     HistoryShortened,
+    HookFinished,
+    HookStarted,
     InquiryClosed,
     InquiryOpened,
     ModelRetried,
@@ -33,7 +35,7 @@ from sam_tui.core.events import (
     TurnStarted,
     WorkflowMoved,
 )
-from sam_tui.core.ids import ConversationId
+from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.ports.terminals import Terminals
 from sam_tui.core.verdict import Decision
 from sam_tui.ui.controllers.inquiries import InquiryRow
@@ -62,6 +64,10 @@ def decision_words(decision: Decision) -> str:
     match decision.outcome, decision.by:
         case "allow", "user":
             return f"You allowed {decision.operation}{scope}"
+        case "allow", "hook":
+            return f"A hook of yours allowed {decision.operation}: {decision.reason}"
+        case "deny", "hook":
+            return f"A hook stopped {decision.operation}: {decision.reason}"
         case "allow", _:
             return ""
         case "deny", "user":
@@ -113,6 +119,8 @@ class Bridge:
                 return
             case ToolStarted() | ToolProgressed() | ToolFinished() | DecisionMade():
                 self._tool(event)
+            case HookStarted() | HookFinished():
+                self._hook(event)
             case TodosChanged():
                 self.screen.todos.show(event.items)
                 self.screen.status.standing.todos = done_of(event.items)
@@ -124,10 +132,10 @@ class Bridge:
                 self.screen.transcript.add_notice("info", f"{words} ({sizes})")
             case TerminalOpened() | TerminalPassed() | TerminalClosed():
                 self._terminal(event)
-            case SubagentStarted():
-                return  # its call is on show already, and /agents opens what it does
-            case _:
+            case _ if not isinstance(event, SubagentStarted):
                 self._turn(event)
+            case _:
+                return  # its call is on show already, and /agents opens what it does
 
     def _turn(self, event: _TurnEvent) -> None:
         transcript, activity = self.screen.transcript, self.screen.status.activity
@@ -190,6 +198,14 @@ class Bridge:
                     transcript.add_decision(words, event.decision.allowed)
             case _:
                 assert_never(event)
+
+    def _hook(self, event: HookStarted | HookFinished) -> None:
+        """What the agent waits for is said; how it ended is in the decision that it brought."""
+        running, run = self.screen.status.activity.running, CallId(event.run)
+        if isinstance(event, HookStarted):
+            running[run] = one_line(f"hook: {event.command}", 80)
+        else:
+            running.pop(run, None)
 
     def _inquiry(self, event: InquiryOpened | InquiryClosed) -> None:
         waiting = self.screen.status.activity.waiting

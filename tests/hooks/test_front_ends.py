@@ -1,14 +1,21 @@
 """Hooks in every front end: headless, calls without a model, the MCP server, the command line."""
 
+import asyncio
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from sam_tui.core.ports.model import TextDelta
 from tests.cli.conftest import Command
+from tests.fakes.engine_kit import RawModel, calls
 from tests.headless.conftest import Program, shell
-from tests.hooks.conftest import write
+from tests.hooks.conftest import says, write
+from tests.mcp.conftest import Place as Server
+from tests.mcp.conftest import text_of
+from tests.ui.driver import app_over, build_stage, driven
 
 STOP = "echo not here >&2; exit 2"
 RUN = "terminal_operations.run_command"
@@ -109,3 +116,74 @@ def test_a_broken_file_ends_the_program_with_its_name_and_place(
     assert ended.code == 52
     assert f"{config}/hooks.json: hooks: unknown key “Before”" in ended.err
     assert "Known: SessionStart" in ended.err
+
+
+@pytest.mark.requirement("hooks:told")
+def test_the_stream_tells_of_hooks_when_it_is_asked_to(program: Program, config: Path) -> None:
+    write(config / "hooks.json", "PreToolUse", [STOP, "true", "exit 9"])
+    model = program.script(shell("true"), {"text": "Done."})
+    quiet = program.stream("go", "--model", model)
+    assert quiet.of_kind("hook_started") == quiet.of_kind("hook_response") == []
+    ended = program.stream("go", "--model", model, "--include-hook-events")
+    started, told = ended.of_kind("hook_started"), ended.of_kind("hook_response")
+    assert {line["hook_id"] for line in started} == {line["hook_id"] for line in told}
+    outcomes = {line["hook_name"]: line["outcome"] for line in told}
+    assert outcomes == {STOP: "deny", "true": "agreed", "exit 9": "failed"}
+    assert {line["hook_event"] for line in told} == {"PreToolUse"}
+    assert next(line for line in told if line["hook_name"] == STOP)["reason"] == "not here"
+
+
+@pytest.mark.requirement("hooks:everywhere", "hooks:context")
+async def test_a_client_over_mcp_is_stopped_and_told_what_hooks_add(
+    tmp_path: Path, config: Path
+) -> None:
+    server = Server(tmp_path)
+    (tmp_path / "ws").mkdir()
+    write(config / "hooks.json", "PreToolUse", [STOP], matcher=r".*run_command")
+    own = {"hookEventName": "PostToolUse", "additionalContext": "mind the tests"}
+    write(config / "hooks.json", "PostToolUse", [says(hookSpecificOutput=own)])
+    async with server.client() as client:
+        stopped = await client.call_tool(
+            "terminal_operations", {"operation": "run_command", "command": "echo ran > made"}
+        )
+        made = await client.call_tool(
+            "file_operations", {"operation": "create_file", "filePath": "a", "content": "x"}
+        )
+    assert stopped.is_error and "not here" in text_of(stopped)
+    assert not (tmp_path / "ws/made").exists()
+    assert not made.is_error
+    assert any("mind the tests" in getattr(block, "text", "") for block in made.content)
+
+
+@pytest.mark.requirement("hooks:everywhere", "hooks:context")
+def test_a_call_without_a_model_is_told_what_hooks_add(command: Command, config: Path) -> None:
+    own = {"hookEventName": "PostToolUse", "additionalContext": "mind the tests"}
+    write(config / "hooks.json", "PostToolUse", [says(hookSpecificOutput=own)])
+    (note,) = command("tools", "call", RUN, COMMAND).json["metadata"]["hooks"]
+    assert note.endswith("says:\nmind the tests")
+
+
+@pytest.mark.requirement("hooks:everywhere", "hooks:told")
+async def test_the_workbench_says_what_it_waits_for_and_what_was_stopped(tmp_path: Path) -> None:
+    settings = tmp_path / "settings"
+    settings.mkdir()
+    gate = tmp_path / "ws/gate"
+    command = "cat gate >/dev/null; echo '[red]not here' >&2; exit 2"
+    write(settings / "hooks.json", "PreToolUse", [command])
+    model = RawModel()
+    stage = build_stage(tmp_path, model)
+    os.mkfifo(gate)
+    model.answers += [
+        calls(("run_command", {"command": "echo ran > made"})),
+        [TextDelta("It was stopped.")],
+    ]
+    async with driven(app_over(stage)) as me:
+        await me.ready()
+        await me.send("go")
+        await me.until(lambda: "hook: cat gate" in me.app.chat.status.activity.words(0))
+        await asyncio.to_thread(gate.write_text, "go")
+        await me.until(lambda: "It was stopped." in me.transcript())
+        assert "A hook stopped terminal_operations.run_command: [red]not here" in me.transcript()
+        assert "[red]not here" in me.drawn()
+        assert me.app.chat.status.activity.running == {}
+    assert not (stage.workspace / "made").exists()

@@ -45,7 +45,8 @@ class _File:
 
 
 class FileHooks:
-    """The ``Hooks`` of two files. ``trusts`` looks anew whether the folder is believed as it is.
+    """The ``Hooks`` of two files. ``trusts`` looks anew whether the folder is believed as it is,
+    ``vouches`` whether its file holds what was trusted.
 
     Raises ``ConfigurationError`` for a file that counts and cannot be used. One that breaks later is
     told as a problem, and what was last read of it goes on.
@@ -59,11 +60,13 @@ class FileHooks:
         files: Files,
         commands: Callable[[], Commands],
         trusts: Callable[[], bool],
+        vouches: Callable[[str, bytes], bool],
     ) -> None:
         self._workspace = workspace
         self._files = files
         self._commands = commands
         self._trusts = trusts
+        self._vouches = vouches
         self._user = _File(os.path.realpath(os.path.join(config_dir, USER_FILE)), "user", None)
         self._project = _File(os.path.join(workspace, PROJECT_FILE), "project", workspace)
         self._problems: list[str] = []
@@ -152,7 +155,8 @@ class FileHooks:
         file.hooks = parse_hooks(text, file.path, file.source) if text is not None else ()
         file.signature = before
 
-    def _text(self, file: _File) -> str:
+    def _text(self, file: _File) -> str | None:
+        """The text of a file; None for one of the folder that changed since the look at it."""
         where = Location(file.path, file.path, file.root)
         try:
             data = self._files.read(where, limit=LARGEST + 1)
@@ -160,6 +164,8 @@ class FileHooks:
             raise ConfigurationError(f"{file.path} cannot be read: {error}") from None
         if len(data) > LARGEST:
             raise ConfigurationError(f"{file.path} is longer than {LARGEST} bytes.")
+        if file.source == "project" and not self._vouches(PROJECT_FILE, data):
+            return None
         try:
             return data.decode("utf-8-sig")
         except UnicodeDecodeError:

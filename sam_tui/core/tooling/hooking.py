@@ -10,7 +10,7 @@ from sam_tui.core.authorization.guard import Guard
 from sam_tui.core.authorization.outside import Run as CommandRun
 from sam_tui.core.authorization.request import Request, no_preview
 from sam_tui.core.bus import Bus
-from sam_tui.core.events import DecisionMade, Noticed
+from sam_tui.core.events import DecisionMade, HookFinished, HookStarted, Noticed
 from sam_tui.core.ids import CallId, ConversationId, mint
 from sam_tui.core.plain import gist, plain
 from sam_tui.core.ports.hooks import Hook, HookAnswer, HookEvent, Hooks, HookWord, Leash, Occasion
@@ -117,7 +117,17 @@ class Hooking:
         refusal = await self._refusal(hook, asker)
         if refusal:
             return HookAnswer(hook, warning=f"was not run: {refusal}")
-        return await self.hooks.run(hook, occasion, self._leash(hook, asker))
+        run, name = mint("hook"), self._name(hook)
+        where = (asker.conversation, asker.call, run, hook.event, name)
+        self.bus.publish(HookStarted(*where))
+        answer = HookAnswer(hook, warning="was cancelled")
+        try:
+            answer = await self.hooks.run(hook, occasion, self._leash(hook, asker))
+        finally:
+            outcome = "failed" if answer.warning else answer.word or "agreed"
+            reason = self.clean(answer.warning or answer.reason)
+            self.bus.publish(HookFinished(*where, outcome, reason, answer.seconds))
+        return answer
 
     async def _refusal(self, hook: Hook, asker: Asker) -> str:
         """Why a folder's hook may not run: where the kernel holds nothing, the guard is asked."""
