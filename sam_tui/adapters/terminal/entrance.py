@@ -29,6 +29,11 @@ class Entrance:
         self._thread = threading.Thread(target=self._enter, name="confined-start", daemon=True)
         self._thread.start()
 
+    @property
+    def waits(self) -> bool:
+        """Whether the thread is still there: it ends by itself when it cannot enter."""
+        return self._thread.is_alive()
+
     def start(self, spawn: Callable[[int, int], Started]) -> Started:
         """Start a command, once. Raises OSError when the sandbox cannot be entered.
 

@@ -70,7 +70,8 @@ class Spare:
         if ready is None:
             return None
         known_terms, known_ruleset, holding = ready
-        if known_ruleset is ruleset and known_terms == terms and holding.held.lives:
+        lives = holding.held.lives and holding.ready is not None and holding.ready.waits
+        if lives and known_ruleset is ruleset and known_terms == terms:
             return holding
         holding.close()
         return None
