@@ -16,6 +16,7 @@ from sam_tui.assembly.hooking import offer_hooks
 from sam_tui.assembly.instructing import OfferedInstructions, offer_instructions
 from sam_tui.assembly.leaves import Leaves
 from sam_tui.assembly.options import Options
+from sam_tui.assembly.serving import Serving
 from sam_tui.core.agent.budget import DEFAULT_STEPS
 from sam_tui.core.agent.retry import RetryPolicy
 from sam_tui.core.agent.room import Room
@@ -80,6 +81,7 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
     executor.shield.learn(secrets_of_environment(environ))
     executor.hooks = offer_hooks(leaves, places, guard, trust, executor)
     executor.hooks()  # one that is there and cannot be used is no start
+    serving = Serving(leaves, options, places, trust, executor, guard)
     engine = Engine(
         executor,
         RequestBuilder(
@@ -109,6 +111,7 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
         leaves.budgets,
         Room(leaves.storage.archive, leaves.bus, context_tokens=options.context_tokens),
         options.workflow_mode,
+        serving.arrive,
     )
     leaves.subagents.connect(engine)
     return Runtime(
@@ -119,6 +122,7 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
         trust,
         executor,
         engine,
+        serving,
         max_steps=options.max_turns or DEFAULT_STEPS,
         topic=options.topic,
         plugins=plugins.reports,

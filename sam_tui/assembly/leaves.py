@@ -33,6 +33,7 @@ else:
     from sam_tui.adapters.terminal.background import PortedCommands
     from sam_tui.adapters.terminal.commands import ShellCommands
     from sam_tui.adapters.terminal.confinement import Sandbox
+    from sam_tui.adapters.terminal.piped import PipedCommands
     from sam_tui.adapters.terminal.recordings import CastRecordings
     from sam_tui.adapters.terminal.rehearsal import Rehearsals
     from sam_tui.adapters.terminal.sessions import PtyTerminals
@@ -41,6 +42,7 @@ else:
     from sam_tui.core.ports.meaning import Embedder
     from sam_tui.core.ports.model import Model, ModelCatalog
     from sam_tui.core.ports.policy import DecisionHistory
+    from sam_tui.core.ports.servers import McpServers
     from sam_tui.core.ports.storage import ConversationStore, ResultStore
 
 T = TypeVar("T")
@@ -73,6 +75,8 @@ class Leaves:
         self.budgets = Budgets()
         self.sandbox_plan: Callable[[], SandboxPlan] | None = None
         """How policy has commands held; asked when the first of them is."""
+        self.servers: McpServers | None = None
+        """The servers whose tools the agent may call."""
         self.local_servers: tuple[str, ...] = ()
         """``host:port`` of what the web tools may reach besides the public internet."""
         self.sieve: Callable[[Location], Callable[[str], bool]] = lambda _: lambda _: False
@@ -212,6 +216,13 @@ class Leaves:
         return PortedCommands(self.commands)
 
     @once
+    def piped(self) -> "PipedCommands":
+        """Programs that are spoken to, such as MCP servers."""
+        from sam_tui.adapters.terminal.piped import PipedCommands
+
+        return PipedCommands(self.sandbox)
+
+    @once
     def recordings(self) -> "CastRecordings":
         """Recordings of terminals."""
         from sam_tui.adapters.terminal.recordings import CastRecordings
@@ -287,6 +298,11 @@ class Leaves:
         return self._closed(workflows, workflows.close)
 
     @property
+    def environ(self) -> Mapping[str, str]:
+        """The variables of the program."""
+        return self._environ
+
+    @property
     def default_model(self) -> str:
         """The model that was asked for."""
         return self._options.model
@@ -308,6 +324,8 @@ class Leaves:
     async def end_processes(self) -> None:
         """End every task, command and terminal that was begun."""
         made = vars(self)
+        if self.servers is not None:
+            await self.servers.close()
         if "tasks" in made:
             await self.tasks.close()
         if "background" in made:

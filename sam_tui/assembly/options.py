@@ -51,5 +51,9 @@ class Options:
     network: "Network | None" = None
     """Whether they reach the internet; None leaves it to the policy files."""
     profile: str = ""
+    mcp_config: tuple[str, ...] = ()
+    """Files that name MCP servers, before all others."""
+    strict_mcp_config: bool = False
+    """Whether no other file counts."""
     keeps_terminals: bool = False
     """Whether agents' terminal sessions outlive the program."""

@@ -18,7 +18,7 @@ from sam_tui.cli.options import (
     workspace_of,
 )
 from sam_tui.cli.streams import contract_output, input_descriptor, require_output
-from sam_tui.core.accesses import Connect, Fetch, LocatedAccess, Read, Run, Type, Write
+from sam_tui.core.accesses import Connect, Fetch, LocatedAccess, Read, Run, Type, Use, Write
 from sam_tui.core.errors import SamError, ToolError, UsageError
 from sam_tui.core.ids import CallId, ConversationId, mint, named_conversation
 from sam_tui.core.messages import ToolCall
@@ -276,6 +276,8 @@ def _access(located: LocatedAccess, judgement: "Judgement") -> dict[str, Any]:
             described |= {"url": url, "parameter": parameter}
         case Connect(where=where):
             described |= {"where": where}
+        case Use(server=server, tool=tool):
+            described |= {"server": server, "tool": tool}
     if judgement.reading is not None:
         described["commands"] = [
             {"words": list(part.words), "classes": sorted(part.classes), "why": part.why}

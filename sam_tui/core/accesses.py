@@ -66,7 +66,17 @@ class Connect:
     kind: Literal["connect"] = "connect"
 
 
-Access = Read | Write | Run | Type | Fetch | Connect
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A tool of an MCP server: what it touches is the server's own affair."""
+
+    server: str
+    tool: str
+    """As the server calls it."""
+    kind: Literal["use"] = "use"
+
+
+Access = Read | Write | Run | Type | Fetch | Connect | Use
 
 
 @dataclass(frozen=True, slots=True)

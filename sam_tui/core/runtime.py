@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from sam_tui.core.ports.policy import DecisionHistory
     from sam_tui.core.ports.prompts import PromptLibrary
     from sam_tui.core.ports.recordings import Recordings
+    from sam_tui.core.ports.servers import McpServers
     from sam_tui.core.ports.storage import ConversationStore
     from sam_tui.core.ports.tasks import Tasks
     from sam_tui.core.ports.terminals import Commands, Terminals
@@ -76,6 +77,7 @@ class Runtime:
     trust: "FolderTrust"
     executor: "Executor"
     engine: Engine
+    servers: "McpServers"
     max_steps: int = DEFAULT_STEPS
     topic: str = ""
     """Whose memory new conversations share; empty for their own."""

@@ -17,7 +17,7 @@ from sam_tui.adapters.web.decoding import OFFERED, Decoder
 from sam_tui.adapters.web.urls import Target, canonical, local_name
 from sam_tui.core.clock import Clock, SystemClock
 from sam_tui.core.errors import ToolError
-from sam_tui.core.ports.web import Page
+from sam_tui.core.ports.web import Page, Passage
 
 if TYPE_CHECKING:
     import httpx
@@ -53,21 +53,24 @@ class GuardedWeb:
     """Fetches from public addresses, on ports 80, 443 and 8000 to 8999.
 
     ``allowed`` names ``host:port`` pairs, as they stand in URLs, that may be reached although they
-    are private or on another port: development servers, a search engine of one's own. Only the
-    person's configuration may fill it. Proxies in the environment are not used: a proxy would
-    resolve the name again, and reach whatever it then finds.
+    are private or on another port: development servers, a search engine of one's own. Those that are
+    ``named`` may have any port, and must be public all the same. Only the person's configuration may
+    fill either. Proxies in the environment are not used: a proxy would resolve the name again, and
+    reach whatever it then finds.
     """
 
     def __init__(
         self,
         *,
         allowed: frozenset[str] = frozenset(),
+        named: frozenset[str] = frozenset(),
         resolver: Resolver = resolve,
         clock: Clock | None = None,
         allowance: Allowance | None = None,
         tls: ssl.SSLContext | None = None,
     ) -> None:
         self._allowed = frozenset(canonical(f"http://{entry}").origin for entry in allowed)
+        self._named = frozenset(canonical(f"http://{entry}").origin for entry in named)
         self._resolver = resolver
         self._allowances = Allowances(allowance or Allowance(), clock or SystemClock())
         self._tls = tls
@@ -114,7 +117,7 @@ class GuardedWeb:
     async def addresses(self, target: Target) -> tuple[IPAddress, ...]:
         """The addresses a target may be reached at; raises ``ToolError`` where even one is refused."""
         allowed = target.origin in self._allowed
-        if not allowed:
+        if not allowed and target.origin not in self._named:
             _refuse_port(target)
         if target.address is not None:
             found: tuple[IPAddress, ...] = (target.address,)
@@ -128,6 +131,12 @@ class GuardedWeb:
                 if why := refusal(address):
                     raise _refused(target, f"{address} is {why}")
         return found
+
+    async def passage(self, url: str) -> Passage:
+        """Where a request of somebody else's may go; see ``ports.Door``."""
+        target = canonical(url)
+        found = await self.addresses(target)
+        return Passage(target.host, tuple(str(a) for a in found[:_MOST_ADDRESSES]))
 
     async def _resolved(self, target: Target) -> tuple[IPAddress, ...]:
         try:

@@ -1,7 +1,7 @@
 """One user turn: ask the model, run what it calls, until it answers without calling."""
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -33,6 +33,7 @@ from sam_tui.core.events import (
     TurnFinished,
     TurnStarted,
 )
+from sam_tui.core.ids import ConversationId
 from sam_tui.core.messages import (
     AssistantMessage,
     ReminderMessage,
@@ -49,6 +50,9 @@ from sam_tui.core.tooling.neutral import scrub_echoes
 if TYPE_CHECKING:
     from sam_tui.core.agent.hooked import HookedTurn
 
+Arrivals = Callable[[ConversationId], Awaitable[None]]
+"""Lets tools that have come since join the others, before a message of the person is answered."""
+
 
 @dataclass(frozen=True, slots=True)
 class Engine:
@@ -63,6 +67,7 @@ class Engine:
     room: Room
     workflow_mode: bool = False
     """Whether an answer that says ``{"status": "continue"}`` is followed by another."""
+    arrivals: Arrivals | None = None
 
     def narrowed(self, withheld: Collection[str], *, asker: str, system: str = "") -> "Engine":
         """The same engine without some tools, whose questions say who asks."""
@@ -93,7 +98,9 @@ class Turn:
         self._hooks: HookedTurn | None = None
         self._fold = Fold()
         self._shown = Shown(self._tell)
-        self._fixed = text_tokens(engine.requests.fixed_text)
+        # What joins while this turn runs is told with the next message: a prefix stays as it was.
+        self._requests = engine.requests.narrowed(engine.executor.registry.schemas_json)
+        self._fixed = text_tokens(self._requests.fixed_text)
 
     async def run(self, text: str) -> TurnFinished:
         """Run to the end and say how it ended. Re-raises only cancellation, after saying so."""
@@ -175,7 +182,7 @@ class Turn:
     async def _stream(self) -> AssistantMessage:
         self._fold, self._shown = Fold(), Shown(self._tell)
         self._make_room()
-        request = self._engine.requests.build(self._history.messages)
+        request = self._requests.build(self._history.messages)
         await self._receive(request)
         message = self._fold.message(self._history.call_ids, self._engine.executor.registry.knows)
         self._history.append(message)
@@ -249,7 +256,7 @@ class Turn:
             )
 
     def _remind(self, *, new_message: bool) -> None:
-        for reminder in self._engine.requests.reminders(self._history, new_message=new_message):
+        for reminder in self._requests.reminders(self._history, new_message=new_message):
             self._say(reminder)
 
     def _note(self, notes: Sequence[str]) -> None:

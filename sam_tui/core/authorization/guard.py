@@ -373,6 +373,8 @@ class Guard:
     def _scope_in_words(self, request: Request, targets: Sequence[str]) -> str:
         minutes = max(1, round(self.seconds / 60))
         span = "1 minute" if minutes == 1 else f"{minutes} minutes"
+        if set(targets) == {request.operation}:
+            return f"{request.operation} with any arguments, for {span}"
         if any(isinstance(a.access, Run | Type) for a in request.accesses):
             return f"exactly this: {', '.join(targets)}, for {span}"
         return f"{request.operation} on {', '.join(targets)}, for {span}"

@@ -99,7 +99,10 @@ def _broad(rule: Rule, secrets: Secrets | None) -> Iterator[Finding]:
     if rule.host in ("*", "*.com", "*.org", "*.net", "*.io"):
         yield Finding(rule, "over-broad", "it covers nearly every host")
     named = rule.path or rule.command or rule.kind or rule.host
-    if not named:
+    if rule.operation.startswith("mcp__"):
+        if rule.operation.strip("_*") == "mcp":
+            yield Finding(rule, "over-broad", "it covers every tool of every server; name a server")
+    elif not named:
         yield Finding(rule, "over-broad", f"it allows {rule.operation} on anything; name a path")
 
 

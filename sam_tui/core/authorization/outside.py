@@ -26,7 +26,7 @@ class Run:
     """The run on whose behalf something is asked.
 
     ``call`` started it, by the operation ``key``; ``line`` is the card's line of that call.
-    ``lasting`` is a terminal session, which outlives its call.
+    ``lasting`` is what outlives its call: a terminal session, or what ``lasts`` names.
     """
 
     conversation: ConversationId
@@ -35,6 +35,7 @@ class Run:
     line: str
     asker: str = ""
     lasting: bool = False
+    lasts: str = "the terminal session"
     shown: Callable[[ApprovalRequest], ApprovalRequest] = lambda question: question
     """The question as people see it."""
 
@@ -42,7 +43,7 @@ class Run:
     def once(self) -> str:
         """What a single yes covers, in words."""
         if self.lasting:
-            return "exactly this, until the terminal session ends"
+            return f"exactly this, until {self.lasts} ends"
         return "exactly this, for this command"
 
 

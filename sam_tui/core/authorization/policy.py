@@ -8,7 +8,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from sam_tui.core.accesses import Connect, Fetch, LocatedAccess, Read, Run, Type, Write
+from sam_tui.core.accesses import Connect, Fetch, LocatedAccess, Read, Run, Type, Use, Write
 from sam_tui.core.authorization.command_stages import COMMAND_STAGES
 from sam_tui.core.authorization.commands import Reading, host_of
 from sam_tui.core.authorization.connect_stages import NETWORK_STAGES, SOCKET_STAGES
@@ -25,6 +25,7 @@ from sam_tui.core.authorization.grounds import (
 )
 from sam_tui.core.authorization.path_stages import PATH_STAGES
 from sam_tui.core.authorization.rules import Kind, Rule, RuleSet, Subject, ordered
+from sam_tui.core.authorization.use_stages import USE_STAGES
 
 __all__ = [
     "Judgement",
@@ -102,6 +103,8 @@ class Policy(Grounds):
             case Connect(where=where):
                 subject = Subject(operation, "fetch", host=where.rpartition(":")[0] or where)
                 return Case(subject, located, now, f"connect to {where}"), NETWORK_STAGES
+            case Use():
+                return Case(Subject(operation, "use"), located, now, operation), USE_STAGES
             case _:
                 return Case(Subject(operation, "read"), located, now, ""), ()
 

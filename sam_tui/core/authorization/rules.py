@@ -16,7 +16,7 @@ EFFECTS: tuple[Effect, ...] = ("deny", "ask", "allow")
 """In the order in which they are looked at."""
 Layer = Literal["user", "project", "session"]
 LAYERS: tuple[Layer, ...] = ("user", "project", "session")
-Kind = Literal["read", "write", "run", "type", "fetch"]
+Kind = Literal["read", "write", "run", "type", "fetch", "use"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +89,8 @@ class Rule:
                 if self.about_commands or self.path or self.access:
                     return False
                 return not self.host or host_covered(self.host, subject.host)
+            case "use":
+                return self._about_tools()
 
     def permits(self, subject: Subject, now: float) -> bool:
         """Whether an allow rule covers the whole access; commands are ``permits_part`` by part."""
@@ -106,6 +108,8 @@ class Rule:
             case "run" | "type":
                 named = self.about_commands or self.path or self.host or self.access
                 return not named and bool(self.operation)
+            case "use":
+                return self._about_tools()
 
     def permits_part(self, part: Part, subject: Subject, now: float) -> bool:
         """Whether an allow rule covers one simple command: its words, and every path it names."""
@@ -128,6 +132,11 @@ class Rule:
         return (
             not self.operation or _operation_fits(self.operation, subject.operation)
         ) and self.window.open(now)
+
+    def _about_tools(self) -> bool:
+        """Whether it speaks of tools of servers: by their names alone."""
+        named = self.about_commands or self.path or self.host or self.access
+        return not named and bool(self.operation)
 
     def _about_files(self, subject: Subject) -> bool:
         if self.about_commands or self.host:

@@ -66,7 +66,6 @@ def offers(
 ) -> tuple[Offer, ...]:
     """The scopes for a question, narrowest first. ``keeps``: whether any can be written down."""
     exact = tuple(judgement.target for judgement in asked)
-    shown = ", ".join(exact)
     folder = any(target.startswith("/") and os.path.isdir(target) for target in exact)
     minutes = max(1, round(seconds / 60))
     span = "1 minute" if minutes == 1 else f"{minutes} minutes"
@@ -75,7 +74,7 @@ def offers(
         Offer(
             ScopeChoice(
                 "timed",
-                f"{operation} on {'all of' if folder else 'exactly'} {shown}, for {span}",
+                f"{_in_question(operation, exact, folder=folder)}, for {span}",
                 "minutes",
                 exact,
                 seconds=seconds,
@@ -88,10 +87,13 @@ def offers(
     # What a rule asks about stays asked: a lasting permission would never be heard.
     lasting = keeps and not any(_by_file(judgement.rule) for judgement in asked)
     spans: tuple[ScopeSpan, ...] = ("session", "project", "user") if lasting else ("session",)
+    if exact and set(exact) == {operation}:
+        found += [_tool_offer(each, operation, grounds) for each in spans]
+        return tuple(found)
     folders = _folders(asked, grounds)
     pattern = _prefix(asked)
     if asked and all(judgement.target.startswith(_CONNECTION) for judgement in asked):
-        words = f"{operation}, exactly {shown}, {_HOW_LONG['session']}"
+        words = f"{operation}, exactly {', '.join(exact)}, {_HOW_LONG['session']}"
         found.append(Offer(ScopeChoice("session", words, "session", exact), exact))
         return tuple(found)
     if (site := _site(asked)) is not None:
@@ -104,6 +106,13 @@ def offers(
         elif pattern is not None:
             found.append(_pattern_offer(each, operation, pattern, grounds))
     return tuple(found)
+
+
+def _in_question(operation: str, exact: tuple[str, ...], *, folder: bool) -> str:
+    """What a counted permission covers. A tool of a server is its own target, whatever it is given."""
+    if set(exact) == {operation}:
+        return f"{operation} with any arguments"
+    return f"{operation} on {'all of' if folder else 'exactly'} {', '.join(exact)}"
 
 
 def rehearsal(asked: Sequence[Judgement]) -> Offer:
@@ -243,6 +252,13 @@ def _pattern_offer(
     where = grounds.roots[0] if span == "project" and grounds.roots else ""
     saved = (SavedGrant(operation, where, command=pattern.words),) if span != "session" else ()
     return Offer(ScopeChoice(span, words, span, (target,)), (target,), pattern, saved)
+
+
+def _tool_offer(span: ScopeSpan, operation: str, grounds: Grounds) -> Offer:
+    words = f"{operation} with any arguments, {_HOW_LONG[span]}"
+    where = grounds.roots[0] if span == "project" and grounds.roots else ""
+    saved = (SavedGrant(operation, where),) if span != "session" else ()
+    return Offer(ScopeChoice(span, words, span, (operation,)), (operation,), saved=saved)
 
 
 def grant_seconds(choice: ScopeChoice) -> float:

@@ -136,8 +136,8 @@ class RuleStore(Protocol):
 class SavedGrant:
     """A permission to keep: ``workspace`` is the folder it holds in, empty for everywhere.
 
-    Exactly one of ``path`` (real, with what lies below), ``command`` (words of a prefix) and
-    ``host`` is set.
+    At most one of ``path`` (real, with what lies below), ``command`` (words of a prefix) and
+    ``host`` is set; none for the tool of an MCP server, which its operation names.
     """
 
     operation: str

@@ -100,6 +100,22 @@ class Web(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """Where a checked URL may be connected to: its host by name, and the addresses, best first."""
+
+    host: str
+    addresses: tuple[str, ...]
+
+
+class Door(Protocol):
+    """Says where requests that others make may go."""
+
+    async def passage(self, url: str) -> Passage:
+        """Where this URL leads. Raises ``ToolError`` for one that is refused or not found."""
+        ...
+
+
 class WebSearch(Protocol):
     """A search engine."""
 

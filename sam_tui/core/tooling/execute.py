@@ -177,7 +177,7 @@ class Executor:
             accesses = self._guard.locate(plan.operation.accesses(plan.arguments))
             request = self._request(plan, conversation, accesses)
             hooked = self._hooked(plan, request)
-            decision = await self._decide(request, hooked)
+            decision = await self.decide(request, hooked)
             if not decision.allowed:
                 raise ToolError(_denial(decision))
             self._require_open(plan, conversation)  # it may have ended meanwhile
@@ -243,8 +243,10 @@ class Executor:
         given = plan.arguments.model_dump(mode="json", exclude_unset=True)
         return hooking.call(request, self.shield.mask_data(given))
 
-    async def _decide(self, request: Request, hooked: "HookedCall | None") -> Decision:
+    async def decide(self, request: Request, hooked: "HookedCall | None" = None) -> Decision:
+        """Put something to the guard, and the decision on record."""
         conversation, call = request.conversation, request.call
+        request = replace(request, shown=self._shown)
         decide = self._guard.decide(request) if hooked is None else hooked.decide()
         try:
             decision = await decide
@@ -262,6 +264,16 @@ class Executor:
             raise
         self._record(conversation, call, decision, request.accesses)
         return decision
+
+    def questions(
+        self, run: CommandRun, accesses: Sequence[LocatedAccess] = ()
+    ) -> OutsideQuestions:
+        """Who is asked for what a program wants outside; every decision is put on record."""
+
+        def record(decision: Decision) -> None:
+            self._record(run.conversation, run.call, decision, accesses)
+
+        return OutsideQuestions(self._guard, replace(run, shown=self._shown), record)
 
     def _record(
         self,
@@ -287,12 +299,8 @@ class Executor:
         """What the call may use, and how what it starts may ask for more."""
         call, guard = plan.call.id, self._guard
         lasting = plan.operation is not None and plan.operation.lasting
-        run = CommandRun(
-            conversation, call, plan.key, plan.summary, self.asker, lasting, self._shown
-        )
-        questions = OutsideQuestions(
-            guard, run, lambda decision: self._record(conversation, call, decision, accesses)
-        )
+        run = CommandRun(conversation, call, plan.key, plan.summary, self.asker, lasting)
+        questions = self.questions(run, accesses)
         return Permit(
             by_parameter(accesses),
             confined=guard.policy.mode != "bypass",

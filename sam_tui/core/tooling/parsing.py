@@ -30,4 +30,4 @@ def _fault(error: Any) -> str:
     where = ".".join(str(part) for part in error["loc"]) or "arguments"
     if error["type"] == "missing":
         return f"`{where}` is missing"
-    return f"`{where}`: {error['msg']}"
+    return f"`{where}`: {error['msg'].removeprefix('Value error, ')}"

@@ -1,5 +1,6 @@
 """Which tools there are, in the order the model sees, and what a name in a call stands for."""
 
+import fnmatch
 import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -8,6 +9,9 @@ from typing import Any
 from sam_tui.core.errors import ConfigurationError, ToolError
 from sam_tui.core.tooling.contract import Operation, Tool
 from sam_tui.core.tooling.offer import Offer
+
+SERVERS = "mcp__"
+"""What names of tools of MCP servers begin with: ``mcp__server__tool``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,19 +23,33 @@ class Resolved:
 
 
 class Registry:
-    """The tools of one runtime. Their schemas are text that is made once: the same bytes always.
+    """The tools of one runtime. Their schemas are text: the same bytes until others ``join``.
 
-    A tool that is only offered is made when a call names it.
+    A tool that is only offered is made when a call names it. ``disabled`` are names of tools; for
+    those of servers also patterns, and ``mcp__server`` for all of one.
     """
 
     def __init__(self, tools: Sequence[Tool | Offer], *, disabled: Collection[str] = ()) -> None:
         offers = [tool if isinstance(tool, Offer) else Offer.of(tool) for tool in tools]
         self._offers = {offer.name: offer for offer in offers}
-        unknown = [name for name in disabled if name not in self._offers]
+        self._patterns = tuple(name for name in disabled if name.startswith(SERVERS))
+        unknown = [n for n in disabled if n not in self._offers and n not in self._patterns]
         if unknown:
             raise ConfigurationError(f"No tool is called {unknown[0]!r}.", hint=self._known())
         self._disabled = frozenset(disabled)
+        self._own = tuple(self._offers.values())
         self._aliases = self._operation_aliases()
+        self._publish()
+
+    def join(self, offers: Sequence[Offer]) -> None:
+        """From now on these stand behind the others, in place of those that joined before."""
+        joined = [o for o in offers if not any(_names(p, o.name) for p in self._patterns)]
+        taken = {offer.name for offer in self._own}
+        new = [offer for offer in joined if offer.name not in taken]
+        self._offers = {offer.name: offer for offer in (*self._own, *new)}
+        self._publish()
+
+    def _publish(self) -> None:
         self.offers = tuple(o for o in self._offers.values() if o.name not in self._disabled)
         self.schemas_json = f"[{','.join(offer.advert.schema for offer in self.offers)}]"
 
@@ -111,6 +129,11 @@ class Registry:
 
     def _known(self) -> str:
         return f"There are: {', '.join(n for n in self._offers if n not in self._disabled)}."
+
+
+def _names(pattern: str, name: str) -> bool:
+    """Whether ``mcp__server``, a pattern or a name means a tool of a server."""
+    return name.startswith(f"{pattern}__") or fnmatch.fnmatchcase(name, pattern)
 
 
 def operation_key(tool: Tool, operation: Operation[Any]) -> str:

@@ -1,0 +1,34 @@
+"""MCP servers whose tools the agent may call: named in files, held by the sandbox, asked for.
+
+settings      what the files name        pool, connection, life   all of them, one, one run of it
+adverts       what the model is told     arguments, results       a call and its answer
+wire, door    stdio and HTTP             session, forms           what is said, and what is asked
+
+Only ``life`` and what it uses load the SDK, on a thread, when the first server starts.
+"""
+
+from sam_tui.adapters.mcp_client.pool import ServerFile, ServerPool
+from sam_tui.adapters.mcp_client.settings import (
+    PROJECT_FILE,
+    USER_FILE,
+    Reader,
+    ServerSettings,
+    places,
+    secrets_of,
+)
+from sam_tui.adapters.mcp_client.surroundings import Caller, Callers, Surroundings, Terms
+
+__all__ = [
+    "PROJECT_FILE",
+    "USER_FILE",
+    "Caller",
+    "Callers",
+    "Reader",
+    "ServerFile",
+    "ServerPool",
+    "ServerSettings",
+    "Surroundings",
+    "Terms",
+    "places",
+    "secrets_of",
+]

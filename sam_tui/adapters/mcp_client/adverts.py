@@ -1,0 +1,158 @@
+"""Tools as servers describe them -> what the model is told: plain words, bounded, always the same bytes."""
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from sam_tui.core.tooling.neutral import neutralise
+from sam_tui.core.tooling.registry import SERVERS
+from sam_tui.core.unseen import show_unseen
+
+LONGEST_NAME = 64
+"""Characters of a name that every provider takes."""
+LONGEST_ABOUT, LONGEST_WORDS = 2_000, 400
+"""Characters of a tool's description, and of any other text in its schema."""
+LARGEST_SCHEMA = 16_000
+MOST_TOOLS, MOST_CHARACTERS = 128, 80_000
+"""Of one server, all its tools together."""
+DEEPEST = 16
+_UNNAMEABLE = re.compile(r"[^A-Za-z0-9_-]")
+_WORDS = frozenset({"description", "title", "$comment"})
+_NOISE = frozenset({"$schema", "$id", "title", "$comment", "examples"})
+_NAMES_BELOW = frozenset({"properties", "$defs", "definitions", "patternProperties"})
+
+
+@dataclass(frozen=True, slots=True)
+class RawTool:
+    """A tool as a server lists it."""
+
+    name: str
+    about: str
+    schema: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class FittedTool:
+    """A tool as it is offered: ``name`` is ours, ``raw`` the server's, ``text`` the whole advert."""
+
+    name: str
+    raw: str
+    about: str
+    schema: Mapping[str, Any]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """The tools of a server that are offered, and why others are not."""
+
+    tools: tuple[FittedTool, ...] = ()
+    left_out: tuple[str, ...] = ()
+
+
+def fitted(server: str, raw: Sequence[RawTool]) -> Fitted:
+    """What of a server's list is offered, in the order of the names."""
+    found: dict[str, FittedTool] = {}
+    left_out: list[str] = []
+    size = 0
+    for tool in sorted(raw, key=lambda tool: tool.name):
+        name = tool_name(server, tool.name)
+        try:
+            made = _fit(server, name, tool)
+            if name in found:
+                raise ValueError(f"another tool is called {name}, too")
+            if len(found) >= MOST_TOOLS:
+                raise ValueError(f"a server may have {MOST_TOOLS} tools")
+            if size + len(made.text) > MOST_CHARACTERS:
+                raise ValueError(
+                    f"its tools are described in more than {MOST_CHARACTERS} characters"
+                )
+        except ValueError as why:
+            left_out.append(f"{plain(tool.name, LONGEST_NAME)}: {why}")
+            continue
+        found[name] = made
+        size += len(made.text)
+    return Fitted(tuple(found.values()), tuple(left_out))
+
+
+def tool_name(server: str, tool: str) -> str:
+    """``mcp__server__tool``, in characters that every provider takes, cut with a mark of its own."""
+    name = f"{SERVERS}{server}__{_UNNAMEABLE.sub('_', tool)}"
+    if len(name) <= LONGEST_NAME:
+        return name
+    mark = hashlib.sha256(tool.encode()).hexdigest()[:8]
+    return f"{name[: LONGEST_NAME - 9]}_{mark}"
+
+
+def plain(text: str, most: int) -> str:
+    """Words of a server that cannot pass for anything else: short, visible, no turn and no reminder."""
+    shown = show_unseen(text[:most])[0]
+    shown = neutralise("".join(c if c.isprintable() or c == "\n" else " " for c in shown))
+    return shown if len(text) <= most else f"{shown}…"
+
+
+def _fit(server: str, name: str, tool: RawTool) -> FittedTool:
+    """One tool. Raises ``ValueError`` saying why it cannot be offered."""
+    if not tool.name:
+        raise ValueError("it has no name")
+    if tool.schema.get("type", "object") != "object":
+        raise ValueError("its arguments are no object")
+    about = plain(tool.about.strip(), LONGEST_ABOUT) or f"A tool of the MCP server {server}."
+    schema = {"properties": {}, **_cleaned(tool.schema, words=True), "type": "object"}
+    if len(_text(schema)) > LARGEST_SCHEMA:
+        schema = {"properties": {}, **_cleaned(tool.schema, words=False), "type": "object"}
+    if len(_text(schema)) > LARGEST_SCHEMA:
+        raise ValueError(f"its schema has more than {LARGEST_SCHEMA} characters")
+    function = {"name": name, "description": about, "parameters": schema}
+    return FittedTool(
+        name, tool.name, about, schema, _text({"type": "function", "function": function})
+    )
+
+
+def _cleaned(schema: Mapping[str, Any], *, words: bool) -> dict[str, Any]:
+    return {
+        _key(key): _clean(value, key, words=words, depth=1)
+        for key, value in schema.items()
+        if key not in _NOISE and (words or key not in _WORDS)
+    }
+
+
+def _clean(value: Any, key: str, *, words: bool, depth: int) -> Any:
+    """A part of a schema with its texts made plain. Raises ``ValueError`` where it is too deep."""
+    if depth > DEEPEST:
+        raise ValueError("its schema is nested too deep")
+    if isinstance(value, str):
+        return plain(value, LONGEST_WORDS) if key in _WORDS else _value(value, LONGEST_ABOUT)
+    if isinstance(value, list):
+        return [_clean(v, "", words=words, depth=depth + 1) for v in cast("list[Any]", value)]
+    if not isinstance(value, dict):
+        return value
+    # Under ``properties`` the keys are names of arguments, whatever they are called.
+    named = key in _NAMES_BELOW
+    return {
+        _key(inner): _clean(part, "" if named else inner, words=words, depth=depth + 1)
+        for inner, part in cast("dict[str, Any]", value).items()
+        if named or (inner not in _NOISE and (words or inner not in _WORDS))
+    }
+
+
+def _key(name: str) -> str:
+    if "\n" in name:
+        raise ValueError("its schema holds text that is not plain")
+    return _value(name, LONGEST_NAME)
+
+
+def _value(text: str, most: int) -> str:
+    """A text that programs read, such as one of an enumeration: it stays as it is, or the tool goes."""
+    if plain(text, most) != text:
+        raise ValueError("its schema holds text that is not plain")
+    return text
+
+
+def _text(value: Any) -> str:
+    return json.dumps(
+        value, ensure_ascii=False, separators=(",", ":"), sort_keys=True, allow_nan=False
+    )

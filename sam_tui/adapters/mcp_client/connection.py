@@ -1,0 +1,234 @@
+"""One server: started in the background, called while it lives, started again when it has died."""
+
+import asyncio
+import importlib
+from collections.abc import Mapping, Sequence
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from sam_tui.adapters.mcp_client.adverts import Fitted, RawTool, fitted, plain
+from sam_tui.adapters.mcp_client.settings import ServerSettings
+from sam_tui.adapters.mcp_client.surroundings import Caller, Surroundings
+from sam_tui.core.errors import ToolError
+from sam_tui.core.ids import CallId, ConversationId
+from sam_tui.core.inquiry import Question
+from sam_tui.core.ports.servers import ServerReport, ServerStanding
+from sam_tui.core.tooling.contract import ToolContext, ToolResult
+
+if TYPE_CHECKING:
+    from sam_tui.adapters.mcp_client.life import Life
+
+STARTS, WITHIN = 4, 300.0
+"""How often a server is started within so many seconds."""
+_END_SECONDS = 8.0
+_NOBODY = Caller(ConversationId("mcp"), CallId("mcp"))
+"""Who asks before there is a conversation."""
+
+
+class Connection:
+    """The ``Host`` of a server's tools. Nothing runs before ``begin`` or a call."""
+
+    def __init__(self, settings: ServerSettings, around: Surroundings) -> None:
+        self.settings = settings
+        self.fitted = Fitted()
+        self.caller = _NOBODY
+        """The last conversation that had a message or a call."""
+        self._around = around
+        self._error = settings.fault
+        self._standing: ServerStanding = "failed" if settings.fault else "waiting"
+        self._log = ""
+        self._stale = False
+        self._life: Life | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._over = asyncio.Event()
+        self._settled = asyncio.Event()
+        self._calls: list[Caller] = []
+        self._starts: list[float] = []
+
+    @property
+    def name(self) -> str:
+        """The server's name."""
+        return self.settings.name
+
+    @property
+    def url(self) -> str:
+        """Where it is, over HTTP; else empty."""
+        return self.settings.url
+
+    @property
+    def usable(self) -> bool:
+        """Whether there is anything that can be started."""
+        return not (self.settings.disabled or self.settings.fault)
+
+    @property
+    def report(self) -> ServerReport:
+        """How it stands."""
+        return report_of(
+            self.settings,
+            "disabled" if self.settings.disabled else self._standing,
+            fitted=self.fitted,
+            error=self._error,
+            log=self._log,
+        )
+
+    def begin(self) -> None:
+        """Start it in the background, unless it lives already or cannot."""
+        if not self.usable or (self._task is not None and not self._task.done()):
+            return
+        self._over, self._settled = asyncio.Event(), asyncio.Event()
+        self._standing, self._error = "starting", ""
+        self._starts.append(self._around.monotonic())
+        self._task = asyncio.get_running_loop().create_task(self._live())
+
+    async def settled(self) -> None:
+        """Return once it is not starting any more."""
+        if self._task is not None:
+            await self._settled.wait()
+
+    async def refresh(self) -> None:
+        """Ask for its tools anew where it said that they changed, however often it did."""
+        if not self._stale or self._life is None:
+            return
+        self._stale = False
+        tools = await self._life.listed()
+        if tools is not None:
+            self.fitted = fitted(self.name, tools)
+
+    async def call(
+        self, tool: str, arguments: Mapping[str, Any], context: ToolContext
+    ) -> ToolResult:
+        """Call a tool; a server that died is started first. Raises ``ToolError``."""
+        if not self._around.believes(self.settings):
+            raise ToolError(
+                f"{self.settings.file}, which names {self.name}, is not trusted any more."
+            )
+        caller = Caller(context.conversation, context.call)
+        self.caller = caller
+        self._calls.append(caller)
+        try:
+            life = await self._alive()
+            from sam_tui.adapters.mcp_client.life import Lost
+
+            try:
+                return await life.call(tool, arguments, context.emit)
+            except Lost:
+                await self._gone()
+                raise ToolError(
+                    f"The MCP server {self.name} went away while it worked: {self._error}.",
+                    hint="Whether the call was carried out is not known. The next one starts it anew.",
+                ) from None
+        finally:
+            self._calls.remove(caller)
+
+    async def close(self) -> None:
+        """End it, with all that it started."""
+        task = self._task
+        if task is None:
+            return
+        self._over.set()
+        if not self._settled.is_set():
+            task.cancel()
+        await asyncio.wait([task], timeout=_END_SECONDS)
+        if not task.done():
+            task.cancel()
+            await asyncio.wait([task])
+
+    async def _alive(self) -> "Life":
+        """Its life; a new one, within bounds, where it has died."""
+        await self.settled()
+        if self._life is None or not self._life.ready:
+            await self._gone()
+            since = self._around.monotonic() - WITHIN
+            self._starts = [at for at in self._starts if at > since]
+            if len(self._starts) >= STARTS:
+                raise ToolError(
+                    f"The MCP server {self.name} was started {len(self._starts)} times within"
+                    f" {WITHIN / 60:g} minutes, and is left alone now: {self._error}."
+                )
+            self.begin()
+            await self.settled()
+        if self._life is None or not self._life.ready:
+            raise ToolError(f"The MCP server {self.name} does not run: {self._error}.")
+        return self._life
+
+    async def _gone(self) -> None:
+        """Wait until what is ending has ended."""
+        if self._task is not None:
+            await asyncio.wait([self._task])
+
+    async def _live(self) -> None:
+        """One life, in one task: the SDK has to leave where it entered."""
+        wanted = False
+        try:
+            terms = await self._around.admit(self.settings, self._caller)
+            module = await asyncio.to_thread(_load)
+            voices = module.speech.Voices(self.name, self._around.roots, self._changed, self._ask)
+            self._life = life = module.Life(
+                self.settings, self._around, voices, self._over, self._hear
+            )
+            self._error = await life.run(terms, self._came)
+            wanted = not self._error
+        except ToolError as error:
+            self._error = error.explain()
+        finally:
+            came = self._standing == "ready"
+            self._standing = "ended" if came or wanted else "failed"
+            self._life = None
+            self._settled.set()
+
+    def _came(self, tools: Sequence[RawTool]) -> None:
+        self.fitted, self._stale = fitted(self.name, tools), False
+        self._standing = "ready"
+        self._settled.set()
+
+    def _changed(self) -> None:
+        """It said that its tools changed: they are asked for when somebody wants to know."""
+        self._stale = True
+
+    def _hear(self, log: str) -> None:
+        self._log = log
+
+    def _caller(self) -> Caller:
+        """On whose behalf it works: of several calls at once the last is as good a guess as any."""
+        return self._calls[-1] if self._calls else self.caller
+
+    async def _ask(self, question: Question) -> str | None:
+        """What it may ask while it works on a call, and at no other time."""
+        return await self._around.ask(self._calls[-1], question) if self._calls else None
+
+
+def report_of(
+    settings: ServerSettings,
+    standing: ServerStanding,
+    *,
+    fitted: Fitted | None = None,
+    error: str = "",
+    log: str = "",
+) -> ServerReport:
+    """A server as people are told of it."""
+    known = fitted or Fitted()
+    return ServerReport(
+        settings.name,
+        settings.source,
+        settings.file,
+        "http" if settings.url else "stdio",
+        plain(settings.shown, 400),
+        standing,
+        tuple(tool.name for tool in known.tools),
+        known.left_out,
+        error,
+        log,
+    )
+
+
+def _load() -> ModuleType:
+    """The SDK and what uses it: half a second, so on a thread, without pauses for garbage."""
+    import gc
+
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        return importlib.import_module("sam_tui.adapters.mcp_client.life")
+    finally:
+        if enabled:
+            gc.enable()

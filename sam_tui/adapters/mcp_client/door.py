@@ -1,0 +1,102 @@
+"""Streamable HTTP through the guarded door: every request goes to an address that was checked."""
+
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+
+import httpx2
+from mcp.client.streamable_http import streamable_http_client
+
+from sam_tui.core.errors import ToolError
+from sam_tui.core.ports.web import Door
+
+MOST_BYTES = 32_000_000
+"""Of an answer that is no stream of events."""
+_CONNECT_SECONDS = 15.0
+
+
+class CheckedTransport(httpx2.AsyncBaseTransport):
+    """Connects to where the door says, under the name that was asked for; redirects come here, too."""
+
+    def __init__(self, door: Door, inner: httpx2.AsyncBaseTransport) -> None:
+        self._door = door
+        self._inner = inner
+        self.fault = ""
+        """Why the last request could not be sent, in words."""
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Send one request. Raises ``httpx2.ConnectError`` where the door refuses."""
+        try:
+            passage = await self._door.passage(str(request.url))
+        except ToolError as error:
+            self.fault = error.explain()
+            raise httpx2.ConnectError(self.fault, request=request) from None
+        request.extensions = {**request.extensions, "sni_hostname": passage.host}
+        name, response = request.url, None
+        for number, address in enumerate(passage.addresses, start=1):
+            request.url = name.copy_with(host=address)
+            try:
+                response = await self._inner.handle_async_request(request)
+                break
+            except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
+                self.fault = f"{passage.host} cannot be reached: {error or type(error).__name__}."
+                if number == len(passage.addresses):
+                    raise
+            finally:
+                request.url = name
+        assert response is not None
+        return await self._bounded(request, response)
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._inner.aclose()
+
+    async def _bounded(self, request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
+        if response.headers.get("content-encoding", "identity") != "identity":
+            await response.aclose()
+            self.fault = "It answers in an encoding that was not asked for."
+            raise httpx2.RemoteProtocolError(self.fault, request=request)
+        self.fault = "" if response.is_success else _said(response)
+        kind = response.headers.get("content-type", "")
+        if not kind.startswith("text/event-stream"):
+            assert isinstance(response.stream, httpx2.AsyncByteStream)
+            response.stream = _Bounded(response.stream)
+        return response
+
+
+def _said(response: httpx2.Response) -> str:
+    hint = {401: " It wants a login: set its headers.", 403: " It refuses this login."}
+    words = f"It answered {response.status_code} {response.reason_phrase}.".replace(" .", ".")
+    return words + hint.get(response.status_code, "")
+
+
+class _Bounded(httpx2.AsyncByteStream):
+    """A body that ends with an error when it is too large."""
+
+    def __init__(self, inner: httpx2.AsyncByteStream) -> None:
+        self._inner = inner
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        async for piece in self._inner:
+            size += len(piece)
+            if size > MOST_BYTES:
+                raise httpx2.RemoteProtocolError("the answer is too large")
+            yield piece
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+
+@asynccontextmanager
+async def http_streams(
+    url: str, headers: Mapping[str, str], transport: CheckedTransport
+) -> AsyncGenerator[tuple[object, object]]:
+    """The two streams of a session over HTTP. Proxies in the environment are not used."""
+    client = httpx2.AsyncClient(
+        transport=transport,
+        headers={**headers, "accept-encoding": "identity"},
+        timeout=httpx2.Timeout(None, connect=_CONNECT_SECONDS),
+        trust_env=False,
+    )
+    async with client, streamable_http_client(url, http_client=client) as streams:
+        yield streams

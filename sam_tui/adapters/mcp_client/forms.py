@@ -1,0 +1,134 @@
+"""What a server asks the person in the middle of a call: a question for each field of its form."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, cast
+
+from sam_tui.core.inquiry import Question
+
+MOST_FIELDS = 12
+TRIES = 3
+DECLINE = "decline"
+"""What a person types, or chooses, to answer nothing."""
+_LEFT_OUT = "-"
+
+Asks = Callable[[Question], Awaitable[str | None]]
+"""Puts a question; None where nobody answers."""
+Filled = dict[str, str | int | float | bool | list[str] | None]
+
+
+class Declined(Exception):  # an answer, not an error
+    """The person does not want to answer; ``dismissed`` where nobody said so."""
+
+    def __init__(self, *, dismissed: bool = False) -> None:
+        super().__init__()
+        self.dismissed = dismissed
+
+
+async def fill(server: str, message: str, schema: Mapping[str, Any], ask: Asks) -> Filled:
+    """A form, field by field. Raises ``Declined``; what a person typed is what is handed over."""
+    prompt = f"The MCP server {server} asks: {message}"
+    fields = _mapping(schema.get("properties"))
+    if len(fields) > MOST_FIELDS:
+        raise Declined
+    if not fields:
+        await _choice(prompt, "It wants a yes or a no, and gets nothing else.", ("accept",), ask)
+        return {}
+    required = schema.get("required")
+    needed = (
+        set(map(str, cast("list[Any]", required))) if isinstance(required, list) else set[str]()
+    )
+    filled: Filled = {}
+    for name, field in fields.items():
+        value = await _field(prompt, name, _mapping(field), ask, needed=name in needed)
+        if value is not None:
+            filled[name] = value
+    return filled
+
+
+async def visit(server: str, message: str, url: str, ask: Asks) -> None:
+    """A page that the person is to open themselves. Raises ``Declined``."""
+    prompt = f"The MCP server {server} asks you to open a page: {message}"
+    await _choice(prompt, f"{url}\nNothing is opened for you. Done?", ("done",), ask)
+
+
+async def _field(
+    prompt: str, name: str, field: Mapping[str, Any], ask: Asks, *, needed: bool
+) -> str | int | float | bool | None:
+    title, about = field.get("title"), field.get("description")
+    context = ": ".join(str(word) for word in (title or name, about) if word)
+    choices = _choices(field)
+    if choices:
+        offered = choices if needed else (*choices, _LEFT_OUT)
+        chosen = await _choice(prompt, context, offered, ask)
+        if chosen == _LEFT_OUT and not needed:
+            return None
+        return chosen == "yes" if field.get("type") == "boolean" else _meant(field, chosen)
+    wanted = f"{context} ({field.get('type', 'text')})"
+    optional = "" if needed else f" “{_LEFT_OUT}” leaves it out."
+    hint = f"{wanted}. “{DECLINE}” answers nothing.{optional}"
+    for _ in range(TRIES):
+        text = await _put(Question(prompt, hint), ask)
+        if text == _LEFT_OUT and not needed:
+            return None
+        try:
+            return _typed(field, text)
+        except ValueError:
+            hint = (
+                f"{text[:80]!r} is no {field.get('type')}. {wanted}. “{DECLINE}” answers nothing."
+            )
+    raise Declined
+
+
+async def _choice(prompt: str, context: str, choices: Sequence[str], ask: Asks) -> str:
+    chosen = await _put(Question(prompt, context, (*choices, DECLINE)), ask)
+    if chosen not in choices:
+        raise Declined
+    return chosen
+
+
+async def _put(question: Question, ask: Asks) -> str:
+    answer = await ask(question)
+    if answer is None:
+        raise Declined(dismissed=True)
+    if answer.strip().lower() == DECLINE:
+        raise Declined
+    return answer.strip()
+
+
+def _choices(field: Mapping[str, Any]) -> tuple[str, ...]:
+    if field.get("type") == "boolean":
+        return ("yes", "no")
+    return tuple(words for words, _ in _options(field))
+
+
+def _options(field: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What may be chosen: in words, and as the server wants it."""
+    listed = field.get("enum")
+    if isinstance(listed, list):
+        values = [str(value) for value in cast("list[Any]", listed)]
+        names = field.get("enumNames")
+        words = [str(n) for n in cast("list[Any]", names)] if isinstance(names, list) else values
+        return list(zip(words if len(words) == len(values) else values, values, strict=True))
+    titled = field.get("oneOf")
+    if not isinstance(titled, list):
+        return []
+    options = [_mapping(option) for option in cast("list[Any]", titled)]
+    return [(str(o.get("title", o["const"])), str(o["const"])) for o in options if "const" in o]
+
+
+def _meant(field: Mapping[str, Any], chosen: str) -> str:
+    return dict(_options(field)).get(chosen, chosen)
+
+
+def _typed(field: Mapping[str, Any], text: str) -> str | int | float:
+    match field.get("type"):
+        case "integer":
+            return int(text)
+        case "number":
+            return float(text)
+        case _:
+            return text
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}

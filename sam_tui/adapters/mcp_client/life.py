@@ -1,0 +1,209 @@
+"""One life of a server: from its start, or the first request to it, until it is ended or dies."""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, suppress
+from typing import TYPE_CHECKING, Any
+
+import httpx2
+
+from sam_tui.adapters.mcp_client import session as speech
+from sam_tui.adapters.mcp_client.adverts import RawTool, plain
+from sam_tui.adapters.mcp_client.door import CheckedTransport, http_streams
+from sam_tui.adapters.mcp_client.results import result_of
+from sam_tui.adapters.mcp_client.settings import ServerSettings
+from sam_tui.adapters.mcp_client.surroundings import Surroundings, Terms
+from sam_tui.adapters.mcp_client.wire import piped_streams
+from sam_tui.core.errors import ToolError
+from sam_tui.core.ports.piped import PipedProgram, PipedRequest
+from sam_tui.core.ports.sandbox import OutsideAccess
+from sam_tui.core.tooling.contract import ToolResult
+
+if TYPE_CHECKING:
+    from mcp.client.session import ClientSession
+
+_LOG = 16_000
+"""Characters of standard error that are kept."""
+_LAST_WORDS = 400
+_LIST_SECONDS = 10.0
+_MOST_PROGRESS = 500
+
+
+class Lost(Exception):  # what a caller deals with, in no message of its own
+    """The server went away in the middle of a call."""
+
+
+class Life:
+    """``over`` ends it; ``log`` hears what the server prints on standard error."""
+
+    def __init__(
+        self,
+        settings: ServerSettings,
+        around: Surroundings,
+        voices: speech.Voices,
+        over: asyncio.Event,
+        log: Callable[[str], None],
+    ) -> None:
+        self._settings = settings
+        self._around = around
+        self._voices = voices
+        self._over = over
+        self._log = log
+        self._last = ""
+        self._died = False
+        self._strange = ""
+        self._session: ClientSession | None = None
+        self._program: PipedProgram | None = None
+        self._transport: CheckedTransport | None = None
+
+    @property
+    def ready(self) -> bool:
+        """Whether it can be called."""
+        return self._session is not None
+
+    async def run(self, terms: Terms, came: Callable[[Sequence[RawTool]], None]) -> str:
+        """Live. ``came`` hears its tools once it is there; returns why it ended, empty if it was to."""
+        watch: asyncio.Task[None] | None = None
+        why = ""
+        try:
+            streams = await self._streams(terms)
+            async with asyncio.timeout(None) as limit:
+                watch = asyncio.get_running_loop().create_task(self._limit(limit))
+                async with speech.opened(streams, self._voices) as session:
+                    tools = await speech.listed(session)
+                    watch.cancel()
+                    self._session = session
+                    came(tools)
+                    await self._over.wait()
+                    self._session = None
+        except TimeoutError:
+            why = f"it did not come up within {self._settings.start_seconds:g} s"
+        except speech.FAULTS as error:
+            why = speech.fault_of(error)
+        finally:
+            self._session = None
+            await self._end(watch)
+        return self._in_words(why)
+
+    async def listed(self) -> list[RawTool] | None:
+        """Its tools as they are now; None where it does not say."""
+        if self._session is None:
+            return None
+        with suppress(TimeoutError, *speech.FAULTS):
+            async with asyncio.timeout(_LIST_SECONDS):
+                return await speech.listed(self._session)
+        return None
+
+    async def call(
+        self, tool: str, arguments: Mapping[str, Any], emit: Callable[[str], None]
+    ) -> ToolResult:
+        """Call a tool. Raises ``ToolError``, and ``Lost`` when the server is gone."""
+        loop = asyncio.get_running_loop()
+        seconds = self._settings.call_seconds
+        work = loop.create_task(self._called(tool, arguments, emit))
+        late = loop.create_task(self._overdue(seconds))
+        try:
+            await asyncio.wait([work, late], return_when=asyncio.FIRST_COMPLETED)
+            if work.done():
+                return work.result()
+            raise ToolError(
+                f"The MCP server {self._settings.name} did not answer within {seconds:g} s, so the"
+                " call was cancelled.",
+                hint="A longer “timeout” (milliseconds) in the file that names it gives it more.",
+            )
+        finally:
+            for task in (work, late):
+                task.cancel()
+            await asyncio.wait([work, late])
+
+    async def _called(
+        self, tool: str, arguments: Mapping[str, Any], emit: Callable[[str], None]
+    ) -> ToolResult:
+        if self._session is None:
+            raise Lost
+        before = len(self._refused)
+        try:
+            answer = await speech.call(self._session, tool, arguments, _progress(emit))
+        except speech.FAULTS as error:
+            if speech.lost(error):
+                self._died = True
+                self._over.set()
+                raise Lost from None
+            said = self._transport.fault if self._transport is not None else ""
+            said = said or speech.fault_of(error)
+            raise ToolError(f"The MCP server {self._settings.name}: {said}") from None
+        return result_of(answer, self._refused[before:], server=self._settings.name)
+
+    async def _streams(self, terms: Terms) -> AbstractAsyncContextManager[tuple[Any, Any]]:
+        settings = self._settings
+        if settings.url:
+            inner = httpx2.AsyncHTTPTransport(trust_env=False)
+            self._transport = CheckedTransport(self._around.door(settings), inner)
+            return http_streams(settings.url, settings.headers, self._transport)
+        request = PipedRequest(
+            (settings.command, *settings.args),
+            settings.cwd or self._around.root,
+            terms.confined,
+            terms.writable,
+            self._hear,
+            environment=settings.env,
+            network=terms.network,
+            ask=terms.ask,
+        )
+        self._program = await self._around.programs().start(request)
+        return piped_streams(self._program, self._silent)
+
+    def _silent(self, why: str) -> None:
+        """There will be no more messages."""
+        self._strange, self._died = why, True
+        self._over.set()
+
+    def _hear(self, text: str) -> None:
+        self._last = (self._last + text)[-_LOG:]
+        self._log(self._last)
+
+    @property
+    def _refused(self) -> Sequence[OutsideAccess]:
+        return () if self._program is None else self._program.refused
+
+    async def _limit(self, limit: asyncio.Timeout) -> None:
+        await self._overdue(self._settings.start_seconds)
+        limit.reschedule(asyncio.get_running_loop().time())
+
+    async def _overdue(self, seconds: float) -> None:
+        program = self._program
+        await (asyncio.sleep(seconds) if program is None else program.overdue(seconds))
+
+    async def _end(self, watch: asyncio.Task[None] | None) -> None:
+        if watch is not None:
+            watch.cancel()
+            await asyncio.wait([watch])
+        if self._program is not None:
+            await self._program.stop()
+
+    def _in_words(self, why: str) -> str:
+        """Why it ended. A program says it best itself: by its exit code and its last words."""
+        if self._strange:
+            return f"{self._strange}, so it was ended"
+        if self._transport is not None:
+            return (self._transport.fault or why) if why or self._died else ""
+        if self._program is None or not (why or self._died):
+            return why
+        words = plain(self._last.strip()[-_LAST_WORDS:], _LAST_WORDS)
+        if self._died:
+            why = f"it ended ({self._program.ended})"
+        return f"{why}; it said: {words}" if words else why
+
+
+def _progress(emit: Callable[[str], None]) -> speech.ProgressFnT:
+    """Tells how far a call is, up to a number of times."""
+    told = 0
+
+    async def tell(progress: float, total: float | None, message: str | None) -> None:
+        nonlocal told
+        told += 1
+        if told <= _MOST_PROGRESS:
+            share = f"{progress:g}" if total is None else f"{progress:g} of {total:g}"
+            emit(f"{share} {plain(message or '', 200)}".rstrip() + "\n")
+
+    return tell

@@ -1,0 +1,158 @@
+"""All servers of a runtime: what the files name, started together, their tools gathered."""
+
+import asyncio
+import os
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from sam_tui.adapters.mcp_client.connection import Connection, report_of
+from sam_tui.adapters.mcp_client.offers import offer_of
+from sam_tui.adapters.mcp_client.settings import Reader, ServerSettings, merged
+from sam_tui.adapters.mcp_client.surroundings import Caller, Surroundings
+from sam_tui.core.errors import ConfigurationError
+from sam_tui.core.ids import ConversationId
+from sam_tui.core.ports.servers import ServerReport
+from sam_tui.core.tooling.offer import Offer
+
+_REFRESH_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class ServerFile:
+    """A file that may name servers.
+
+    ``trusted`` says whether what it names counts, as far as is known; ``sure`` looks again.
+    """
+
+    path: str
+    reader: Reader
+    trusted: Callable[[], bool] = lambda: True
+    sure: Callable[[], bool] = lambda: True
+
+
+class ServerPool:
+    """The ``McpServers`` port. ``files`` come in the order in which they count."""
+
+    def __init__(self, files: Sequence[ServerFile], around: Surroundings) -> None:
+        self._files = tuple(files)
+        self._around = around
+        self._connections: dict[str, Connection] = {}
+        self._untrusted: tuple[ServerSettings, ...] = ()
+        self._faults: tuple[ServerSettings, ...] = ()
+        self._seen: object = None
+        self._ending: set[asyncio.Task[None]] = set()
+        self._offers: dict[str, tuple[object, tuple[Offer, ...]]] = {}
+
+    @property
+    def settings(self) -> Sequence[ServerSettings]:
+        """What the files say of servers that count."""
+        return tuple(connection.settings for connection in self._connections.values())
+
+    def look(self) -> None:
+        """Read the files again where they changed, or a project is trusted since, or no longer."""
+        seen = [(_identity(file.path), file.trusted()) for file in self._files]
+        if seen == self._seen:
+            return
+        self._seen = seen
+        believed: list[Sequence[ServerSettings]] = []
+        untrusted: list[ServerSettings] = []
+        faults: list[ServerSettings] = []
+        for file in self._files:
+            try:
+                found = file.reader.read(file.path)
+            except ConfigurationError as error:
+                name, source = os.path.basename(file.path), file.reader.source
+                faults.append(ServerSettings(name, source, file.path, fault=error.explain()))
+                continue
+            # Asked after reading: what is not as it was trusted is not believed, read or not.
+            if found and not (file.trusted() and file.sure()):
+                untrusted.extend(found)
+            else:
+                believed.append(found)
+        wanted = {settings.name: settings for settings in merged(believed)}
+        self._untrusted = tuple(s for s in untrusted if s.name not in wanted)
+        self._faults = tuple(faults)
+        self._settle_on(wanted)
+
+    def begin(self) -> None:
+        """Start all that may and do not run, at the same time and in the background."""
+        self.look()
+        for connection in self._connections.values():
+            if connection.report.standing == "waiting":
+                connection.begin()
+
+    async def settled(self, seconds: float) -> bool:
+        """Wait until none is starting; False when the time was too short."""
+        try:
+            async with asyncio.timeout(seconds), asyncio.TaskGroup() as group:
+                for connection in self._connections.values():
+                    group.create_task(connection.settled())
+        except TimeoutError:
+            return False
+        return True
+
+    async def offers(self, conversation: ConversationId) -> tuple[Offer, ...]:
+        """The tools of all servers that have come so far, before a message of a conversation."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_REFRESH_SECONDS), asyncio.TaskGroup() as group:
+                for connection in self._connections.values():
+                    connection.caller = Caller(conversation, connection.caller.call)
+                    group.create_task(connection.refresh())
+        return tuple(offer for name in sorted(self._connections) for offer in self._offers_of(name))
+
+    def reports(self) -> Sequence[ServerReport]:
+        """All that any file names, in the order of their names; unreadable files first."""
+        found = [connection.report for connection in self._connections.values()]
+        found += [report_of(settings, "untrusted") for settings in self._untrusted]
+        faulty = [report_of(settings, "failed", error=settings.fault) for settings in self._faults]
+        return (*faulty, *sorted(found, key=lambda report: report.name))
+
+    async def close(self) -> None:
+        """End all, at the same time."""
+        connections, self._connections = self._connections, {}
+        async with asyncio.TaskGroup() as group:
+            for connection in connections.values():
+                group.create_task(connection.close())
+            for task in self._ending:
+                group.create_task(_awaited(task))
+
+    def _offers_of(self, name: str) -> tuple[Offer, ...]:
+        """The same offers for as long as the server's list stays the same."""
+        connection = self._connections[name]
+        kept = self._offers.get(name)
+        if kept is None or kept[0] is not connection.fitted:
+            made = tuple(offer_of(connection, tool) for tool in connection.fitted.tools)
+            kept = self._offers[name] = (connection.fitted, made)
+        return kept[1]
+
+    def _settle_on(self, wanted: dict[str, ServerSettings]) -> None:
+        """Keep what stays the same, end what goes, and take in what is new."""
+        kept: dict[str, Connection] = {}
+        for name, connection in self._connections.items():
+            if wanted.get(name) == connection.settings:
+                kept[name] = connection
+            else:
+                self._offers.pop(name, None)
+                self._end(connection)
+        for name, settings in wanted.items():
+            if name not in kept:
+                kept[name] = Connection(settings, self._around)
+        self._connections = {name: kept[name] for name in sorted(kept)}
+
+    def _end(self, connection: Connection) -> None:
+        task = asyncio.get_running_loop().create_task(connection.close())
+        self._ending.add(task)
+        task.add_done_callback(self._ending.discard)
+
+
+async def _awaited(task: asyncio.Task[None]) -> None:
+    await asyncio.wait([task])
+
+
+def _identity(path: str) -> tuple[int, ...] | None:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return (found.st_ino, found.st_size, found.st_mtime_ns, found.st_mode)

@@ -1,0 +1,168 @@
+"""What is said to a server, by the SDK's session: the handshake, its tools, calls, and its questions."""
+
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import anyio
+import httpx2
+import mcp_types as types
+from mcp.client.session import ClientSession
+from mcp.shared.dispatcher import ProgressFnT
+from mcp.shared.exceptions import MCPError
+from pydantic import ValidationError
+
+from sam_tui import __version__
+from sam_tui.adapters.mcp_client.adverts import RawTool, plain
+from sam_tui.adapters.mcp_client.forms import Asks, Declined, fill, visit
+from sam_tui.core.errors import ToolError
+
+MOST_PAGES, MOST_LISTED = 50, 2_000
+_NEWER = (types.METHOD_NOT_FOUND, types.UNSUPPORTED_PROTOCOL_VERSION)
+"""What a server answers to the handshake that it no longer knows."""
+_LONGEST_FAULT = 2_000
+_CHANGED = "notifications/tools/list_changed"
+
+FAULTS = (
+    MCPError,
+    ValidationError,
+    ToolError,
+    OSError,
+    RuntimeError,
+    ExceptionGroup,
+    anyio.ClosedResourceError,
+    anyio.BrokenResourceError,
+    anyio.EndOfStream,
+    httpx2.HTTPError,
+)
+"""What can go wrong with a server."""
+
+
+@dataclass(frozen=True, slots=True)
+class Voices:
+    """Who hears what a server says by itself. ``roots`` are the folders it is told of."""
+
+    server: str
+    roots: tuple[str, ...]
+    changed: Callable[[], None]
+    ask: Asks
+
+
+@asynccontextmanager
+async def opened(
+    streams: AbstractAsyncContextManager[tuple[Any, Any]], voices: Voices
+) -> AsyncGenerator[ClientSession]:
+    """A session after its handshake. Sampling is not offered: a server gets no model of ours."""
+
+    async def heard(message: object) -> None:
+        if getattr(message, "method", "") == _CHANGED:
+            voices.changed()
+
+    async def roots(context: object) -> types.ListRootsResult:
+        told = [{"uri": Path(root).as_uri()} for root in voices.roots]
+        return types.ListRootsResult.model_validate({"roots": told})
+
+    async def asked(context: object, params: types.ElicitRequestParams) -> types.ElicitResult:
+        return await _answered(voices, params)
+
+    async with (
+        streams as (arriving, leaving),
+        ClientSession(
+            arriving,
+            leaving,
+            elicitation_callback=asked,
+            list_roots_callback=roots,
+            message_handler=heard,
+            client_info=types.Implementation(name="sam-tui", version=__version__),
+        ) as session,
+    ):
+        await _shake(session)
+        yield session
+
+
+async def listed(session: ClientSession) -> list[RawTool]:
+    """All tools of the server, page by page."""
+    capabilities = session.server_capabilities
+    if capabilities is None or capabilities.tools is None:
+        return []
+    found: list[RawTool] = []
+    cursor: str | None = None
+    for _ in range(MOST_PAGES):
+        params = types.PaginatedRequestParams(cursor=cursor) if cursor else None
+        page = await session.send_request(
+            types.ListToolsRequest(params=params), types.ListToolsResult
+        )
+        found += [
+            RawTool(t.name, t.description or t.title or "", t.input_schema) for t in page.tools
+        ]
+        cursor = page.next_cursor
+        if not cursor or len(found) >= MOST_LISTED:
+            break
+    return found[:MOST_LISTED]
+
+
+async def call(
+    session: ClientSession,
+    tool: str,
+    arguments: Mapping[str, Any],
+    tell: ProgressFnT,
+) -> types.CallToolResult:
+    """Call a tool. Its schema for results is not looked into: that is the server's own promise."""
+    params = types.CallToolRequestParams(name=tool, arguments=dict(arguments))
+    return await session.send_request(
+        types.CallToolRequest(params=params), types.CallToolResult, progress_callback=tell
+    )
+
+
+def lost(error: BaseException) -> bool:
+    """Whether an error says that there is no connection any more."""
+    match error:
+        case MCPError():
+            terminated = "Session terminated" in error.error.message
+            return terminated or error.error.code == types.CONNECTION_CLOSED
+        case anyio.ClosedResourceError() | anyio.BrokenResourceError() | anyio.EndOfStream():
+            return True
+        case _:
+            return False
+
+
+def fault_of(error: BaseException) -> str:
+    """What went wrong, in words for people, whatever group it came in."""
+    while isinstance(error, BaseExceptionGroup):
+        error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
+    match error:
+        case MCPError():
+            return plain(error.error.message, _LONGEST_FAULT)
+        case ValidationError():
+            return "what it answered does not fit the protocol"
+        case ToolError():
+            return error.explain()
+        case OSError():
+            return error.strerror or str(error)
+        case _:
+            return plain(str(error), _LONGEST_FAULT) or f"it failed ({type(error).__name__})"
+
+
+async def _shake(session: ClientSession) -> None:
+    """The handshake that all servers know, and for those of 2026 that dropped it, theirs."""
+    try:
+        await session.initialize()
+    except MCPError as error:
+        if error.error.code not in _NEWER:
+            raise
+        await session.discover()
+
+
+async def _answered(voices: Voices, params: types.ElicitRequestParams) -> types.ElicitResult:
+    message = plain(params.message, _LONGEST_FAULT)
+    try:
+        if isinstance(params, types.ElicitRequestURLParams):
+            await visit(voices.server, message, plain(params.url, _LONGEST_FAULT), voices.ask)
+            return types.ElicitResult(action="accept")
+        schema = params.requested_schema
+        content = await fill(voices.server, message, schema, voices.ask)
+    except Declined as no:
+        return types.ElicitResult(action="cancel" if no.dismissed else "decline")
+    return types.ElicitResult(action="accept", content=content)

@@ -1,0 +1,246 @@
+"""Which servers the files name: ``mcpServers`` as other clients have it, checked key by key."""
+
+import json
+import os
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+
+from sam_tui.core.errors import ConfigurationError
+from sam_tui.core.ports.servers import ServerSource
+
+USER_FILE, PROJECT_FILE = "mcp.json", ".mcp.json"
+START_SECONDS, CALL_SECONDS = 30.0, 300.0
+MOST_BYTES = 1_000_000
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+_COMMON = frozenset({"type", "disabled", "timeout"})
+_KEYS = {
+    "stdio": _COMMON | {"command", "args", "env", "cwd"},
+    "http": _COMMON | {"url", "headers"},
+}
+_TYPES = {"stdio": "stdio", "http": "http", "streamable-http": "http"}
+_TOP = ("mcpServers", "$schema")
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSettings:
+    """One server as a file names it, variables filled in; ``fault`` says why it cannot be used.
+
+    ``shown`` is its command line or URL as the file has it, before variables.
+    """
+
+    name: str
+    source: ServerSource
+    file: str
+    command: str = ""
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict[str, str])
+    cwd: str = ""
+    url: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    disabled: bool = False
+    seconds: float | None = None
+    shown: str = ""
+    fault: str = ""
+
+    @property
+    def start_seconds(self) -> float:
+        """How long it has to come up."""
+        return self.seconds or START_SECONDS
+
+    @property
+    def call_seconds(self) -> float:
+        """How long a call may take."""
+        return self.seconds or CALL_SECONDS
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Reads files of one source. Variables named in ``withheld`` are not filled in."""
+
+    source: ServerSource
+    environ: Mapping[str, str]
+    withheld: Collection[str] = ()
+
+    def read(self, path: str) -> tuple[ServerSettings, ...]:
+        """The servers of a file; none where there is no file.
+
+        Raises ``ConfigurationError``, naming the file, where it is not of the form at all; what is
+        wrong with one server is that server's ``fault``.
+        """
+        table = _table(path)
+        if table is None:
+            return ()
+        for key in table:
+            if key not in _TOP:
+                raise ConfigurationError(
+                    f"{path}: the key {_brief(key)} is not known.", hint="Known: mcpServers."
+                )
+        servers = table.get("mcpServers", {})
+        if not isinstance(servers, dict):
+            raise ConfigurationError(f"{path}: mcpServers must be an object.")
+        named = cast("dict[str, Any]", servers)
+        return tuple(self._server(path, name, named[name]) for name in sorted(named))
+
+    def _server(self, path: str, name: str, given: Any) -> ServerSettings:
+        safe = name if _NAME.fullmatch(name) else _brief(name)
+        where = f"{path}: mcpServers.{safe}"
+        try:
+            if safe != name:
+                hint = "letters, digits, - and _, at most 32, beginning with a letter or digit"
+                raise ConfigurationError(f"{where}: a server's name is {hint}.")
+            return self._checked(path, name, _object(given, where))
+        except ConfigurationError as error:
+            return ServerSettings(safe, self.source, path, fault=str(error))
+
+    def _checked(self, path: str, name: str, given: Mapping[str, Any]) -> ServerSettings:
+        where = f"{path}: mcpServers.{name}"
+        usual = "http" if "url" in given else "stdio"
+        kind = given.get("type", usual)
+        if kind == "sse":
+            raise ConfigurationError(
+                f"{where}.type: sse is the transport that streamable HTTP replaced; use http."
+            )
+        if kind not in _TYPES:
+            raise ConfigurationError(f"{where}.type must be stdio or http.")
+        kind = _TYPES[kind]
+        for key in given:
+            if key not in _KEYS[kind]:
+                known = ", ".join(sorted(_KEYS[kind]))
+                raise ConfigurationError(
+                    f"{where}: the key {_brief(key)} is not known ({kind}: {known})."
+                )
+        disabled = given.get("disabled", False)
+        if not isinstance(disabled, bool):
+            raise ConfigurationError(f"{where}.disabled must be true or false.")
+        common = ServerSettings(
+            name, self.source, path, disabled=disabled, seconds=_seconds(given, where)
+        )
+        return (
+            self._http(common, given, where)
+            if kind == "http"
+            else self._stdio(common, given, where)
+        )
+
+    def _stdio(
+        self, common: ServerSettings, given: Mapping[str, Any], where: str
+    ) -> ServerSettings:
+        command = _text(given, "command", where)
+        if command.startswith("-"):
+            raise ConfigurationError(f"{where}.command must be a program.")
+        args = given.get("args", [])
+        if not isinstance(args, list) or not all(
+            isinstance(a, str) for a in cast("list[Any]", args)
+        ):
+            raise ConfigurationError(f"{where}.args must be a list of texts.")
+        words = cast("list[str]", args)
+        cwd = _text(given, "cwd", where) if "cwd" in given else ""
+        return replace(
+            common,
+            command=self._filled(command, f"{where}.command"),
+            args=tuple(self._filled(word, f"{where}.args") for word in words),
+            env=self._texts(given, "env", where),
+            cwd=self._filled(cwd, f"{where}.cwd"),
+            shown=" ".join([command, *words]),
+        )
+
+    def _http(self, common: ServerSettings, given: Mapping[str, Any], where: str) -> ServerSettings:
+        url = _text(given, "url", where)
+        headers = self._texts(given, "headers", where)
+        if not all(f"{name}{value}".isprintable() for name, value in headers.items()):
+            raise ConfigurationError(f"{where}.headers hold characters that no header can.")
+        filled = self._filled(url, f"{where}.url")
+        return replace(common, url=filled, headers=headers, shown=url)
+
+    def _texts(self, given: Mapping[str, Any], key: str, where: str) -> dict[str, str]:
+        found = _object(given.get(key, {}), f"{where}.{key}")
+        for name, value in found.items():
+            if not isinstance(value, str):
+                raise ConfigurationError(f"{where}.{key}.{_brief(name)} must be a text.")
+        return {name: self._filled(value, f"{where}.{key}.{name}") for name, value in found.items()}
+
+    def _filled(self, text: str, where: str) -> str:
+        """``${VAR}`` and ``${VAR:-default}`` from the environment. Raises for one that is not set."""
+
+        def value(match: re.Match[str]) -> str:
+            name, default = match[1], match[2]
+            if name in self.withheld:
+                raise ConfigurationError(
+                    f"{where}: {name} is a key of yours that a project's file does not get."
+                )
+            found = self.environ.get(name) or default
+            if found is None:
+                raise ConfigurationError(f"{where}: the variable {name} is not set.")
+            return found
+
+        return _VARIABLE.sub(value, text)
+
+
+def merged(files: Sequence[Sequence[ServerSettings]]) -> tuple[ServerSettings, ...]:
+    """Each name once, as the first file has it, in the order of the names."""
+    found: dict[str, ServerSettings] = {}
+    for servers in files:
+        for server in servers:
+            found.setdefault(server.name, server)
+    return tuple(found[name] for name in sorted(found))
+
+
+def secrets_of(servers: Sequence[ServerSettings]) -> Iterator[tuple[str, str]]:
+    """Names and values that the files give to servers, for the shield to judge."""
+    for server in servers:
+        yield from server.env.items()
+        for name, value in server.headers.items():
+            scheme, _, rest = value.partition(" ")
+            yield name, rest if scheme.lower() in ("bearer", "basic", "token") else value
+
+
+def _table(path: str) -> dict[str, Any] | None:
+    try:
+        with open(path, "rb") as file:
+            data = file.read(MOST_BYTES + 1)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise ConfigurationError(f"{path} cannot be read: {error.strerror}.") from None
+    if len(data) > MOST_BYTES:
+        raise ConfigurationError(f"{path} is larger than {MOST_BYTES // 1000} kB.")
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise ConfigurationError(f"{path} is not valid JSON: {error}.") from None
+    return _object(value, path)
+
+
+def _object(value: Any, where: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ConfigurationError(f"{where} must be an object.")
+    return cast("dict[str, Any]", value)
+
+
+def _text(given: Mapping[str, Any], key: str, where: str) -> str:
+    value = given.get(key)
+    if not isinstance(value, str) or not value.strip() or "\0" in value:
+        raise ConfigurationError(f"{where}.{key} must be a text.")
+    return value
+
+
+def _seconds(given: Mapping[str, Any], where: str) -> float | None:
+    """``timeout`` is in milliseconds, as other clients have it."""
+    if "timeout" not in given:
+        return None
+    value = given["timeout"]
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 86_400_000:
+        raise ConfigurationError(f"{where}.timeout must be a number of milliseconds.")
+    return value / 1000
+
+
+def _brief(text: str) -> str:
+    """Part of a name from outside, safe to show."""
+    return ascii(text if len(text) <= 40 else f"{text[:40]}…")
+
+
+def places(config_dir: str, root: str) -> tuple[str, str]:
+    """The person's file, and the project's."""
+    return os.path.join(config_dir, USER_FILE), os.path.join(root, PROJECT_FILE)

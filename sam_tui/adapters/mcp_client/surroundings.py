@@ -1,0 +1,50 @@
+"""What a connection is given: how servers are started, reached and asked for, all of it guarded."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from sam_tui.adapters.mcp_client.settings import ServerSettings
+from sam_tui.core.ids import CallId, ConversationId
+from sam_tui.core.inquiry import Question
+from sam_tui.core.ports.piped import PipedPrograms
+from sam_tui.core.ports.sandbox import AskOutside, Network
+from sam_tui.core.ports.web import Door
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """On whose behalf a server does what it does."""
+
+    conversation: ConversationId
+    call: CallId
+
+
+Callers = Callable[[], Caller]
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """How a server may be started. ``writable`` are real folders."""
+
+    confined: bool
+    writable: tuple[str, ...]
+    network: Network
+    ask: AskOutside | None
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """``admit`` raises ``ToolError`` for a server that may not be started or reached.
+
+    ``ask`` puts a question to the person; None where nobody answers. ``believes`` says whether the
+    file that names a server is still trusted.
+    """
+
+    root: str
+    roots: tuple[str, ...]
+    programs: Callable[[], PipedPrograms]
+    door: Callable[[ServerSettings], Door]
+    admit: Callable[[ServerSettings, Callers], Awaitable[Terms]]
+    ask: Callable[[Caller, Question], Awaitable[str | None]]
+    believes: Callable[[ServerSettings], bool]
+    monotonic: Callable[[], float]

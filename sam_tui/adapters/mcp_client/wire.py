@@ -1,0 +1,94 @@
+"""The stdio transport over a program that the sandbox holds: a message a line, and little patience."""
+
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+import anyio
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.shared.message import SessionMessage
+from mcp_types import jsonrpc_message_adapter
+
+from sam_tui.core.ports.piped import PipedProgram
+
+LONGEST_LINE = 16_000_000
+"""Bytes of a message."""
+MOST_STRAY = 1_000
+"""Lines that are no message, after which the server is taken to speak something else."""
+
+Streams = tuple[
+    MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]
+]
+
+
+class NotSpoken(Exception):  # a state of affairs, in words for people
+    """What comes out of the program is not the protocol."""
+
+
+@asynccontextmanager
+async def piped_streams(
+    program: PipedProgram, over: Callable[[str], None]
+) -> AsyncGenerator[Streams]:
+    """The two streams of a session. ``over`` hears why there will be no more messages."""
+    arriving, received = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    sending, leaving = anyio.create_memory_object_stream[SessionMessage](0)
+
+    async def read() -> None:
+        why = ""
+        async with arriving:
+            try:
+                async for message in _messages(program):
+                    await arriving.send(message)
+            except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+                return  # the session is gone
+            except NotSpoken as error:
+                why = str(error)
+        over(why)
+
+    async def write() -> None:
+        async with leaving:
+            try:
+                async for sent in leaving:
+                    text = sent.message.model_dump_json(by_alias=True, exclude_unset=True)
+                    await program.write(text.encode() + b"\n")
+            except OSError:
+                over("")
+                await arriving.aclose()
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(read)
+        group.start_soon(write)
+        try:
+            yield received, sending
+        finally:
+            for stream in (received, sending, arriving, leaving):
+                stream.close()
+            group.cancel_scope.cancel()
+
+
+async def _messages(program: PipedProgram) -> AsyncIterator[SessionMessage]:
+    """Every message; lines that are none are passed over, up to a number."""
+    stray = 0
+    async for line in _lines(program):
+        try:
+            message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+        except (ValueError, RecursionError):
+            stray += bool(line.strip())
+            if stray > MOST_STRAY:
+                raise NotSpoken(
+                    "it prints things on standard output that are no messages"
+                ) from None
+            continue
+        yield SessionMessage(message)
+
+
+async def _lines(program: PipedProgram) -> AsyncIterator[bytes]:
+    rest = bytearray()
+    while piece := await program.read():
+        *whole, last = piece.split(b"\n")
+        for line in whole:
+            rest += line
+            yield bytes(rest)
+            rest.clear()
+        rest += last
+        if len(rest) > LONGEST_LINE:
+            raise NotSpoken(f"it sent a message of more than {LONGEST_LINE // 1_000_000} MB")

@@ -1,0 +1,239 @@
+"""Programs with a pipe for each standard stream, held like commands: what MCP servers run in."""
+
+import asyncio
+import codecs
+import functools
+import os
+import shlex
+import signal
+import subprocess
+from collections.abc import Callable, Sequence
+
+from sam_tui.adapters.terminal.confinement import Holding, Sandbox, Wanted
+from sam_tui.adapters.terminal.endings import ProcessEnd, end_session
+from sam_tui.adapters.terminal.environment import command_environment
+from sam_tui.adapters.terminal.groups import strike
+from sam_tui.adapters.terminal.processes import Launch, start
+from sam_tui.core.ports.piped import PipedRequest
+from sam_tui.core.ports.sandbox import OutsideAccess
+
+_READ = 64 * 1024
+_GRACE = 1.0
+"""Seconds that a program has to end by itself once its input is closed."""
+_STAGES = ((signal.SIGTERM, 1.0), (signal.SIGKILL, 1.0))
+
+
+class RunningProgram:
+    """The ``PipedProgram`` port."""
+
+    def __init__(
+        self,
+        process: "subprocess.Popen[bytes]",
+        ends: tuple[int, int, int],
+        holding: Holding | None,
+        on_error: Callable[[str], None],
+    ) -> None:
+        self._process = process
+        self._input, self._output, self._errors = ends
+        self._holding = holding
+        self._on_error = on_error
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._loop = asyncio.get_running_loop()
+        self._over = asyncio.Event()
+        self._stopping: asyncio.Task[None] | None = None
+        for end in ends:
+            os.set_blocking(end, False)
+        self._loop.add_reader(self._errors, self._hear)
+        self._end = ProcessEnd(process.pid, self._over.set)
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        return self._process.pid
+
+    @property
+    def ended(self) -> str:
+        """How it ended, in words; empty while it runs."""
+        if not self._over.is_set():
+            return ""
+        code = _code_of(self._process)
+        if code is None:
+            return "ended"
+        return f"exit code {code}" if code >= 0 else f"ended by {_signal_name(-code)}"
+
+    @property
+    def refused(self) -> Sequence[OutsideAccess]:
+        """What the sandbox refused it so far."""
+        return () if self._holding is None else tuple(self._holding.held.refused)
+
+    async def read(self) -> bytes:
+        """The next piece of its standard output; empty when it and its pipe have ended."""
+        while self._output >= 0:
+            try:
+                return os.read(self._output, _READ)
+            except BlockingIOError:
+                if self._over.is_set():
+                    break  # somebody else may hold the pipe open, but it is not the program
+            except OSError:
+                break
+            await self._first(self._loop.add_reader, self._loop.remove_reader, self._output)
+        return b""
+
+    async def write(self, data: bytes) -> None:
+        """Pass something to its standard input. Raises ``OSError`` when that is closed."""
+        rest = memoryview(data)
+        while rest:
+            if self._input < 0 or self._over.is_set():
+                raise BrokenPipeError("the program has ended")
+            try:
+                rest = rest[os.write(self._input, rest) :]
+            except BlockingIOError:
+                await self._first(self._loop.add_writer, self._loop.remove_writer, self._input)
+
+    async def overdue(self, seconds: float) -> None:
+        """Return once so much time has passed, the time apart in which a person was asked."""
+        began = self._loop.time()
+        while True:
+            held = None if self._holding is None else self._holding.held
+            asked = 0.0 if held is None else held.asked_seconds
+            if held is not None and held.asking:
+                await held.answered()
+                continue
+            left = seconds + asked - (self._loop.time() - began)
+            if left <= 0:
+                return
+            await asyncio.sleep(left)
+
+    async def stop(self) -> None:
+        """Close its input, give it a moment, then end all of its session. Twice does nothing more."""
+        if self._stopping is None:
+            self._stopping = self._loop.create_task(self._stop())
+        while not self._stopping.done():
+            try:
+                await asyncio.shield(self._stopping)
+            except asyncio.CancelledError:
+                if self._process.returncode is None:
+                    strike(self._process.pid, signal.SIGKILL)
+
+    async def _stop(self) -> None:
+        self._close_input()
+        try:
+            async with asyncio.timeout(_GRACE):
+                await self._over.wait()
+        except TimeoutError:
+            pass
+        # Until it is reaped its number names nobody else, so what it left behind is found by it.
+        await end_session(self._process.pid, _STAGES)
+        self._hear()
+        self._end.close()
+        self._over.set()
+        for end in (self._output, self._errors):
+            self._loop.remove_reader(end)
+            os.close(end)
+        self._output = self._errors = -1
+        # Only a process stuck in the kernel is still there; the subprocess module reaps it later.
+        self._process.poll()
+        if self._holding is not None:
+            self._holding.close()
+
+    def _close_input(self) -> None:
+        if self._input >= 0:
+            self._loop.remove_writer(self._input)
+            os.close(self._input)
+            self._input = -1
+
+    async def _first(
+        self,
+        watch: Callable[[int, Callable[[], None]], object],
+        unwatch: Callable[[int], object],
+        end: int,
+    ) -> None:
+        """Wait until a pipe is ready, or the program over."""
+        ready = asyncio.Event()
+        watch(end, ready.set)
+        tasks = [self._loop.create_task(event.wait()) for event in (ready, self._over)]
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in tasks:
+                task.cancel()
+            if end in (self._input, self._output):
+                unwatch(end)
+
+    def _hear(self) -> None:
+        """Take one piece of standard error."""
+        try:
+            data = os.read(self._errors, _READ)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not data:
+            self._loop.remove_reader(self._errors)
+        if text := self._decoder.decode(data, final=not data):
+            self._on_error(text)
+
+
+class PipedCommands:
+    """The ``PipedPrograms`` port."""
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        self._sandbox = sandbox
+
+    async def start(self, request: PipedRequest) -> RunningProgram:
+        """Start one, held as asked for. Raises ``ToolError`` when it cannot be started."""
+        holding = None
+        if request.confined:
+            wanted = Wanted(request.writable, request.ask, request.network)
+            holding = self._sandbox.hold(wanted)
+        try:
+            return self._start(request, holding)
+        except BaseException:
+            if holding is not None:
+                holding.close()
+            raise
+
+    def _start(self, request: PipedRequest, holding: Holding | None) -> RunningProgram:
+        scratch = self._sandbox.scratch if holding is not None else None
+        theirs_in, ours_in = os.pipe()
+        ours_out, theirs_out = os.pipe()
+        ours_err, theirs_err = os.pipe()
+        theirs, ends = (theirs_in, theirs_out, theirs_err), (ours_in, ours_out, ours_err)
+        launch = Launch(
+            f"exec {shlex.join(request.words)}",
+            request.cwd,
+            {**command_environment(scratch), **request.environment},
+            theirs_out,
+            () if holding is None else holding.prefix,
+            () if holding is None else holding.passed,
+            errors=theirs_err,
+            stdin=theirs_in,
+        )
+        try:
+            process = start(launch, None if holding is None else holding.entrance())
+        except BaseException:
+            for end in ends:
+                os.close(end)
+            raise
+        finally:
+            for end in theirs:
+                os.close(end)
+        return RunningProgram(process, ends, holding, request.on_error)
+
+
+@functools.cache
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _code_of(process: "subprocess.Popen[bytes]") -> int | None:
+    """The exit code of an ended process; it is left to be reaped."""
+    if process.returncode is not None:
+        return process.returncode
+    found = os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    if found is None:
+        return None
+    return found.si_status if found.si_code == os.CLD_EXITED else -found.si_status

@@ -1,0 +1,279 @@
+"""The MCP servers of a runtime: which files count, and how what they start is guarded."""
+
+import ipaddress
+import os
+import shlex
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from sam_tui.assembly.leaves import Leaves
+from sam_tui.assembly.options import Options
+from sam_tui.core.accesses import Fetch, LocatedAccess, Run
+from sam_tui.core.authorization.guard import Guard, Request
+from sam_tui.core.authorization.outside import Run as CommandRun
+from sam_tui.core.authorization.trust import FolderTrust
+from sam_tui.core.errors import ConfigurationError, ToolError
+from sam_tui.core.ids import ConversationId
+from sam_tui.core.inquiry import Question, Reply
+from sam_tui.core.shield import secrets_of_environment
+
+if TYPE_CHECKING:
+    from sam_tui.adapters.mcp_client import (
+        Caller,
+        Callers,
+        ServerFile,
+        ServerPool,
+        ServerSettings,
+        Surroundings,
+        Terms,
+    )
+    from sam_tui.adapters.policy import Places
+    from sam_tui.core.ports.sandbox import AskOutside, OutsideAccess, OutsideAnswer
+    from sam_tui.core.ports.servers import ServerReport
+    from sam_tui.core.ports.web import Door
+    from sam_tui.core.tooling.execute import Executor
+    from sam_tui.core.tooling.offer import Offer
+
+START = "mcp.start_server"
+"""The operation of starting a server's program: what rules for it name."""
+CONNECT = "mcp.connect_server"
+_GLANCE, _PATIENCE = 2.0, 3600.0
+"""Seconds a message waits for servers that are starting: while somebody watches, and without."""
+
+
+class Serving:
+    """The ``McpServers`` port. Without a file that names a server nothing is loaded."""
+
+    def __init__(
+        self,
+        leaves: Leaves,
+        options: Options,
+        places: "Places",
+        trust: FolderTrust,
+        executor: "Executor",
+        guard: Guard,
+    ) -> None:
+        self._leaves = leaves
+        self._options = options
+        self._places = places
+        self._trust = trust
+        self._executor = executor
+        self._guard = guard
+        self._pool: ServerPool | None = None
+        self._joined: tuple[Offer, ...] = ()
+        self._patience = _GLANCE if options.attended else _PATIENCE
+        leaves.servers = self
+        if options.mcp_config:
+            self._require(options.mcp_config)
+
+    async def arrive(self, conversation: ConversationId) -> None:
+        """Before a message of a person is answered, tools of servers that have come join the others."""
+        self.begin()
+        if self._pool is None:
+            return
+        await self._pool.settled(self._patience)
+        offers = await self._pool.offers(conversation)
+        if offers != self._joined:
+            self._joined = offers
+            self._executor.registry.join(offers)
+
+    def begin(self) -> None:
+        """Start all servers that may, in the background."""
+        pool = self._pool or self._made()
+        if pool is not None:
+            pool.begin()
+            given = secrets_of_environment(dict(self._given(pool)))
+            self._executor.shield.learn(given)
+
+    async def settled(self, seconds: float) -> bool:
+        """Wait until none is starting; False when the time was too short."""
+        return self._pool is None or await self._pool.settled(seconds)
+
+    def reports(self) -> "Sequence[ServerReport]":
+        """All that any file names."""
+        pool = self._pool or self._made()
+        if pool is None:
+            return ()
+        pool.look()
+        return pool.reports()
+
+    async def close(self) -> None:
+        """End all."""
+        if self._pool is not None:
+            await self._pool.close()
+
+    def _made(self) -> "ServerPool | None":
+        """The pool, once there is a file that may name servers."""
+        if not any(map(os.path.lexists, self._paths())):
+            return None
+        from sam_tui.adapters.mcp_client import ServerPool
+
+        self._pool = ServerPool(self._files(), self._surroundings())
+        return self._pool
+
+    def _paths(self) -> tuple[str, ...]:
+        given = self._options.mcp_config
+        if self._options.strict_mcp_config:
+            return given
+        root = self._leaves.workspace.root
+        places = (
+            os.path.join(self._places.config_dir, "mcp.json"),
+            os.path.join(root, ".mcp.json"),
+        )
+        return (*given, *places)
+
+    def _files(self) -> "list[ServerFile]":
+        from sam_tui.adapters.mcp_client import Reader, ServerFile
+        from sam_tui.adapters.terminal.environment import PROVIDER_KEYS
+
+        environ, trust = self._leaves.environ, self._trust
+        paths = self._paths()
+        count = len(self._options.mcp_config)
+        files = [ServerFile(path, Reader("flag", environ)) for path in paths[:count]]
+        if not self._options.strict_mcp_config:
+            own, project = paths[count:]
+            files.append(ServerFile(own, Reader("user", environ)))
+            files.append(
+                ServerFile(
+                    project,
+                    Reader("project", environ, PROVIDER_KEYS),
+                    lambda: trust.trusted,
+                    lambda: trust.look() == "trusted",
+                )
+            )
+        return files
+
+    def _require(self, paths: Sequence[str]) -> None:
+        """Whoever names a file wants it: what is wrong with it ends the start."""
+        from sam_tui.adapters.mcp_client import Reader
+
+        for path in paths:
+            if not os.path.exists(path):
+                raise ConfigurationError(f"There is no file {path}.", hint="Check --mcp-config.")
+            for server in Reader("flag", self._leaves.environ).read(path):
+                if server.fault:
+                    raise ConfigurationError(server.fault)
+
+    def _given(self, pool: "ServerPool") -> Iterator[tuple[str, str]]:
+        from sam_tui.adapters.mcp_client import secrets_of
+
+        return secrets_of(pool.settings)
+
+    def _surroundings(self) -> "Surroundings":
+        from sam_tui.adapters.mcp_client import Surroundings
+
+        leaves = self._leaves
+        return Surroundings(
+            leaves.workspace.root,
+            leaves.workspace.roots,
+            lambda: leaves.piped,
+            self._door,
+            self._admit,
+            self._ask,
+            lambda settings: settings.source != "project" or self._trust.trusted,
+            leaves.clock.monotonic,
+        )
+
+    def _door(self, settings: "ServerSettings") -> "Door":
+        """What a person's own file names may be on this machine; all else is public, or in ``local``."""
+        from sam_tui.adapters.web import GuardedWeb
+
+        named = frozenset({_origin(settings.url)} if settings.source != "project" else ())
+        local = frozenset(self._leaves.local_servers)
+        if _is_address(settings.url):
+            return GuardedWeb(allowed=local | named)
+        return GuardedWeb(allowed=local, named=named)
+
+    async def _admit(self, settings: "ServerSettings", callers: "Callers") -> "Terms":
+        """How a server may be started. Raises ``ToolError`` where the guard refuses."""
+        from sam_tui.adapters.mcp_client import Terms
+
+        guard = self._guard
+        if settings.url:
+            access = LocatedAccess(Fetch(settings.url, "url"), None)
+            judged = guard.policy.judge(access, CONNECT)
+            if judged.outcome == "deny":
+                raise ToolError(f"it may not be reached: {judged.reason} (rule {judged.rule})")
+            return Terms(True, (), "on", None)
+        await self._allow(settings, callers())
+        confined = guard.policy.mode != "bypass"
+        asks = self._asks(settings.name, callers)
+        return Terms(confined, guard.workspace.roots, guard.network, asks)
+
+    async def _allow(self, settings: "ServerSettings", caller: "Caller") -> None:
+        """Its command line is judged like any. Plan mode does not keep it from starting: it is held,
+        and its tools are what plan mode refuses."""
+        line = shlex.join((settings.command, *settings.args))
+        access = LocatedAccess(Run(line), None)
+        policy = self._guard.policy
+        if policy.mode == "plan" and policy.confined:
+            unplanned = replace(policy, mode="ask")
+            if unplanned.judge(access, START).outcome == "allow":
+                return
+        decision = await self._executor.decide(
+            Request(
+                caller.conversation,
+                caller.call,
+                START,
+                f"start the MCP server {settings.name} ({settings.file})",
+                (access,),
+                tuple,
+                then="Its tools are asked for one by one.",
+            )
+        )
+        if not decision.allowed:
+            said = f": {decision.comment}" if decision.comment else ""
+            raise ToolError(
+                f"it may not be started: {decision.reason}{said} (rule {decision.rule})"
+            )
+
+    def _asks(self, name: str, callers: "Callers") -> "AskOutside":
+        """Who is asked for what a server wants outside, by the call that it works on."""
+        executor = self._executor
+        last: list[tuple[Caller, Callable[[OutsideAccess], Awaitable[OutsideAnswer]]]] = []
+
+        async def ask(access: "OutsideAccess") -> "OutsideAnswer":
+            caller = callers()
+            if not last or last[0][0] != caller:
+                run = CommandRun(
+                    caller.conversation,
+                    caller.call,
+                    START,
+                    f"MCP server {name}",
+                    lasting=True,
+                    lasts="the server",
+                )
+                last[:] = [(caller, executor.questions(run).ask)]
+            return await last[0][1](access)
+
+        return ask
+
+    async def _ask(self, caller: "Caller", question: Question) -> str | None:
+        inquiries = self._leaves.inquiries
+        outcome = await inquiries.ask(caller.conversation, caller.call, question)
+        return outcome.answer.text if isinstance(outcome.answer, Reply) else None
+
+
+def _origin(url: str) -> str:
+    """``host:port`` of a URL, the port always there; empty where it has none that can be used."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        return ""
+    shown = f"[{host}]" if ":" in host else host
+    return f"{shown}:{port or (443 if parts.scheme == 'https' else 80)}"
+
+
+def _is_address(url: str) -> bool:
+    """Whether a URL names an address, or this machine, and no name that somebody else resolves."""
+    host = _origin(url).rpartition(":")[0].strip("[]")
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,50 @@
+"""MCP servers that the agent may use: how they stand, for people."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+ServerSource = Literal["user", "project", "flag"]
+"""Which file names it: the person's own, the project's, or one of ``--mcp-config``."""
+ServerStanding = Literal["waiting", "starting", "ready", "ended", "failed", "untrusted", "disabled"]
+"""``waiting`` before it is first started; ``ended`` ones are started again by the next call."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerReport:
+    """One server. ``target`` is its command line or URL, with no value that may be secret.
+
+    ``tools`` are the names the model knows, ``left_out`` says why others are not offered; ``log`` is
+    the end of what it printed on standard error.
+    """
+
+    name: str
+    source: ServerSource
+    file: str
+    kind: Literal["stdio", "http"]
+    target: str
+    standing: ServerStanding
+    tools: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+    error: str = ""
+    log: str = ""
+
+
+class McpServers(Protocol):
+    """All servers of one runtime."""
+
+    def begin(self) -> None:
+        """Start all that may, at the same time and in the background; those that run stay."""
+        ...
+
+    async def settled(self, seconds: float) -> bool:
+        """Wait until none is starting; False when the time was too short."""
+        ...
+
+    def reports(self) -> Sequence[ServerReport]:
+        """All that any file names, in the order of their names."""
+        ...
+
+    async def close(self) -> None:
+        """End all, at the same time."""
+        ...
