@@ -101,9 +101,9 @@ def _fit(server: str, name: str, tool: RawTool) -> FittedTool:
     if tool.schema.get("type", "object") != "object":
         raise ValueError("its arguments are no object")
     about = plain(tool.about.strip(), LONGEST_ABOUT) or f"A tool of the MCP server {server}."
-    schema = {"properties": {}, **_cleaned(tool.schema, words=True), "type": "object"}
+    schema = _cleaned(tool.schema, words=True)
     if len(_text(schema)) > LARGEST_SCHEMA:
-        schema = {"properties": {}, **_cleaned(tool.schema, words=False), "type": "object"}
+        schema = _cleaned(tool.schema, words=False)
     if len(_text(schema)) > LARGEST_SCHEMA:
         raise ValueError(f"its schema has more than {LARGEST_SCHEMA} characters")
     function = {"name": name, "description": about, "parameters": schema}
@@ -113,11 +113,13 @@ def _fit(server: str, name: str, tool: RawTool) -> FittedTool:
 
 
 def _cleaned(schema: Mapping[str, Any], *, words: bool) -> dict[str, Any]:
-    return {
+    found: dict[str, Any] = {
         _key(key): _clean(value, key, words=words, depth=1)
         for key, value in schema.items()
         if key not in _NOISE and (words or key not in _WORDS)
     }
+    found.setdefault("properties", {})
+    return found | {"type": "object"}
 
 
 def _clean(value: Any, key: str, *, words: bool, depth: int) -> Any:

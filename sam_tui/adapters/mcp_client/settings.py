@@ -13,7 +13,7 @@ from sam_tui.core.ports.servers import ServerSource
 USER_FILE, PROJECT_FILE = "mcp.json", ".mcp.json"
 START_SECONDS, CALL_SECONDS = 30.0, 300.0
 MOST_BYTES = 1_000_000
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
+_NAME = re.compile(r"(?!.*__)[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 _COMMON = frozenset({"type", "disabled", "timeout"})
 _KEYS = {
@@ -41,19 +41,12 @@ class ServerSettings:
     url: str = ""
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     disabled: bool = False
-    seconds: float | None = None
+    start_seconds: float = START_SECONDS
+    """How long it has to come up."""
+    call_seconds: float = CALL_SECONDS
+    """How long a call may take."""
     shown: str = ""
     fault: str = ""
-
-    @property
-    def start_seconds(self) -> float:
-        """How long it has to come up."""
-        return self.seconds or START_SECONDS
-
-    @property
-    def call_seconds(self) -> float:
-        """How long a call may take."""
-        return self.seconds or CALL_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +82,7 @@ class Reader:
         where = f"{path}: mcpServers.{safe}"
         try:
             if safe != name:
-                hint = "letters, digits, - and _, at most 32, beginning with a letter or digit"
+                hint = "at most 32 letters, digits, - and single _, a letter or digit first"
                 raise ConfigurationError(f"{where}: a server's name is {hint}.")
             return self._checked(path, name, _object(given, where))
         except ConfigurationError as error:
@@ -116,13 +109,23 @@ class Reader:
         if not isinstance(disabled, bool):
             raise ConfigurationError(f"{where}.disabled must be true or false.")
         common = ServerSettings(
-            name, self.source, path, disabled=disabled, seconds=_seconds(given, where)
+            name,
+            self.source,
+            path,
+            disabled=disabled,
+            start_seconds=self._patience("MCP_TIMEOUT", START_SECONDS),
+            call_seconds=_seconds(given, where) or self._patience("MCP_TOOL_TIMEOUT", CALL_SECONDS),
         )
         return (
             self._http(common, given, where)
             if kind == "http"
             else self._stdio(common, given, where)
         )
+
+    def _patience(self, variable: str, usual: float) -> float:
+        """What the environment says of all servers, in milliseconds; else the usual."""
+        said = self.environ.get(variable, "")
+        return int(said) / 1000 if said.isdecimal() and int(said) else usual
 
     def _stdio(
         self, common: ServerSettings, given: Mapping[str, Any], where: str
