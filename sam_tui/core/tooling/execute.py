@@ -252,15 +252,8 @@ class Executor:
             decision = await decide
         except asyncio.CancelledError:
             reason = "the call was cancelled before it was answered"
-            cancelled = Decision(
-                request.operation,
-                "cancelled",
-                "user",
-                "cancelled",
-                reason,
-                workspace=self.workspace,
-            )
-            self._log.record(conversation, call, cancelled)
+            cancelled = Decision(request.operation, "cancelled", "user", "cancelled", reason)
+            self._log.record(conversation, call, replace(cancelled, workspace=self.workspace))
             raise
         self._record(conversation, call, decision, request.accesses)
         return decision
