@@ -7,6 +7,7 @@ from sam_reminders.documents import DocumentsReminder
 from sam_reminders.instructions import InstructionsReminder, Offered
 from sam_reminders.memories import MemoriesReminder
 from sam_reminders.mini_prompts import MiniPromptsReminder
+from sam_reminders.skills import SkillsReminder
 from sam_reminders.status_signal import StatusSignalReminder
 from sam_reminders.todo_list import TodoListReminder
 from sam_reminders.user_context import Facts, UserContextReminder
@@ -17,6 +18,7 @@ from sam_tui.core.ids import ConversationId
 from sam_tui.core.ports.memory import DocumentStore, MemoryStore
 from sam_tui.core.ports.prompts import PromptLibrary, UserReminders
 from sam_tui.core.prompt.reminders import Reminder
+from sam_tui.core.prompt.skills import OfferedSkills
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,7 @@ class Sources:
     facts: Facts
     instructions: Offered = lambda: None
     """What files say about how to work."""
+    skills: OfferedSkills = lambda: None
 
 
 def build_reminders(sources: Sources) -> list[Reminder]:
@@ -43,6 +46,7 @@ def build_reminders(sources: Sources) -> list[Reminder]:
     return [
         UserContextReminder(sources.facts),
         InstructionsReminder(sources.instructions),
+        SkillsReminder(sources.skills),
         DocumentsReminder(sources.documents),
         MiniPromptsReminder(sources.prompts),
         UserDefinedReminder(sources.user_reminders),

@@ -3,12 +3,15 @@
 import json
 import re
 from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from sam_tui.core.messages import Message, ReminderMessage, calls_of
-from sam_tui.core.ports.instructions import Instruction, Instructions
 from sam_tui.core.prompt.view import TurnView
 from sam_tui.core.todos import one_line
 from sam_tui.core.tooling.neutral import neutralise
+
+if TYPE_CHECKING:
+    from sam_tui.core.ports.instructions import Instruction, Instructions
 
 GONE = "What this file said holds no longer."
 _BRACKETS = str.maketrans({"<": "‹", ">": "›", '"': "'"})
@@ -16,7 +19,7 @@ _TAG = re.compile(r"<(/?\s*(?:file)?instructions)", re.IGNORECASE)
 _TOLD = re.compile(r'<fileInstructions of="([^"]*)">\n(.*?)\n</fileInstructions>', re.DOTALL)
 _PATHS = ("path", "cwd", "directory", "folder", "file")
 
-Offered = Callable[[], Instructions | None]
+Offered = Callable[[], "Instructions | None"]
 """The instructions there are; None where there is no file of any."""
 
 
@@ -56,7 +59,7 @@ class InstructionsReminder:
         ])
 
 
-def _body(one: Instruction) -> str:
+def _body(one: "Instruction") -> str:
     whose = "The person's own, for all work." if one.own else "For this project."
     if one.folder:
         whose = f"For work in {_quiet(one.folder)}."

@@ -10,10 +10,9 @@ from sam_tools import offers, profile_offers
 from sam_tui.adapters.plugins import discover
 from sam_tui.adapters.policy import Places, read_layers
 from sam_tui.adapters.prompts import FileReminders
+from sam_tui.assembly.believing import OfferedInstructions, offer_hooks, offer_instructions
 from sam_tui.assembly.catalogue import adverts
 from sam_tui.assembly.guarding import make_guard
-from sam_tui.assembly.hooking import offer_hooks
-from sam_tui.assembly.instructing import OfferedInstructions, offer_instructions
 from sam_tui.assembly.leaves import Leaves
 from sam_tui.assembly.options import Options
 from sam_tui.assembly.serving import Serving
@@ -26,6 +25,7 @@ from sam_tui.core.authorization.guard import Guard
 from sam_tui.core.authorization.trust import FolderTrust
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.prompt.requests import RequestBuilder
+from sam_tui.core.prompt.skills import OfferedSkills, worded
 from sam_tui.core.prompt.system import guidance, system_prompt
 from sam_tui.core.runtime import Runtime
 from sam_tui.core.shield import secrets_of_environment
@@ -69,6 +69,7 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
     layers = read_layers(places, workspace.root)
     trust = FolderTrust(workspace.root, layers.trust, layers.state)
     leaves = Leaves(options, environ, workspace, places, trusted=lambda: trust.trusted)
+    leaves.vouches = trust.vouches
     model = leaves.open_model(options.model) if options.model else None
     built_in = [*offers(leaves, adverts()), *profile_offers(options.profile, leaves)]
     plugins = discover(leaves, taken=[offer.name for offer in built_in])
@@ -81,6 +82,7 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
     executor.shield.learn(secrets_of_environment(environ))
     executor.hooks = offer_hooks(leaves, places, guard, trust, executor)
     executor.hooks()  # one that is there and cannot be used is no start
+    leaves.clean = lambda text: executor.shield.mask(text).text
     serving = Serving(leaves, options, places, trust, executor, guard)
     engine = Engine(
         executor,
@@ -96,9 +98,7 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
                         leaves,
                         options,
                         guard,
-                        offer_instructions(
-                            leaves, places, trust, lambda text: executor.shield.mask(text).text
-                        ),
+                        offer_instructions(leaves, places, trust),
                     )
                 ),
                 *plugins.reminders,
@@ -112,6 +112,7 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
         Room(leaves.storage.archive, leaves.bus, context_tokens=options.context_tokens),
         options.workflow_mode,
         serving.arrive,
+        lambda text: worded(text, _skills(leaves)),
     )
     leaves.subagents.connect(engine)
     return Runtime(
@@ -152,4 +153,9 @@ def _sources(
         leaves.workflows.digest,
         facts,
         instructions,
+        _skills(leaves),
     )
+
+
+def _skills(leaves: Leaves) -> OfferedSkills:
+    return lambda: leaves.skills if leaves.has_skills else None

@@ -1,12 +1,13 @@
 """The leaves of one runtime, each imported and made when it is first asked for."""
 
 import contextlib
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sam_tui.assembly.options import DEFAULT_TIMEOUT, Options
-from sam_tui.assembly.running import workflow_places
+from sam_tui.assembly.running import skill_folders, workflow_places
 from sam_tui.core.agent.budget import Budgets
 from sam_tui.core.agent.subagents import Subagents, Surroundings
 from sam_tui.core.authorization.containment import Workspace
@@ -28,6 +29,7 @@ else:
     from sam_tui.adapters.policy import Places, SandboxPlan
     from sam_tui.adapters.prompts import FilePrompts
     from sam_tui.adapters.search import RipgrepSearch
+    from sam_tui.adapters.skills import FileSkills
     from sam_tui.adapters.storage import Storage
     from sam_tui.adapters.tasks import CommandTasks, FileTaskBook
     from sam_tui.adapters.terminal.background import PortedCommands
@@ -73,6 +75,10 @@ class Leaves:
             self.bus, self.clock, attended=options.attended, responder=options.responder
         )
         self.budgets = Budgets()
+        self.vouches: Callable[[str, bytes], bool] = lambda _, __: False
+        """Whether a file of the workspace, by its name, holds what the person trusted."""
+        self.clean: Callable[[str], str] = lambda text: text
+        """Takes secrets out of a text."""
         self.sandbox_plan: Callable[[], SandboxPlan] | None = None
         """How policy has commands held; asked when the first of them is."""
         self.servers: McpServers | None = None
@@ -125,6 +131,25 @@ class Leaves:
 
         folder = f"{self._options.data_dir}/prompts"
         return FilePrompts(folder, self.workspace.root, self.storage.choices, self._trusts)
+
+    @once
+    def skills(self) -> "FileSkills":
+        """Skills: the person's and, where it is trusted, the folder's."""
+        from sam_tui.adapters.skills import FileSkills
+
+        return FileSkills(
+            self._places.config_dir,
+            self.workspace.root,
+            files=self.files,
+            trusted=self._trusts,
+            vouches=self.vouches,
+            clean=lambda text: self.clean(text),
+        )
+
+    @once
+    def has_skills(self) -> bool:
+        """Whether there are folders for skills at the start."""
+        return any(map(os.path.isdir, skill_folders(self._places.config_dir, self.workspace.root)))
 
     @once
     def _embedder(self) -> "Embedder | None":

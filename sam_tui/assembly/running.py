@@ -1,4 +1,4 @@
-"""Where a runtime keeps its workflows."""
+"""Where a runtime keeps its workflows, and finds its skills."""
 
 import os
 from typing import TYPE_CHECKING
@@ -7,6 +7,12 @@ from sam_tui.core.workflow.entrance import DATABASE, WorkflowPlaces
 
 if TYPE_CHECKING:
     from sam_tui.adapters.policy import Places
+
+
+def skill_folders(config_dir: str, root: str) -> tuple[str, ...]:
+    """Where skills lie: in the settings folder, and in the workspace."""
+    below = (".agents/skills", ".sam/skills")
+    return (f"{config_dir}/skills", *(f"{root}/{name}" for name in below))
 
 
 def workflow_places(places: "Places", root: str) -> WorkflowPlaces:

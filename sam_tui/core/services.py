@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     )
     from sam_tui.core.ports.prompts import PromptLibrary
     from sam_tui.core.ports.rehearsal import Rehearsals
+    from sam_tui.core.ports.skills import Skills
     from sam_tui.core.ports.storage import ResultStore
     from sam_tui.core.ports.tasks import TaskBook, Tasks
     from sam_tui.core.ports.terminals import Commands, Terminals
@@ -107,6 +108,13 @@ class Services(Protocol):
 
     @property
     def documents(self) -> Documents: ...
+    @property
+    def skills(self) -> Skills: ...
+    @property
+    def has_skills(self) -> bool:
+        """Whether there are folders for skills: without them nothing speaks of any."""
+        ...
+
     @property
     def insight(self) -> Insight: ...
     @property

@@ -165,10 +165,10 @@ async def turn(runtime: Runtime, text: str = "go") -> Ran:
     return Ran(heard.drain(), finished, messages=list(session.messages))
 
 
-async def one_call(runtime: Runtime, name: str, **arguments: Any) -> Ran:
+async def one_call(runtime: Runtime, called: str, /, **arguments: Any) -> Ran:
     """Make one call without a model."""
     heard = runtime.bus.subscribe()
-    made = ToolCall(CallId(mint("call")), name, json.dumps(arguments))
+    made = ToolCall(CallId(mint("call")), called, json.dumps(arguments))
     executed = await runtime.executor.execute(made, ConversationId("c1"))
     return Ran(heard.drain(), executed=executed)
 

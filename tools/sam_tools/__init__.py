@@ -18,6 +18,8 @@ def offers(services: Services, adverts: Mapping[str, Advert]) -> list[Offer]:
     What depends on the configuration, or has no advert, is made at once.
     """
     listed = [_offer(name, make, services, adverts) for name, make in MAKERS.items()]
+    if services.has_skills:
+        listed.append(Offer.of(_read_skill(services)))
     online = services.online if services.online_extras else None
     if online and online.serpapi:
         listed[list(MAKERS).index("web_operations")] = Offer.of(_web_operations(services))
@@ -192,6 +194,12 @@ def _workflow(services: Services) -> Tool:
 
     entrance = services.workflows
     return WorkflowTool(entrance.workflows, services.inquiries, entrance.flush).tool()
+
+
+def _read_skill(services: Services) -> Tool:
+    from sam_tools.skills import ReadSkill
+
+    return ReadSkill(services.skills).tool()
 
 
 MAKERS: Mapping[str, Make] = {

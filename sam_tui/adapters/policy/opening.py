@@ -16,6 +16,9 @@ from sam_tui.core.authorization.secrets import MCP_TOKEN, Secrets
 from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.ports.policy import ShellParser, TrustState
 
+SHARED = ("skills", "hooks")
+"""Below the settings folder: what commands may read, and run, but not change."""
+
 
 @dataclass(frozen=True, slots=True)
 class Places:
@@ -114,4 +117,5 @@ def make_policy(
         reader=CommandReader(parser, root=workspace.root, home=places.home),
         trusted=layers.trusted,
         roots=workspace.roots,
+        shared=own_folders(*(os.path.join(places.config_dir, name) for name in SHARED)),
     )

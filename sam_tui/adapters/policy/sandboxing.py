@@ -123,4 +123,5 @@ def sandbox_plan(terms: SandboxTerms, policy: Policy, home: str) -> SandboxPlan:
     below = tuple(f"{place}/" for place in kept)
     named = [rule.path.fixed for rule in policy.rules.rules if rule.path and not rule.path.rest]
     opened = tuple(path for path in named if path.startswith(below) and readable(path))
+    opened += tuple(path for path in policy.shared if os.path.isdir(path))
     return SandboxPlan(terms.kind or "default", kept, opened, cache_folders(terms.caches, home))

@@ -55,6 +55,6 @@ class Session:
             with self._engine.budgets.running(self.conversation, budget, self.model, gate):
                 turn = Turn(self._engine, self.model, self._history, budget, gate)
                 turn.opening, self._opening = self._opening, ""
-                return await turn.run(text)
+                return await turn.run(self._engine.worded(text))
         finally:
             self.busy = False

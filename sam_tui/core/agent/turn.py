@@ -68,6 +68,8 @@ class Engine:
     workflow_mode: bool = False
     """Whether an answer that says ``{"status": "continue"}`` is followed by another."""
     arrivals: Arrivals | None = None
+    worded: Callable[[str], str] = lambda text: text
+    """A message of the person's as the model reads it: one that names a skill is put in words."""
 
     def narrowed(self, withheld: Collection[str], *, asker: str, system: str = "") -> "Engine":
         """The same engine without some tools, whose questions say who asks."""

@@ -148,9 +148,8 @@ def _secret_path(grounds: Grounds, part: Part, path: NamedPath) -> Iterator[tupl
         return
     inside = grounds.inside(path.real)
     what = secrets.touched_by(path.real) if path.pattern else secrets.find(path.real, inside=inside)
-    own = next(
-        (p for p in grounds.protected if path.real == p or path.real.startswith(p + "/")), ""
-    )
+    # What is shared the kernel keeps from being written; without it the name alone is refused.
+    own = "" if grounds.shares(path.real) and grounds.confined else grounds.own(path.real)
     if own or what:
         # A name that only looks secret is asked about; a place that is known to be is refused.
         yield own or what, path.real, inside or not (own or what).startswith("/")

@@ -63,6 +63,16 @@ class Grounds:
     roots: tuple[str, ...] = ()
     """The real paths of the workspace and the added folders."""
     clock: Callable[[], float] = time.time
+    shared: tuple[str, ...] = ()
+    """Real paths among those of the program that are read like any other: skills and hooks' scripts."""
+
+    def own(self, real: str) -> str:
+        """The program's own folder that a real path lies in, or nothing."""
+        return next((p for p in self.protected if real == p or real.startswith(p + "/")), "")
+
+    def shares(self, real: str) -> bool:
+        """Whether what lies there is read like anything outside of the workspace."""
+        return any(real == place or real.startswith(place + "/") for place in self.shared)
 
     @property
     def confined(self) -> bool:

@@ -23,12 +23,13 @@ _GUARDED = (".git", ".sam", ".mcp.json")
 def own_data(grounds: Grounds, case: Case) -> Judgement | None:
     """The program's own data: never written, read only where the person's rule says so."""
     real = case.where.real
-    for place in grounds.protected:
-        if real == place or real.startswith(place + "/"):
-            if not case.writes and grounds.rules.unlocks(case.subject, case.now):
-                return None
-            return case.deny(f"protected:{place}", f"{place} is protected")
-    return None
+    place = grounds.own(real)
+    if not place:
+        return None
+    opened = grounds.shares(real) or grounds.rules.unlocks(case.subject, case.now)
+    if opened and not case.writes:
+        return None
+    return case.deny(f"protected:{place}", f"{place} is protected")
 
 
 def secret(grounds: Grounds, case: Case) -> Judgement | None:

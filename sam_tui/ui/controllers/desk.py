@@ -121,6 +121,9 @@ class Desk:
 
     def obey(self, command: SlashCommand) -> None:
         """Do what a slash command asks; one that does not exist stays in the prompt to be mended."""
+        if command.action is None and self._names_a_skill(command):
+            self.submit(f"/{command.name} {command.argument}".rstrip())
+            return
         if command.action is None:
             area = self._screen.prompt.area
             if not area.text:
@@ -130,6 +133,10 @@ class Desk:
             )
             return
         self.perform(command.action.name, command.argument)
+
+    def _names_a_skill(self, command: SlashCommand) -> bool:
+        typed = f"/{command.name}"
+        return self._runtime is not None and self._runtime.engine.worded(typed) != typed
 
     def submit(self, text: str) -> None:
         """A prompt: it runs, or waits its turn."""

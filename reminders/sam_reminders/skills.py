@@ -1,0 +1,51 @@
+"""Names the skills there are; what they say is read when one fits."""
+
+from sam_tui.core.messages import ReminderMessage
+from sam_tui.core.prompt.skills import TOOL, OfferedSkills
+from sam_tui.core.prompt.view import TurnView
+from sam_tui.core.todos import one_line
+from sam_tui.core.tooling.neutral import neutralise
+
+LONGEST = 300
+"""Characters of a description that are told."""
+MOST = 60
+_BRACKETS = str.maketrans("<>", "‹›")
+
+
+class SkillsReminder:
+    """Names and descriptions, told at the beginning and when they changed."""
+
+    name = "skills"
+
+    def __init__(self, skills: OfferedSkills) -> None:
+        self._skills = skills
+
+    def content(self, view: TurnView) -> str | None:
+        """One line a skill between ``<skills>`` tags; None where the model read the same before."""
+        offered = self._skills()
+        skills = offered.listing().skills if offered is not None else ()
+        lines = [f"- {one.name}: {_quiet(one.description)}" for one in skills[:MOST]]
+        if len(skills) > MOST:
+            lines.append(f"and {len(skills) - MOST} more: {TOOL} lists them all")
+        text = neutralise("\n".join(["<skills>", *_head(lines), *lines, "</skills>"]))
+        said = [
+            m.text for m in view.messages if isinstance(m, ReminderMessage) and m.name == self.name
+        ]
+        if said:
+            return None if said[-1] == text else text
+        return text if skills else None
+
+
+def _head(lines: list[str]) -> list[str]:
+    if not lines:
+        return ["There are no skills any more."]
+    return [
+        "Skills: what the person wants known for a kind of task. Where one fits, read it with"
+        f" {TOOL} before you begin."
+    ]
+
+
+def _quiet(text: str) -> str:
+    """Somebody's own words: one short line that can be no tag."""
+    line = one_line(text)
+    return (line if len(line) <= LONGEST else line[: LONGEST - 1] + "…").translate(_BRACKETS)

@@ -1,0 +1,139 @@
+"""Skills in their folders: read where they changed, those of a workspace exactly as they were trusted."""
+
+import os
+import posixpath
+from collections.abc import Callable, Iterator, Sequence
+
+from sam_tui.adapters.skills.front_matter import Unusable, read_skill
+from sam_tui.core.accesses import Location
+from sam_tui.core.errors import SamError
+from sam_tui.core.plain import printable
+from sam_tui.core.ports.files import Files
+from sam_tui.core.ports.prompts import FileProblem
+from sam_tui.core.ports.skills import Skill, SkillListing, SkillSource
+
+USER_FOLDER = "skills"
+"""Below the settings folder."""
+PROJECT_FOLDERS = (".agents/skills", ".sam/skills")
+"""Below the workspace."""
+FILE = "SKILL.md"
+LARGEST = 262_144
+"""Bytes of a SKILL.md."""
+MOST = 100
+"""Skills of one folder."""
+MOST_FILES = 50
+
+Signature = tuple[int, int, int]
+
+
+class FileSkills:
+    """The ``Skills`` of a settings folder and a workspace.
+
+    ``trusted`` says whether the workspace is believed, ``vouches`` whether a file in it holds what
+    was trusted, ``clean`` takes secrets out of a text.
+    """
+
+    def __init__(
+        self,
+        config_dir: str,
+        workspace: str,
+        *,
+        files: Files,
+        trusted: Callable[[], bool],
+        vouches: Callable[[str, bytes], bool],
+        clean: Callable[[str], str],
+    ) -> None:
+        self._own = os.path.realpath(os.path.join(config_dir, USER_FOLDER))
+        self._workspace = workspace
+        self._files = files
+        self._trusted = trusted
+        self._vouches = vouches
+        self._clean = clean
+        self._read: dict[str, tuple[Signature, Skill]] = {}
+
+    def listing(self) -> SkillListing:
+        """Those that count, the person's own first; of two of one name the first."""
+        skills: dict[str, Skill] = {}
+        problems: list[FileProblem] = []
+        for folder, source in self._places():
+            for place in self._folders(folder, source):
+                file = os.path.join(place, FILE)
+                try:
+                    skill = self._skill(file, source)
+                except Unusable as why:
+                    problems.append(FileProblem(printable(file), str(why)))
+                    continue
+                if skill.name in skills:
+                    problems.append(FileProblem(printable(file), f"{skill.name} is there already"))
+                    continue
+                skills[skill.name] = skill
+        return SkillListing(tuple(skills.values()), tuple(problems))
+
+    def files(self, skill: Skill) -> Sequence[str]:
+        """What else lies in a skill's folder, two folders deep."""
+        found: list[str] = []
+        for parent, folders, names in os.walk(skill.folder):
+            below = os.path.relpath(parent, skill.folder)
+            folders[:] = sorted(n for n in folders if not n.startswith(".")) if below == "." else []
+            paths = [os.path.normpath(os.path.join(below, name)) for name in sorted(names)]
+            found += [printable(path) for path in paths if path != FILE]
+            if len(found) > MOST_FILES:
+                break
+        return found[:MOST_FILES]
+
+    def _places(self) -> Iterator[tuple[str, SkillSource]]:
+        yield self._own, "user"
+        if self._trusted():
+            for folder in PROJECT_FOLDERS:
+                yield os.path.join(self._workspace, folder), "project"
+
+    def _folders(self, folder: str, source: SkillSource) -> list[str]:
+        """The folders that have a SKILL.md, by name. The person may link theirs from elsewhere."""
+        try:
+            found = self._files.list(self._where(folder, source))
+        except SamError:
+            return []
+        kinds = ("directory", "link") if source == "user" else ("directory",)
+        places = [os.path.join(folder, one.name) for one in found if one.kind in kinds]
+        if source == "user":
+            places = [os.path.realpath(place) for place in places]
+        return [p for p in places if _signature(os.path.join(p, FILE)) is not None][:MOST]
+
+    def _skill(self, file: str, source: SkillSource) -> Skill:
+        signature = _signature(file)
+        kept = self._read.get(file)
+        if kept is not None and kept[0] == signature:
+            return kept[1]
+        skill = self._fresh(file, source)
+        if signature is not None:
+            self._read[file] = (signature, skill)
+        return skill
+
+    def _fresh(self, file: str, source: SkillSource) -> Skill:
+        try:
+            data = self._files.read(self._where(file, source), limit=LARGEST + 1)
+        except SamError as error:
+            raise Unusable(f"cannot be read: {error}") from None
+        if len(data) > LARGEST:
+            raise Unusable(f"is larger than {LARGEST // 1024} kB")
+        if source == "project":
+            name = posixpath.relpath(file, self._workspace)
+            if not self._vouches(name, data):
+                raise Unusable("is not what was trusted")
+        try:
+            name, description, text = read_skill(self._clean(data.decode("utf-8-sig")))
+        except UnicodeDecodeError:
+            raise Unusable("is not UTF-8 text") from None
+        return Skill(name, description, text, os.path.dirname(file), source)
+
+    def _where(self, path: str, source: SkillSource) -> Location:
+        return Location(path, path, self._workspace if source == "project" else None)
+
+
+def _signature(path: str) -> Signature | None:
+    """What tells whether a file is still the one that was read; None where there is none."""
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return None
+    return (found.st_mtime_ns, found.st_size, found.st_ino)

@@ -1,0 +1,81 @@
+"""What files bring to a runtime, hooks and instructions: loaded once there is one of them."""
+
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sam_tui.adapters.policy import Places
+    from sam_tui.assembly.leaves import Leaves
+    from sam_tui.core.authorization.guard import Guard
+    from sam_tui.core.authorization.trust import FolderTrust
+    from sam_tui.core.ports.instructions import Instructions
+    from sam_tui.core.tooling.execute import Executor, OfferedHooks
+    from sam_tui.core.tooling.hooking import Hooking
+
+OfferedInstructions = Callable[[], "Instructions | None"]
+
+INSTRUCTION_FILES = ("AGENTS.md", "CLAUDE.md", ".github/copilot-instructions.md")
+"""Below the workspace; the first of them below the settings folder, too."""
+HOOK_FILES = ("hooks.json", ".sam/hooks.json")
+"""Below the settings folder, and below the workspace."""
+
+
+def offer_hooks(
+    leaves: "Leaves", places: "Places", guard: "Guard", trust: "FolderTrust", executor: "Executor"
+) -> "OfferedHooks":
+    """What gives the hooks, or None as long as there is no file. Two looks at the disk a call.
+
+    The first time raises ``ConfigurationError`` for a file that counts and cannot be used.
+    """
+    user = os.path.join(places.config_dir, HOOK_FILES[0])
+    project = os.path.join(leaves.workspace.root, HOOK_FILES[1])
+    made: list[Hooking] = []
+
+    def offered() -> "Hooking | None":
+        if made:
+            return made[0]
+        if not os.path.lexists(user) and not os.path.lexists(project):
+            return None
+        from sam_tui.adapters.hooks import FileHooks
+        from sam_tui.core.tooling.hooking import Hooking
+
+        hooks = FileHooks(
+            places.config_dir,
+            leaves.workspace.root,
+            files=leaves.files,
+            commands=lambda: leaves.commands,
+            trusts=lambda: trust.look() == "trusted",
+            vouches=trust.vouches,
+        )
+        made.append(Hooking(hooks, guard, leaves.storage.decisions, leaves.bus, executor.shield))
+        return made[0]
+
+    return offered
+
+
+def offer_instructions(
+    leaves: "Leaves", places: "Places", trust: "FolderTrust"
+) -> OfferedInstructions:
+    """What gives the instructions, or None as long as there is none to read."""
+    root = leaves.workspace.root
+    own = os.path.join(places.config_dir, INSTRUCTION_FILES[0])
+    of_folder = [os.path.join(root, name) for name in INSTRUCTION_FILES]
+    made: list[Instructions] = []
+
+    def offered() -> "Instructions | None":
+        if made:
+            return made[0]
+        trusted = trust.trusted and (any(map(os.path.lexists, of_folder)) or trust.nested())
+        if not trusted and not os.path.lexists(own):
+            return None
+        from sam_tui.adapters.instructions import FileInstructions
+        from sam_tui.adapters.instructions.files import Sources
+
+        sources = Sources(leaves.files, trust.vouches, trust.nested, leaves.clean)
+        made.append(
+            FileInstructions(places.config_dir, root, sources, trusted=lambda: trust.trusted)
+        )
+        return made[0]
+
+    return offered
