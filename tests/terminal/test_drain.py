@@ -3,7 +3,7 @@ import contextvars
 import os
 import sys
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -11,10 +11,8 @@ import pytest
 
 from sam_tui.adapters.terminal.pty import Child, Pty, PtyLaunch
 from sam_tui.adapters.terminal.sessions import PtyTerminals
-from sam_tui.core.ids import ConversationId
-from sam_tui.core.ports.terminals import SessionSpec, TerminalSession
-
-Until = Callable[[TerminalSession, str], Awaitable[str]]
+from sam_tui.core.ports.terminals import SessionSpec
+from tests.terminal.session_kit import ONE, Until
 
 COUNTING = """
 import select, sys, termios
@@ -127,7 +125,7 @@ async def test_a_flood_that_goes_quiet_leaves_its_thread_and_the_loop_reads_on(
 async def test_a_flood_is_interrupted_by_a_key_again_and_again(
     terminals: PtyTerminals, workspace: Path, until: Until
 ) -> None:
-    session, _ = await terminals.open(SessionSpec(ConversationId("one"), str(workspace)))
+    session, _ = await terminals.open(SessionSpec(ONE, str(workspace)))
     await until(session, "ready>")
     for number in range(3):
         printed = asyncio.Event()

@@ -1,12 +1,11 @@
 import asyncio
 import os
-import signal
 import socket
 import stat
 import subprocess
 import sys
 import textwrap
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
@@ -16,11 +15,8 @@ from sam_tui.adapters.terminal.held import Holders
 from sam_tui.adapters.terminal.sessions import PtyTerminals
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.ports.sandbox import OutsideAccess, OutsideAnswer
-from sam_tui.core.ports.terminals import SessionSpec, TerminalSession
-
-Until = Callable[[TerminalSession, str], Awaitable[str]]
-
-ME = ConversationId("me")
+from sam_tui.core.ports.terminals import SessionSpec
+from tests.terminal.session_kit import ME, Until, confined, crashed, ended, gone
 
 pytestmark = [
     pytest.mark.usefixtures("plain_shell"),
@@ -34,41 +30,6 @@ async def holders(tmp_path: Path) -> AsyncIterator[Holders]:
     yield made
     for kept in await made.all():
         await made.end(kept)
-
-
-def confined(workspace: Path, **more: object) -> SessionSpec:
-    return SessionSpec(ME, str(workspace), confined=True, writable=(str(workspace),), **more)  # pyright: ignore[reportArgumentType]
-
-
-async def crashed(holders_folder: Path, workspace: Path, command: str) -> str:
-    """Run a program that opens a session, types a command, and is killed; returns the session's id."""
-    script = """
-        import asyncio, os, signal, sys
-        from sam_tui.adapters.terminal.confinement import Sandbox
-        from sam_tui.adapters.terminal.held import Holders
-        from sam_tui.adapters.terminal.sessions import PtyTerminals
-        from sam_tui.core.ports.terminals import SessionSpec
-        async def main():
-            terminals = PtyTerminals(Sandbox(), Holders(sys.argv[1]))
-            where = sys.argv[2]
-            spec = SessionSpec("me", where, confined=True, writable=(where,))
-            session, made = await terminals.open(spec)
-            assert made
-            await session.settled(within=20)
-            session.write(sys.argv[3].encode() + b"\\r")
-            while "heard-before" not in session.output(0).text.replace(sys.argv[3], ""):
-                await session.quiet(silence=0.05, within=20)
-            print(session.id, flush=True)
-            os.kill(os.getpid(), signal.SIGKILL)
-        asyncio.run(main())
-    """
-    argv = [sys.executable, "-c", textwrap.dedent(script)]
-    process = await asyncio.create_subprocess_exec(
-        *argv, str(holders_folder), str(workspace), command, stdout=subprocess.PIPE
-    )
-    out, _ = await asyncio.wait_for(process.communicate(), 60)
-    assert process.returncode == -signal.SIGKILL
-    return out.decode().strip()
 
 
 @pytest.mark.requirement("terminal:survives")
@@ -197,6 +158,28 @@ async def test_a_holder_can_be_told_to_end_and_what_a_dead_one_left_is_removed(
     assert not stale.exists()
 
 
+@pytest.mark.requirement("terminal:survives")
+async def test_a_holder_ends_with_its_session_when_nobody_attaches_for_too_long(
+    sandbox: Sandbox,
+    workspace: Path,
+    tmp_path: Path,
+    until: Until,
+    lives: Callable[[int], bool],
+) -> None:
+    holders = Holders(str(tmp_path / "held"), idle=0)
+    terminals = PtyTerminals(sandbox, holders)
+    session, _ = await terminals.open(SessionSpec(ME, str(workspace)))
+    session.write(b"echo she''ll=$$. en''d\r")
+    pid = int((await until(session, "end\r\n")).rpartition("shell=")[2].partition(".")[0])
+    (kept,) = await holders.all()
+    assert kept.attached
+    assert lives(pid)
+    await terminals.close_all()
+    await gone(holders)
+    assert not lives(pid)
+    assert list((tmp_path / "held").iterdir()) == []
+
+
 @pytest.mark.requirement("terminal:holder-private")
 async def test_only_its_owner_reaches_a_holder(
     holders: Holders, sandbox: Sandbox, workspace: Path, tmp_path: Path
@@ -285,19 +268,6 @@ async def test_a_holder_loads_the_standard_library_alone(
     parent = said_of(kept.pid, "PPid:")
     assert said_of(parent, "VmRSS:") < 24 * 1024
     await terminals.close_all()
-
-
-async def ended(session: TerminalSession) -> None:
-    async with asyncio.timeout(20):
-        while session.running:
-            await session.quiet(silence=1, within=1)
-
-
-async def gone(holders: Holders) -> None:
-    """Wait until no holder is left."""
-    async with asyncio.timeout(20):
-        while await holders.all():
-            pass
 
 
 def modules() -> set[str]:

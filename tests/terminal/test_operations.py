@@ -94,7 +94,7 @@ async def test_background_commands_end_with_the_runtime(
 ) -> None:
     await started(hand, "true")
     before = descriptors()
-    pids = [int((await started(hand, "echo $$; exec sleep 300"))["output"]) for _ in range(3)]
+    pids = [int((await started(hand, "echo $$; exec sleep 300"))["output"]) for _ in range(8)]
     assert all(map(lives, pids))
     await background.close_all()
     assert not any(map(lives, pids))

@@ -3,7 +3,6 @@ import hashlib
 import subprocess
 import sys
 import textwrap
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -12,28 +11,10 @@ from sam_tui.adapters.terminal.confinement import Sandbox
 from sam_tui.adapters.terminal.history import History
 from sam_tui.adapters.terminal.sessions import PtyTerminals
 from sam_tui.core.errors import ToolError
-from sam_tui.core.ids import ConversationId
-from sam_tui.core.ports.terminals import SessionSpec, TerminalSession
-
-Until = Callable[[TerminalSession, str], Awaitable[str]]
-
-ONE = ConversationId("one")
-TWO = ConversationId("two")
+from sam_tui.core.ports.terminals import SessionSpec
+from tests.terminal.session_kit import ONE, TWO, Until, ended
 
 pytestmark = pytest.mark.usefixtures("plain_shell")
-
-
-async def ended(session: TerminalSession) -> None:
-    over = asyncio.Event()
-
-    def look() -> None:
-        if not session.running:
-            over.set()
-
-    stop = session.watch(look)
-    look()
-    await asyncio.wait_for(over.wait(), 20)
-    stop()
 
 
 @pytest.mark.requirement("terminal:session-runs")

@@ -11,6 +11,7 @@ import ptyprocess  # pyright: ignore[reportMissingTypeStubs]
 import pytest
 
 from sam_tui.adapters.terminal.attaching import Tame
+from sam_tui.adapters.terminal.baton import VEIL
 from sam_tui.adapters.terminal.confinement import Sandbox
 from sam_tui.adapters.terminal.held import Holders
 from sam_tui.adapters.terminal.recording import Recorder, Recording, Stage, play
@@ -90,7 +91,7 @@ async def test_kept_sessions_are_listed_and_ended(
 
 @pytest.mark.requirement("terminal:term-command")
 async def test_a_kept_session_is_attached_to_typed_into_and_left_running(
-    holders: Holders, sandbox: Sandbox, workspace: Path, tmp_path: Path
+    holders: Holders, sandbox: Sandbox, workspace: Path, tmp_path: Path, until: Until
 ) -> None:
     await kept_session(holders, sandbox, workspace)
     argv = [sys.executable, "-m", "sam_tui", "term", "attach", "--data-dir"]
@@ -114,7 +115,18 @@ async def test_a_kept_session_is_attached_to_typed_into_and_left_running(
     terminals = PtyTerminals(sandbox, holders)
     session = await terminals.resume(ME)
     assert session is not None
-    assert "by-hand\r\n" in session.output(0).text
+    told = session.output(0).text
+    assert "by-hand" not in told
+    assert "the person typed here" in told
+    assert session.holder == "agent"
+    assert session.veiled("$ stty size; echo by-ha''nd") == f"$ {VEIL}"
+    session.write(b"echo by-ag''ent\r")
+    await until(session, "by-agent\r\n")
+    await session.settled(within=20)
+    assert [record.command for record in session.commands[-2:]] == [
+        "echo ear''lier",
+        "echo by-ag''ent",
+    ]
     await terminals.close(session.id)
 
 

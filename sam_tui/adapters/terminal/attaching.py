@@ -10,13 +10,17 @@ import tty
 from collections.abc import Generator
 from contextlib import contextmanager
 
+from sam_tui.adapters.terminal.baton import NOT_RECORDED, Baton
 from sam_tui.adapters.terminal.held import HeldProcess, Holders, Kept
+from sam_tui.adapters.terminal.questions import QUESTION
 from sam_tui.adapters.terminal.recording import Recording, Stage, play
-from sam_tui.adapters.terminal.shell_integration import Mark, MarkStream
+from sam_tui.adapters.terminal.shell_integration import Mark, MarkStream, lost_mark
+from sam_tui.adapters.terminal.typed import without_replies
 
 LEAVE = b"\x1d"
 """Ctrl+]: what ends it here and leaves the session running."""
 _READ = 64 * 1024
+_LAST_READS = 256
 _STRING = re.compile(rb"\x1b[\]PX^_][^\x07\x1b\x18\x1a]*(?:\x07|\x1b\\|[\x18\x1a])")
 _BEGUN = re.compile(rb"\x1b(?:[\]PX^_][^\x07\x1b\x18\x1a]*\x1b?)?\Z")
 _LONGEST_STRING = 1024 * 1024
@@ -27,6 +31,7 @@ _CLEAR = b"\x1b[!p\x1b[?1049l\x1b[?1000;1002;1003;1006;2004l\x1b[?25h\x1b[m"
 async def attach(holders: Holders, kept: Kept) -> int | None:
     """Be at a held session until it ends, Ctrl+] or the end of input; its exit code, None while it runs.
 
+    From the first key on the person holds it, until they leave: the agent gets to see nothing of that.
     Raises ``ToolError`` when another program has it.
     """
     process = await holders.attach(kept)
@@ -34,7 +39,8 @@ async def attach(holders: Holders, kept: Kept) -> int | None:
     loop = asyncio.get_running_loop()
     keys = sys.stdin.fileno()
     with _raw():
-        seat.show(process.ring.kept())
+        # What was asked in the past waits for no answer, which would be typed into the session.
+        seat.show(QUESTION.sub(b"", process.ring.kept()))
         seat.fit()
         loop.add_reader(process.fd, seat.heard)
         loop.add_reader(keys, seat.typed)
@@ -48,7 +54,7 @@ async def attach(holders: Holders, kept: Kept) -> int | None:
             _write(_CLEAR)
     if seat.ended:
         return process.reap()
-    process.leave()
+    seat.leave()
     return None
 
 
@@ -59,8 +65,12 @@ class _Seat:
         self.over = asyncio.Event()
         self.ended = False
         self._process = process
+        self._nonce = nonce
         self._marks = MarkStream(nonce)
         self._tame = Tame()
+        self._before = process.held.holder
+        self._baton = Baton(personal=False)
+        self._baton.resume(process.held, "")
 
     def show(self, data: bytes) -> None:
         """Draw what it printed, without the marks among it."""
@@ -68,31 +78,60 @@ class _Seat:
             if not isinstance(part, Mark):
                 _write(self._tame(part))
 
-    def heard(self) -> None:
-        """The session printed something, or ended."""
+    def heard(self) -> bool:
+        """The session printed something, or ended; False when there is no more now."""
         try:
             data = os.read(self._process.fd, _READ)
         except BlockingIOError:
-            return
+            return False
         except OSError:
             data = b""
         if not data:
             self.ended = True
             self.over.set()
-            return
-        self._process.ring.add(data)
+            return False
+        if not self._baton.withheld:
+            self._process.heard(data)
         self.show(data)
+        return True
 
     def typed(self) -> None:
         """The person typed something."""
         data = os.read(sys.stdin.fileno(), _READ)
         before, leave, _ = data.partition(LEAVE)
+        if keys := without_replies(before):
+            self._take()
+            self._baton.typed(keys)
+            self._process.hold(self._baton.hold)
         if before:
             os.set_blocking(self._process.fd, True)
             os.write(self._process.fd, before)
             os.set_blocking(self._process.fd, False)
         if leave or not data:
             self.over.set()
+
+    def leave(self) -> None:
+        """Give it back to whom the person took it from, and let go of it."""
+        if self._baton.withheld and self._before != "person":
+            self._catch_up()
+            self._process.heard(lost_mark(self._nonce))
+            self._baton.hand_back("")
+            if self._before == "watch":
+                self._baton.watch_only()
+            self._process.hold(self._baton.hold)
+        self._process.leave()
+
+    def _take(self) -> None:
+        """It is the person's from now on; what was printed until now was not."""
+        if not self._baton.withheld:
+            self._catch_up()
+            self._process.heard(NOT_RECORDED.encode())
+            self._baton.take("", "")
+
+    def _catch_up(self) -> None:
+        for _ in range(_LAST_READS):
+            if not self.heard():
+                break
 
     def fit(self) -> None:
         """The session follows the size of this terminal."""

@@ -1,15 +1,40 @@
 """Who types into a session, and what the person typed while it was theirs."""
 
 import difflib
-import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
+from sam_tui.adapters.terminal.typed import characters
 from sam_tui.core.ports.terminals import Handover, Holder
 
-_KEYS = re.compile(rb"\x1b\[200~|\x1b\[201~|\x1b(?:\[[0-?]*[ -/]*[@-~]|O.|.)?")
+NOT_RECORDED = "\r\n[the person typed here; what happened meanwhile is not recorded]\r\n"
+"""Stands in a session's output for all that was printed while the person held it."""
 _SHORTEST_VEILED = 3
 _MOST_TYPED = 64 * 1024
+_MOST_TOLD = 16 * 1024
+"""Characters of what was typed that are told to whoever keeps the session."""
+_BACK = b"\x08\x7f"
+_KILLS = b"\x03\x15\x17"
+"""Ctrl+C, Ctrl+U, Ctrl+W: what was typed before them stands no longer beside what follows."""
 VEIL = "[typed by the person]"
 """Stands for what the person typed wherever the agent would read it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """What of a baton has to outlive the program: who holds it, why, and what is to be veiled."""
+
+    holder: Holder = "agent"
+    reason: str = ""
+    typed: tuple[str, ...] = ()
+
+    @classmethod
+    def told(cls, data: Mapping[str, Any]) -> "Hold":
+        """From what the keeper of the session gave back; nothing known is the agent's."""
+        return cls(
+            data.get("holder", "agent"), data.get("reason", ""), tuple(data.get("typed", ()))
+        )
 
 
 class Baton:
@@ -25,13 +50,30 @@ class Baton:
         self._personal = personal
         self._before = ""
         self._line = bytearray()
-        self._typed: set[str] = set()
+        self._typed: dict[str, None] = {}
         self._count = 0
 
     @property
     def withheld(self) -> bool:
         """Whether what happens now is the person's business in a session of the agent."""
         return not self._personal and self.holder == "person"
+
+    @property
+    def hold(self) -> Hold:
+        """What has to outlive this program; of much that was typed the newest."""
+        typed: list[str] = []
+        left = _MOST_TOLD
+        for line in reversed(self._veils()):
+            typed.append(line[:left])
+            left -= len(typed[-1])
+            if left < _SHORTEST_VEILED:
+                break
+        return Hold(self.holder, self.reason, tuple(reversed(typed)))
+
+    def resume(self, hold: Hold, screen: str) -> None:
+        """Go on where an earlier program stopped; ``screen`` is what there is to see now."""
+        self._typed |= dict.fromkeys(hold.typed)
+        self.holder, self.reason, self._before = hold.holder, hold.reason, screen
 
     def take(self, reason: str, screen: str) -> None:
         """The person types from now on; ``screen`` is what they found."""
@@ -53,27 +95,33 @@ class Baton:
         """The person typed this while they held it."""
         if not self.withheld:
             return
-        for byte in _KEYS.sub(b"", data):
-            if byte in b"\r\n":
+        for byte in characters(data):
+            if byte in b"\r\n" or byte in _KILLS:
                 self._end_line()
-            elif byte in b"\x08\x7f":
-                del self._line[-1:]
+            elif byte in _BACK:
+                self._line = bytearray(self._line.decode(errors="ignore")[:-1].encode())
             elif byte >= 0x20 and len(self._line) < _MOST_TYPED:
                 self._line.append(byte)
 
     def veiled(self, text: str) -> str:
         """Text without what the person typed."""
-        pending = self._line.decode(errors="replace").strip()
-        lines = [*self._typed, pending] if len(pending) >= _SHORTEST_VEILED else [*self._typed]
-        for line in sorted(lines, key=len, reverse=True):
+        for line in sorted(self._veils(), key=len, reverse=True):
             text = text.replace(line, VEIL)
         return text
 
+    def _veils(self) -> list[str]:
+        """What was typed, oldest first, with the line that has no end yet."""
+        pending = self._pending()
+        return [*self._typed, pending] if len(pending) >= _SHORTEST_VEILED else [*self._typed]
+
+    def _pending(self) -> str:
+        return self._line.decode(errors="replace").strip()
+
     def _end_line(self) -> None:
-        line = self._line.decode(errors="replace").strip()
+        line = self._pending()
         self._line.clear()
         if len(line) >= _SHORTEST_VEILED:
-            self._typed.add(line)
+            self._typed[line] = None
 
     def _difference(self, screen: str) -> str:
         """The lines of a screen that were not there before, without what the person typed."""

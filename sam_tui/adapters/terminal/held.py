@@ -16,6 +16,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any, cast
 
+from sam_tui.adapters.terminal.baton import Hold
 from sam_tui.adapters.terminal.pty import PtyLaunch
 from sam_tui.adapters.terminal.ring import Ring
 from sam_tui.adapters.terminal.sandbox.protocol import MESSAGE
@@ -29,6 +30,7 @@ _DETACHED = '"$@" &'
 _PATIENCE = 20.0
 _LAST_WORD = 2.0
 _ENDING = 10.0
+_IDLE = 12 * 3600.0
 _CREDENTIALS = struct.Struct("=iII")
 
 
@@ -68,11 +70,20 @@ class HeldProcess:
         self.fd = fd
         self.ring = ring
         self.supervision = supervision
+        self.held = Hold()
+        """Who held it when an earlier program went, and what that left to be veiled."""
         self._control = control
 
     def heard(self, data: bytes) -> None:
         """Keep it for whoever attaches next."""
         self.ring.add(data)
+
+    def hold(self, hold: Hold) -> None:
+        """Tell the holder who types from now on: what the person prints it must not keep either."""
+        # It reads at once, or never; without a limit this program would wait with it.
+        self._control.settimeout(_LAST_WORD)
+        with suppress(OSError):
+            self._control.send(json.dumps({"hold": asdict(hold)}).encode())
 
     def resize(self, columns: int, rows: int) -> None:
         """Give its terminal another size."""
@@ -105,10 +116,14 @@ class HeldProcess:
 
 
 class Holders:
-    """The holders below one folder, each in a folder of its own with its socket."""
+    """The holders below one folder, each in a folder of its own with its socket.
 
-    def __init__(self, folder: str) -> None:
+    Those that are started here end after ``idle`` seconds in which nobody attached.
+    """
+
+    def __init__(self, folder: str, *, idle: float = _IDLE) -> None:
         self._folder = os.path.realpath(folder)
+        self._idle = idle
 
     def place(self, session: str) -> str:
         """The folder of one session, made; its real path."""
@@ -146,6 +161,7 @@ class Holders:
             "columns": launch.columns,
             "rows": launch.rows,
             "confined": launch.ruleset is not None,
+            "idle": self._idle,
         }
         try:
             with theirs:
@@ -194,7 +210,9 @@ class Holders:
         supervision = None
         if len(handed) > 2:
             supervision = Supervision.adopted(socket.socket(fileno=handed[2]))
-        return HeldProcess(control, told["pid"], handed[1], Ring(handed[0]), supervision)
+        process = HeldProcess(control, told["pid"], handed[1], Ring(handed[0]), supervision)
+        process.held = Hold.told(told.get("hold", {}))
+        return process
 
     async def end(self, kept: Kept) -> None:
         """End it with all that runs in it; nothing when it is gone already."""

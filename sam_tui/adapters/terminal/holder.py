@@ -1,8 +1,9 @@
 """The small process that keeps one agent session when the program crashes or is started again.
 
 It starts the shell, keeps its terminal, and answers on a socket that only its owner reaches. While a
-program is attached that reads the terminal itself; else the holder does, into a ring. The supervisor
-of the session's sandbox runs here on a thread; while nobody is attached its questions are denied.
+program is attached that reads the terminal itself; else the holder does, into a ring, unless the
+person held the session last: what is printed then is theirs, and kept nowhere. The supervisor of the
+session's sandbox runs here on a thread; while nobody is attached its questions are denied.
 Run with the standard library alone: what it imports is its price.
 """
 
@@ -26,8 +27,6 @@ from sam_tui.adapters.terminal.ring import Ring
 from sam_tui.adapters.terminal.sandbox.entry import restrict
 from sam_tui.adapters.terminal.sandbox.protocol import MESSAGE
 
-IDLE = 12 * 3600.0
-"""Seconds after which a session that nobody attached to ends."""
 _CREDENTIALS = struct.Struct("=iII")
 _STAGES = ((signal.SIGHUP, 0.5), (signal.SIGTERM, 0.5), (signal.SIGKILL, 1.0))
 _CLIENT = 2.0
@@ -45,6 +44,8 @@ class Holder:
         self._about: dict[str, Any] = message["about"]
         self._folder: str = message["folder"]
         self._scratch: str = message["scratch"]
+        self._idle: float = message["idle"]
+        self._hold: dict[str, Any] = {}
         self._ring = Ring(handed[0])
         rest = handed[1:]
         way = rest.pop(0) if message["confined"] else None
@@ -82,7 +83,7 @@ class Holder:
             poll.register(self._master, select.POLLIN)
             if self._supervision is not None:
                 poll.register(self._supervision.fileno(), select.POLLIN)
-            limit = max(0.0, self._since + IDLE - time.monotonic())
+            limit = max(0.0, self._since + self._idle - time.monotonic())
         if self._end >= 0:
             poll.register(self._end, select.POLLIN)
         found = {descriptor for descriptor, _ in poll.poll(None if limit is None else limit * 1000)}
@@ -98,12 +99,17 @@ class Holder:
         return self._end not in found or self._ended()
 
     def _attached_lives(self) -> bool:
-        """Whether the attached program only said something, which it has no reason to."""
+        """Hear all that the attached program said: who types in the session. False when it is gone."""
         assert self._attached is not None
         try:
-            return bool(self._attached.recv(MESSAGE))
+            while said := self._attached.recv(MESSAGE, socket.MSG_DONTWAIT):
+                with suppress(ValueError):
+                    self._hold = json.loads(said).get("hold", self._hold)
+        except BlockingIOError:
+            return True
         except OSError:
-            return False
+            pass
+        return False
 
     def _detached(self) -> None:
         assert self._attached is not None
@@ -132,7 +138,7 @@ class Holder:
         """Nobody is attached: keep what the shell prints, and deny what its programs want."""
         if self._master in found:
             with suppress(BlockingIOError, OSError):
-                self._ring.add(os.read(self._master, _OUTPUT))
+                self._keep(os.read(self._master, _OUTPUT))
                 return
             if self._end < 0 or select.select([self._end], [], [], 0)[0]:
                 return
@@ -169,6 +175,9 @@ class Holder:
                 handed = [self._ring.descriptor, self._master]
                 if self._supervision is not None:
                     handed.append(self._supervision.fileno())
+                # Only for whoever takes it over: what the person typed is among it.
+                told["hold"] = self._hold
+                client.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, MESSAGE)
                 socket.send_fds(client, [json.dumps(told).encode()], handed)
                 client.settimeout(None)
                 self._attached = client
@@ -200,7 +209,11 @@ class Holder:
             return
         with suppress(BlockingIOError, OSError):
             for _ in range(_LAST_READS):
-                self._ring.add(os.read(self._master, _OUTPUT))
+                self._keep(os.read(self._master, _OUTPUT))
+
+    def _keep(self, data: bytes) -> None:
+        if self._hold.get("holder") != "person":
+            self._ring.add(data)
 
 
 def _hear(connection: socket.socket, most: int) -> tuple[dict[str, Any], list[int]]:

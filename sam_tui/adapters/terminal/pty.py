@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import ptyprocess  # pyright: ignore[reportMissingTypeStubs]
 
 from sam_tui.adapters.terminal.attention import Modes, modes, unread
+from sam_tui.adapters.terminal.baton import Hold
 from sam_tui.adapters.terminal.confinement import restrict
 from sam_tui.adapters.terminal.endings import ProcessEnd, end_session
 from sam_tui.adapters.terminal.flood import Flood
@@ -53,6 +54,10 @@ class Process(Protocol):
         """It printed this, and that may be kept."""
         ...
 
+    def hold(self, hold: Hold) -> None:
+        """Who types into it changed, or what the person typed."""
+        ...
+
     def resize(self, columns: int, rows: int) -> None:
         """Give its terminal another size."""
         ...
@@ -71,6 +76,9 @@ class Child:
         self.pid: int = self._process.pid
 
     def heard(self, data: bytes) -> None:
+        """Nobody else has to know."""
+
+    def hold(self, hold: Hold) -> None:
         """Nobody else has to know."""
 
     def resize(self, columns: int, rows: int) -> None:
@@ -150,6 +158,14 @@ class Pty:
         except OSError:
             return 0
 
+    def catch_up(self) -> None:
+        """Hear now what was printed until now."""
+        self._calm()
+        for _ in range(_LAST_READS):
+            if not self._reading or not self._read():
+                break
+        self._gathering.finish()
+
     def write(self, data: bytes) -> None:
         """Type; what the terminal cannot take yet follows when the program reads.
 
@@ -194,11 +210,7 @@ class Pty:
 
     def _exited(self) -> None:
         """The shell is gone: take its last output, reap it, give the terminal back."""
-        self._calm()
-        for _ in range(_LAST_READS):
-            if not self._reading or not self._read():
-                break
-        self._gathering.finish()
+        self.catch_up()
         self._end.close()
         self._stop_reading()
         self._loop.remove_writer(self._fd)

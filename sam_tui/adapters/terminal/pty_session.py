@@ -2,19 +2,19 @@
 
 import asyncio
 import os
-import re
 import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from sam_tui.adapters.terminal.activity import Activity
-from sam_tui.adapters.terminal.baton import VEIL, Baton
+from sam_tui.adapters.terminal.baton import NOT_RECORDED, VEIL, Baton, Hold
 from sam_tui.adapters.terminal.held import Born, HeldProcess
 from sam_tui.adapters.terminal.history import History
 from sam_tui.adapters.terminal.pty import Child, Pty
-from sam_tui.adapters.terminal.ring import Ring
-from sam_tui.adapters.terminal.shell_integration import Integration, Mark, MarkStream
+from sam_tui.adapters.terminal.questions import QUESTION
+from sam_tui.adapters.terminal.shell_integration import Integration, Mark, MarkStream, lost_mark
 from sam_tui.adapters.terminal.shell_log import ShellLog
+from sam_tui.adapters.terminal.watchers import Watchers
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ids import ConversationId, SessionId
 from sam_tui.core.ports.terminals import (
@@ -35,15 +35,8 @@ Size = tuple[int, int]
 """Columns and rows."""
 
 LARGEST_SIDE = 1000
-# What makes a program wait for an answer (ECMA-48, xterm, kitty): attributes, status and cursor
-# reports, sizes, modes, version, keyboard, colours, settings, capabilities.
-_QUESTION = re.compile(
-    rb"\x1b(?:\[(?:[>=]?0?c|\??[56]n|1[13468]t|2[01]t|\?u|>0?q|\??\d+\$p)"
-    rb"|\](?:1[0-2]|4;\d+);\?|P[$+]q)"
-)
 _LONGEST_HOLD = 0.2
 """Seconds after which a program that keeps the screen from being drawn (mode 2026) is not heeded."""
-_NOT_RECORDED = "\r\n[the person typed here; what happened meanwhile is not recorded]\r\n"
 
 
 class PtySession:
@@ -63,7 +56,7 @@ class PtySession:
         self._marks = MarkStream(born.nonce)
         self._log = ShellLog(self._history.since, time.monotonic, shell=born.shell)
         self._screen: EmulatedScreen | None = None
-        self._watchers: list[Callable[[], None]] = []
+        self._watchers = Watchers()
         self._recorder: Recorder | None = None
         self._record_typed = False
         self._release: asyncio.TimerHandle | None = None
@@ -75,7 +68,7 @@ class PtySession:
         self._pty = Pty(process, self._heard, self._ended)
         self._activity = Activity(self._pty, self._log, self._history)
         if isinstance(process, HeldProcess):
-            self._recall(process.ring)
+            self._recall(process)
 
     @property
     def id(self) -> SessionId:
@@ -163,16 +156,22 @@ class PtySession:
         """Change who types into it; nothing in the person's own, or when it is theirs already."""
         if self._conversation is None or (holder == self.holder and not reason):
             return
+        # What was printed until now belongs to whoever held it.
+        self._pty.catch_up()
         # Made now at the latest: what comes while the person holds it is on the screen alone.
         shown = self._emulator().text()
         if holder == "person":
             if self.holder != "person":
-                self._history.append(_NOT_RECORDED)
+                self._history.append(NOT_RECORDED)
+                self._process.heard(NOT_RECORDED.encode())
             self._baton.take(reason, shown)
         else:
+            if self._baton.withheld:
+                self._process.heard(lost_mark(self._born.nonce))
             self._baton.hand_back(shown)
         if holder == "watch":
             self._baton.watch_only()
+        self._process.hold(self._baton.hold)
         self._tell()
 
     def write(self, data: bytes) -> None:
@@ -188,6 +187,8 @@ class PtySession:
         if self.holder == "agent":
             self.pass_to("person")
         self._baton.typed(data)
+        if self._baton.withheld:
+            self._process.hold(self._baton.hold)
         self._type(data)
 
     def report(self, data: bytes) -> None:
@@ -242,15 +243,7 @@ class PtySession:
 
     def watch(self, changed: Callable[[], None]) -> Callable[[], None]:
         """Call ``changed`` after output or the end; returns how to stop."""
-        # Wrapped, so that the same callable given twice is two watchers.
-        watcher = _Watcher(changed)
-        self._watchers.append(watcher)
-
-        def stop() -> None:
-            if watcher in self._watchers:
-                self._watchers.remove(watcher)
-
-        return stop
+        return self._watchers.add(changed)
 
     def serves(self, spec: SessionSpec) -> bool:
         """Whether it is what a spec asks for: alive, in that folder, and no less confined."""
@@ -285,15 +278,23 @@ class PtySession:
 
     # ---- what comes from the program
 
-    def _recall(self, ring: Ring) -> None:
-        """Take in what was printed before this program came to it."""
+    def _recall(self, process: HeldProcess) -> None:
+        """Take in what was printed before this program came to it, and who held it then."""
         self._log.past = True
-        for part in self._marks.split(ring.kept()):
+        for part in self._marks.split(process.ring.kept()):
             if isinstance(part, Mark):
                 self._marked(part)
             else:
                 self._take(part)
         self._log.past = False
+        if process.held.holder == "person":
+            # Nobody kept what was printed: the program is made to draw itself anew.
+            self._log.lost(self._history.end)
+            columns, rows = self._size
+            process.resize(columns, rows + 1)
+            process.resize(columns, rows)
+        if process.held != Hold():
+            self._baton.resume(process.held, self._emulator().text())
 
     def _heard(self, data: bytes) -> None:
         self._activity.heard()
@@ -307,7 +308,7 @@ class PtySession:
         self._tell()
 
     def _take(self, data: bytes) -> None:
-        if self._screen is None and _QUESTION.search(data):
+        if self._screen is None and QUESTION.search(data):
             # Without an emulator nobody would answer, and the program would wait.
             self._emulator()
         if not self._baton.withheld:
@@ -350,8 +351,7 @@ class PtySession:
 
     def _tell(self) -> None:
         self._activity.wake()
-        for watcher in tuple(self._watchers):
-            watcher()
+        self._watchers.tell()
 
     # ---- what it looks like
 
@@ -375,16 +375,6 @@ class PtySession:
     def _answer(self, data: bytes) -> None:
         if self.running:
             self._pty.write(data)
-
-
-class _Watcher:
-    """One registration of a callback."""
-
-    def __init__(self, changed: Callable[[], None]) -> None:
-        self._changed = changed
-
-    def __call__(self) -> None:
-        self._changed()
 
 
 def place(spec: SessionSpec) -> str:

@@ -17,12 +17,14 @@ _OSC = b"\x1b]7717;"
 _LONGEST_MARK = 128
 _LONGEST_PAYLOAD = 64 * 1024
 _SNIPPETS = Path(__file__).parent
-_ARGUMENTS = re.compile(rb"([BCD.]);([0-9]{0,3})")
+_ARGUMENTS = re.compile(rb"([BCDL.]);([0-9]{0,3})")
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
     """``B``: the prompt is written. ``C``: a command starts, ``text`` is it. ``D``: back, in ``text``.
+
+    ``L``: here marks were lost, among output that nobody kept.
 
     ``code`` is the exit code that came with a ``D``.
     """
@@ -69,6 +71,11 @@ def integrate(shell: str) -> Integration:
     if (own := os.environ.get("ZDOTDIR")) is not None:
         environment["SAM_TUI_ZDOTDIR"] = own
     return Integration((shell,), environment, nonce, folder)
+
+
+def lost_mark(nonce: str) -> bytes:
+    """What stands in kept output where some was left out, with the marks in it."""
+    return _OSC + nonce.encode() + b";L;\a" if nonce else b""
 
 
 class MarkStream:
@@ -118,8 +125,8 @@ class MarkStream:
             yield from self._mark(".", 0)
 
     def _mark(self, kind: str, code: int) -> Iterator[Mark]:
-        if kind == "B":
-            yield Mark("B")
+        if kind in "BL":
+            yield Mark(kind)
         elif kind != ".":
             self._open, self._payload = (kind, code), b""
         elif self._open is not None:

@@ -67,6 +67,9 @@ class ShellLog:
 
     def marked(self, mark: Mark, index: int) -> None:
         """Take in a mark that stood in the output at ``index``."""
+        if mark.kind == "L":
+            self.lost(index)
+            return
         self.told = True
         if mark.kind == "B":
             self._prompt_end = index
@@ -80,6 +83,11 @@ class ShellLog:
         """A command starts, with its output at ``index``."""
         began = None if self.past else self._clock()
         self._running = _Running(CommandRecord(command, self.directory, index), began)
+
+    def lost(self, index: int) -> None:
+        """Marks were lost: until the next one comes, what the shell does is not known from it."""
+        self._finish(index, None)
+        self.told, self.directory = False, ""
 
     def ended(self, index: int, code: int | None) -> None:
         """The shell itself is over, and with it what it ran."""

@@ -1,0 +1,10 @@
+"""What programs ask of their terminal, and wait for the answer to."""
+
+import re
+
+QUESTION = re.compile(
+    rb"\x1b(?:\[(?:[>=]?0?c|\??[56]n|1[13468]t|2[01]t|\?u|>0?q|\??\d+\$p)"
+    rb"|\](?:1[0-2]|4;\d+);\?|P[$+]q)"
+)
+"""Attributes, status and cursor reports, sizes, modes, version, keyboard, colours, settings and
+capabilities (ECMA-48, xterm, kitty)."""

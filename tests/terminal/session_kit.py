@@ -1,0 +1,83 @@
+"""What tests of terminal sessions share: whose they are, and waiting for their end."""
+
+import asyncio
+import signal
+import subprocess
+import sys
+import textwrap
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from sam_tui.adapters.terminal.held import Holders
+from sam_tui.core.ids import ConversationId
+from sam_tui.core.ports.terminals import SessionSpec, TerminalSession
+
+Until = Callable[[TerminalSession, str], Awaitable[str]]
+
+ME = ConversationId("me")
+ONE = ConversationId("one")
+TWO = ConversationId("two")
+DEADLINE = 20.0
+
+
+async def ended(session: TerminalSession) -> None:
+    """Wait for its end."""
+    over = asyncio.Event()
+
+    def look() -> None:
+        if not session.running:
+            over.set()
+
+    stop = session.watch(look)
+    look()
+    await asyncio.wait_for(over.wait(), DEADLINE)
+    stop()
+
+
+async def gone(holders: Holders) -> None:
+    """Wait until no holder is left."""
+    async with asyncio.timeout(DEADLINE):
+        while await holders.all():
+            pass
+
+
+def confined(workspace: Path, **more: object) -> SessionSpec:
+    """A session that may write to the workspace alone."""
+    return SessionSpec(ME, str(workspace), confined=True, writable=(str(workspace),), **more)  # pyright: ignore[reportArgumentType]
+
+
+async def crashed(
+    holders_folder: Path, workspace: Path, command: str, typed: str | None = None
+) -> str:
+    """Run a program that opens a session, types a command, and is killed; returns the session's id.
+
+    The command prints ``heard-before``. What the person ``typed`` comes after it.
+    """
+    script = """
+        import asyncio, os, signal, sys
+        from sam_tui.adapters.terminal.confinement import Sandbox
+        from sam_tui.adapters.terminal.held import Holders
+        from sam_tui.adapters.terminal.sessions import PtyTerminals
+        from sam_tui.core.ports.terminals import SessionSpec
+        async def main():
+            terminals = PtyTerminals(Sandbox(), Holders(sys.argv[1]))
+            where = sys.argv[2]
+            spec = SessionSpec("me", where, confined=True, writable=(where,))
+            session, made = await terminals.open(spec)
+            assert made
+            await session.settled(within=20)
+            session.write(sys.argv[3].encode() + b"\\r")
+            while "heard-before" not in session.output(0).text.replace(sys.argv[3], ""):
+                await session.quiet(silence=0.05, within=20)
+            for typed in sys.argv[4:]:
+                session.type(typed.encode())
+            print(session.id, flush=True)
+            os.kill(os.getpid(), signal.SIGKILL)
+        asyncio.run(main())
+    """
+    argv = [sys.executable, "-c", textwrap.dedent(script), str(holders_folder), str(workspace)]
+    more = () if typed is None else (typed,)
+    process = await asyncio.create_subprocess_exec(*argv, command, *more, stdout=subprocess.PIPE)
+    out, _ = await asyncio.wait_for(process.communicate(), 60)
+    assert process.returncode == -signal.SIGKILL
+    return out.decode().strip()
