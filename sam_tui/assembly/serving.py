@@ -15,6 +15,7 @@ from sam_tui.core.authorization.guard import Guard, Request
 from sam_tui.core.authorization.outside import Run as CommandRun
 from sam_tui.core.authorization.trust import FolderTrust
 from sam_tui.core.errors import ConfigurationError, ToolError
+from sam_tui.core.events import Noticed
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.inquiry import Question, Reply
 from sam_tui.core.shield import secrets_of_environment
@@ -62,6 +63,7 @@ class Serving:
         self._executor = executor
         self._guard = guard
         self._pool: ServerPool | None = None
+        self._told: set[str] = set()
         self._joined: tuple[Offer, ...] = ()
         self._patience = _GLANCE if options.attended else _PATIENCE
         leaves.servers = self
@@ -74,16 +76,17 @@ class Serving:
         if self._pool is None:
             return
         await self._pool.settled(self._patience)
+        self._tell(conversation)
         offers = await self._pool.offers(conversation)
         if offers != self._joined:
             self._joined = offers
             self._executor.registry.join(offers)
 
-    def begin(self) -> None:
-        """Start all servers that may, in the background."""
+    def begin(self, name: str = "") -> None:
+        """Start all servers that may, or the one of that name, in the background."""
         pool = self._pool or self._made()
         if pool is not None:
-            pool.begin()
+            pool.begin(name)
             given = secrets_of_environment(dict(self._given(pool)))
             self._executor.shield.learn(given)
 
@@ -103,6 +106,20 @@ class Serving:
         """End all."""
         if self._pool is not None:
             await self._pool.close()
+
+    def _tell(self, conversation: ConversationId) -> None:
+        """Say of each server that cannot be used why that is, once."""
+        for report in self.reports():
+            if report.standing == "untrusted":
+                level, why = "info", f"not loaded, because {report.file} is not trusted"
+            elif report.standing == "failed":
+                level, why = "warning", report.error
+            else:
+                continue
+            said = f"MCP server {report.name}: {why}"
+            if said not in self._told:
+                self._told.add(said)
+                self._leaves.publish(Noticed(conversation, level, said))
 
     def _made(self) -> "ServerPool | None":
         """The pool, once there is a file that may name servers."""

@@ -76,6 +76,7 @@ def examine(places: "Places", folder: str, values: dict[str, Any]) -> list[Check
         ("trust", lambda: _trust(places, workspace)),
         ("policy", lambda: _policy(places, workspace)),
         ("hooks", lambda: _hooks(values)),
+        ("MCP servers", lambda: _servers(values)),
         ("keys", _keys),
     ]
     return [_careful(name, examination) for name, examination in examinations]
@@ -210,6 +211,23 @@ def _described(file: "PolicyFile") -> str:
         return f"no {file.layer} policy ({file.path})"
     mode = f", mode {file.mode}" if file.mode else ""
     return f"{len(file.rules)} rules in {file.path}{mode}"
+
+
+def _servers(values: dict[str, Any]) -> Check:
+    """What is named, and what is wrong with how it is named; nothing is started."""
+    runtime = open_runtime({**values, "model": None})
+    try:
+        reports = runtime.servers.reports()
+    finally:
+        runtime.parts.close()
+    if not reports:
+        return Check("MCP servers", "note", "none is named")
+    words = {"untrusted": " (not loaded: the folder is not trusted)", "disabled": " (disabled)"}
+    detail = ", ".join(f"{r.name}{words.get(r.standing, '')}" for r in reports)
+    faults = "; ".join(r.error for r in reports if r.error)
+    if faults:
+        return Check("MCP servers", "missing", f"{detail}: {faults}", "Mend the file it names.")
+    return Check("MCP servers", "ok", detail, "sam-tui mcp list --check starts them")
 
 
 def _keys() -> Check:

@@ -1,4 +1,4 @@
-"""``sam-tui mcp``: our tools and workflows for other agents, by the Model Context Protocol."""
+"""``sam-tui mcp``: our tools for other agents, and the servers of others for ours."""
 
 import asyncio
 import os
@@ -15,6 +15,7 @@ from sam_tui.cli.options import (
     server_options,
     settings,
 )
+from sam_tui.cli.servers_command import SERVER_COMMANDS
 from sam_tui.cli.streams import input_descriptor, require_output
 from sam_tui.core.errors import UsageError
 
@@ -22,9 +23,13 @@ if TYPE_CHECKING:
     from sam_tui.mcp_server.token import BearerToken
 
 
-@click.group("mcp", short_help="Our tools for other agents.")
+@click.group("mcp", short_help="Our tools for other agents, and servers for ours.")
 def mcp_group() -> None:
-    """Our tools and workflows for other agents, by the Model Context Protocol."""
+    """The Model Context Protocol: serve our tools to other agents, or give servers to ours."""
+
+
+for _command in SERVER_COMMANDS:
+    mcp_group.add_command(_command)
 
 
 @mcp_group.command("serve")

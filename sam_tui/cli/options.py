@@ -138,6 +138,15 @@ _BEHAVIOUR = (
         help="Do not offer or run this tool; repeatable.",
     ),
 )
+_SERVERS = (
+    click.option(
+        "--mcp-config",
+        multiple=True,
+        metavar="FILE",
+        help="MCP servers for the agent, before those of other files; repeatable.",
+    ),
+    click.option("--strict-mcp-config", is_flag=True, help="Only servers that --mcp-config names."),
+)
 _CONVERSATION = (
     click.option(
         "-c", "--continue", "latest", is_flag=True, help="Go on with the last conversation here."
@@ -189,7 +198,7 @@ def guarded_options(command: F) -> F:
 
 def agent_options(command: F) -> F:
     """All that a conversation with a model needs."""
-    groups = (*_CONVERSATION, *_PLACE, *_MODEL, *_PERMISSIONS, *_BEHAVIOUR)
+    groups = (*_CONVERSATION, *_PLACE, *_MODEL, *_PERMISSIONS, *_BEHAVIOUR, *_SERVERS)
     return _with(command, (*groups, _PROFILE))
 
 
@@ -251,6 +260,8 @@ def settings(
         rehearse=bool(values.get("rehearse")),
         network=values.get("network"),
         profile=values.get("profile") or "",
+        mcp_config=tuple(map(os.path.abspath, values.get("mcp_config") or ())),
+        strict_mcp_config=bool(values.get("strict_mcp_config")),
     )
 
 

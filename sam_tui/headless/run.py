@@ -74,15 +74,19 @@ class _Run:
         self._err = err
         self._ledger = Ledger()
         self._lines: Lines | None = None
+        self._begun = False
+        self._early: list[Event] = []
+        """What happened before the run was introduced."""
 
     async def run(self, interrupts: Interrupts) -> int:
         session, outcome = self._open()
         if session is None:
             return self._end(outcome, "")
-        self._begin(session)
+        if not self._runtime.servers.reports():
+            self._begin(session)
         events = self._runtime.bus.subscribe()
         loop = asyncio.get_running_loop()
-        turn = loop.create_task(session.run(self._request.prompt), name="turn")
+        turn = loop.create_task(self._turn(session), name="turn")
         told = loop.create_task(self._tell_forever(events), name="tell")
 
         def stop() -> None:
@@ -97,6 +101,7 @@ class _Run:
             await asyncio.wait({turn, told}, return_when=asyncio.FIRST_COMPLETED)
         finally:
             fault = await _settle(turn, told)
+            self._begin(session)
             self._take(events.drain())
             await self._end_terminals()
             events.close()
@@ -115,7 +120,19 @@ class _Run:
             return None, outcome_of_error(error)
         return session, Outcome("success")
 
+    async def _turn(self, session: Session) -> TurnFinished:
+        """The turn; where there are servers it is introduced with their tools, once they have come."""
+        arrivals = self._runtime.engine.arrivals
+        if not self._begun and arrivals is not None:
+            await arrivals(session.conversation)
+        self._begin(session)
+        return await session.run(self._request.prompt)
+
     def _begin(self, session: Session) -> None:
+        """Introduce the run, once."""
+        if self._begun:
+            return
+        self._begun = True
         runtime, request = self._runtime, self._request
         model = runtime.model.name if runtime.model else ""
         if request.format == "stream-json":
@@ -131,6 +148,10 @@ class _Run:
                     "init",
                     model=model,
                     tools=runtime.registry.names,
+                    mcp_servers=[
+                        {"name": report.name, "status": report.standing}
+                        for report in runtime.servers.reports()
+                    ],
                     cwd=runtime.workspace.root,
                     permission_mode=runtime.mode,
                     sandbox=runtime.commands.confinement.kind,
@@ -144,6 +165,9 @@ class _Run:
                 self._err.text(f"warning: {warning}")
         if request.verbose:
             self._err.text(f"conversation {session.conversation}, model {model or 'none'}")
+        early, self._early = self._early, []
+        for event in early:
+            self._tell(event)
 
     async def _tell_forever(self, events: Subscription) -> None:
         while True:
@@ -152,11 +176,17 @@ class _Run:
     def _take(self, batch: list[Event]) -> None:
         for event in batch:
             self._ledger.take(event)
-            if self._lines is not None:
-                for line in self._lines.of(event):
-                    self._out.line(line)
-            if self._lines is None or self._request.verbose:
-                self._show(event)
+            if self._begun:
+                self._tell(event)
+            else:
+                self._early.append(event)
+
+    def _tell(self, event: Event) -> None:
+        if self._lines is not None:
+            for line in self._lines.of(event):
+                self._out.line(line)
+        if self._lines is None or self._request.verbose:
+            self._show(event)
 
     def _show(self, event: Event) -> None:
         """Progress for people, on standard error; a subagent's says whose it is."""

@@ -146,6 +146,7 @@ ACTIONS: tuple[Action, ...] = (
     ),
     Action("trust", "Trust", "Look at what this folder wants believed, and trust it", (), "trust"),
     Action("audit", "Audit", "Browse every decision on a call", (), "audit"),
+    Action("servers", "MCP servers", "How the MCP servers stand, and their tools", (), "mcp"),
     Action("undo", "Undo a change", "Take a file change of this conversation back", (), "undo"),
     Action("agents", "Subagents", "Open a subagent's transcript, or cancel one", (), "agents"),
     Action("prompts", "Mini prompts", "Turn a mini prompt on or off here", (), "prompts"),

@@ -22,6 +22,7 @@ from sam_tui.ui.controllers.oversight import Oversight
 from sam_tui.ui.controllers.recordings import RecordingDesk
 from sam_tui.ui.controllers.requests import Requests
 from sam_tui.ui.controllers.runs import Runs
+from sam_tui.ui.controllers.servers import Servers
 from sam_tui.ui.controllers.shelf import Shelf
 from sam_tui.ui.controllers.shell import Shell
 from sam_tui.ui.controllers.terminal_deeds import TerminalDeeds
@@ -94,6 +95,7 @@ class SamApp(App[None], inherit_bindings=False):
         self.runs = Runs(self, self.chat, self.conversations)
         self.oversight = Oversight(self, self.chat, self.PATIENCE)
         self.backstage = Backstage(self, self.chat, self.conversations)
+        self.servers = Servers(self)
         own = Controllers(
             self.turns,
             self.conversations,
@@ -103,6 +105,7 @@ class SamApp(App[None], inherit_bindings=False):
             self.runs,
             self.oversight,
             self.backstage,
+            self.servers,
         )
         self.recordings = RecordingDesk(self, self.chat)
         deeds = TerminalDeeds(self.chat, self.shell, self.requests, self.recordings)
@@ -164,6 +167,7 @@ class SamApp(App[None], inherit_bindings=False):
         self.shelf.begin(runtime)
         self.runs.begin(runtime)
         self.backstage.begin(runtime)
+        self.servers.begin(runtime)
         bridge.workflow_moved = lambda _: self.runs.moved()
         self.chat.status.standing.sandbox = runtime.commands.confinement.kind
         self.requests.begin(runtime)

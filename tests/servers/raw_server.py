@@ -231,7 +231,8 @@ def hostile() -> None:
 
 def main(behaviour: str) -> None:
     """Serve: ``plain``, ``noise`` (lines that are no messages first), ``flood`` (nothing else, for
-    ever), ``mute`` (reads and never answers), ``exit`` (ends at once), ``hostile``, ``many`` tools."""
+    ever), ``mute`` (reads and never answers), ``exit`` (ends at once), ``hostile``, ``many`` tools,
+    ``late`` (serves once somebody writes to the pipe ``go``)."""
     match behaviour:
         case "noise":
             print("Welcome to the server!\n{not json\n\n[1, 2]", flush=True)
@@ -248,6 +249,9 @@ def main(behaviour: str) -> None:
             sys.exit(4)
         case "hostile":
             hostile()
+        case "late":
+            with open("go", encoding="utf-8") as pipe:
+                pipe.read()
         case "many":
             TOOLS.update({
                 f"t{i:03}": {"description": "One of many.", "inputSchema": TEXT} for i in range(300)

@@ -75,11 +75,11 @@ class ServerPool:
         self._faults = tuple(faults)
         self._settle_on(wanted)
 
-    def begin(self) -> None:
-        """Start all that may and do not run, at the same time and in the background."""
+    def begin(self, name: str = "") -> None:
+        """Start all that may and do not run, or the one of that name, in the background."""
         self.look()
         for connection in self._connections.values():
-            if connection.report.standing == "waiting":
+            if name in ("", connection.name) and connection.report.standing == "waiting":
                 connection.begin()
 
     async def settled(self, seconds: float) -> bool:

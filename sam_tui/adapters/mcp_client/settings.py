@@ -58,14 +58,17 @@ class Reader:
     withheld: Collection[str] = ()
 
     def read(self, path: str) -> tuple[ServerSettings, ...]:
-        """The servers of a file; none where there is no file.
+        """The servers of a file; none where there is no file. Raises as ``parse`` does."""
+        data = _data(path)
+        return () if data is None else self.parse(data, path)
+
+    def parse(self, data: bytes, path: str) -> tuple[ServerSettings, ...]:
+        """The servers that the text of a file names.
 
         Raises ``ConfigurationError``, naming the file, where it is not of the form at all; what is
         wrong with one server is that server's ``fault``.
         """
-        table = _table(path)
-        if table is None:
-            return ()
+        table = table_of(data, path)
         for key in table:
             if key not in _TOP:
                 raise ConfigurationError(
@@ -199,7 +202,7 @@ def secrets_of(servers: Sequence[ServerSettings]) -> Iterator[tuple[str, str]]:
             yield name, rest if scheme.lower() in ("bearer", "basic", "token") else value
 
 
-def _table(path: str) -> dict[str, Any] | None:
+def _data(path: str) -> bytes | None:
     try:
         with open(path, "rb") as file:
             data = file.read(MOST_BYTES + 1)
@@ -209,6 +212,11 @@ def _table(path: str) -> dict[str, Any] | None:
         raise ConfigurationError(f"{path} cannot be read: {error.strerror}.") from None
     if len(data) > MOST_BYTES:
         raise ConfigurationError(f"{path} is larger than {MOST_BYTES // 1000} kB.")
+    return data
+
+
+def table_of(data: bytes, path: str) -> dict[str, Any]:
+    """The object that a file holds. Raises ``ConfigurationError``, naming the file."""
     try:
         value = json.loads(data)
     except (ValueError, RecursionError) as error:

@@ -33,8 +33,8 @@ class ServerReport:
 class McpServers(Protocol):
     """All servers of one runtime."""
 
-    def begin(self) -> None:
-        """Start all that may, at the same time and in the background; those that run stay."""
+    def begin(self, name: str = "") -> None:
+        """Start all that may, or the one of that name, in the background; what runs stays."""
         ...
 
     async def settled(self, seconds: float) -> bool:

@@ -13,6 +13,7 @@ from sam_tui.ui.controllers.conversations import Conversations
 from sam_tui.ui.controllers.models import Models
 from sam_tui.ui.controllers.oversight import Oversight
 from sam_tui.ui.controllers.runs import Runs
+from sam_tui.ui.controllers.servers import Servers
 from sam_tui.ui.controllers.shelf import Shelf
 from sam_tui.ui.controllers.todos import Todos
 from sam_tui.ui.controllers.turns import Turns
@@ -51,6 +52,7 @@ class Controllers:
     runs: Runs
     oversight: Oversight
     backstage: Backstage
+    servers: Servers
 
 
 class Desk:
@@ -80,6 +82,7 @@ class Desk:
             "mode": self._mode,
             "trust": lambda _: controllers.oversight.trust(),
             "audit": lambda _: controllers.oversight.audit(),
+            "servers": lambda _: controllers.servers.show(),
             "undo": lambda _: self._when_idle(controllers.shelf.undo),
             "agents": lambda _: controllers.shelf.agents(self._when_idle),
             "prompts": lambda _: controllers.shelf.prompts(),

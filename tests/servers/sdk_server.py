@@ -1,0 +1,35 @@
+"""An MCP server as most are written: by the SDK. ``python sdk_server.py [http]``, then at a free port."""
+
+import sys
+
+from mcp.server.mcpserver import Context, MCPServer
+from pydantic import BaseModel
+
+http = sys.argv[1:] == ["http"]
+server = MCPServer("sdk", log_level="INFO" if http else "ERROR")
+
+
+class Colour(BaseModel):
+    """A form of one field."""
+
+    colour: str
+
+
+@server.tool()
+def add(a: int, b: int) -> int:
+    """Add two numbers."""
+    return a + b
+
+
+@server.tool()
+async def paint(what: str, ctx: Context) -> str:
+    """Ask for a colour, telling how far it is."""
+    await ctx.report_progress(1, 2, "choosing")
+    answer = await ctx.elicit(f"Which colour for {what}?", Colour)
+    return f"{what}: {answer.action} {getattr(answer, 'data', None)}"
+
+
+if http:
+    server.run("streamable-http", host="127.0.0.1", port=0)
+else:
+    server.run("stdio")

@@ -1,0 +1,153 @@
+"""Servers over HTTP: through the guarded door, and nowhere else."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.servers.conftest import House
+from tests.servers.http_server import Site, serving
+
+SDK = Path(__file__).with_name("sdk_server.py")
+
+
+@pytest.fixture
+def site() -> Generator[Site]:
+    """A server on loopback."""
+    with serving() as made:
+        yield made
+
+
+@contextmanager
+def sdk_over_http() -> Generator[str]:
+    """The SDK's own server at a free port; its URL."""
+    process = subprocess.Popen(
+        [sys.executable, str(SDK), "http"], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )  # fmt: skip
+    assert process.stderr is not None
+    try:
+        for line in process.stderr:
+            if found := re.search(r"http://127\.0\.0\.1:\d+", line):
+                yield f"{found[0]}/mcp"
+                break
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.requirement("servers:http")
+async def test_a_server_on_this_machine_that_the_persons_file_names_is_spoken_to(
+    house: House, site: Site
+) -> None:
+    token = "glpat-" + "a1B2c3D4" * 3
+    house.user(web={"type": "http", "url": site.url, "headers": {"Authorization": "Bearer ${T}"}})
+    async with house.open(environ={"T": token}) as sam:
+        assert await sam.arrive() == ["mcp__web__echo"]
+        assert await sam.text("mcp__web__echo", a=1) == '{"a": 1}'
+        told = await sam.text("mcp__web__echo", a=token)
+        assert token not in told
+        assert "<secret:" in told
+    assert {headers["authorization"] for headers in site.headers} == {f"Bearer {token}"}
+    assert {headers["accept-encoding"] for headers in site.headers} == {"identity"}
+
+
+@pytest.mark.requirement("servers:http")
+async def test_a_project_reaches_this_machine_only_where_the_person_lists_it(
+    house: House, site: Site
+) -> None:
+    house.project(web={"url": site.url}, usual={"url": "http://127.0.0.1:8999/mcp"})
+    async with house.open() as sam:
+        sam.runtime.trust.trust()
+        assert await sam.arrive() == []
+        assert "Only ports 80, 443" in sam.reports["web"].error
+        assert "is not on the public internet" in sam.reports["usual"].error
+        assert site.headers == []
+    house.policy(f'local = ["127.0.0.1:{site.server_port}"]\n')
+    async with house.open() as sam:
+        assert await sam.arrive() == ["mcp__web__echo"]
+    assert site.headers
+
+
+@pytest.mark.requirement("servers:http")
+async def test_a_redirect_to_somewhere_else_is_not_followed(house: House, site: Site) -> None:
+    with serving() as other:
+        site.elsewhere = other.url
+        house.user(web={"url": site.url.replace("/mcp", "/moved")})
+        async with house.open() as sam:
+            assert await sam.arrive() == []
+            assert "307" in sam.reports["web"].error
+        assert other.headers == []
+
+
+@pytest.mark.requirement("servers:http")
+async def test_a_login_that_is_missing_and_a_port_where_nobody_listens_are_said(
+    house: House, site: Site
+) -> None:
+    closed = site.url.replace("/mcp", "/closed")
+    house.user(closed={"url": closed}, nobody={"url": "http://127.0.0.1:1/mcp"})
+    async with house.open() as sam:
+        assert await sam.arrive() == []
+        assert "It answered 401 Unauthorized. It wants a login" in sam.reports["closed"].error
+        assert "127.0.0.1 cannot be reached" in sam.reports["nobody"].error
+
+
+@pytest.mark.requirement("servers:http")
+async def test_a_compressed_answer_that_nobody_asked_for_is_refused(
+    house: House, site: Site
+) -> None:
+    site.encoding = "gzip"
+    house.user(web={"url": site.url})
+    async with house.open() as sam:
+        assert await sam.arrive() == []
+        assert "encoding that was not asked for" in sam.reports["web"].error
+
+
+@pytest.mark.requirement("servers:restart")
+async def test_a_session_that_the_server_forgot_is_begun_again_by_the_next_call(
+    house: House, site: Site
+) -> None:
+    house.user(web={"url": site.url})
+    async with house.open() as sam:
+        await sam.arrive()
+        assert await sam.text("mcp__web__echo") == "{}"
+        site.session = "second"
+        assert "went away" in await sam.text("mcp__web__echo")
+        assert await sam.text("mcp__web__echo") == "{}"
+
+
+@pytest.mark.requirement("servers:http")
+@pytest.mark.parametrize("effect", ["deny", "ask"])
+async def test_rules_for_its_host_hold_for_a_server(house: House, site: Site, effect: str) -> None:
+    house.user(web={"url": site.url})
+    house.policy(f'[[rule]]\neffect = "{effect}"\nhost = "127.0.0.1"\n')
+    async with house.open(responder=None) as sam:
+        names = await sam.arrive()
+        if effect == "deny":
+            assert names == []
+            assert "may not be reached" in sam.reports["web"].error
+            assert site.headers == []
+        else:
+            assert "needs an approval" in await sam.text("mcp__web__echo")
+
+
+@pytest.mark.requirement("servers:sdk")
+@pytest.mark.parametrize("kind", ["stdio", "http"])
+async def test_a_server_of_the_sdk_is_spoken_to_over_both_transports(
+    house: House, kind: str
+) -> None:
+    house.person.replies = ["green"]
+    with sdk_over_http() as url:
+        own = {"command": sys.executable, "args": [str(SDK)]}
+        house.user(sdk=own if kind == "stdio" else {"url": url})
+        async with house.open(attended=True) as sam:
+            assert await sam.arrive() == ["mcp__sdk__add", "mcp__sdk__paint"]
+            added = await sam.call("mcp__sdk__add", a=2, b="3")
+            assert "must be integer" in added.finished.text
+            added = await sam.call("mcp__sdk__add", a=2, b=3)
+            assert (added.finished.text, added.data["structuredContent"]) == ("5", {"result": 5})
+            painted = await sam.text("mcp__sdk__paint", what="door")
+            assert painted == "door: accept colour='green'"
