@@ -221,6 +221,8 @@ REQUIREMENTS: dict[str, Requirement] = {
     "guard:rules-kept": Requirement("What is allowed for good goes to the person's file by choice, once, and can be revoked.", "issue 4.7"),
     "guard:rules-properties": Requirement("Patterns for paths, commands and hosts never cover more than they say.", "issue 4 Show"),
     "guard:rules-windows": Requirement("A rule holds in its time window.", "issue 4.7"),
+    "guard:hosts": Requirement("A list of hosts is read strictly, and of a project's file it only tightens.", "issue 4.3"),
+    "guard:hosts-scopes": Requirement("A question about a host offers it and its family, for now and for good.", "issue 4.7"),
     "guard:scopes": Requirement("A question offers scopes in words; what is taken covers exactly that.", "issue 4.7, peers idea 1"),
     "guard:scopes-kept": Requirement("A project or user scope is written down and holds in the next program.", "issue 4.7"),
     "guard:searches": Requirement("A search shows no secret, none of the program's own data and nothing a rule keeps back.", "issue 4.2"),
@@ -491,6 +493,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "outside:caches": Requirement("Caches that the person opted into can be filled by commands, no others.", "issue 4.3"),
     "outside:everywhere": Requirement("Commands, background commands, terminal sessions, tasks and checkers ask for what lies outside.", "issue 4.3, 4.4"),
     "outside:grants": Requirement("A grant for what commands change outside covers what it says, no more, until it is revoked.", "issue 4.4, 4.7"),
+    "outside:hosts": Requirement("Held to a list of hosts, a command's connection to another is asked for.", "issue 4.3"),
     "outside:network": Requirement("With the network off a connection is asked for.", "issue 4.3"),
     "outside:policy-first": Requirement("Modes, rules and protected places decide about outside accesses before anybody is asked.", "issue 4.4"),
     "outside:policy-keys": Requirement("Policy files and flags say how commands are held; a project's can only tighten.", "issue 4.3, 4.7"),
@@ -531,6 +534,23 @@ REQUIREMENTS: dict[str, Requirement] = {
     "sandbox:asked-worthwhile": Requirement("Nobody is asked about a change that fails by itself: of a missing file, an existing name, a place that is not theirs.", "issue 4.4"),
     "sandbox:filter": Requirement("The filter decides each call by its arguments on x86-64 and 64-bit ARM alike.", "fieldnotes 6b"),
     "sandbox:input": Requirement("A command reads what it is given, or does not, and its errors can be kept apart from its output.", "issue 4.3"),
+    "sandbox:hosts": Requirement(
+        "Commands held to a list of hosts reach those alone; any other is asked for by host and process.",
+        "issue 4.3",
+    ),
+    "sandbox:hosts-datagrams": Requirement(
+        "Held to hosts, no datagram leaves the machine, and names are answered here.", "issue 4.3"
+    ),
+    "sandbox:hosts-doors": Requirement(
+        "Held to hosts, there is no other protocol or call that connects.", "issue 4.3"
+    ),
+    "sandbox:hosts-rebinding": Requirement(
+        "A listed name whose address is not public is refused, whenever it changes.", "issue 4.3"
+    ),
+    "sandbox:hosts-servers": Requirement(
+        "Held to hosts, servers that commands start are reached by commands, on this machine alone.",
+        "issue 4.3",
+    ),
     "sandbox:kernel-doors": Requirement("Io_uring, other call tables, mounts, namespaces, keys, devices and unknown later calls are shut.", "issue 4.3, fieldnotes 6b"),
     "sandbox:left-behind": Requirement("What a command leaves in the background stays held and asks no more.", "issue 4.3"),
     "sandbox:metadata-inside": Requirement("Metadata inside the workspace changes without a question.", "issue 4.3"),

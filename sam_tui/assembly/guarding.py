@@ -1,6 +1,7 @@
 """The guard of a runtime, from its files and options."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from sam_tui.adapters.policy import (
     FileLedger,
@@ -30,8 +31,11 @@ def make_guard(
     It decides anew as soon as the folder is trusted, or is so no longer.
     """
 
+    def blind() -> bool:
+        return guard.network == "hosts" and leaves.commands.confinement.kind != "live"
+
     def policy_of(layers: Layers) -> Policy:
-        return make_policy(
+        made = make_policy(
             layers,
             places,
             leaves.workspace,
@@ -39,6 +43,7 @@ def make_guard(
             sandboxed=lambda: leaves.commands.confinement.kind != "none",
             parser=BashParser(),
         )
+        return replace(made, unwatched=blind)
 
     def follow(state: TrustState) -> None:
         guard.use_policy(policy_of(renewed(layers, places, trust.folder, state)))
@@ -57,7 +62,9 @@ def make_guard(
     terms = layers.sandbox(SandboxTerms(options.sandbox, options.network))
     guard.rehearses = options.rehearse
     guard.network = terms.network or "on"
-    leaves.sandbox_plan = lambda: sandbox_plan(terms, guard.policy, places.home)
+    leaves.sandbox_plan = lambda: sandbox_plan(
+        terms, guard.policy, places.home, local=layers.user.local
+    )
     if terms.kind == "strict":
         leaves.sandbox  # noqa: B018 # whoever wants it strict wants nothing to begin without it
     leaves.local_servers = layers.user.local

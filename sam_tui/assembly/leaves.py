@@ -214,6 +214,7 @@ class Leaves:
         sandbox = Sandbox(
             kind=plan.kind, secrets=plan.secrets, opened=plan.opened, caches=plan.caches
         )
+        sandbox.hold_network(plan.network, plan.hosts)
         return self._closed(sandbox, sandbox.close)
 
     @once

@@ -97,9 +97,10 @@ _PERMISSIONS = (
     ),
     click.option(
         "--network",
-        type=click.Choice(["on", "off"]),
-        metavar="on|off",
-        help="Whether commands reach the internet without a question.",
+        type=click.Choice(["on", "hosts", "off"]),
+        metavar="on|hosts|off",
+        help="Whether commands reach the internet without a question: all of it, the hosts of your "
+        "policy file, or nothing.",
     ),
     click.option(
         "--rehearse",

@@ -5,11 +5,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+from sam_tui.core.authorization.hosts import ANY, HostEntry, entries_of
+from sam_tui.core.authorization.outside import CONNECT
 from sam_tui.core.authorization.policy import Policy
 from sam_tui.core.authorization.rules import Layer, Subject
-from sam_tui.core.ports.sandbox import Network, SandboxChoice
+from sam_tui.core.ports.sandbox import NETWORKS, HostTerms, Network, SandboxChoice
 
-KEYS = ("sandbox", "network", "caches")
+KEYS = ("sandbox", "network", "hosts", "caches")
 """Of a policy file."""
 CACHES: Mapping[str, tuple[str, ...]] = {
     "bun": (".bun/install/cache",),
@@ -40,15 +42,19 @@ Fault = Callable[[str, tuple[str | int, ...], str], Exception]
 class SandboxTerms:
     """What one file says, or what follows from all: None where nothing is said.
 
-    ``caches`` are names of ``CACHES``.
+    ``hosts`` is what the network is held to where it is a list, and ``lists`` all that follow from
+    several files. ``caches`` are names of ``CACHES``.
     """
 
     kind: SandboxChoice | None = None
     network: Network | None = None
     caches: tuple[str, ...] = ()
+    hosts: tuple[str, ...] | None = None
+    lists: tuple[tuple[str, ...], ...] = ()
 
 
 UNSAID = SandboxTerms()
+ANYWHERE_ASKED = HostTerms()
 
 
 def read_terms(table: Mapping[str, Any], layer: Layer, fault: Fault) -> SandboxTerms:
@@ -62,24 +68,48 @@ def read_terms(table: Mapping[str, Any], layer: Layer, fault: Fault) -> SandboxT
             hint = f"Known: {', '.join(CACHES)}."
             raise fault(f"{name!r} is no cache", ("caches",), hint)
     kinds = ("strict",) if layer == "project" else ("default", "strict")
-    networks = ("off",) if layer == "project" else ("on", "off")
+    networks = ("hosts", "off") if layer == "project" else NETWORKS
     for key, allowed in (("sandbox", kinds), ("network", networks)):
         if key in table and table[key] not in allowed:
             why = "off needs the flag --sandbox off. " if key == "sandbox" else ""
             hint = f"{why}A {layer} policy may set: {', '.join(allowed)}."
             raise fault(f"{key} cannot be {table[key]!r} here", (key,), hint)
-    return SandboxTerms(table.get("sandbox"), table.get("network"), tuple(named))
+    hosts = _hosts(table, fault)
+    return SandboxTerms(table.get("sandbox"), table.get("network"), tuple(named), hosts)
 
 
-def merged(chosen: SandboxTerms, *layers: SandboxTerms) -> SandboxTerms:
-    """Flags before files, and of the files the first that says something."""
-    every = (chosen, *layers)
+def _hosts(table: Mapping[str, Any], fault: Fault) -> tuple[str, ...] | None:
+    if "hosts" not in table:
+        return None
+    given = table["hosts"]
+    for name in cast("list[Any]", given) if isinstance(given, list) else [given]:
+        hint = 'Write names and addresses: hosts = ["example.org", "*.example.org", "10.0.0.1:80"].'
+        if not isinstance(name, str) or not isinstance(given, list):
+            raise fault(f"{name!r} is no host in a list", ("hosts",), hint)
+        if name.strip() == ANY:
+            raise fault("a list that names every host is none", ("hosts",), 'network = "on".')
+        try:
+            HostEntry.of(name)
+        except ValueError as error:
+            raise fault(f"{name!r}: {error}", ("hosts",), hint) from None
+    return tuple(cast("list[str]", given))
+
+
+def merged(chosen: SandboxTerms, project: SandboxTerms, user: SandboxTerms) -> SandboxTerms:
+    """Flags before files; of the files the stricter. A project's list of hosts tightens the person's."""
+    every = (chosen, project, user)
     kinds: list[SandboxChoice] = [terms.kind for terms in every if terms.kind]
-    networks: list[Network] = [terms.network for terms in every if terms.network]
+    said = [NETWORKS.index(terms.network) for terms in (project, user) if terms.network]
+    network = chosen.network or (NETWORKS[max(said)] if said else None)
+    held = user.network == "hosts" or project.network != "hosts"
+    lists = [user.hosts or ()] if held else []
+    if project.network == "hosts":
+        lists.append(project.hosts or ())
     return SandboxTerms(
         kinds[0] if kinds else None,
-        networks[0] if networks else None,
+        network,
         tuple(dict.fromkeys(name for terms in every for name in terms.caches)),
+        lists=tuple(lists),
     )
 
 
@@ -105,10 +135,17 @@ class SandboxPlan:
     secrets: tuple[str, ...] = ()
     opened: tuple[str, ...] = ()
     caches: tuple[str, ...] = ()
+    network: Network = "on"
+    hosts: HostTerms = ANYWHERE_ASKED
 
 
-def sandbox_plan(terms: SandboxTerms, policy: Policy, home: str) -> SandboxPlan:
-    """Secrets and the program's own data are hidden, but for what rules of the person open now."""
+def sandbox_plan(
+    terms: SandboxTerms, policy: Policy, home: str, *, local: Sequence[str] = ()
+) -> SandboxPlan:
+    """Secrets and the program's own data are hidden, but for what rules of the person open now.
+
+    ``local`` are servers that are not public and yet may be reached.
+    """
     places = policy.secrets.places if policy.secrets is not None else ()
     now = policy.clock()
 
@@ -124,4 +161,27 @@ def sandbox_plan(terms: SandboxTerms, policy: Policy, home: str) -> SandboxPlan:
     named = [rule.path.fixed for rule in policy.rules.rules if rule.path and not rule.path.rest]
     opened = tuple(path for path in named if path.startswith(below) and readable(path))
     opened += tuple(path for path in policy.shared if os.path.isdir(path))
-    return SandboxPlan(terms.kind or "default", kept, opened, cache_folders(terms.caches, home))
+    return SandboxPlan(
+        terms.kind or "default",
+        kept,
+        opened,
+        cache_folders(terms.caches, home),
+        terms.network or "on",
+        _reach(terms, policy, tuple(local)),
+    )
+
+
+def _reach(terms: SandboxTerms, policy: Policy, local: tuple[str, ...]) -> HostTerms:
+    """The lists, the first of them with what the person allowed; what a rule restricts is asked."""
+    about = [rule for rule in policy.rules.rules if rule.about_hosts and rule.concerns(CONNECT)]
+    allowed = tuple(
+        entry
+        for rule in about
+        if rule.effect == "allow" and rule.layer == "user" and rule.window.always
+        for entry in entries_of(rule.host or ANY)
+    )
+    judged = tuple(
+        entry for rule in about if rule.effect != "allow" for entry in entries_of(rule.host or ANY)
+    )
+    first, *rest = terms.lists or ((),)
+    return HostTerms(((*first, *local, *allowed), *rest), local, judged)

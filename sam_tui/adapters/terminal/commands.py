@@ -90,6 +90,9 @@ class ShellCommands:
     async def run_held(self, request: CommandRequest, holding: Holding | None) -> CommandResult:
         """``run`` for a command that is held in a way of the caller's; None leaves it free."""
         scratch = self._sandbox.scratch if holding is not None else None
+        environment = {**command_environment(scratch), **request.variables}
+        if holding is not None:
+            environment.update(holding.environment)
         began = time.monotonic()
         with contextlib.ExitStack() as ends, contextlib.ExitStack() as failed:
             reading, writing = _pipe(ends, failed)
@@ -98,7 +101,7 @@ class ShellCommands:
                 Launch(
                     request.command,
                     request.cwd,
-                    {**command_environment(scratch), **request.variables},
+                    environment,
                     writing,
                     () if holding is None else holding.prefix,
                     () if holding is None else holding.passed,

@@ -6,11 +6,11 @@ import shutil
 import socket
 import tempfile
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 
-from sam_tui.adapters.terminal.holding import Holding, Spare
+from sam_tui.adapters.terminal.holding import BY_STREAM, NO_VARIABLES, Holding, Spare
 from sam_tui.adapters.terminal.rulesets import Rulesets
 from sam_tui.adapters.terminal.sandbox import landlock
 from sam_tui.adapters.terminal.sandbox.ability import (
@@ -29,7 +29,14 @@ from sam_tui.adapters.terminal.sandbox.seatbelt import seatbelt_command
 from sam_tui.adapters.terminal.sandbox.strict import strict_command
 from sam_tui.adapters.terminal.sandbox.supervision import Held, Host, Supervision
 from sam_tui.core.errors import ConfigurationError, ToolError
-from sam_tui.core.ports.sandbox import AskOutside, Network, OutsideAccess, SandboxChoice
+from sam_tui.core.ports.sandbox import (
+    NETWORKS,
+    AskOutside,
+    HostTerms,
+    Network,
+    OutsideAccess,
+    SandboxChoice,
+)
 from sam_tui.core.ports.terminals import Confinement
 
 __all__ = ["Sandbox", "Wanted", "restrict", "unshare_descriptors"]
@@ -79,6 +86,8 @@ class Sandbox:
         self.opened = tuple(opened)
         """What they may read of it."""
         self._caches = tuple(caches)
+        self._network: Network = "on"
+        self._hosts = HostTerms()
         if strict and bubblewrap() is None:
             raise ConfigurationError(
                 "The strict sandbox needs bubblewrap, which is not installed or not permitted here.",
@@ -149,8 +158,8 @@ class Sandbox:
 
     def _take(self, wanted: Wanted) -> Holding | None:
         """The run that was made ready, where it is what is wanted now."""
-        if not self._spare.waiting:
-            return None
+        if not self._spare.waiting or wanted.ask is None:
+            return None  # what was made ready asks
         ruleset = self._rulesets.of(self._bounds(wanted))
         holding = self._spare.take(replace(wanted, ask=_unattended), ruleset)
         if holding is not None:
@@ -181,15 +190,40 @@ class Sandbox:
     ) -> Holding:
         bounds = self._bounds(wanted, scratch)
         ruleset = self._rulesets.of(bounds).descriptor
+        network = self.network(wanted.network)
         table = machine()
         if self._supervision is None:
-            code = b"" if table is None else filter_program(table, wanted.network, live=False)
+            code = b"" if table is None else filter_program(table, network, live=False)
             return _plain(ruleset, code)
         assert table is not None
         supervision = apart or self._supervision
-        code = filter_program(table, wanted.network, live=True)
-        number, held = supervision.hold(bounds, ruleset, code, wanted.ask)
-        return Holding(held, functools.partial(supervision.release, number), supervised=True)
+        code = filter_program(table, network, live=True)
+        hosts = self._hosts if network == "hosts" else None
+        number, held = supervision.hold(bounds, ruleset, code, wanted.ask, hosts=hosts)
+        return Holding(
+            held,
+            functools.partial(supervision.release, number),
+            supervised=True,
+            environment=self.environment(network),
+        )
+
+    def hold_network(self, network: Network, hosts: HostTerms) -> None:
+        """From now on no run has more than ``network``, and where that is a list, it is ``hosts``.
+
+        Where nobody watches, a list is as good as off.
+        """
+        self._network, self._hosts = network, hosts
+
+    def environment(self, network: Network) -> Mapping[str, str]:
+        """The variables that a run or terminal has to start with."""
+        listed = self._supervision is not None and self.network(network) == "hosts"
+        return BY_STREAM if listed else NO_VARIABLES
+
+    def network(self, wanted: Network) -> Network:
+        """The narrower of what is wanted and what there may be; what was granted is on."""
+        if wanted == "granted":
+            return "on"
+        return NETWORKS[max(map(NETWORKS.index, (wanted, self._network)))]
 
     def _bounds(self, wanted: Wanted, scratch: str | None = None) -> Bounds:
         supervised = self._supervision is not None
@@ -197,7 +231,7 @@ class Sandbox:
             (*wanted.writable, *self._caches, scratch or self.scratch),
             _DEVICES if supervised else (*_DEVICES, *_SHARED),
             self.secrets,
-            tcp=wanted.network == "on" or supervised,
+            tcp=supervised or self.network(wanted.network) == "on",
             opened=self.opened,
         )
 
@@ -224,20 +258,22 @@ class Sandbox:
         """Put bubblewrap, or sandbox-exec where ``program`` is None, before the command line."""
         folders = (*wanted.writable, *self._caches, self.scratch)
         bounds = Bounds(folders, secrets=self.secrets, opened=self.opened)
+        network = self.network(wanted.network)
         if program is None:
-            return Holding(Held(-1), _nothing, prefix=seatbelt_command(bounds, wanted.network))
+            words = seatbelt_command(bounds, network, self._hosts)
+            return Holding(Held(-1), _nothing, prefix=words)
         table = machine()
         if table is None:
             return Holding(
-                Held(-1), _nothing, prefix=strict_command(program, bounds, wanted.network, None)
+                Held(-1), _nothing, prefix=strict_command(program, bounds, network, None)
             )
         code = os.memfd_create("filter", os.MFD_CLOEXEC)
-        os.write(code, filter_program(table, wanted.network, live=False))
+        os.write(code, filter_program(table, network, live=False))
         os.lseek(code, 0, os.SEEK_SET)
         return Holding(
             Held(code),
             functools.partial(os.close, code),
-            prefix=strict_command(program, bounds, wanted.network, code),
+            prefix=strict_command(program, bounds, network, code),
             passed=(code,),
         )
 

@@ -102,7 +102,11 @@ class Branch:
         holding = Holding(
             Held(-1),
             _nothing,
-            prefix=self._words(self._mount, self._place(request.cwd), network=request.network),
+            prefix=self._words(
+                self._mount,
+                self._place(request.cwd),
+                network=self._sandbox.network(request.network),
+            ),
         )
         result = await self._commands.run_held(replace(request, cwd=self._folder), holding)
         self._changes = await asyncio.to_thread(self._look)

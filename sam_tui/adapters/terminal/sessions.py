@@ -101,7 +101,7 @@ class PtyTerminals:
                 ruleset = self._sandbox.ruleset(spec.writable, ask=spec.ask, network=spec.network)
                 prefix = self._sandbox.prefix(spec.writable, spec.network)
             scratch = self._sandbox.scratch if prefix or ruleset is not None else None
-            launch = _launch(spec, integration, ruleset, scratch)
+            launch = self._launch(spec, integration, ruleset, scratch)
             launch = replace(launch, argv=(*prefix, *integration.argv))
             made = PtySession(
                 _born(spec, integration), Child(launch), integration, size=_size(spec)
@@ -125,7 +125,7 @@ class PtyTerminals:
                 wanted = Wanted(spec.writable, spec.ask, spec.network)
                 entry = self._sandbox.apart(wanted, scratch)
             way, watched = entry or (None, None)
-            launch = _launch(spec, integration, way, scratch if entry is not None else None)
+            launch = self._launch(spec, integration, way, scratch if entry is not None else None)
             process = await holders.start(born, launch, watched, scratch)
         except BaseException:
             integration.discard()
@@ -138,6 +138,22 @@ class PtyTerminals:
         made = PtySession(born, process, integration, size=_size(spec))
         self._sessions[made.id] = made
         return made
+
+    def _launch(
+        self, spec: SessionSpec, integration: Integration, way: int | None, scratch: str | None
+    ) -> PtyLaunch:
+        environment = session_environment(scratch, personal=spec.conversation is None)
+        if way is not None:
+            environment.update(self._sandbox.environment(spec.network))
+        columns, rows = _size(spec)
+        return PtyLaunch(
+            argv=integration.argv,
+            cwd=place(spec),
+            environment={**environment, **integration.environment},
+            columns=columns,
+            rows=rows,
+            ruleset=way,
+        )
 
     async def _resume(self, conversation: ConversationId) -> PtySession | None:
         """Take over what a holder keeps for a conversation."""
@@ -173,21 +189,6 @@ def _born(spec: SessionSpec, integration: Integration) -> Born:
 
 def _size(spec: SessionSpec) -> tuple[int, int]:
     return side(spec.columns), side(spec.rows)
-
-
-def _launch(
-    spec: SessionSpec, integration: Integration, way: int | None, scratch: str | None
-) -> PtyLaunch:
-    environment = session_environment(scratch, personal=spec.conversation is None)
-    columns, rows = _size(spec)
-    return PtyLaunch(
-        argv=integration.argv,
-        cwd=place(spec),
-        environment={**environment, **integration.environment},
-        columns=columns,
-        rows=rows,
-        ruleset=way,
-    )
 
 
 def _scratch() -> str:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Literal
 
 from sam_tui import __version__
 from sam_tui.adapters.web import transport
-from sam_tui.adapters.web.addresses import IPAddress, refusal
 from sam_tui.adapters.web.allowance import Allowance, Allowances
 from sam_tui.adapters.web.decoding import OFFERED, Decoder
 from sam_tui.adapters.web.urls import Target, canonical, local_name
+from sam_tui.core.authorization.addresses import IPAddress, refusal
 from sam_tui.core.clock import Clock, SystemClock
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ports.web import Page, Passage

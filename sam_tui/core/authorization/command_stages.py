@@ -74,6 +74,23 @@ def heavy(grounds: Grounds, case: Case) -> Judgement | None:
     return case.ask(f"class:{part.heaviest}", part.why, plain=False)
 
 
+def reaching_out(grounds: Grounds, case: Case) -> Judgement | None:
+    """Held to a list of hosts where nothing can watch connections, the network is asked for each."""
+    reading = case.subject.reading
+    if case.subject.kind != "run" or not wants_network(reading) or not grounds.blind:
+        return None
+    reason = (
+        "commands are held to a list of hosts, which cannot be watched here: on yes this one reaches"
+        " every host"
+    )
+    return case.ask("network-of-a-command", reason)
+
+
+def wants_network(reading: Reading | None) -> bool:
+    """Whether a command is known to use the network."""
+    return reading is not None and any("network" in part.classes for part in reading.parts)
+
+
 def confined(grounds: Grounds, case: Case) -> Judgement | None:
     """In the kernel sandbox a command cannot reach more than it may."""
     reading = case.subject.reading
@@ -125,6 +142,7 @@ COMMAND_STAGES: tuple[tuple[str, Stage], ...] = (
     ("secrets of the workspace", local_secret_named),
     ("allow rules", allowed_by_rule),
     ("command class", heavy),
+    ("network by command", reaching_out),
     ("kernel sandbox", confined),
     ("read-only commands", harmless),
     ("mode default", unconfined),

@@ -4,12 +4,15 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from sam_tui.core.authorization.commands import Reading
+from sam_tui.core.authorization.commands import Reading, host_of
+from sam_tui.core.authorization.hosts import HostEntry, split_port
 from sam_tui.core.authorization.patterns import CommandPattern
 from sam_tui.core.clock import Clock
 from sam_tui.core.ids import ConversationId, mint
 from sam_tui.core.ports.policy import GrantLedger, LiveGrant
 
+CONNECTION = "connect to "
+"""Begins the target of a connection."""
 FOREVER = math.inf
 """For a grant that ends with its conversation, or with the runtime."""
 
@@ -19,8 +22,8 @@ class Grant:
     """One permission: this conversation may do this operation on this target until it expires.
 
     ``target`` is a real path (it covers what lies below, too), the exact text of a command or of
-    keys, an address (``https://host/`` covers the whole site), or where there is a ``pattern`` that
-    pattern in words. ``expires`` is monotonic seconds.
+    keys, an address (``https://host/`` covers the whole site), or where there is a ``pattern`` (of
+    commands, or hosts) that in words. ``expires`` is monotonic seconds.
     ``uses`` is what is left, None for any number.
     """
 
@@ -30,12 +33,14 @@ class Grant:
     target: str
     expires: float
     uses: int | None = None
-    pattern: CommandPattern | None = None
+    pattern: CommandPattern | HostEntry | None = None
 
     def covers(self, operation: str, target: str, reading: Reading | None = None) -> bool:
-        """Whether the target is the granted one, lies below it, or is a command of the pattern."""
+        """Whether the target is the granted one, lies below it, or is of the pattern."""
         if operation != self.operation:
             return False
+        if isinstance(self.pattern, HostEntry):
+            return reaches(self.pattern, target)
         if self.pattern is not None:
             return reading is not None and pattern_covers(self.pattern, reading)
         return lies_in(self.target, target)
@@ -49,6 +54,20 @@ def lies_in(granted: str, target: str) -> bool:
     if not (site or granted.startswith("/")):
         return False
     return target.startswith(granted if granted.endswith("/") else granted + "/")
+
+
+def reaches(entry: HostEntry, target: str) -> bool:
+    """Whether a target is a connection to one of an entry's hosts, or an address there."""
+    host, port = connected(target)
+    return bool(host) and entry.covers(host, port)
+
+
+def connected(target: str) -> tuple[str, int | None]:
+    """The host and port of ``connect to host:port``, or the host of an address; empty for all else."""
+    if target.startswith(CONNECTION):
+        host, port = split_port(target.removeprefix(CONNECTION))
+        return (host, port) if port is not None and not host.startswith(("/", "@")) else ("", None)
+    return host_of(target), None
 
 
 def pattern_covers(pattern: CommandPattern, reading: Reading) -> bool:
@@ -84,7 +103,7 @@ class Grants:
         *,
         seconds: float,
         uses: int | None = None,
-        pattern: CommandPattern | None = None,
+        pattern: CommandPattern | HostEntry | None = None,
     ) -> Grant:
         """Grant ``target`` for ``seconds``, ``uses`` times or without a count."""
         grant = Grant(

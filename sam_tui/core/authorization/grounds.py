@@ -65,6 +65,8 @@ class Grounds:
     clock: Callable[[], float] = time.time
     shared: tuple[str, ...] = ()
     """Real paths among those of the program that are read like any other: skills and hooks' scripts."""
+    unwatched: bool | Callable[[], bool] = False
+    """Whether commands are held to a list of hosts that nothing here can watch while they run."""
 
     def own(self, real: str) -> str:
         """The program's own folder that a real path lies in, or nothing."""
@@ -78,6 +80,11 @@ class Grounds:
     def confined(self) -> bool:
         """Whether the kernel confines commands."""
         return self.sandboxed() if callable(self.sandboxed) else self.sandboxed
+
+    @property
+    def blind(self) -> bool:
+        """Whether the network has to be asked for command by command."""
+        return self.unwatched() if callable(self.unwatched) else self.unwatched
 
     def inside(self, real: str) -> bool:
         """Whether a real path lies in the workspace or an added folder."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from sam_tui.core.accesses import Access, LocatedAccess, Read, Run, Type, Write
+from sam_tui.core.authorization.command_stages import wants_network
 from sam_tui.core.authorization.containment import Workspace
 from sam_tui.core.authorization.grants import Grant, Grants
 from sam_tui.core.authorization.outside import (
@@ -147,6 +148,13 @@ class Guard:
         answer = outcome.answer
         said = answer.choice == "once" or (answer.choice, answer.scope) == ("scope", "once")
         return replace(verdict, outcome="allow" if said else "deny", comment=answer.comment)
+
+    def network_of(self, accesses: Sequence[LocatedAccess], *, lasting: bool) -> Network:
+        """The network of a call that was allowed; a ``lasting`` terminal has no more than others."""
+        if not self.policy.blind:
+            return self.network
+        readings = [self.policy.judge(a).reading for a in accesses if isinstance(a.access, Run)]
+        return "granted" if not lasting and any(map(wants_network, readings)) else "off"
 
     def granted(self, conversation: ConversationId) -> tuple[str, ...]:
         """Real paths outside that the commands of a conversation may change now."""

@@ -12,6 +12,7 @@ from sam_tui.core.accesses import Connect, Fetch, LocatedAccess, Read, Run, Type
 from sam_tui.core.authorization.command_stages import COMMAND_STAGES
 from sam_tui.core.authorization.commands import Reading, host_of
 from sam_tui.core.authorization.connect_stages import NETWORK_STAGES, SOCKET_STAGES
+from sam_tui.core.authorization.grants import CONNECTION, connected
 from sam_tui.core.authorization.grounds import (
     Case,
     Grounds,
@@ -99,10 +100,11 @@ class Policy(Grounds):
                 return Case(subject, located, now, url), _FETCH_STAGES
             case Connect(where=where) if located.location is not None:
                 subject = Subject(operation, "write", where)
-                return Case(subject, located, now, f"connect to {where}"), SOCKET_STAGES
+                return Case(subject, located, now, f"{CONNECTION}{where}"), SOCKET_STAGES
             case Connect(where=where):
-                subject = Subject(operation, "fetch", host=where.rpartition(":")[0] or where)
-                return Case(subject, located, now, f"connect to {where}"), NETWORK_STAGES
+                target = f"{CONNECTION}{where}"
+                subject = Subject(operation, "fetch", host=connected(target)[0])
+                return Case(subject, located, now, target), NETWORK_STAGES
             case Use():
                 return Case(Subject(operation, "use"), located, now, operation), USE_STAGES
             case _:

@@ -74,6 +74,15 @@ class Rule:
         """Whether it speaks of commands."""
         return self.command is not None or self.kind is not None
 
+    @property
+    def about_hosts(self) -> bool:
+        """Whether it can speak of an address or a connection."""
+        return not (self.about_commands or self.path or self.access)
+
+    def concerns(self, operation: str) -> bool:
+        """Whether it speaks of an operation."""
+        return not self.operation or _operation_fits(self.operation, operation)
+
     def restricts(self, subject: Subject, now: float) -> bool:
         """Whether a deny or ask rule applies: one named thing of the access is enough."""
         if not self._holds(subject, now):
@@ -86,9 +95,7 @@ class Rule:
             case "run" | "type":
                 return self._restricts_command(subject)
             case "fetch":
-                if self.about_commands or self.path or self.access:
-                    return False
-                return not self.host or host_covered(self.host, subject.host)
+                return self.about_hosts and (not self.host or host_covered(self.host, subject.host))
             case "use":
                 return self._about_tools()
 
@@ -102,9 +109,7 @@ class Rule:
                     not self.path or self.path.covers(subject.path)
                 )
             case "fetch":
-                if self.about_commands or self.path or self.access:
-                    return False
-                return not self.host or host_covered(self.host, subject.host)
+                return self.about_hosts and (not self.host or host_covered(self.host, subject.host))
             case "run" | "type":
                 named = self.about_commands or self.path or self.host or self.access
                 return not named and bool(self.operation)
@@ -129,9 +134,7 @@ class Rule:
         )
 
     def _holds(self, subject: Subject, now: float) -> bool:
-        return (
-            not self.operation or _operation_fits(self.operation, subject.operation)
-        ) and self.window.open(now)
+        return self.concerns(subject.operation) and self.window.open(now)
 
     def _about_tools(self) -> bool:
         """Whether it speaks of tools of servers: by their names alone."""

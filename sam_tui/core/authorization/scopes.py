@@ -5,9 +5,18 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from sam_tui.core.authorization.commands import CommandReader, Part
-from sam_tui.core.authorization.grants import FOREVER, lies_in, pattern_covers
+from sam_tui.core.authorization.addresses import refusal
+from sam_tui.core.authorization.commands import CommandReader, Part, host_of
+from sam_tui.core.authorization.grants import (
+    CONNECTION,
+    FOREVER,
+    connected,
+    lies_in,
+    pattern_covers,
+    reaches,
+)
 from sam_tui.core.authorization.grounds import Grounds, Judgement
+from sam_tui.core.authorization.hosts import HostEntry, address_of, family
 from sam_tui.core.authorization.patterns import CommandPattern
 from sam_tui.core.authorization.rules import LAYERS
 from sam_tui.core.authorization.shell_table import INTERPRETERS, SHELLS, WRAPPERS, names
@@ -21,8 +30,6 @@ _DENIED_SHOWN = 3
 _PAST_SHOWN = 30
 _LONGEST_TARGET = 400
 _REHEARSED = "try it on a copy of the workspace, see what it changes, then keep or drop that"
-_CONNECTION = "connect to "
-"""Begins the target of a connection."""
 _SITE = re.compile(r"https?://[a-z0-9.-]+(?::[0-9]+)?/")
 """A plainly written address up to its path; every other spelling is granted as it is, or once."""
 _NEVER_BY_NAME = (
@@ -43,11 +50,13 @@ class Offer:
 
     choice: ScopeChoice
     targets: tuple[str, ...] = ()
-    pattern: CommandPattern | None = None
+    pattern: CommandPattern | HostEntry | None = None
     saved: tuple[SavedGrant, ...] = ()
 
     def covers(self, target: str, reader: CommandReader | None) -> bool:
         """Whether it would cover a target of the past, as the decision log has it."""
+        if isinstance(self.pattern, HostEntry):
+            return reaches(self.pattern, target)
         if self.pattern is not None:
             if reader is None or not target.startswith("$ "):
                 return False
@@ -92,13 +101,18 @@ def offers(
         return tuple(found)
     folders = _folders(asked, grounds)
     pattern = _prefix(asked)
-    if asked and all(judgement.target.startswith(_CONNECTION) for judgement in asked):
-        words = f"{operation}, exactly {', '.join(exact)}, {_HOW_LONG['session']}"
-        found.append(Offer(ScopeChoice("session", words, "session", exact), exact))
+    if asked and all(judgement.target.startswith(CONNECTION) for judgement in asked):
+        named = _hosts(asked)
+        if not named:
+            words = f"{operation}, exactly {', '.join(exact)}, {_HOW_LONG['session']}"
+            found.append(Offer(ScopeChoice("session", words, "session", exact), exact))
+        found += [_host_offer(each, operation, host, grounds) for host in named for each in spans]
         return tuple(found)
     if (site := _site(asked)) is not None:
         words = f"{operation} on everything at {site}, {_HOW_LONG['session']}"
         found.append(Offer(ScopeChoice("session", words, "session", (site,)), (site,)))
+        host = host_of(site)
+        found += [_host_offer(each, operation, host, grounds) for each in spans[1:]]
         return tuple(found)
     for each in spans:
         if folders:
@@ -208,6 +222,21 @@ def _site(asked: Sequence[Judgement]) -> str | None:
     return sites.pop() if len(sites) == 1 and None not in found else None
 
 
+def _hosts(asked: Sequence[Judgement]) -> tuple[str, ...]:
+    """The one host that is connected to, and the pattern of those beside it; none for a place whose
+    ports are all different things: a socket, or an address that is not public."""
+    found = {connected(judgement.target)[0] for judgement in asked}
+    host = found.pop() if len(found) == 1 else ""
+    try:
+        entry = HostEntry.of(host)
+    except ValueError:
+        return ()
+    address = address_of(entry.host)
+    if entry.host == "localhost" or (address is not None and refusal(address)):
+        return ()
+    return tuple(filter(None, (entry.host, family(entry.host))))
+
+
 def _prefix(asked: Sequence[Judgement]) -> CommandPattern | None:
     """The one prefix that covers the command in question."""
     if len(asked) != 1 or asked[0].reading is None or not asked[0].target.startswith("$ "):
@@ -259,6 +288,14 @@ def _tool_offer(span: ScopeSpan, operation: str, grounds: Grounds) -> Offer:
     where = grounds.roots[0] if span == "project" and grounds.roots else ""
     saved = (SavedGrant(operation, where),) if span != "session" else ()
     return Offer(ScopeChoice(span, words, span, (operation,)), (operation,), saved=saved)
+
+
+def _host_offer(span: ScopeSpan, operation: str, host: str, grounds: Grounds) -> Offer:
+    words = f"{operation} on {host}, every port, {_HOW_LONG[span]}"
+    where = grounds.roots[0] if span == "project" and grounds.roots else ""
+    saved = (SavedGrant(operation, where, host=host),) if span != "session" else ()
+    name = f"{span}-below" if host.startswith("*.") else span
+    return Offer(ScopeChoice(name, words, span, (host,)), (host,), HostEntry.of(host), saved)
 
 
 def grant_seconds(choice: ScopeChoice) -> float:

@@ -6,8 +6,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 OutsideKind = Literal["write", "delete", "rename", "metadata", "connect"]
-Network = Literal["on", "off"]
-"""Whether confined commands reach the internet, loopback included."""
+Network = Literal["granted", "on", "hosts", "off"]
+"""Whether confined commands reach the internet, loopback included; ``hosts`` holds them to a list.
+
+``granted`` is on for one command, by the person's word, whatever holds for all others.
+"""
+NETWORKS: tuple[Network, ...] = ("on", "hosts", "off")
+"""What can be chosen, the widest first."""
 SandboxChoice = Literal["default", "strict", "off"]
 """``strict`` is bubblewrap; ``off`` leaves commands free, and every one of them is asked."""
 Shield = Literal["writes", "metadata", "signals", "sockets", "network", "secrets", "kernel"]
@@ -55,6 +60,22 @@ Cancelled when the command ended meanwhile. A plain answer holds until the end o
 AskAgain = Callable[[Sequence[OutsideAccess]], Awaitable[tuple[str, ...]]]
 """Asks after a run in which nobody could be asked: the real paths that the command may write to when
 it is run a second time, from its beginning; none when it shall not be."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostTerms:
+    """What commands may reach without a question where the network is held to a list.
+
+    A host must stand in each of ``lists`` (a project's list tightens the person's). Those of ``local``
+    may have addresses that are not public. What ``judged`` names is asked for all the same, for a rule
+    speaks of it. Entries are as ``HostEntry`` reads them. ``resolvers`` are addresses and ports of name
+    servers; none means those of the system.
+    """
+
+    lists: tuple[tuple[str, ...], ...] = ((),)
+    local: tuple[str, ...] = ()
+    judged: tuple[str, ...] = ()
+    resolvers: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -301,7 +301,7 @@ class Executor:
             granted=guard.granted(conversation),
             ask_outside=questions.ask,
             ask_again=questions.again,
-            network=guard.network,
+            network=guard.network_of(accesses, lasting=lasting),
             ask_kept=questions.kept if guard.rehearsed(decision, accesses) else None,
         )
 

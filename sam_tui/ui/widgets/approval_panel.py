@@ -97,7 +97,9 @@ def covered_lines(request: ApprovalRequest) -> Content:
 
 def _wider_words(request: ApprovalRequest) -> str:
     """The wider scopes on one line, each with its figures."""
-    wider = [choice for choice in request.choices if choice.span in _SPANS]
+    # Of several that last alike the first is the narrowest.
+    every = {c.span: c for c in reversed(request.choices) if c.span in _SPANS}
+    wider = list(reversed(every.values()))
     told = [
         f"{_SPANS[c.span]} ({c.covered} of {c.considered})" if c.considered else _SPANS[c.span]
         for c in wider

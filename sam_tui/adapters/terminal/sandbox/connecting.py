@@ -37,8 +37,11 @@ def _connect(watch: Watch, notification: Notification) -> None:
     given = target.data(address, length)
     rights = target.rights()
     if given[:2] != socket.AF_UNIX.to_bytes(2, "little"):
+        if watch.hosts is not None:
+            watch.hosts.connect(notification, rights, given)
+            return
         # Whatever socket stands there by now: such an address names none of this machine's.
-        _in_its_own_time(watch, notification, rights, given)
+        in_its_own_time(watch, notification, rights, given)
         return
     name = given[2:]
     if len(name) > _UNIX_PATH:
@@ -47,7 +50,7 @@ def _connect(watch: Watch, notification: Notification) -> None:
         shown = "@" + os.fsdecode(name[1:]) if name else "@"
 
         def connect() -> None:
-            _in_its_own_time(watch, notification, rights, given)
+            in_its_own_time(watch, notification, rights, given)
 
         watch.settle(notification, Wish("connect", shown), connect)
         return
@@ -57,7 +60,7 @@ def _connect(watch: Watch, notification: Notification) -> None:
         raise OSError(errno.ECONNREFUSED, "Connection refused")
 
     def connect_there() -> None:
-        _in_its_own_time(watch, notification, rights, given, path=place.real)
+        in_its_own_time(watch, notification, rights, given, path=place.real)
 
     if watch.inside.holds(place.real):
         watch.carry_out(notification, connect_there)
@@ -71,7 +74,7 @@ def _is_socket(path: str) -> bool:
 
 
 @contextmanager
-def _copy(target: Target, descriptor: int) -> Generator[socket.socket]:
+def copy_of(target: Target, descriptor: int) -> Generator[socket.socket]:
     """The caller's own socket. Raises OSError (ENOTSOCK, EBADF)."""
     process = os.pidfd_open(target.process)
     try:
@@ -87,10 +90,18 @@ def _copy(target: Target, descriptor: int) -> Generator[socket.socket]:
         yield found
 
 
-def _in_its_own_time(
-    watch: Watch, notification: Notification, rights: Rights, address: bytes, *, path: str = ""
+def in_its_own_time(
+    watch: Watch,
+    notification: Notification,
+    rights: Rights,
+    address: bytes | Callable[[socket.socket], bytes],
+    *,
+    path: str = "",
 ) -> None:
-    """Connect on a thread, for a socket that waits may take minutes."""
+    """Connect on a thread, for a socket that waits may take minutes.
+
+    An ``address`` that takes time to find out is found there.
+    """
     if not _waiting.acquire(blocking=False):
         raise OSError(errno.EAGAIN, "Resource temporarily unavailable")
 
@@ -104,10 +115,11 @@ def _in_its_own_time(
 
     def connect() -> None:
         target = Target(notification.thread, watch.memory)
-        with _copy(target, signed(notification.arguments[0])) as copied:
+        with copy_of(target, signed(notification.arguments[0])) as copied:
             if not path:
-                _connect_to(copied, address)
+                _connect_to(copied, address if isinstance(address, bytes) else address(copied))
             else:
+                assert isinstance(address, bytes)
                 with deeds.acting_as(rights), deeds.exact(path) as handle:
                     there = f"/proc/self/fd/{handle}".encode()
                     _connect_to(copied, address[:2] + there + b"\0")
@@ -124,9 +136,20 @@ def _connect_to(copied: socket.socket, address: bytes) -> None:
 
 def _socket(watch: Watch, notification: Notification) -> None:
     """An internet socket where the network is off: one question for all of it."""
+    if watch.hosts is not None:
+        watch.hosts.datagrams(notification)
+        return
     watch.settle(notification, Wish("connect", NETWORK), lambda: watch.proceed(notification))
+
+
+def _listen(watch: Watch, notification: Notification) -> None:
+    """A server, where the network is held to hosts."""
+    if watch.hosts is None:
+        watch.proceed(notification)
+    else:
+        watch.hosts.listen(notification)
 
 
 def connection_handlers() -> dict[str, Callable[[Watch, Notification], None]]:
     """For each of these calls what judges it."""
-    return {"connect": _connect, "socket": _socket}
+    return {"connect": _connect, "socket": _socket, "listen": _listen}

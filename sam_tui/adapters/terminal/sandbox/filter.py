@@ -5,9 +5,9 @@ import os
 import struct
 from collections.abc import Sequence
 from functools import cache
-from typing import Literal
 
 from sam_tui.adapters.terminal.sandbox.machine import BEYOND, Machine
+from sam_tui.core.ports.sandbox import Network
 
 ALLOW = 0x7FFF0000
 NOTIFY = 0x7FC00000
@@ -57,7 +57,12 @@ _FILESYSTEM_TYPES = (0x66, 0x58, 0x76, 0x94)
 """The letters of ioctls that file systems define: f, X, v, and btrfs."""
 
 AF_UNIX, AF_INET, AF_INET6, AF_NETLINK, AF_ALG = 1, 2, 10, 16, 38
-SOCK_DGRAM, SOCK_RAW = 2, 3
+SOCK_STREAM, SOCK_DGRAM, SOCK_RAW = 1, 2, 3
+_KIND_OF_SOCKET = 0xF
+_TCP, _UDP = 6, 17
+_FAST_OPEN = 0x20000000
+"""MSG_FASTOPEN: connects while it sends."""
+_FAST_OPEN_CONNECT = 30
 
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN, _AND, _SHIFT = 0x20, 0x15, 0x35, 0x45, 0x06, 0x54, 0x74
 _JUMP = 0x05
@@ -65,7 +70,6 @@ _NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16
 _CHAINED = 3
 """So few calls are compared one after the other."""
 
-Network = Literal["on", "off"]
 Instruction = tuple[int, int, int, int]
 
 
@@ -118,7 +122,10 @@ def _blocks(network: Network, *, live: bool) -> dict[str, list[Instruction]]:
     blocks["unshare"] = _when_bits(0, NAMESPACES | UNSHARED_TIME, FAIL | errno.EPERM)
     blocks["mq_open"] = _when_bits(1, WRITE_FLAGS, FAIL | errno.EPERM)
     blocks["ioctl"] = _ioctl(live=live)
-    blocks["socket"] = _socket(network, live=live)
+    if network == "hosts" and live:
+        blocks |= _held_to_hosts()
+    else:
+        blocks["socket"] = _socket(network, live=live)
     blocks["socketpair"] = _no_datagrams()
     blocks["prlimit64"] = _limits()
     return blocks
@@ -186,6 +193,59 @@ def _socket(network: Network, *, live: bool) -> list[Instruction]:
     block = [_argument(0)]
     for family in (AF_INET, AF_INET6):
         block += [(_EQUAL, 0, 1, family), _give(internet)]
+    for family in (AF_NETLINK, AF_ALG):
+        block += [(_EQUAL, 0, 1, family), _give(ALLOW)]
+    block += [(_EQUAL, 1, 0, AF_UNIX), _give(FAIL | errno.EAFNOSUPPORT)]
+    return block + _no_datagrams()[3:]
+
+
+def _held_to_hosts() -> dict[str, list[Instruction]]:
+    """The calls that matter where connections are held to a list. ``connect`` waits in any case.
+
+    Streams are free until they connect or listen. Datagrams need neither, so their sockets come from
+    the supervisor. What would connect in any other way fails.
+    """
+    fast = FAIL | errno.EOPNOTSUPP
+    return {
+        "socket": _socket_held_to_hosts(),
+        "listen": [_give(NOTIFY)],
+        "sendto": _when_bits(3, _FAST_OPEN, fast),
+        "sendmsg": _when_bits(2, _FAST_OPEN, fast),
+        "sendmmsg": _when_bits(3, _FAST_OPEN, fast),
+        "setsockopt": [
+            _argument(1),
+            (_EQUAL, 0, 3, _TCP),
+            _argument(2),
+            (_EQUAL, 0, 1, _FAST_OPEN_CONNECT),
+            _give(fast),
+            _give(ALLOW),
+        ],
+    }
+
+
+def _socket_held_to_hosts() -> list[Instruction]:
+    """TCP is free, UDP waits, and there is nothing else of the internet: no SCTP, MPTCP, raw, ping."""
+    internet = [
+        _argument(1),
+        (_AND, 0, 0, _KIND_OF_SOCKET),
+        (_EQUAL, 0, 4, SOCK_STREAM),
+        _argument(2),
+        (_EQUAL, 1, 0, 0),
+        (_EQUAL, 0, 6, _TCP),
+        _give(ALLOW),
+        (_EQUAL, 0, 4, SOCK_DGRAM),
+        _argument(2),
+        (_EQUAL, 1, 0, 0),
+        (_EQUAL, 0, 1, _UDP),
+        _give(NOTIFY),
+        _give(FAIL | errno.EPROTONOSUPPORT),
+    ]
+    block = [
+        _argument(0),
+        (_EQUAL, 1, 0, AF_INET),
+        (_EQUAL, 0, len(internet), AF_INET6),
+        *internet,
+    ]
     for family in (AF_NETLINK, AF_ALG):
         block += [(_EQUAL, 0, 1, family), _give(ALLOW)]
     block += [(_EQUAL, 1, 0, AF_UNIX), _give(FAIL | errno.EAFNOSUPPORT)]

@@ -3,19 +3,25 @@
 import os
 
 from sam_tui.adapters.terminal.sandbox.landlock import Bounds
-from sam_tui.core.ports.sandbox import Network
+from sam_tui.core.authorization.hosts import HostEntry, loopback
+from sam_tui.core.ports.sandbox import HostTerms, Network
 
 PROGRAM = "/usr/bin/sandbox-exec"
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/tty", "/dev/dtracehelper", "/dev/ptmx")
 
 
-def seatbelt_command(bounds: Bounds, network: Network) -> tuple[str, ...]:
+def seatbelt_command(
+    bounds: Bounds, network: Network, hosts: HostTerms | None = None
+) -> tuple[str, ...]:
     """The start of a command line that runs the rest of it under a profile."""
-    return (PROGRAM, "-p", profile(bounds, network))
+    return (PROGRAM, "-p", profile(bounds, network, hosts))
 
 
-def profile(bounds: Bounds, network: Network) -> str:
-    """A profile: all reads but secrets, writes in given folders, no signals to others. Last rule wins."""
+def profile(bounds: Bounds, network: Network, hosts: HostTerms | None = None) -> str:
+    """A profile: all reads but secrets, writes in given folders, no signals to others. Last rule wins.
+
+    It can name no host but this machine: of a list of hosts only its servers are reached.
+    """
     lines = [
         "(version 1)",
         "(allow default)",
@@ -35,14 +41,29 @@ def profile(bounds: Bounds, network: Network) -> str:
             for path in bounds.writable
         ),
     ]
-    if network == "off":
+    if network != "on":
         lines += ["(deny network* (remote ip))", "(deny network-bind (local ip))"]
+    if network == "hosts":
+        lines += _local_servers(hosts or HostTerms())
     for secret in bounds.secrets:
         real = os.path.realpath(secret)
         lines.append(f"(deny file-read* file-write* (subpath {_quoted(real)}))")
     for path in bounds.opened:
         lines.append(f"(allow file-read* (subpath {_quoted(os.path.realpath(path))}))")
     return "\n".join(lines) + "\n"
+
+
+def _local_servers(hosts: HostTerms) -> list[str]:
+    """Servers of one's own, and those on this machine that stand in every list."""
+    lists = [tuple(map(HostEntry.of, entries)) for entries in hosts.lists]
+    named = {entry for entries in lists for entry in entries if loopback(entry.host)}
+    named |= {entry for entries in lists for entry in entries if entry.host == "localhost"}
+    ports = {e.port for e in named if all(any(o.covers(e.host, e.port) for o in x) for x in lists)}
+    allowed = sorted("*" if port is None else str(port) for port in ports)
+    return [
+        '(allow network-bind network-inbound (local ip "localhost:*"))',
+        *(f'(allow network-outbound (remote ip "localhost:{port}"))' for port in allowed),
+    ]
 
 
 def _quoted(path: str) -> str:

@@ -11,13 +11,14 @@ import sys
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import asdict
 from typing import Any, Literal, cast
 
 from sam_tui.adapters.terminal.sandbox.entry import enrolment
 from sam_tui.adapters.terminal.sandbox.landlock import Bounds
 from sam_tui.adapters.terminal.sandbox.protocol import MESSAGE
 from sam_tui.core.errors import ToolError
-from sam_tui.core.ports.sandbox import AskOutside, OutsideAccess, OutsideAnswer
+from sam_tui.core.ports.sandbox import AskOutside, HostTerms, OutsideAccess, OutsideAnswer
 
 logger = logging.getLogger(__name__)
 
@@ -180,9 +181,18 @@ class Supervision:
         return self._control.fileno()
 
     def hold(
-        self, bounds: Bounds, ruleset: int, program: bytes, ask: AskOutside | None
+        self,
+        bounds: Bounds,
+        ruleset: int,
+        program: bytes,
+        ask: AskOutside | None,
+        *,
+        hosts: HostTerms | None = None,
     ) -> tuple[int, Held]:
-        """Enrol a run: (its number, the run). Raises ``ToolError`` when there is no supervisor."""
+        """Enrol a run: (its number, the run). Raises ``ToolError`` when there is no supervisor.
+
+        ``hosts`` is what it may reach where its network is held to a list.
+        """
         try:
             theirs, ours = enrolment(ruleset, program, live=True)
         except OSError as error:
@@ -194,6 +204,7 @@ class Supervision:
             "roots": bounds.writable,
             "devices": bounds.devices,
             "asking": ask is not None,
+            "hosts": None if hosts is None else asdict(hosts),
         }
         with ours:
             if not self._send(message, ours.fileno()):

@@ -10,9 +10,10 @@ import os
 import select
 import socket
 import sys
+import threading
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from sam_tui.adapters.terminal.sandbox.connecting import connection_handlers
 from sam_tui.adapters.terminal.sandbox.kernel import Memory, unshare_place
@@ -23,6 +24,9 @@ from sam_tui.adapters.terminal.sandbox.notifications import Listener, Notificati
 from sam_tui.adapters.terminal.sandbox.protocol import GO, LISTENING, MESSAGE
 from sam_tui.adapters.terminal.sandbox.targets import own_rights
 from sam_tui.adapters.terminal.sandbox.watch import Terms, Watch
+
+if TYPE_CHECKING:
+    from sam_tui.adapters.terminal.sandbox.reaching import Doors
 
 Handler = Callable[[Watch, Notification], None]
 
@@ -39,6 +43,9 @@ class Supervisor:
         self._enrolling: dict[int, tuple[socket.socket, Watch]] = {}
         self._listening: dict[int, Watch] = {}
         self._runs: dict[int, Watch] = {}
+        self._heard: dict[int, Callable[[], None]] = {}
+        self._doors: Doors | None = None
+        self._telling = threading.Lock()
         calls: Mapping[str, int] = known.calls if known else {}
         self._names = {number: name for name, number in calls.items()}
         named = name_handlers()
@@ -55,13 +62,16 @@ class Supervisor:
                 for descriptor, events in self._poll.poll():
                     if descriptor == control:
                         if events & select.EPOLLOUT:
-                            self._send()
+                            with self._telling:
+                                self._send()
                         if events & ~select.EPOLLOUT and not self._obey():
                             return
                     elif descriptor in self._listening:
                         self._hear(descriptor, events)
                     elif descriptor in self._enrolling:
                         self._enrol(descriptor)
+                    elif descriptor in self._heard:
+                        self._heard[descriptor]()
         finally:
             self._end()
 
@@ -70,6 +80,8 @@ class Supervisor:
             os.close(descriptor)
         for enrolment, _ in self._enrolling.values():
             enrolment.close()
+        if self._doors is not None:
+            self._doors.close()
         self._poll.close()
         self._control.close()
 
@@ -92,6 +104,8 @@ class Supervisor:
                 )
                 watch = Watch(terms, self._memory, self._tell)
                 watch.names = self._names
+                if message["hosts"] is not None:
+                    watch.hosts = self._open_doors().let(watch, message["hosts"])
                 self._runs[terms.number] = watch
                 enrolment = socket.socket(fileno=descriptors[0])
                 self._enrolling[enrolment.fileno()] = (enrolment, watch)
@@ -108,10 +122,27 @@ class Supervisor:
                     watch.stop_asking()
         return True
 
+    def _open_doors(self) -> "Doors":
+        if self._doors is None:
+            from sam_tui.adapters.terminal.sandbox.reaching import Doors
+
+            self._doors = Doors(self._listen_to)
+        return self._doors
+
+    def _listen_to(self, descriptor: int, heard: Callable[[], None] | None) -> None:
+        """Call ``heard`` when there is something to read; None ends that."""
+        if heard is None:
+            del self._heard[descriptor]
+            self._poll.unregister(descriptor)
+        else:
+            self._heard[descriptor] = heard
+            self._poll.register(descriptor, select.EPOLLIN)
+
     def _tell(self, message: Mapping[str, Any]) -> None:
-        self._unsent.append(json.dumps(message).encode())
-        if len(self._unsent) == 1:
-            self._send()
+        with self._telling:
+            self._unsent.append(json.dumps(message).encode())
+            if len(self._unsent) == 1:
+                self._send()
 
     def _send(self) -> None:
         """Send what the program can take; never wait for it, for it may be waiting for an answer."""
@@ -162,6 +193,8 @@ class Supervisor:
             del self._listening[descriptor]
             self._runs.pop(watch.number, None)
             watch.listener = None
+            if watch.hosts is not None:
+                watch.hosts.close()
             self._poll.unregister(descriptor)
             os.close(descriptor)
             self._tell({"tell": "gone", "run": watch.number})

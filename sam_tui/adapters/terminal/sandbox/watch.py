@@ -5,13 +5,13 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from sam_tui.adapters.terminal.sandbox.kernel import Memory
 from sam_tui.adapters.terminal.sandbox.notifications import Listener, Notification
 from sam_tui.adapters.terminal.sandbox.own import Own
 from sam_tui.adapters.terminal.sandbox.rules import Inside
-from sam_tui.adapters.terminal.sandbox.targets import Target
+from sam_tui.adapters.terminal.sandbox.targets import Rights, Target
 
 MOST_REFUSALS = 200
 """Different outside accesses of one run that are told; of more only the refusal is left."""
@@ -42,6 +42,26 @@ class Terms:
     asking: bool
 
 
+class Hosts(Protocol):
+    """Decides the calls that matter where the network is held to hosts. All raise OSError."""
+
+    def connect(self, call: Notification, rights: Rights, given: bytes) -> None:
+        """Connect to an address that is no file."""
+        ...
+
+    def listen(self, call: Notification) -> None:
+        """Become a server."""
+        ...
+
+    def datagrams(self, call: Notification) -> None:
+        """Make a socket for datagrams."""
+        ...
+
+    def close(self) -> None:
+        """The run is over."""
+        ...
+
+
 class Watch:
     """The state of one run in the supervisor."""
 
@@ -54,6 +74,8 @@ class Watch:
         self.memory = memory
         self.listener: Listener | None = None
         self.names: Mapping[int, str] = {}
+        self.hosts: Hosts | None = None
+        """Where its network is held to a list of hosts."""
         self._tell = tell
         self._answers: dict[Wish, tuple[bool, float]] = {}
         """What was answered, and until when that holds (monotonic seconds)."""
@@ -93,7 +115,7 @@ class Watch:
         elif known:
             self.carry_out(call, deed)
         else:
-            self._refused(call, wish)
+            self.note(call, wish)
             self.refuse(call)
 
     def carry_out(self, call: Notification, deed: Deed) -> None:
@@ -123,7 +145,7 @@ class Watch:
                 if allowed:
                     self.carry_out(call, deed)
                 else:
-                    self._refused(call, wish)
+                    self.note(call, wish)
                     self.refuse(call)
             except OSError:
                 continue  # the caller is gone
@@ -154,7 +176,8 @@ class Watch:
         self._waiting[self._serial] = (wish, [(call, deed)])
         self._tell({"tell": "ask", "serial": self._serial, **self._words(call, wish)})
 
-    def _refused(self, call: Notification, wish: Wish) -> None:
+    def note(self, call: Notification, wish: Wish) -> None:
+        """Tell once that something was refused."""
         if wish not in self._refusals and len(self._refusals) < MOST_REFUSALS:
             self._refusals.add(wish)
             self._tell({"tell": "refused", **self._words(call, wish)})

@@ -1,0 +1,323 @@
+"""Connections of runs whose network is held to hosts: who may be reached, servers, and datagrams.
+
+Every connection is judged by its address: one that was learned for a name that is listed, one that is
+listed itself, or a server that a command of this program started. All else is asked for, by its name
+where it has one. Datagrams never leave this machine; names are asked for here (``naming``).
+"""
+
+import ctypes
+import errno
+import functools
+import ipaddress
+import os
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from sam_tui.adapters.terminal.sandbox import dns
+from sam_tui.adapters.terminal.sandbox.connecting import copy_of, in_its_own_time
+from sam_tui.adapters.terminal.sandbox.island import Islands
+from sam_tui.adapters.terminal.sandbox.kernel import libc
+from sam_tui.adapters.terminal.sandbox.names import signed
+from sam_tui.adapters.terminal.sandbox.naming import Naming, Refused, converse, hear
+from sam_tui.adapters.terminal.sandbox.notifications import Notification
+from sam_tui.adapters.terminal.sandbox.reach import Reach
+from sam_tui.adapters.terminal.sandbox.targets import Rights, Target
+from sam_tui.adapters.terminal.sandbox.watch import Watch, Wish
+from sam_tui.core.authorization.hosts import loopback, plain, with_port
+
+_BIND_TO_DEVICE = 25
+_LISTENING = b"0A"
+"""TCP_LISTEN in /proc/net/tcp."""
+_TABLES = ("/proc/net/tcp", "/proc/net/tcp6")
+_KINDS = 0xF
+_PLAIN_FAMILIES = (socket.AF_UNSPEC, getattr(socket, "AF_NETLINK", 16))
+"""No host is named in these: connections are taken back, and the kernel is spoken to."""
+_LONGEST_FOUR, _LONGEST_SIX = 16, 24
+_BACKLOG = 128
+_MOST_CALLERS = 4096
+_MOST_SERVERS = 50_000
+
+Hear = Callable[[int, Callable[[], None] | None], None]
+
+
+class Doors:
+    """What the runs of one supervisor share: name servers for streams, islands, known servers."""
+
+    def __init__(self, listen_to: Hear) -> None:
+        self.listen_to = listen_to
+        self.islands = Islands()
+        self.servers: set[int] = set()
+        """The inodes of sockets on which commands listen."""
+        self._streams: dict[int, socket.socket] = {}
+        self._callers: dict[int, tuple[Reaching, Notification]] = {}
+
+    def let(self, watch: Watch, told: dict[str, Any]) -> "Reaching":
+        """A new run."""
+        return Reaching(watch, Reach(told), self)
+
+    def name_server(self, family: int) -> tuple[str, int]:
+        """Where streams ask for names. Raises OSError."""
+        server = self._streams.get(family)
+        if server is None:
+            here = "127.0.0.1" if family == socket.AF_INET else "::1"
+            server = socket.create_server(
+                (here, 0), family=socket.AddressFamily(family), backlog=_BACKLOG
+            )
+            server.setblocking(False)
+            self._streams[family] = server
+            self.listen_to(server.fileno(), lambda: self._accept(server))
+        return server.getsockname()[:2]
+
+    def expect(self, port: int, run: "Reaching", caller: Notification) -> None:
+        """From this port a run will ask for names."""
+        if len(self._callers) >= _MOST_CALLERS:
+            self._callers.clear()
+        self._callers[port] = (run, caller)
+
+    def served(self, inode: int) -> None:
+        """A command listens."""
+        if len(self.servers) >= _MOST_SERVERS:
+            self.servers.clear()
+        self.servers.add(inode)
+
+    def close(self) -> None:
+        """Stop answering."""
+        for server in self._streams.values():
+            server.close()
+        self.islands.close()
+
+    def _accept(self, server: socket.socket) -> None:
+        try:
+            client, sender = server.accept()
+        except OSError:
+            return
+        known = self._callers.pop(sender[1], None)
+        if known is None:
+            client.close()  # not of ours
+            return
+        run, caller = known
+        converse(client, run.naming, run.refused_to(caller))
+
+
+@dataclass(frozen=True, slots=True)
+class _Peer:
+    """Whom a call wants to connect to. ``given`` is the address as it stands there."""
+
+    family: int
+    host: str
+    port: int
+    given: bytes
+
+    @classmethod
+    def of(cls, given: bytes) -> "_Peer":
+        """From a sockaddr_in or sockaddr_in6. Raises OSError for one that is cut off."""
+        family = int.from_bytes(given[:2], "little")
+        if len(given) < (_LONGEST_FOUR if family == socket.AF_INET else _LONGEST_SIX):
+            raise OSError(errno.EINVAL, "Invalid argument")
+        packed = given[4:8] if family == socket.AF_INET else given[8:24]
+        host = str(plain(ipaddress.ip_address(packed)))
+        return cls(family, host, int.from_bytes(given[2:4], "big"), given)
+
+    def at(self, host: str, port: int) -> bytes:
+        """The same with another host; an IPv4 one in IPv6 clothes on a socket of that kind."""
+        packed = ipaddress.ip_address(host).packed
+        head = self.given[:2] + port.to_bytes(2, "big")
+        if self.family == socket.AF_INET:
+            return head + packed + bytes(8)
+        if len(packed) == 4:
+            packed = bytes(10) + b"\xff\xff" + packed
+        return head + bytes(4) + packed + bytes(4)
+
+
+class Reaching:
+    """One run."""
+
+    def __init__(self, watch: Watch, reach: Reach, doors: Doors) -> None:
+        self._watch = watch
+        self._reach = reach
+        self._doors = doors
+        self.naming = Naming(reach, lambda: watch.asking)
+        self._island: tuple[socket.socket, ...] = ()
+        self._callers: dict[int, Notification] = {}
+        self._last: Notification | None = None
+
+    def close(self) -> None:
+        """The run is over."""
+        for server in self._island:
+            self._doors.listen_to(server.fileno(), None)
+            server.close()
+        if self._island:
+            self._doors.islands.drop(self._watch.number)
+            self._island = ()
+
+    def refused_to(self, caller: Notification | None) -> Refused:
+        """Tells what was refused to whom."""
+
+        def told(host: str) -> None:
+            if caller is not None:
+                self._watch.note(caller, Wish("connect", host))
+
+        return told
+
+    # ---- calls
+
+    def datagrams(self, call: Notification) -> None:
+        """Give a socket whose datagrams stay here. Raises OSError where there can be none."""
+        family, kind = call.arguments[0] & 0xFFFFFFFF, call.arguments[1] & 0xFFFFFFFF
+        islands = self._doors.islands
+        if not self._island:
+            self._island = islands.make(self._watch.number)
+            for server in self._island:
+                self._serve(server)
+        made = islands.socket(self._watch.number, family, kind & (_KINDS | os.O_NONBLOCK))
+        self._last = call
+        try:
+            self._watch.give(call, made, kind & os.O_CLOEXEC)
+        finally:
+            os.close(made)
+
+    def listen(self, call: Notification) -> None:
+        """Listen on a caller's socket: one of the internet hears this machine alone."""
+        target = Target(call.thread, self._watch.memory)
+
+        def listen() -> None:
+            with copy_of(target, signed(call.arguments[0])) as copied:
+                if copied.family in (socket.AF_INET, socket.AF_INET6):
+                    _hear_this_machine(copied)
+                if libc().listen(copied.fileno(), signed(call.arguments[1])):
+                    _fail()
+                self._doors.served(os.fstat(copied.fileno()).st_ino)
+            self._watch.succeed(call)
+
+        self._watch.carry_out(call, listen)
+
+    def connect(self, call: Notification, rights: Rights, given: bytes) -> None:
+        """Connect a caller's socket, ask first, or refuse."""
+        watch = self._watch
+        family = int.from_bytes(given[:2], "little")
+        if family in _PLAIN_FAMILIES:
+            in_its_own_time(watch, call, rights, given)
+            return
+        if family not in (socket.AF_INET, socket.AF_INET6):
+            raise OSError(errno.EAFNOSUPPORT, "Address family not supported by protocol")
+        peer = _Peer.of(given)
+        target = Target(call.thread, watch.memory)
+        with copy_of(target, signed(call.arguments[0])) as copied:
+            if copied.type == socket.SOCK_DGRAM:
+                self._connect_datagrams(call, copied, given)
+                return
+            names = peer.port == dns.PORT
+            server = self._doors.name_server(_served_by(copied)) if names else None
+        if server is None:
+            self._judge(call, rights, peer)
+        else:
+            there = functools.partial(self._to_name_server, call, peer, server)
+            in_its_own_time(watch, call, rights, there)
+
+    def _judge(self, call: Notification, rights: Rights, peer: _Peer) -> None:
+        watch, reach = self._watch, self._reach
+        here = loopback(peer.host)
+        names = reach.names_of(peer.host)
+        listed = any(reach.lists(name, peer.port) for name in names)
+
+        def go() -> None:
+            if reach.stands_in(peer.host):
+                in_its_own_time(watch, call, rights, lambda _: self._found(call, names[0], peer))
+            else:
+                in_its_own_time(watch, call, rights, peer.given)
+
+        if listed or reach.lists(peer.host, peer.port):
+            watch.carry_out(call, go)
+            return
+        if here:
+            listening = _listening(peer.port)
+            if not listening:
+                raise OSError(errno.ECONNREFUSED, "Connection refused")
+            if listening <= self._doors.servers:
+                watch.carry_out(call, go)
+                return
+        host = peer.host if here or not names else names[0]
+        watch.settle(call, Wish("connect", with_port(host, peer.port)), go)
+
+    def _connect_datagrams(self, call: Notification, copied: socket.socket, given: bytes) -> None:
+        """Nothing sent through it leaves this machine, so it may be connected anywhere."""
+        if not self._watch.waits(call):
+            return
+        if libc().connect(copied.fileno(), given, len(given)):
+            _fail()
+        if len(self._callers) >= _MOST_CALLERS:
+            self._callers.clear()
+        self._callers[int(copied.getsockname()[1])] = call
+        self._watch.succeed(call)
+
+    # ---- on a thread of the call's own
+
+    def _found(self, call: Notification, name: str, peer: _Peer) -> bytes:
+        """The address behind one that stands in. Raises OSError where it has none that it may."""
+        kind = dns.A if len(ipaddress.ip_address(peer.host).packed) == 4 else dns.AAAA
+        code, addresses, seconds = self._reach.look_up(name, kind)
+        if code == dns.REFUSED:
+            self.refused_to(call)(f"{name} at {', '.join(addresses)}" if addresses else name)
+            raise OSError(errno.EACCES, "Permission denied")
+        if not addresses:
+            raise OSError(errno.EHOSTUNREACH, "No route to host")
+        self._reach.learn(name, addresses, seconds)
+        return peer.at(addresses[0], peer.port)
+
+    def _to_name_server(
+        self, call: Notification, peer: _Peer, server: tuple[str, int], copied: socket.socket
+    ) -> bytes:
+        """Whatever name server was meant: ours, which knows the run by the port it asks from."""
+        there = peer.at(*server)
+        if not copied.getsockname()[1]:
+            start = there[:2] + bytes(2) + there[4:]
+            if libc().bind(copied.fileno(), start, len(start)):
+                _fail()
+        self._doors.expect(int(copied.getsockname()[1]), self, call)
+        return there
+
+    def _serve(self, server: socket.socket) -> None:
+        def refused(port: int) -> Refused:
+            return self.refused_to(self._callers.get(port, self._last))
+
+        self._doors.listen_to(server.fileno(), lambda: hear(server, self.naming, refused))
+
+
+def _served_by(copied: socket.socket) -> int:
+    """The family in which a socket can reach a name server of this machine."""
+    six = copied.family == socket.AF_INET6
+    only = six and copied.getsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY)
+    return socket.AF_INET6 if only else socket.AF_INET
+
+
+def _hear_this_machine(copied: socket.socket) -> None:
+    """Bind a socket to the loopback device, whatever address it has. Raises OSError."""
+    try:
+        copied.setsockopt(socket.SOL_SOCKET, _BIND_TO_DEVICE, b"lo\0")
+    except PermissionError:
+        bound = copied.getsockopt(socket.SOL_SOCKET, _BIND_TO_DEVICE, 16)
+        if bound.rstrip(b"\0") != b"lo":
+            raise OSError(errno.EACCES, "Permission denied") from None
+
+
+def _listening(port: int) -> frozenset[int]:
+    """The inodes of all sockets of this machine that listen on a TCP port."""
+    found: set[int] = set()
+    wanted = b":%04X" % port
+    for table in _TABLES:
+        try:
+            with open(table, "rb") as lines:
+                for line in lines:
+                    words = line.split()
+                    if len(words) > 9 and words[3] == _LISTENING and words[1].endswith(wanted):
+                        found.add(int(words[9]))
+        except OSError:
+            continue
+    return frozenset(found)
+
+
+def _fail() -> NoReturn:
+    code = ctypes.get_errno()
+    raise OSError(code, os.strerror(code))

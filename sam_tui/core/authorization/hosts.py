@@ -1,0 +1,137 @@
+"""Hosts that commands may reach: how a list names them, and what a name covers."""
+
+import ipaddress
+import re
+from dataclasses import dataclass
+
+from sam_tui.core.authorization.addresses import IPAddress, parse_ipv4
+from sam_tui.core.authorization.shell_table import names
+
+_LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
+_NAME = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL})*")
+_PORT = re.compile(r":(?P<port>[0-9]{1,5})\Z")
+_MAPPED = ipaddress.IPv6Network("::ffff:0:0/96")
+ANY = "*"
+"""Names every host."""
+_SHARED = names("""
+    github.io gitlab.io pages.dev workers.dev web.app firebaseapp.com appspot.com vercel.app netlify.app
+    herokuapp.com amazonaws.com cloudfront.net azurewebsites.net azureedge.net blogspot.com fly.dev
+    onrender.com ngrok.io ngrok.app ngrok-free.app trycloudflare.com readthedocs.io surge.sh glitch.me
+    """)
+"""Below these anybody has a name of their own."""
+_SECOND_LEVELS = names("ac co com edu gov go mil ne net nom or org sch")
+"""Under a country's domain these are not anybody's: ``co.uk``, ``com.au``."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostEntry:
+    """One entry of a list: a name, ``*.name`` for all below it, or an address; with a port or any.
+
+    An address is in its one canonical spelling, an IPv4 one in IPv6 clothes is the IPv4 one.
+    """
+
+    host: str
+    port: int | None = None
+
+    @classmethod
+    def of(cls, text: str) -> "HostEntry":
+        """From ``example.org``, ``*.example.org:443``, ``127.0.0.1:80``, ``[::1]:80``.
+
+        Raises ``ValueError`` for what names no host.
+        """
+        given = text.strip().lower()
+        port: int | None = None
+        tail = _PORT.search(given)
+        if tail is not None and (given.startswith("[") or given.count(":") == 1):
+            given, port = given[: tail.start()], int(tail["port"])
+            if not 0 < port < 65536:
+                raise ValueError(f"there is no port {port}")
+        address = address_of(given)
+        if address is not None:
+            return cls(str(address), port)
+        if given == ANY:
+            return cls(ANY, port)
+        bare = given.removeprefix("*.").removesuffix(".")
+        if not _NAME.fullmatch(bare):
+            raise ValueError("it is no host (write international names as xn--…)")
+        return cls("*." + bare if given.startswith("*.") else bare, port)
+
+    def covers(self, host: str, port: int | None = None) -> bool:
+        """Whether it names a host in canonical form, on this port; None asks for any port of it."""
+        if None not in (self.port, port) and self.port != port:
+            return False
+        if self.host == ANY:
+            return True
+        if self.host.startswith("*."):
+            return host.endswith(self.host[1:]) and len(host) > len(self.host) - 1
+        return host == self.host or (self.host == "localhost" and loopback(host))
+
+
+def entries_of(pattern: str) -> tuple[str, ...]:
+    """A rule's host as entries of a list; none for one that names nothing."""
+    bare = f"*{pattern}" if pattern.startswith(".") else pattern
+    try:
+        HostEntry.of(bare)
+    except ValueError:
+        return ()
+    return (bare,)
+
+
+def host_of_text(text: str) -> str:
+    """A name as it is compared: lower case, no dot at the end. Raises ``ValueError`` for no name."""
+    name = text.lower().removesuffix(".")
+    if not _NAME.fullmatch(name):
+        raise ValueError("it is no host")
+    return name
+
+
+def address_of(text: str) -> IPAddress | None:
+    """The address in any spelling (``0x7f.1``, ``[::1]``, mapped forms), None where it is a name."""
+    bare = text.removeprefix("[").removesuffix("]")
+    if ":" in bare:
+        try:
+            return plain(ipaddress.IPv6Address(bare))
+        except ValueError:
+            return None
+    return parse_ipv4(bare)
+
+
+def plain(address: IPAddress) -> IPAddress:
+    """The IPv4 address where one is only dressed up as an IPv6 one (RFC 4291, 2.5.5.2)."""
+    if isinstance(address, ipaddress.IPv6Address) and address in _MAPPED:
+        return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+    return address
+
+
+def loopback(host: str) -> bool:
+    """Whether an address in canonical form is this machine's own (``0.0.0.0`` leads there, too)."""
+    return host in ("::1", "::", "0.0.0.0") or (host.startswith("127.") and host.count(".") == 3)
+
+
+def with_port(host: str, port: int) -> str:
+    """``host:port`` as people write it."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def split_port(where: str) -> tuple[str, int | None]:
+    """The host and port of ``host:port``; brackets go, a port that is missing is None."""
+    host, colon, port = where.rpartition(":")
+    if colon and port.isdecimal() and (host.startswith("[") or ":" not in host):
+        return host.strip("[]"), int(port)
+    return where.strip("[]"), None
+
+
+def family(host: str) -> str:
+    """``*.domain`` of the hosts beside and below a host, where one owner has them all; else empty."""
+    if address_of(host) is not None or "." not in host:
+        return ""
+    parent = host.partition(".")[2]
+    own = host if shared(parent) else parent
+    return "" if shared(own) else f"*.{own}"
+
+
+def shared(domain: str) -> bool:
+    """Whether names directly below a domain belong to different people."""
+    labels = domain.split(".")
+    country = len(labels) == 2 and len(labels[1]) == 2 and labels[0] in _SECOND_LEVELS
+    return len(labels) < 2 or country or domain in _SHARED

@@ -1,0 +1,106 @@
+"""The network by a list of hosts, from a policy file to the question and the words of the result."""
+
+import socket
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from sam_tui.adapters.terminal.confinement import Sandbox
+from sam_tui.adapters.terminal.sandbox.ability import bubblewrap
+from sam_tui.core.inquiry import Approval
+from tests.outside.conftest import YES, Desk
+
+KIND = Sandbox().confinement.kind
+watched = pytest.mark.skipif(KIND != "live", reason="the kernel offers no supervised sandbox")
+CONNECT = "import socket, sys; socket.create_connection((sys.argv[1], int(sys.argv[2]))); print(1)"
+
+
+@pytest.fixture
+def port() -> Iterator[int]:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server.getsockname()[1]
+
+
+@pytest.fixture
+def other() -> Iterator[int]:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server.getsockname()[1]
+
+
+def line(host: str, port: int) -> str:
+    return f"{sys.executable} -I -c '{CONNECT}' {host} {port}"
+
+
+@watched
+@pytest.mark.requirement("outside:hosts")
+async def test_a_listed_host_is_reached_and_another_is_asked_for(
+    desk: Desk, port: int, other: int
+) -> None:
+    desk.write_policy(f'network = "hosts"\nhosts = ["127.0.0.1:{port}"]\n')
+    desk.open()
+    assert (await desk.run(line("127.0.0.1", port))).finished.text == "1"
+    assert desk.asked == []
+    refused = await desk.run(line("127.0.0.1", other))
+    assert f"connect 127.0.0.1:{other} (python" in refused.finished.text
+    assert desk.asked[0].targets == (f"connect to 127.0.0.1:{other}",)
+    assert desk.asked[0].operation == "commands.connect_outside"
+    assert f"wants to connect to 127.0.0.1:{other}" in desk.asked[0].summary
+    desk.answers = [Approval("scope", scope="session")]
+    assert (await desk.run(line("127.0.0.1", other))).finished.text == "1"
+    assert (await desk.run(line("127.0.0.1", other))).finished.text == "1"
+    assert len(desk.asked) == 2
+
+
+@watched
+@pytest.mark.requirement("outside:hosts")
+async def test_a_name_is_asked_for_by_name_and_a_rule_of_the_person_decides(desk: Desk) -> None:
+    desk.write_policy('[[rule]]\neffect = "deny"\nhost = "*.never.test"\ncomment = "Not there."\n')
+    desk.open(network="hosts")
+    result = await desk.run(line("a.asked.test", 443))
+    assert desk.asked[0].targets == ("connect to a.asked.test:443",)
+    assert [c.targets for c in desk.asked[0].choices[2:]] == [("a.asked.test",)] * 3 + [
+        ("*.asked.test",)
+    ] * 3
+    assert "connect a.asked.test:443 (python" in result.finished.text
+    result = await desk.run(line("a.never.test", 443))
+    assert len(desk.asked) == 1
+    assert "connect a.never.test:443 (python" in result.finished.text
+
+
+@watched
+@pytest.mark.requirement("outside:hosts")
+async def test_a_projects_list_tightens_the_persons(desk: Desk, port: int, other: int) -> None:
+    desk.write_policy(f'network = "hosts"\nhosts = ["127.0.0.1:{port}", "127.0.0.1:{other}"]\n')
+    desk.write_policy(f'network = "hosts"\nhosts = ["127.0.0.1:{port}"]\n', project=True)
+    desk.open()
+    assert (await desk.run(line("127.0.0.1", port))).finished.text == "1"
+    assert not (await desk.run(line("127.0.0.1", other))).finished.ok
+
+
+@watched
+@pytest.mark.requirement("outside:hosts")
+async def test_servers_of_the_persons_web_list_are_reached_by_commands_as_well(
+    desk: Desk, port: int
+) -> None:
+    desk.write_policy(f'network = "hosts"\nlocal = ["localhost:{port}"]\n')
+    desk.open()
+    assert (await desk.run(line("localhost", port))).finished.text == "1"
+
+
+@pytest.mark.skipif(bubblewrap() is None, reason="bubblewrap is not installed or not permitted")
+@pytest.mark.requirement("outside:hosts")
+async def test_where_nothing_can_watch_the_network_is_asked_for_by_command(
+    desk: Desk, port: int
+) -> None:
+    desk.write_policy(f'network = "hosts"\nhosts = ["127.0.0.1:{port}"]\n')
+    desk.open(sandbox="strict")
+    alone = f"exec 3<>/dev/tcp/127.0.0.1/{port} && echo 1"
+    known = "curl -sS -m 9 http://127.0.0.1:1/; "
+    assert not (await desk.run(alone)).finished.ok
+    assert desk.asked == []
+    assert not (await desk.run(known + alone)).finished.ok
+    assert desk.asked[0].why.startswith("commands are held to a list of hosts")
+    desk.answers = [YES]
+    assert (await desk.run(known + alone)).finished.text.endswith("1")
+    assert not (await desk.run(alone)).finished.ok
