@@ -41,6 +41,7 @@ HELD = {
     "sam_tui/adapters/terminal/rehearsal.py": "tries whether a branch can be mounted: /bin/true",
     "sam_tui/adapters/terminal/sandbox/ability.py": "tries whether bubblewrap works: true",
     "sam_tui/adapters/terminal/sandbox/branching.py": "confines itself before it becomes the command",
+    "sam_tui/adapters/terminal/sandbox/island.py": "starts the holder of networks, this program itself",
     "sam_tui/adapters/terminal/sandbox/supervision.py": "starts the supervisor, this program itself",
     "sam_tui/adapters/search/run.py": "ripgrep of our own wheel, which runs nothing else",
     "sam_tui/ui/outside.py": "the person's own editor, pager and browser, at their key",
