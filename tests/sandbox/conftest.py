@@ -3,17 +3,20 @@ import shutil
 import socket
 import stat
 import subprocess
+import sys
 import tempfile
 import threading
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from pathlib import Path
 
 import pytest
 
 from sam_tui.adapters.terminal.commands import ShellCommands
 from sam_tui.adapters.terminal.confinement import Sandbox
-from sam_tui.core.ports.sandbox import AskOutside, Network
+from sam_tui.core.ports.sandbox import AskOutside, HostTerms, Network
 from sam_tui.core.ports.terminals import CommandRequest, CommandResult
+from tests.fakes.name_server import NameServer
+from tests.sandbox.hosts_kit import PRELUDE, Answerer, Held, Person
 
 Run = Callable[..., Coroutine[None, None, CommandResult]]
 
@@ -141,3 +144,47 @@ def service(short_path: Path) -> Iterator[Service]:
     made = Service(str(short_path / "service"))
     yield made
     made.close()
+
+
+@pytest.fixture
+def server() -> Iterator[Answerer]:
+    """A server of the person's."""
+    made = Answerer()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def names() -> Iterator[NameServer]:
+    """The system's name server."""
+    with NameServer() as made:
+        yield made
+
+
+@pytest.fixture
+async def held(
+    run: Callable[..., Coroutine[None, None, CommandResult]], workspace: Path, names: NameServer
+) -> AsyncIterator[Held]:
+    """Run Python, or a command, whose network is held to hosts."""
+    boxes: list[Sandbox] = []
+
+    async def running(
+        code: str = "",
+        *arguments: object,
+        hosts: tuple[str, ...] = (),
+        local: tuple[str, ...] = (),
+        command: str = "",
+        says: Person | None = None,
+    ) -> CommandResult:
+        if not boxes:
+            boxes.append(Sandbox())
+            terms = HostTerms((hosts,), local, resolvers=(names.address,))
+            boxes[0].hold_network("hosts", terms)
+        (workspace / "attempt.py").write_text(PRELUDE + code)
+        words = " ".join(f"'{argument}'" for argument in arguments)
+        line = command or f"{sys.executable} -I attempt.py {words}"
+        return await run(line, ask=says, box=boxes[0])
+
+    yield running
+    for box in boxes:
+        box.close()
