@@ -304,6 +304,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "hooks:timeout": Requirement("A hook that takes too long is ended with all it started, and told of.", "issue 4.3"),
     "hooks:told": Requirement("The stream tells of hooks with --include-hook-events, and the workbench says which hook it waits for.", "peers 3"),
     "hooks:trust": Requirement("Hooks of a folder run as long as it is trusted exactly as it is; a change ends them before they run again.", "issue 4.8"),
+    "hooks:unheld": Requirement("Where the kernel holds nothing a folder's hook is asked like a command; the person's own run.", "issue 4.3, 4.8"),
     "hooks:warn": Requirement("A hook that fails by itself is told of to the person and stops nothing.", "issue 4.8, peers 3"),
     "house:bootstrap-current": Requirement("A second make does nothing where .venv is current.", "issue: build"),
     "house:bootstrap-explains": Requirement("A machine without a fit Python, without venv or without pip is told what is missing and what to do.", "issue: build"),

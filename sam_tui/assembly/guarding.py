@@ -20,7 +20,12 @@ from sam_tui.core.authorization.grants import Grants
 from sam_tui.core.authorization.guard import TIMED_SECONDS, Guard
 from sam_tui.core.authorization.policy import Policy
 from sam_tui.core.authorization.trust import FolderTrust
+from sam_tui.core.events import Noticed
+from sam_tui.core.plain import gist
 from sam_tui.core.ports.policy import TrustState
+
+_NAMED = 4
+"""Changes that are named."""
 
 
 def make_guard(
@@ -47,6 +52,8 @@ def make_guard(
 
     def follow(state: TrustState) -> None:
         guard.use_policy(policy_of(renewed(layers, places, trust.folder, state)))
+        if state == "changed":
+            leaves.bus.publish(Noticed(None, "warning", _no_longer(trust)))
 
     ledger = FileLedger(places.data_dir)
     leaves.at_close(ledger.close)
@@ -71,6 +78,13 @@ def make_guard(
     trust.watch(follow)
     leaves.sieve = lambda where: _sieve(guard, where)
     return guard
+
+
+def _no_longer(trust: FolderTrust) -> str:
+    changes = trust.changes()
+    shown = ", ".join(gist(change, 60) for change in changes[:_NAMED])
+    more = f" and {len(changes) - _NAMED} more" if len(changes) > _NAMED else ""
+    return f"What you trusted here changed, so it is not believed any more: {shown}{more}."
 
 
 def _sieve(guard: Guard, where: Location) -> Callable[[str], bool]:

@@ -219,6 +219,9 @@ class _Explainer:
             return {"decision": "deny", "reason": reason, "rule": "unusable-path", "accesses": []}
         explained = self._runtime.guard.explain(self._conversation, plan.key, located)
         traces = self._runtime.guard.trace(plan.key, located)
+        hooking = self._runtime.executor.hooks()
+        hooks = hooking.hooks.awaiting("PreToolUse", plan.key) if hooking is not None else ()
+        told = {"hooks": [hook.command for hook in hooks]} if explained.outcome != "deny" else {}
         judged = zip(located, explained.judgements, traces, strict=True)
         return {
             "decision": explained.outcome,
@@ -228,6 +231,7 @@ class _Explainer:
                 _access(access, judgement) | {"trace": [asdict(step) for step in trace]}
                 for access, judgement, trace in judged
             ],
+            **(told if hooks else {}),
         }
 
     def _explain_line(self, line: str) -> dict[str, Any]:

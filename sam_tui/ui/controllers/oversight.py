@@ -23,6 +23,8 @@ class Oversight:
         self._screen = screen
         self._patience = patience
         self._runtime: Runtime | None = None
+        self._shown = ""
+        """How the folder stood when its standing was shown last."""
 
     def begin(self, runtime: "Runtime") -> None:
         """From here on there is something to oversee: what is not believed is said at once."""
@@ -45,12 +47,8 @@ class Oversight:
         runtime = self._runtime
         if runtime is None:
             return
-        before = runtime.trust.state
-        if runtime.trust.look() == before:
-            return
-        if runtime.trust.state == "changed":
-            self._tell_of(runtime.trust.changes())
-        self._stand()
+        if runtime.trust.look() != self._shown:
+            self._stand()  # that it changed is said by whoever noticed first
 
     def trust(self) -> None:
         """Show what the folder wants believed, and let the person decide."""
@@ -101,6 +99,7 @@ class Oversight:
     def _stand(self) -> None:
         assert self._runtime is not None
         trust = self._runtime.trust
+        self._shown = trust.state
         words = {"trusted": "", "changed": "changed: /trust"}.get(trust.state, "")
         if trust.state == "untrusted" and trust.believed():
             words = "untrusted: /trust"
