@@ -39,6 +39,20 @@ TERMINAL_ACTIONS: tuple[Action, ...] = (
     Action("tab_new", "New terminal", "Open another shell in a tab of its own", ("alt+t",)),
     Action("tab_close", "Close terminal", "End this shell and close its tab", ("alt+w",)),
     Action("tab_rename", "Rename terminal", "Give this terminal tab a name"),
+    Action(
+        "watch_only",
+        "Watch only",
+        "Let nobody type in the agent's terminal; again, the agent",
+        ("f7",),
+        "watch",
+    ),
+    Action(
+        "take",
+        "Take or hand back",
+        "Type in the agent's terminal yourself; again, hand it back, and the agent learns what changed",
+        ("f8",),
+        "take",
+    ),
     Action("zoom", "Zoom the terminal", "Give it the whole width, and back", ("f6",), "zoom"),
     Action(
         "look_back",

@@ -28,6 +28,7 @@ from sam_tui.ui.controllers.shell import Shell
 from sam_tui.ui.controllers.terminal_deeds import TerminalDeeds
 from sam_tui.ui.controllers.todos import Todos
 from sam_tui.ui.controllers.turns import GROUP, Turns
+from sam_tui.ui.controllers.watching import Watching
 from sam_tui.ui.guard import Patience
 from sam_tui.ui.messages import ActionAsked, InquiryAnswered, PromptSubmitted
 from sam_tui.ui.palette import ActionProvider
@@ -35,8 +36,9 @@ from sam_tui.ui.plain import one_line
 from sam_tui.ui.screens.chat import ChatScreen
 from sam_tui.ui.screens.failure import FailureScreen
 from sam_tui.ui.widgets.status_bar import Standing
-from sam_tui.ui.widgets.terminal_messages import RestartAsked, TerminalAsked
+from sam_tui.ui.widgets.terminal_messages import RestartAsked, SessionChanged, TerminalAsked
 from sam_tui.ui.widgets.terminal_panel import ShellWanted
+from sam_tui.ui.widgets.terminal_view import TerminalView
 from sam_tui.ui.widgets.todo_panel import TodoEditAsked
 
 if TYPE_CHECKING:
@@ -108,6 +110,7 @@ class SamApp(App[None], inherit_bindings=False):
             self.servers,
         )
         self.recordings = RecordingDesk(self, self.chat)
+        self.watching = Watching(self.chat)
         deeds = TerminalDeeds(self.chat, self.shell, self.requests, self.recordings)
         self.desk = Desk(self, self.chat, own, deeds.all)
         self.inquiries: InquiryRow | None = None
@@ -229,6 +232,11 @@ class SamApp(App[None], inherit_bindings=False):
     def on_shell_wanted(self, event: ShellWanted) -> None:
         """A shell's tab is seen for the first time."""
         self.shell.want(event.view)
+
+    def on_session_changed(self, event: SessionChanged) -> None:
+        """A terminal shows another session, or is looked at."""
+        if isinstance(event.view, TerminalView):
+            self.watching.follow(event.view)
 
     def on_terminal_asked(self, event: TerminalAsked) -> None:
         """A terminal wants something of the workbench."""

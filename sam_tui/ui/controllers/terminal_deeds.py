@@ -32,6 +32,8 @@ class TerminalDeeds:
             "tab_rename": lambda _: self._shell.rename(),
             **{f"tab_{n}": lambda _, n=n: self._shell.tab(str(n)) for n in range(1, 10)},
             "zoom": lambda _: self._screen.zoom(),
+            "watch_only": lambda _: self._watch_only(),
+            "take": lambda _: self._take(),
             "look_back": lambda _: self._look_back(),
             "record": self._recordings.record,
             "replay": self._recordings.replay,
@@ -54,6 +56,38 @@ class TerminalDeeds:
         view = self._screen.terminals.current
         view.focus()
         view.look_back(True)
+
+    def _watch_only(self) -> None:
+        """Let nobody type in the agent's terminal, or the agent again."""
+        view = self._agents()
+        if view is None or view.session is None:
+            return
+        view.session.pass_to("agent" if view.session.holder == "watch" else "watch")
+        view.painted()
+
+    def _take(self) -> None:
+        """Take the agent's terminal, or hand it back."""
+        view = self._agents()
+        if view is None or view.session is None:
+            return
+        if view.session.holder == "person":
+            view.session.pass_to("agent")
+        else:
+            view.session.pass_to("person")
+            view.focus()
+        view.painted()
+
+    def _agents(self) -> TerminalView | None:
+        """The agent's terminal, on show: the one on show already, or the first."""
+        panel = self._screen.terminals
+        mine = panel.current if not panel.owned(panel.current) else panel.agent
+        view = mine if mine.session is not None else panel.agent
+        if view.session is None or not view.session.running:
+            self._requests.tell("The agent has no terminal here.")
+            return None
+        self._screen.show_side(True)
+        panel.show(view)
+        return view
 
     def _use(self, way: str) -> None:
         self._requests.use(way, self._screen.terminals.current)

@@ -9,15 +9,22 @@ from textual.content import Content
 from textual.widgets import Static, TextArea
 
 from sam_tui.ui import slash
+from sam_tui.ui.actions import Action
 from sam_tui.ui.messages import ActionAsked, PromptSubmitted
 from sam_tui.ui.plain import one_line
 from sam_tui.ui.widgets.composer import Composer
+from sam_tui.ui.widgets.slash_menu import CommandTaken, SlashMenu
 
-_PASSED_ON = {"pageup": "page_up", "pagedown": "page_down", "ctrl+end": "bottom", "f6": "zoom"}
+_PASSED_ON = {
+    "pageup": "page_up",
+    "pagedown": "page_down",
+    "ctrl+end": "bottom",
+    "f6": "zoom",
+    "f7": "watch_only",
+}
 """Keys of a text area that are the workbench's instead."""
 
 _SHOWN_QUEUED = 3
-_SHOWN_HINTS = 6
 
 
 class PromptArea(Composer):
@@ -28,6 +35,8 @@ class PromptArea(Composer):
         self.past: list[str] = []
         """Earlier prompts of the conversation, oldest first."""
         self.queued = 0
+        self.menu = SlashMenu()
+        """The commands that fit what is typed."""
         self._at: int | None = None
         self._draft = ""
 
@@ -39,7 +48,14 @@ class PromptArea(Composer):
 
     def takes(self, event: events.Key) -> bool:
         """The keys that mean something else here than in a text area."""
+        marked = self.menu.marked
         match event.key:
+            case "up" | "down" if marked is not None:
+                self.menu.move(-1 if event.key == "up" else 1)
+            case "tab" if marked is not None and self.menu.moved:
+                self._complete(marked)
+            case "escape" if marked is not None:
+                self.menu.close()
             case "up":
                 return self._older()
             case "down":
@@ -56,12 +72,38 @@ class PromptArea(Composer):
 
     def send(self) -> None:
         """Post what was written, unless it is nothing."""
-        text = self.text.strip()
-        if not text:
+        text = self._meant()
+        if text in ("", "/"):
             return
+        self.menu.close()
         self.remember(text)
         self.text = ""
         self.post_message(PromptSubmitted(text))
+
+    @property
+    def recalls(self) -> bool:
+        """Whether what stands here is an earlier prompt, as it was."""
+        return self._at is not None and self.text == self.past[self._at]
+
+    def take(self, action: Action) -> None:
+        """A command of the list was clicked: send it, or let its argument be typed."""
+        if action.argument:
+            self._complete(action)
+        else:
+            self.put(f"/{action.slash}")
+            self.menu.close()
+            self.send()
+
+    def _complete(self, action: Action) -> None:
+        self.put(f"/{action.slash} " if action.argument else f"/{action.slash}")
+
+    def _meant(self) -> str:
+        """What was written; of a command begun the marked one, or the only one that fits."""
+        text, marked = self.text.strip(), self.menu.marked
+        if marked is None:
+            return text
+        alone = len(slash.matching(text)) == 1
+        return f"/{marked.slash}" if self.menu.moved or alone else text
 
     def _older(self) -> bool:
         if not self.navigator.is_first_wrapped_line(self.cursor_location):
@@ -98,18 +140,16 @@ class PromptBox(Vertical):
         super().__init__(id="prompt-box")
         self.area = PromptArea()
         self._queue = Static(markup=False, id="queued")
-        self._hints = Static(markup=False, id="hints")
 
     def compose(self) -> ComposeResult:
         """Queue, prompt, hints."""
         yield self._queue
         yield self.area
-        yield self._hints
+        yield self.area.menu
 
     def on_mount(self) -> None:
         """Nothing is queued and nothing is hinted at first."""
         self._queue.display = False
-        self._hints.display = False
 
     def show_queue(self, texts: Sequence[str]) -> None:
         """Show the prompts that wait, first to be sent first."""
@@ -125,21 +165,12 @@ class PromptBox(Vertical):
         """Hint at the commands that fit what was typed."""
         event.stop()
         text = self.area.text
-        fitting = slash.matching(text) if text.startswith("/") else []
-        self._hints.display = bool(fitting)
-        if not fitting:
-            return
-        shown = fitting[:_SHOWN_HINTS]
-        width = max(len(a.slash) + len(a.argument) + 1 for a in shown)
-        lines = [
-            Content.assemble(
-                (f"/{f'{a.slash} {a.argument}'.strip():<{width}}  ", "$primary"),
-                (a.help, "$text-muted"),
-            )
-            for a in shown
-        ]
-        if len(fitting) > len(shown):
-            lines.append(
-                Content(f"and {len(fitting) - len(shown)} more: type on").stylize("$text-muted")
-            )
-        self._hints.update(Content("\n").join(lines))
+        fits = text.startswith("/") and not self.area.recalls
+        self.area.menu.offer(slash.matching(text) if fits else ())
+
+    def on_command_taken(self, event: CommandTaken) -> None:
+        """A command was clicked."""
+        event.stop()
+        self.area.focus()
+        # As its own deed: what it posted during this one would not come past this widget.
+        self.area.call_later(self.area.take, event.action)

@@ -26,6 +26,8 @@ _MODE_STYLES = {
 }
 _HERTZ = 4
 _SPENT = 4
+_LEAST_SESSION = 16
+"""Columns below which nothing of a session can be told."""
 
 
 @dataclass(slots=True)
@@ -47,6 +49,8 @@ class Standing:
     trust: str = ""
     beside: str = ""
     """What runs beside the conversation."""
+    sessions: tuple[str, str] = ("", "")
+    """What goes on in the terminals: words and style."""
     offer: str = ""
     """What can be done about what the agent waits for."""
     hint: str = ""
@@ -162,6 +166,7 @@ class StatusBar(Widget):
         width = self.size.width - 2
         self.standing.offer = self.offer() if self.activity.busy else ""
         left = self._state(max(20, width // 2))
+        left = self._with_sessions(left, max(20, 2 * width // 3) - left.cell_length)
         right = [
             Content.assemble(("" if first else " · ", "$text-disabled"), (text, style))
             for first, (_, text, style) in _first_marked(
@@ -171,6 +176,13 @@ class StatusBar(Widget):
         end = Content("").join(right)
         gap = max(1, width - left.cell_length - end.cell_length)
         return Content.assemble(" ", left, " " * gap, end).truncate(self.size.width, ellipsis=True)
+
+    def _with_sessions(self, left: Content, room: int) -> Content:
+        """What goes on in the terminals stands behind the state, where it shifts nothing else."""
+        words, style = self.standing.sessions
+        if not words or room < _LEAST_SESSION or self.notice:
+            return left
+        return Content.assemble(left, (" · ", "$text-disabled"), (one_line(words, room - 3), style))
 
     def _state(self, limit: int) -> Content:
         if self.notice:

@@ -13,6 +13,36 @@ def held(session: "TerminalSession | None") -> bool:
     return session is not None and session.conversation is not None and session.holder == "person"
 
 
+def watched_only(session: "TerminalSession | None") -> bool:
+    """Whether nobody may type in a session now."""
+    return session is not None and session.running and session.holder == "watch"
+
+
+def ways_out(session: "TerminalSession", *, chord_held: bool) -> str:
+    """What keys do about who types, while the keys go to a session."""
+    again = f"Ctrl+] {'again' if chord_held else 'twice'}"
+    if watched_only(session):
+        return "Enter: you type · a: the agent · Ctrl+] leaves"
+    if held(session):
+        return f"{again} hands back"
+    if session.conversation is not None:
+        return f"any key takes it · {again} leaves"
+    return f"{again} leaves"
+
+
+def ways_in(session: "TerminalSession") -> str:
+    """The keys of the workbench that change who types in a session of the agent."""
+    if session.conversation is None or not session.running:
+        return ""
+    match session.holder:
+        case "agent":
+            return "F8 takes it · F7 watch only"
+        case "person":
+            return "F8 hands it back"
+        case "watch":
+            return "F7 the agent · F8 you"
+
+
 def holder_badge(session: "TerminalSession | None") -> tuple[str, str]:
     """Text and style: who types into a session of the agent, and why the person should."""
     if session is None or session.conversation is None or not session.running:
@@ -21,7 +51,7 @@ def holder_badge(session: "TerminalSession | None") -> tuple[str, str]:
         case "agent":
             return "agent", "$text-muted"
         case "watch":
-            return "watch only", "$text-muted"
+            return "watch only", "$primary"
         case "person":
             words = f"you type: {session.reason}" if session.reason else "you type"
             return one_line(words, 60), "$warning"

@@ -38,6 +38,14 @@ class TerminalAsked(Message):
         self.given = given
 
 
+class SessionChanged(Message):
+    """A view shows another session now, or none; or the keys came or went."""
+
+    def __init__(self, view: TerminalCanvas) -> None:
+        super().__init__()
+        self.view = view
+
+
 class Relabelled(Message):
     """What a view says about itself changed."""
 

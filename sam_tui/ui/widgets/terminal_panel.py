@@ -24,6 +24,7 @@ _NAME = 16
 _TITLE_AT = 3
 """Where the border's title begins: behind the corner, a line and a space."""
 _UNSEEN = {"output": "•", "bell": "!"}
+_WITH_KEYS, _WITHOUT_KEYS = "$background on $primary", "$foreground on $border-blurred"
 _CLOSE, _NEW = "×", " + "
 
 
@@ -244,7 +245,7 @@ class TerminalPanel(Vertical):
             words = self._words(tab, tabs)
             shown = tab is self._current
             bell = tab.unseen == "bell"
-            style = "reverse" if shown else "$warning" if bell else "$text-muted"
+            style = self._shown_style if shown else "$warning" if bell else "$text-muted"
             parts.append((words, style))
             end = at + cell_len(words)
             if words.endswith(f"{_CLOSE} "):
@@ -257,6 +258,11 @@ class TerminalPanel(Vertical):
         parts.append((_NEW, "$text-muted"))
         self._places.append((at, at + cell_len(_NEW), None, False))
         self.border_title = Content.assemble(*parts)
+
+    @property
+    def _shown_style(self) -> str:
+        """How the name of the tab on show looks, with the keys and without."""
+        return _WITH_KEYS if self._current.has_focus else _WITHOUT_KEYS
 
     def _words(self, view: TerminalView, tabs: list[TerminalView]) -> str:
         """What the border says of a tab: number, name, what happened unseen, how to close it."""

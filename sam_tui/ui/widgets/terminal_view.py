@@ -9,11 +9,18 @@ from sam_tui.core.errors import ToolError
 from sam_tui.ui.messages import ActionAsked
 from sam_tui.ui.plain import one_line
 from sam_tui.ui.widgets.terminal_chord import LEAVE, Chord
-from sam_tui.ui.widgets.terminal_holder import held, holder_badge
+from sam_tui.ui.widgets.terminal_holder import (
+    held,
+    holder_badge,
+    watched_only,
+    ways_in,
+    ways_out,
+)
 from sam_tui.ui.widgets.terminal_messages import (
     Fitted,
     Relabelled,
     RestartAsked,
+    SessionChanged,
     TerminalAsked,
     TerminalWish,
 )
@@ -59,12 +66,14 @@ class TerminalView(TerminalPast, can_focus=True):
         session.screen.on_bell(self._rung)
         session.screen.on_clipboard(self._clipboard_asked)
         self.post_message(TerminalAsked(self, "colours"))
+        self.post_message(SessionChanged(self))
 
     def detach(self) -> None:
         """Show nothing; the session goes on."""
         if self.session is not None:
             self.session.screen.on_bell(None)
             self.session.screen.on_clipboard(None)
+            self.post_message(SessionChanged(self))
         self.session = None
         self.undraw()
 
@@ -120,10 +129,9 @@ class TerminalView(TerminalPast, can_focus=True):
             code = "a signal" if session.exit_code is None else f"exit {session.exit_code}"
             return f"ended: {code}" + (" · Enter restarts" if self._restartable else "")
         if self.has_focus:
-            does = "hands back" if held(session) else "leaves"
-            leave = f"Ctrl+] {'again' if self._chord.held else 'twice'} {does}"
-            return leave + (" · scrolled" if self.scrolled else "")
-        return one_line(session.screen.title, 40)
+            ways = ways_out(session, chord_held=self._chord.held)
+            return ways + (" · scrolled" if self.scrolled else "")
+        return ways_in(session) or one_line(session.screen.title, 40)
 
     def notify_style_update(self) -> None:
         """The look changed: so did the colours of cells that have none of their own."""
@@ -165,6 +173,8 @@ class TerminalView(TerminalPast, can_focus=True):
         if self.session is not None and self.session.running:
             self.report(self.session.screen.encode_focus(gained=gained))
         self.post_message(TerminalAsked(self, "title"))
+        self.post_message(SessionChanged(self))
+        self.post_message(Relabelled())
 
     # ---- keys
 
@@ -185,6 +195,8 @@ class TerminalView(TerminalPast, can_focus=True):
         elif self.ended:
             if event.key == "enter" and self._restartable:
                 self.post_message(RestartAsked(self))
+        elif watched_only(self.session):
+            return self._takes_or_gives(self.session, event.key)
         elif self._looks_back(event.key):
             page = max(1, self.size.height - 1)
             self.scroll_lines(-page if event.key == "shift+pageup" else page)
@@ -202,8 +214,17 @@ class TerminalView(TerminalPast, can_focus=True):
             and not session.screen.alternate
         )
 
+    def _takes_or_gives(self, session: "TerminalSession", key: str) -> bool:
+        """Nobody types: the keys that change that are heard, all others are the workbench's."""
+        if key not in ("enter", "a"):
+            return False
+        session.pass_to("person" if key == "enter" else "agent")
+        self.painted()
+        return True
+
     def _leave_or_wait(self) -> None:
-        if self.session is None or self.ended or self.browser is not None or self._chord.press():
+        at_once = self.session is None or self.ended or watched_only(self.session)
+        if at_once or self.browser is not None or self._chord.press():
             self.look_back(False)
             if self.session is not None and held(self.session):
                 self.session.pass_to("agent")

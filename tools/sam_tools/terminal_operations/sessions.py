@@ -233,8 +233,9 @@ class SessionHand:
     async def close(self, arguments: SessionOnly, context: ToolContext) -> ToolResult:
         """End it with all that runs in it."""
         session = self._own(arguments.session_id, context)
-        if session.holder == "person" and session.running:
-            raise ToolError("The person types in this terminal now, so it stays open.")
+        if session.holder != "agent" and session.running:
+            does = "types in" if session.holder == "person" else "only lets you watch"
+            raise ToolError(f"The person {does} this terminal now, so it stays open.")
         await self._terminals.close(session.id)
         self._opened.discard(context.conversation)
         return json_result({"session_id": session.id, "status": "closed"})

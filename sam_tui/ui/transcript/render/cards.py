@@ -9,6 +9,7 @@ from sam_tui.core.todos import Todo
 from sam_tui.ui.transcript.blocks import Card, Decided, Notice, Reasoning, Reminder
 from sam_tui.ui.transcript.render.cleaning import clean, clean_output, expand, one_line
 from sam_tui.ui.transcript.render.diff import draw_diff
+from sam_tui.ui.transcript.render.palette import Palette
 from sam_tui.ui.transcript.render.rows import Canvas, Lead, Span
 from sam_tui.ui.transcript.render.table import draw_rows, measure
 
@@ -57,19 +58,22 @@ def _badges(canvas: Canvas, card: Card) -> list[Span]:
     spans: list[Span] = []
     for display in card.displays:
         if isinstance(display, Terminal):
-            code = display.exit_code
-            spans.append(
-                (f"  exit {code}", palette.good if code == 0 else palette.bad)
-                if code is not None
-                else ("  no exit code", palette.warning)
-                if not display.running
-                else ("  in the background", palette.accent)
-            )
+            spans += _ending(palette, display, failed=card.state == "failed")
     if card.seconds is not None and card.seconds >= 0.05:
         spans.append((f"  {_duration(card.seconds)}", palette.dim))
     if card.state == "unanswered":
         spans.append(("  no result", palette.dim))
     return spans
+
+
+def _ending(palette: Palette, display: Terminal, *, failed: bool) -> list[Span]:
+    """How a command ended, or that it goes on; nothing for what is no command, such as a screen."""
+    code = display.exit_code
+    if code is not None:
+        return [(f"  exit {code}", palette.good if code == 0 else palette.bad)]
+    if display.running:
+        return [("  in the background", palette.accent)]
+    return [("  no exit code", palette.warning)] if failed else []
 
 
 def _duration(seconds: float) -> str:

@@ -1,0 +1,82 @@
+"""What goes on in the terminals, for the status bar: looked at after they change, never in turns."""
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from sam_tui.ui.screens.chat import ChatScreen
+from sam_tui.ui.session_state import Told, told_of
+from sam_tui.ui.widgets.terminal_view import TerminalView
+
+if TYPE_CHECKING:
+    from textual.timer import Timer
+
+    from sam_tui.core.ports.terminals import TerminalSession
+
+_PACE = 1.0
+"""Seconds between two looks at least, however much the terminals print."""
+
+
+class Watching:
+    """Looks at a session soon after it printed something, and when time alone changes what is told.
+
+    While nothing happens in any of them no timer runs.
+    """
+
+    def __init__(self, screen: ChatScreen) -> None:
+        self._screen = screen
+        self._followed: dict[TerminalView, tuple[TerminalSession, Callable[[], None]]] = {}
+        self._timer: Timer | None = None
+        self._due = 0.0
+        self._looked = 0.0
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether nothing will be looked at before something happens."""
+        return self._timer is None
+
+    def follow(self, view: TerminalView) -> None:
+        """A view shows another session now, or none."""
+        old = self._followed.pop(view, None)
+        if old is not None:
+            old[1]()
+        if view.session is not None:
+            self._followed[view] = (view.session, view.session.watch(self.look_soon))
+        self.look_soon()
+
+    def look_soon(self) -> None:
+        """Something changed: look once a second has passed since the last time."""
+        self._look_in(max(0.05, self._looked + _PACE - time.monotonic()))
+
+    def _look_in(self, seconds: float) -> None:
+        if not self._screen.is_running:
+            return  # sessions end after the screen does
+        due = time.monotonic() + seconds
+        if self._timer is not None:
+            if self._due <= due:
+                return
+            self._timer.stop()
+        self._due = due
+        self._timer = self._screen.set_timer(seconds, self._look)
+
+    def _look(self) -> None:
+        self._timer = None
+        self._looked = time.monotonic()
+        panel = self._screen.terminals
+        told = [
+            found
+            for view, (session, _) in self._followed.items()
+            if (found := told_of(session, panel.name_of(view), watched=view.has_focus))
+        ]
+        self._tell(sorted(told, key=lambda one: one.weight))
+        again = [one.again for one in told if one.again is not None]
+        if again:
+            self._look_in(max(_PACE, min(again)))
+
+    def _tell(self, told: list[Told]) -> None:
+        standing = self._screen.status.standing
+        more = f" +{len(told) - 1}" if len(told) > 1 else ""
+        said = (f"{told[0].words}{more}", told[0].style) if told else ("", "")
+        if said != standing.sessions:
+            standing.sessions = said
+            self._screen.status.show()

@@ -1,0 +1,102 @@
+"""The list of commands under the prompt: gone through whole, by key and by mouse."""
+
+import pytest
+from textual import events
+
+from sam_tui.ui import slash
+from sam_tui.ui.actions import BY_SLASH
+from sam_tui.ui.screens.dialogs import HelpScreen
+from sam_tui.ui.widgets.slash_menu import SlashMenu
+from tests.ui.driver import Driver, Stage, app_over, driven
+
+
+def drawn(me: Driver) -> str:
+    """What is drawn of the list."""
+    where = menu(me).region
+    lines = me.drawn().splitlines()[where.y : where.bottom]
+    return "\n".join(line[where.x : where.right] for line in lines)
+
+
+def menu(me: Driver) -> SlashMenu:
+    return me.app.chat.prompt.area.menu
+
+
+@pytest.mark.requirement("ui:slash-menu")
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_every_command_is_reached_by_arrows_with_all_its_help(
+    stage: Stage, size: tuple[int, int]
+) -> None:
+    async with driven(app_over(stage), size) as me:
+        await me.ready()
+        await me.type("/")
+        await me.until(lambda: menu(me).marked is not None)
+        seen: list[str] = []
+        for action in BY_SLASH.values():
+            assert menu(me).marked is action
+            await me.until(lambda action=action: f"▸ /{action.slash}" in drawn(me))
+            flat = " ".join(drawn(me).split())
+            assert " ".join(action.help.split()) in flat
+            assert f"{len(seen) + 1} of {len(BY_SLASH)}" in flat
+            seen.append(action.slash)
+            await me.pilot.press("down")
+        assert menu(me).marked is next(iter(BY_SLASH.values()))
+        await me.pilot.press("up")
+        assert menu(me).marked is list(BY_SLASH.values())[-1]
+
+
+@pytest.mark.requirement("ui:slash-menu")
+async def test_enter_takes_the_marked_command_and_tab_completes_it(stage: Stage) -> None:
+    async with driven(app_over(stage)) as me:
+        await me.ready()
+        area = me.app.chat.prompt.area
+        await me.type("/")
+        await me.until(lambda: menu(me).marked is not None)
+        await me.pilot.press("enter")  # the first is marked by itself: nothing was chosen
+        assert area.text == "/" and not me.app.turns.running
+        area.put("/mo")
+        await me.until(lambda: menu(me).marked is not None)
+        await me.pilot.press("down", "tab")
+        assert area.text == "/mode "
+        area.put("/he")
+        await me.until(lambda: menu(me).marked is BY_SLASH["help"])
+        await me.pilot.press("enter")
+        await me.until(lambda: isinstance(me.app.screen, HelpScreen))
+        await me.pilot.press("escape")
+        await me.until(lambda: me.app.screen is me.app.chat)
+        area.put("/")
+        await me.until(lambda: menu(me).marked is not None)
+        at = list(slash.matching("/")).index(BY_SLASH["side"])
+        await me.pilot.press(*["down"] * at, "enter")
+        await me.until(lambda: not me.app.chat.side_shown)
+
+
+@pytest.mark.requirement("ui:slash-menu")
+async def test_the_list_goes_with_escape_and_leaves_the_arrows_to_earlier_prompts(
+    stage: Stage,
+) -> None:
+    async with driven(app_over(stage)) as me:
+        await me.ready()
+        await me.send("/side")
+        await me.send("/side")
+        area = me.app.chat.prompt.area
+        await me.pilot.press("up")
+        assert area.text == "/side" and menu(me).marked is None
+        await me.pilot.press("down")
+        area.put("/t")
+        await me.until(lambda: menu(me).marked is not None)
+        await me.pilot.press("escape")
+        assert menu(me).marked is None and area.text == "/t"
+        await me.pilot.press("up")
+        assert area.text == "/side"
+
+
+@pytest.mark.requirement("ui:slash-menu")
+async def test_a_click_takes_a_command_and_the_wheel_moves_the_mark(stage: Stage) -> None:
+    async with driven(app_over(stage)) as me:
+        await me.ready()
+        await me.type("/")
+        await me.until(lambda: menu(me).marked is not None)
+        menu(me).post_message(events.MouseScrollDown(menu(me), 1, 1, 0, 0, 0, False, False, False))
+        await me.until(lambda: menu(me).marked is list(BY_SLASH.values())[1])
+        await me.pilot.click(menu(me), offset=(6, 0))
+        await me.until(lambda: isinstance(me.app.screen, HelpScreen))
