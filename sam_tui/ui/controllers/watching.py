@@ -5,13 +5,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from sam_tui.ui.screens.chat import ChatScreen
-from sam_tui.ui.session_state import Told, told_of
 from sam_tui.ui.widgets.terminal_view import TerminalView
 
 if TYPE_CHECKING:
     from textual.timer import Timer
 
     from sam_tui.core.ports.terminals import TerminalSession
+    from sam_tui.ui.session_state import Told
 
 _PACE = 1.0
 """Seconds between two looks at least, however much the terminals print."""
@@ -60,6 +60,8 @@ class Watching:
         self._timer = self._screen.set_timer(seconds, self._look)
 
     def _look(self) -> None:
+        from sam_tui.ui.session_state import told_of  # no first frame needs it
+
         self._timer = None
         self._looked = time.monotonic()
         panel = self._screen.terminals
@@ -73,7 +75,7 @@ class Watching:
         if again:
             self._look_in(max(_PACE, min(again)))
 
-    def _tell(self, told: list[Told]) -> None:
+    def _tell(self, told: "list[Told]") -> None:
         standing = self._screen.status.standing
         more = f" +{len(told) - 1}" if len(told) > 1 else ""
         said = (f"{told[0].words}{more}", told[0].style) if told else ("", "")

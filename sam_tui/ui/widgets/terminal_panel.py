@@ -12,12 +12,12 @@ from textual.widgets import ContentSwitcher
 
 from sam_tui.ui.messages import ActionAsked
 from sam_tui.ui.plain import one_line
-from sam_tui.ui.widgets.terminal_replay import ReplayView
 from sam_tui.ui.widgets.terminal_view import TerminalView
 
 if TYPE_CHECKING:
     from sam_tui.core.ports.recordings import Playback
     from sam_tui.core.ports.terminals import TerminalSession
+    from sam_tui.ui.widgets.terminal_replay import ReplayView
 
 MOST_TABS = 20
 _NAME = 16
@@ -74,9 +74,7 @@ class TerminalPanel(Vertical):
 
     def name_of(self, view: TerminalView) -> str:
         """What a tab is called."""
-        kind = "shell" if self.owned(view) else "agent"
-        if isinstance(view, ReplayView):
-            kind = view.name_shown
+        kind = "shell" if self.owned(view) else view.name_shown or "agent"
         return self.names.get(view.id or "", kind)
 
     def compose(self) -> ComposeResult:
@@ -157,10 +155,13 @@ class TerminalPanel(Vertical):
         self.show(view)
         return view
 
-    def add_replay(self, playback: "Playback", path: str) -> ReplayView | None:
+    def add_replay(self, playback: "Playback", path: str) -> "ReplayView | None":
         """A tab that plays a recording, on show; None when there are too many."""
         if len(self.tabs) >= MOST_TABS:
             return None
+        # Most never play one.
+        from sam_tui.ui.widgets.terminal_replay import ReplayView
+
         self._made += 1
         view = ReplayView(playback, path, id=f"replay-{self._made}")
         self._replays.append(view)

@@ -40,7 +40,6 @@ class ReplayView(TerminalView):
         self.playback = playback
         self.path = path
         self.name_shown = f"replay: {one_line(playback.name.removesuffix('.cast'), _NAME)}"
-        """What its tab is called."""
         self._drawn_of: tuple[object, tuple[int, int]] = (None, (0, 0))
         self._ticking: Timer | None = None
 

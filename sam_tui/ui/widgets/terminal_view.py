@@ -49,6 +49,8 @@ class TerminalView(TerminalPast, can_focus=True):
         """What the border around should say."""
         self.badge: tuple[str, str] = ("", "")
         """What stands before the label, such as who holds the session: text and style."""
+        self.name_shown = ""
+        """What its tab is called, where that is neither a shell nor the agent's."""
         self.recording = False
         """Whether it is recorded."""
         self.unseen = ""
