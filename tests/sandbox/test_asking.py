@@ -308,7 +308,7 @@ async def test_the_network_is_off_when_it_shall_be_and_one_yes_turns_it_on(run: 
 async def test_a_supervisor_on_a_thread_does_the_same(
     run: Run, outside: Path, workspace: Path
 ) -> None:
-    box = Sandbox(host="thread")
+    box = Sandbox(live="thread")
     try:
         person = Person(refuses="victim")
         result = await run(

@@ -89,7 +89,7 @@ def test_nobody_is_asked_for_what_is_not_theirs(short_path: Path) -> None:
                 assert result.exit_code and not result.refused, result
                 assert "Permission denied" in result.output, result
         os.setgroups([]); os.setgid(65534); os.setuid(65534)
-        box = Sandbox(host="thread")
+        box = Sandbox(live="thread")
         asyncio.run(main())
         box.close()
         print("asked", asked)

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 
 from sam_tui.adapters.terminal.holding import BY_STREAM, NO_VARIABLES, Holding, Spare
 from sam_tui.adapters.terminal.rulesets import Rulesets
-from sam_tui.adapters.terminal.sandbox import landlock
 from sam_tui.adapters.terminal.sandbox.ability import (
     UNHELD,
     Ability,
@@ -58,8 +57,9 @@ class Wanted:
 class Sandbox:
     """What holds commands of one runtime.
 
-    ``live`` false keeps to Landlock and a fixed filter, and ``host`` says where the supervisor runs;
-    both are found out where they are None. ``kind`` strict runs commands under bubblewrap and raises
+    ``live`` false keeps to Landlock and a fixed filter, a text says where the supervisor runs; None
+    finds out. ``abi`` is the newest Landlock that is made use of, to try
+    what older kernels have. ``kind`` strict runs commands under bubblewrap and raises
     ``ConfigurationError`` where there is none; off holds nothing. ``secrets`` are paths that commands
     may not read, but for what is ``opened`` of them, ``caches`` real folders outside that they may fill.
     """
@@ -67,8 +67,8 @@ class Sandbox:
     def __init__(
         self,
         *,
-        live: bool | None = None,
-        host: Host | None = None,
+        live: bool | Host | None = None,
+        abi: int | None = None,
         kind: SandboxChoice = "default",
         secrets: Sequence[str] = (),
         opened: Sequence[str] = (),
@@ -78,8 +78,10 @@ class Sandbox:
         found = Ability(0, None, "switched off") if off else ability()
         if live is False:
             found = Ability(found.landlock, None, "switched off")
-        elif host is not None and found.host is not None:
-            found = Ability(found.landlock, host)
+        elif isinstance(live, str) and found.host is not None:
+            found = Ability(found.landlock, live)
+        if abi is not None:
+            found = replace(found, landlock=min(found.landlock, abi))
         self._ability = found
         self.secrets = tuple(secrets)
         """What commands may not read."""
@@ -94,7 +96,7 @@ class Sandbox:
                 hint="Install bubblewrap, or choose --sandbox default.",
             )
         self._confinement = UNHELD if off else describe(found, strict=strict)
-        self._supervision = None if found.host is None else Supervision(found.host)
+        self._supervision = None if found.host is None else Supervision(found.host, found.landlock)
         self._scratch: str | None = None
         self._rulesets = Rulesets(found.landlock)
         self._spare = Spare()
@@ -153,15 +155,20 @@ class Sandbox:
         if self._confinement.kind != "live" or self._spare.waiting or not self._close.alive:
             return
         alike = replace(wanted, ask=_unattended)
+        terms = self._terms(wanted)
         with suppress(ToolError, RuntimeError):
-            self._spare.keep(alike, self._rulesets.of(self._bounds(alike)), self._enter(alike))
+            self._spare.keep(terms, self._rulesets.of(self._bounds(alike)), self._enter(alike))
+
+    def _terms(self, wanted: Wanted) -> object:
+        """What two runs must have in common for one way in to fit both."""
+        return replace(wanted, ask=None), self.network(wanted.network), self._hosts
 
     def _take(self, wanted: Wanted) -> Holding | None:
         """The run that was made ready, where it is what is wanted now."""
         if not self._spare.waiting or wanted.ask is None:
             return None  # what was made ready asks
         ruleset = self._rulesets.of(self._bounds(wanted))
-        holding = self._spare.take(replace(wanted, ask=_unattended), ruleset)
+        holding = self._spare.take(self._terms(wanted), ruleset)
         if holding is not None:
             holding.held.attend(wanted.ask)
         return holding
@@ -176,12 +183,12 @@ class Sandbox:
         """
         if self._confinement.kind == "none":
             return None
-        if self._ability.landlock < landlock.LEAST_ABI:
+        if not self._ability.holds:
             raise ToolError("This system can confine commands, but not terminals.")
         if self._supervision is None:
             way = self._enter(wanted, scratch=scratch).way
             return None if way is None else (way, None)
-        supervision, theirs = Supervision.apart()
+        supervision, theirs = Supervision.apart(self._ability.landlock)
         way = self._enter(wanted, supervision, scratch).way
         return None if way is None else (way, (supervision, theirs))
 
@@ -197,7 +204,7 @@ class Sandbox:
             return _plain(ruleset, code)
         assert table is not None
         supervision = apart or self._supervision
-        code = filter_program(table, network, live=True)
+        code = filter_program(table, network, live=True, landlock=self._ability.landlock)
         hosts = self._hosts if network == "hosts" else None
         number, held = supervision.hold(bounds, ruleset, code, wanted.ask, hosts=hosts)
         return Holding(
@@ -250,7 +257,7 @@ class Sandbox:
         """
         if self._confinement.kind in ("none", "seatbelt"):
             return None
-        if self._ability.landlock < landlock.LEAST_ABI:
+        if not self._ability.holds:
             raise ToolError("This system can confine commands, but not terminals.")
         return self._enter(Wanted(tuple(writable), ask, network)).way
 

@@ -31,12 +31,18 @@ class Ability:
     host: Host | None
     why_not_live: str = ""
 
+    @property
+    def holds(self) -> bool:
+        """Whether writes can be held: by Landlock alone, or by an early one and a supervisor."""
+        early = landlock.LEAST_SUPERVISED_ABI if self.host is not None else landlock.LEAST_ABI
+        return self.landlock >= early
+
 
 @cache
 def ability() -> Ability:
     """What this kernel offers to this process. Looked at once."""
     version = landlock.abi()
-    if version < landlock.LEAST_ABI:
+    if version < landlock.LEAST_SUPERVISED_ABI:
         return Ability(version, None, "there is no Landlock below it")
     if machine() is None:
         return Ability(version, None, f"no system call table for {platform.machine()}")
@@ -95,7 +101,7 @@ def describe(found: Ability, *, strict: bool) -> Confinement:
         return Confinement("bubblewrap", f"bubblewrap on {kernel}", _strict())
     if sys.platform == "darwin" and shutil.which("sandbox-exec"):
         return Confinement("seatbelt", f"sandbox-exec on {kernel}", _seatbelt())
-    if found.landlock >= landlock.LEAST_ABI:
+    if found.holds:
         scope = ", signals and abstract sockets kept inside" if found.landlock >= 6 else ""
         held = f"Landlock ABI {found.landlock} on {kernel}: writes held to given folders{scope}"
         if found.host is not None:
@@ -115,7 +121,7 @@ def _why_none(found: Ability, kernel: str) -> str:
 
 
 def _protections(found: Ability) -> tuple[Protection, ...]:
-    enough = found.landlock >= landlock.LEAST_ABI
+    enough = found.holds
     live = enough and found.host is not None
     filtered = enough and machine() is not None
     scoped = enough and found.landlock >= landlock.SCOPE_ABI
@@ -126,7 +132,7 @@ def _protections(found: Ability) -> tuple[Protection, ...]:
             live,
             f"carried out by the supervisor ({found.host})" if live else found.why_not_live,
         ),
-        Protection("signals", scoped, "Landlock scopes" if scoped else "needs Landlock ABI 6"),
+        Protection("signals", scoped or live, _signals(scoped=scoped, live=live)),
         Protection(
             "sockets",
             live,
@@ -140,6 +146,12 @@ def _protections(found: Ability) -> tuple[Protection, ...]:
             "io_uring, mounts, keys, namespaces, other call tables" if filtered else "not filtered",
         ),
     )
+
+
+def _signals(*, scoped: bool, live: bool) -> str:
+    if scoped:
+        return "Landlock scopes"
+    return "judged by the supervisor" if live else "needs Landlock ABI 6 or live approvals"
 
 
 def _strict() -> tuple[Protection, ...]:

@@ -26,6 +26,30 @@ METADATA_CALLS = (
 )  # fmt: skip
 """Change what is known of a file. Landlock knows nothing of these."""
 
+OBJECT_CALLS = (
+    "shmget", "semget", "msgget", "shmctl", "semctl", "msgctl", "shmat", "semop", "semtimedop",
+    "msgsnd", "msgrcv",
+)  # fmt: skip
+"""Shared memory, semaphores and queues of System V: the whole machine's, and without a path."""
+SCHEDULING = (
+    "sched_setscheduler", "sched_setparam", "sched_setattr", "sched_setaffinity", "setpriority",
+    "ioprio_set",
+)  # fmt: skip
+ONE_PROCESS = {"setpriority": 0, "ioprio_set": 1}
+"""The first argument with which these mean one process (PRIO_PROCESS, IOPRIO_WHO_PROCESS)."""
+SIGNALLING = (
+    "kill",
+    "tkill",
+    "tgkill",
+    "rt_sigqueueinfo",
+    "rt_tgsigqueueinfo",
+    "pidfd_send_signal",
+)
+
+RENAMING_HELD, TRUNCATION_HELD, SIGNALS_HELD = 2, 3, 6
+COMPLETE = SIGNALS_HELD
+"""The Landlock versions from which on these need no supervisor."""
+
 REFUSED = {
     # File work and connections that no filter would see; metadata calls newer than the libraries.
     errno.ENOSYS: (
@@ -39,7 +63,7 @@ REFUSED = {
         "finit_module", "delete_module", "kexec_load", "kexec_file_load", "reboot", "swapon",
         "swapoff", "acct", "settimeofday", "clock_settime", "sethostname", "setdomainname", "iopl",
         "ioperm", "add_key", "request_key", "keyctl", "bpf", "quotactl", "quotactl_fd",
-        "fanotify_init", "vhangup", "mq_unlink",
+        "fanotify_init", "vhangup", "mq_open", "mq_unlink",
     ),
 }  # fmt: skip
 
@@ -74,8 +98,10 @@ Instruction = tuple[int, int, int, int]
 
 
 @cache
-def program(machine: Machine, network: Network, *, live: bool) -> bytes:
+def program(machine: Machine, network: Network, *, live: bool, landlock: int = COMPLETE) -> bytes:
     """The filter as the kernel reads it. Without ``live`` nothing waits: what would, is allowed.
+
+    Where ``landlock``, the version that runs beneath, leaves something open, the supervisor is asked.
 
     Calls are found by halving. The kernel walks the program once for every call number there is when
     it takes it in, so a long chain of comparisons would cost each command a tenth of a millisecond.
@@ -88,8 +114,15 @@ def program(machine: Machine, network: Network, *, live: bool) -> bytes:
         (_AT_LEAST, 0, 1, BEYOND),  # with it go the numbers of x32
         _give(FAIL | errno.ENOSYS),
     ]
-    blocks = _blocks(network, live=live).items()
-    known = sorted((machine.calls[name], block) for name, block in blocks if name in machine.calls)
+    blocks = _blocks(network, live=live)
+    if live and landlock < SIGNALS_HELD:
+        blocks |= {name: [_give(NOTIFY)] for name in SIGNALLING}
+    if live and landlock < TRUNCATION_HELD:
+        blocks["openat2"] = [
+            _give(FAIL | errno.ENOSYS)
+        ]  # its flags can change after they were seen
+    calls = machine.calls
+    known = sorted((calls[name], block) for name, block in blocks.items() if name in calls)
     built += _halved(known)
     return b"".join(struct.pack("=HBBI", *instruction) for instruction in built)
 
@@ -120,7 +153,7 @@ def _blocks(network: Network, *, live: bool) -> dict[str, list[Instruction]]:
             blocks[name] = [_give(FAIL | error)]
     blocks["clone"] = _when_bits(0, NAMESPACES, FAIL | errno.EPERM)
     blocks["unshare"] = _when_bits(0, NAMESPACES | UNSHARED_TIME, FAIL | errno.EPERM)
-    blocks["mq_open"] = _when_bits(1, WRITE_FLAGS, FAIL | errno.EPERM)
+    blocks |= _objects_and_kin(live=live)
     blocks["ioctl"] = _ioctl(live=live)
     if network == "hosts" and live:
         blocks |= _held_to_hosts()
@@ -128,6 +161,19 @@ def _blocks(network: Network, *, live: bool) -> dict[str, list[Instruction]]:
         blocks["socket"] = _socket(network, live=live)
     blocks["socketpair"] = _no_datagrams()
     blocks["prlimit64"] = _limits()
+    return blocks
+
+
+def _objects_and_kin(*, live: bool) -> dict[str, list[Instruction]]:
+    """System V objects and the scheduling of processes: a run's own alone, and the caller's own freely."""
+    if not live:
+        return {name: [_give(FAIL | errno.ENOSYS)] for name in OBJECT_CALLS}
+    blocks: dict[str, list[Instruction]] = {name: [_give(NOTIFY)] for name in OBJECT_CALLS}
+    for name in SCHEDULING:
+        itself = 0 if name not in ONE_PROCESS else 1
+        blocks[name] = [_argument(itself), (_EQUAL, 0, 1, 0), _give(ALLOW), _give(NOTIFY)]
+    for name, one in ONE_PROCESS.items():
+        blocks[name] = [_argument(0), (_EQUAL, 1, 0, one), _give(NOTIFY), *blocks[name]]
     return blocks
 
 

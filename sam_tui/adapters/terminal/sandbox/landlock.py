@@ -17,17 +17,22 @@ _VERSION = 1
 _PATH_BENEATH = 1
 
 LEAST_ABI = 3
-"""Before this, truncation cannot be refused (linux/landlock.h), so outside files could be emptied."""
+"""Before this, truncation cannot be refused (linux/landlock.h), so without a supervisor outside files
+could be emptied."""
+LEAST_SUPERVISED_ABI = 1
+"""With one: what is missing, it carries out itself."""
+RENAME_ABI = 2
 NETWORK_ABI = 4
 DEVICE_ABI = 5
 SCOPE_ABI = 6
 
 _WRITE_FILE = 1 << 1
 _READ_FILE = 1 << 2
+_REFER = 1 << 13
 _TRUNCATE = 1 << 14
 _IOCTL_DEV = 1 << 15
 # write_file, then remove_dir .. make_sym (bits 4 to 12), refer and truncate: all but reading.
-_WRITES = _WRITE_FILE | sum(1 << bit for bit in range(4, 13)) | (1 << 13) | _TRUNCATE
+_WRITES = _WRITE_FILE | sum(1 << bit for bit in range(4, 13)) | _REFER | _TRUNCATE
 _DEVICES = (1 << 6) | (1 << 11)
 """Making character and block devices: with one, root reaches any disk. Allowed nowhere."""
 _ON_A_FILE = _WRITE_FILE | _TRUNCATE | _IOCTL_DEV
@@ -62,6 +67,7 @@ def abi() -> int:
 def build(version: int, bounds: Bounds) -> int:
     """A ruleset descriptor. Raises OSError."""
     writes = _WRITES | (_IOCTL_DEV if version >= DEVICE_ABI else 0)
+    writes &= ~((_TRUNCATE if version < LEAST_ABI else 0) | (_REFER if version < RENAME_ABI else 0))
     masked = maskable(bounds)
     split = splits(masked)
     reads = _READ_FILE if split else 0

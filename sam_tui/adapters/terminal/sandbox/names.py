@@ -6,7 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from sam_tui.adapters.terminal.sandbox import chances, deeds
-from sam_tui.adapters.terminal.sandbox.filter import WRITE_FLAGS
+from sam_tui.adapters.terminal.sandbox.filter import (
+    RENAMING_HELD,
+    TRUNCATION_HELD,
+    WRITE_FLAGS,
+)
 from sam_tui.adapters.terminal.sandbox.kernel import (
     AT_FDCWD,
     AT_REMOVEDIR,
@@ -38,6 +42,8 @@ class _Deed:
     kind: str
     act: Callable[[str, int], None]
     could: chances.Chance = chances.can_make
+    trusted: bool = True
+    """Whether Landlock can be left to decide it."""
 
 
 def signed(word: int) -> int:
@@ -52,17 +58,27 @@ def judge_open(watch: Watch, call: Notification, named: Named, flags: int, mode:
     excluding = os.O_CREAT | os.O_EXCL
     follow = not flags & os.O_NOFOLLOW and flags & excluding != excluding
     path = target.text(named.address)
-    if path in watch.devices or watch.inside.surely(target, named.directory, path, follow=follow):
+    trusted = watch.landlock >= TRUNCATION_HELD or not _only_truncates(flags)
+    if trusted and (
+        path in watch.devices or watch.inside.surely(target, named.directory, path, follow=follow)
+    ):
         watch.proceed(call)
         return
     place = target.place(named.directory, path, follow=follow)
-    if _left_to_landlock(watch, place) or place.real in watch.devices:
-        watch.proceed(call)
-        return
-    if not chances.can_open(place.real, flags):
-        watch.proceed(call)
-        return
+    left = _left_to_landlock(watch, place) or place.real in watch.devices
+    if left or not chances.can_open(place.real, flags):
+        if trusted:
+            watch.proceed(call)
+            return
+        if not _is_inside(watch, place):
+            watch.refuse(call)
+            return
     _settle_open(watch, call, place.real, flags, mode)
+
+
+def _only_truncates(flags: int) -> bool:
+    """Whether a file would be emptied without being opened for writing."""
+    return bool(flags & os.O_TRUNC) and flags & os.O_ACCMODE not in (os.O_WRONLY, os.O_RDWR)
 
 
 def _settle_open(watch: Watch, call: Notification, real: str, flags: int, mode: int) -> None:
@@ -85,7 +101,7 @@ def _settle_open(watch: Watch, call: Notification, real: str, flags: int, mode: 
         finally:
             os.close(opened)
 
-    if new or master or own.holds(target, real):
+    if new or master or watch.inside.holds(real) or own.holds(target, real):
         watch.carry_out(call, open_it)
     else:
         watch.settle(call, Wish("write", real), open_it)
@@ -112,7 +128,12 @@ def judge_truncate(watch: Watch, call: Notification) -> None:
         watch.proceed(call)
         return
     path = Named(AT_FDCWD, call.arguments[0], follow=True)
-    deed = _Deed("write", lambda real, _: deeds.truncate(real, size), chances.can_change)
+    deed = _Deed(
+        "write",
+        lambda real, _: deeds.truncate(real, size),
+        chances.can_change,
+        trusted=watch.landlock >= TRUNCATION_HELD,
+    )
     _judge_name(watch, call, path, deed)
 
 
@@ -155,7 +176,12 @@ def judge_link(watch: Watch, call: Notification, old: Named, new: Named) -> None
     """link, linkat. One made inside is left to Landlock, which keeps outside files out."""
     target = Target(call.thread, watch.memory)
     place = target.place(new.directory, target.text(new.address), follow=False)
-    if _left_to_landlock(watch, place):
+    if _left_to_landlock(watch, place) and not (
+        watch.landlock < RENAMING_HELD
+        and _is_inside(
+            watch, target.place(old.directory, target.text(old.address), follow=old.follow)
+        )
+    ):
         watch.proceed(call)
         return
     _judge_pair(watch, call, (old, new), "write", deeds.link)
@@ -164,13 +190,18 @@ def judge_link(watch: Watch, call: Notification, old: Named, new: Named) -> None
 def _judge_name(watch: Watch, call: Notification, path: Named, deed: _Deed) -> None:
     target = Target(call.thread, watch.memory)
     text = target.text(path.address)
-    if watch.inside.surely(target, path.directory, text, follow=path.follow):
+    if deed.trusted and watch.inside.surely(target, path.directory, text, follow=path.follow):
         watch.proceed(call)
         return
     place = target.place(path.directory, text, follow=path.follow)
+    inside = _is_inside(watch, place)
     if _left_to_landlock(watch, place) or not deed.could(place.real):
-        watch.proceed(call)
-        return
+        if deed.trusted:
+            watch.proceed(call)
+            return
+        if not inside:
+            watch.refuse(call)
+            return
     rights = target.rights()
     new = deed.kind == "write" and watch.own.may_make(place.real)
 
@@ -183,7 +214,7 @@ def _judge_name(watch: Watch, call: Notification, path: Named, deed: _Deed) -> N
             watch.own.removed(place.real)
         watch.succeed(call)
 
-    if new or watch.own.holds(target, place.real):
+    if new or inside or watch.own.holds(target, place.real):
         watch.carry_out(call, do_it)
     else:
         watch.settle(call, Wish(deed.kind, place.real), do_it)
@@ -201,7 +232,9 @@ def _judge_pair(
         target.place(path.directory, target.text(path.address), follow=path.follow)
         for path in paths
     )
-    if _left_to_landlock(watch, old) and _left_to_landlock(watch, new):
+    inside = _is_inside(watch, old) and _is_inside(watch, new)
+    early = watch.landlock < RENAMING_HELD  # which lets nothing change its folder
+    if _left_to_landlock(watch, old) and _left_to_landlock(watch, new) and not (inside and early):
         watch.proceed(call)
         return
     if _hopeless(old) or _hopeless(new):
@@ -222,7 +255,7 @@ def _judge_pair(
             own.made(new.real)
         watch.succeed(call)
 
-    if own.holds(target, old.real) and (free or own.holds(target, new.real)):
+    if inside or (own.holds(target, old.real) and (free or own.holds(target, new.real))):
         watch.carry_out(call, do_it)
     else:
         watch.settle(call, _pair_wish(kind, old, new), do_it)
@@ -237,6 +270,10 @@ def _pair_wish(kind: str, old: Place, new: Place) -> Wish:
 def _left_to_landlock(watch: Watch, place: Place) -> bool:
     """Inside, or nothing that a person could decide about."""
     return place.special or watch.inside.holds(place.real) or place.real.startswith(_UNASKED)
+
+
+def _is_inside(watch: Watch, place: Place) -> bool:
+    return not place.special and watch.inside.holds(place.real)
 
 
 def _hopeless(place: Place) -> bool:

@@ -52,9 +52,9 @@ class Listener:
         """Let the call fail with an error number."""
         fcntl.ioctl(self.descriptor, _ANSWER, _RESPONSE.pack(number, 0, -error, 0))
 
-    def succeed(self, number: int) -> None:
-        """Let the call return 0: it was carried out by the supervisor."""
-        fcntl.ioctl(self.descriptor, _ANSWER, _RESPONSE.pack(number, 0, 0, 0))
+    def succeed(self, number: int, value: int = 0) -> None:
+        """Let the call return a value: it was carried out by the supervisor."""
+        fcntl.ioctl(self.descriptor, _ANSWER, _RESPONSE.pack(number, value, 0, 0))
 
     def give(self, number: int, descriptor: int, *, flags: int) -> None:
         """Let the call return a copy of a descriptor; ``flags`` may hold O_CLOEXEC."""

@@ -7,7 +7,7 @@ import fcntl
 import os
 import struct
 
-from sam_tui.adapters.terminal.sandbox.targets import Target
+from sam_tui.adapters.terminal.sandbox.targets import Target, stat_fields
 
 TERMINAL_MAKERS = ("/dev/ptmx", "/dev/pts/ptmx")
 _TERMINALS = "/dev/pts/"
@@ -62,10 +62,10 @@ class Own:
 
 def _controlling(target: Target) -> str:
     """The path of the pseudo-terminal that controls a target; empty without one."""
-    with open(f"/proc/{target.thread}/stat", "rb") as stat:
-        line = stat.read()
-    # The name of the command stands in brackets and may hold anything, so look behind the last one.
-    device = int(line[line.rfind(b")") + 2 :].split()[4])
+    found = stat_fields(target.thread)
+    if found is None:
+        return ""
+    device = int(found[4])
     major, minor = os.major(device & 0xFFFFFFFF), os.minor(device & 0xFFFFFFFF)
     if not _FIRST_MAJOR <= major <= _LAST_MAJOR:
         return ""

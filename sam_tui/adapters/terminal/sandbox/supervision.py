@@ -141,24 +141,25 @@ async def _put(ask: AskOutside, access: OutsideAccess, answer: Answer) -> None:
 class Supervision:
     """One supervisor for all runs of a sandbox, started with the first of them."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: Host, landlock: int) -> None:
         self._host: Host = host
+        self._landlock = landlock
         self._control: socket.socket | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._held: dict[int, Held] = {}
         self._last = 0
 
     @classmethod
-    def apart(cls) -> "tuple[Supervision, socket.socket]":
+    def apart(cls, landlock: int) -> "tuple[Supervision, socket.socket]":
         """One whose supervisor somebody else runs: (it, the end that the supervisor serves)."""
-        made = cls("kept")
+        made = cls("kept", landlock)
         made._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         return made, theirs
 
     @classmethod
     def adopted(cls, control: socket.socket) -> "Supervision":
         """The same, taken over from a program that is gone, with its one run; ``attend`` hears it."""
-        made = cls("kept")
+        made = cls("kept", 0)
         made._control = control
         made._last = 1
         made.attend(None)
@@ -204,6 +205,7 @@ class Supervision:
             "roots": bounds.writable,
             "devices": bounds.devices,
             "asking": ask is not None,
+            "landlock": self._landlock,
             "hosts": None if hosts is None else asdict(hosts),
         }
         with ours:

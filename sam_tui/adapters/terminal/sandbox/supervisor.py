@@ -16,11 +16,14 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from sam_tui.adapters.terminal.sandbox.connecting import connection_handlers
+from sam_tui.adapters.terminal.sandbox.filter import TRUNCATION_HELD
 from sam_tui.adapters.terminal.sandbox.kernel import Memory, unshare_place
+from sam_tui.adapters.terminal.sandbox.kin import kin_handlers
 from sam_tui.adapters.terminal.sandbox.machine import machine
 from sam_tui.adapters.terminal.sandbox.metadata import metadata_handlers
 from sam_tui.adapters.terminal.sandbox.names import name_handlers
 from sam_tui.adapters.terminal.sandbox.notifications import Listener, Notification
+from sam_tui.adapters.terminal.sandbox.objects import object_handlers
 from sam_tui.adapters.terminal.sandbox.protocol import GO, LISTENING, MESSAGE
 from sam_tui.adapters.terminal.sandbox.targets import own_rights
 from sam_tui.adapters.terminal.sandbox.watch import Terms, Watch
@@ -50,6 +53,7 @@ class Supervisor:
         self._names = {number: name for name, number in calls.items()}
         named = name_handlers()
         handlers = named | metadata_handlers() | connection_handlers()
+        handlers |= object_handlers() | kin_handlers()
         self._handlers = {calls[name]: h for name, h in handlers.items() if name in calls}
         self._landlock_decides = frozenset(calls[name] for name in named if name in calls)
 
@@ -101,6 +105,7 @@ class Supervisor:
                     tuple(message["roots"]),
                     tuple(message["devices"]),
                     message["asking"],
+                    message["landlock"],
                 )
                 watch = Watch(terms, self._memory, self._tell)
                 watch.names = self._names
@@ -205,7 +210,10 @@ class Supervisor:
                 self._handlers[call.number](watch, call)
             except OSError as error:
                 hidden = error.errno in (errno.EPERM, errno.EACCES)
-                if hidden and call.number in self._landlock_decides:
+                decided = (
+                    watch.landlock >= TRUNCATION_HELD and call.number in self._landlock_decides
+                )
+                if hidden and decided:
                     watch.proceed(call)  # it hides its memory, and gets no question for it
                 else:
                     watch.refuse(call, error.errno or errno.EACCES)

@@ -100,6 +100,20 @@ class Target:
         return _status(f"/proc/{self.thread}/status")
 
 
+def stat_fields(process: int) -> list[bytes] | None:
+    """The state of a process and what follows it: parent, group, session, terminal (proc_pid_stat(5)).
+
+    None when there is no such process.
+    """
+    try:
+        with open(f"/proc/{process}/stat", "rb", buffering=0) as stat:
+            line = stat.read()
+    except OSError:
+        return None
+    # The name of the command stands in brackets and may hold anything, so look behind the last one.
+    return line[line.rfind(b")") + 2 :].split()
+
+
 @cache
 def own_rights() -> Rights:
     """As whom the supervisor acts when it acts for nobody."""

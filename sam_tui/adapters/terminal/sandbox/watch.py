@@ -40,6 +40,8 @@ class Terms:
     roots: tuple[str, ...]
     devices: tuple[str, ...]
     asking: bool
+    landlock: int
+    """The version of Landlock beneath; what it leaves open the supervisor decides."""
 
 
 class Hosts(Protocol):
@@ -71,6 +73,9 @@ class Watch:
         self.devices = frozenset(terms.devices)
         self.own = Own()
         self.asking = terms.asking
+        self.landlock = terms.landlock
+        self.objects: set[tuple[str, int]] = set()
+        """The System V objects that the run made: kind and number."""
         self.memory = memory
         self.listener: Listener | None = None
         self.names: Mapping[int, str] = {}
@@ -92,6 +97,11 @@ class Watch:
         """Return 0 from a call that was carried out."""
         assert self.listener is not None
         self.listener.succeed(call.id)
+
+    def returned(self, call: Notification, number: int) -> None:
+        """Return a number from a call that was carried out."""
+        assert self.listener is not None
+        self.listener.succeed(call.id, number)
 
     def refuse(self, call: Notification, error: int = errno.EACCES) -> None:
         """Let a call fail."""

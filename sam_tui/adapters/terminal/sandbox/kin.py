@@ -1,0 +1,108 @@
+"""Judging calls that name another process: a run signals and schedules its own, and no others.
+
+From ABI 6 on Landlock keeps signals inside by itself.
+"""
+
+import errno
+import os
+import re
+from collections.abc import Callable
+
+from sam_tui.adapters.terminal.sandbox.filter import ONE_PROCESS, SCHEDULING, SIGNALLING
+from sam_tui.adapters.terminal.sandbox.names import signed
+from sam_tui.adapters.terminal.sandbox.notifications import Notification
+from sam_tui.adapters.terminal.sandbox.targets import stat_fields
+from sam_tui.adapters.terminal.sandbox.watch import Watch
+
+_MOST_ANCESTORS = 64
+_PARENT, _GROUP, _SESSION = 1, 2, 3
+_HELD = re.compile(rb"\nNoNewPrivs:\t1\nSeccomp:\t2\n")
+_PIDFD = re.compile(r"^Pid:\t(\d+)$", re.MULTILINE)
+
+
+def _schedule(watch: Watch, call: Notification) -> None:
+    """Priority, policy, processors: of one process of the run."""
+    name = watch.names[call.number]
+    which = ONE_PROCESS.get(name)
+    at = 0 if which is None else 1
+    one = which is None or signed(call.arguments[0]) == which
+    _decide(watch, call, one and _belongs(call.thread, signed(call.arguments[at])))
+
+
+def _signal(watch: Watch, call: Notification) -> None:
+    """Signals to a process, a thread or a group of the run."""
+    name = watch.names[call.number]
+    if name == "pidfd_send_signal":
+        number = _behind(call.thread, signed(call.arguments[0]))
+    else:
+        number = signed(call.arguments[0])
+    if name == "kill" and number < 0:
+        _decide(watch, call, number != -1 and _is_group_of(call.thread, -number))
+    else:
+        _decide(watch, call, _belongs(call.thread, number))
+
+
+def _decide(watch: Watch, call: Notification, mine: bool) -> None:
+    if mine:
+        watch.proceed(call)
+    else:
+        watch.refuse(call, errno.EPERM)
+
+
+def _belongs(caller: int, process: int) -> bool:
+    """Whether a process is of the caller's session, or descends from it, and is held as it is."""
+    if process <= 0:
+        return process == 0  # the caller, or its own group
+    theirs = stat_fields(process)
+    if theirs is None:
+        return True  # the kernel says that there is none
+    if not _is_held(process):
+        return False
+    mine = stat_fields(caller)
+    return mine is not None and (theirs[_SESSION] == mine[_SESSION] or _descends(process, caller))
+
+
+def _is_held(process: int) -> bool:
+    try:
+        with open(f"/proc/{process}/status", "rb", buffering=0) as status:
+            return _HELD.search(status.read()) is not None
+    except OSError:
+        return False
+
+
+def _descends(process: int, caller: int) -> bool:
+    """Whether one of the caller's threads started it, or one of those that it started."""
+    threads = f"/proc/{caller}/task/"
+    for _ in range(_MOST_ANCESTORS):
+        found = stat_fields(process)
+        process = 0 if found is None else int(found[_PARENT])
+        if process <= 1:
+            return False
+        if os.path.exists(f"{threads}{process}"):
+            return True
+    return False
+
+
+def _is_group_of(caller: int, group: int) -> bool:
+    """Whether a process group is of the caller's session; all of a group share one."""
+    for entry in os.listdir("/proc"):
+        if entry.isdecimal():
+            found = stat_fields(int(entry))
+            if found is not None and int(found[_GROUP]) == group:
+                return _belongs(caller, int(entry))
+    return True  # the kernel says that there is none
+
+
+def _behind(caller: int, descriptor: int) -> int:
+    """The process behind a pidfd of the caller; -1 for any other descriptor."""
+    try:
+        with open(f"/proc/{caller}/fdinfo/{descriptor}", encoding="ascii") as info:
+            found = _PIDFD.search(info.read(4096))
+    except OSError:
+        return -1
+    return int(found.group(1)) if found else -1
+
+
+def kin_handlers() -> dict[str, Callable[[Watch, Notification], None]]:
+    """For each of these calls what judges it."""
+    return {**dict.fromkeys(SCHEDULING, _schedule), **dict.fromkeys(SIGNALLING, _signal)}

@@ -1,0 +1,153 @@
+"""What earlier versions of Landlock leave open, tried on this kernel by not making use of more."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from sam_tui.adapters.terminal.commands import ShellCommands
+from sam_tui.adapters.terminal.confinement import Sandbox
+from sam_tui.core.ports.sandbox import OutsideAccess
+from sam_tui.core.ports.terminals import CommandRequest, CommandResult
+from tests.sandbox.test_outside import ATTACKS, filled
+
+Portrait = Callable[[Path], dict[str, tuple[object, ...]]]
+
+pytestmark = pytest.mark.skipif(
+    Sandbox().confinement.kind != "live", reason="the kernel offers no supervised sandbox"
+)
+
+
+@pytest.fixture(params=[1, 2, 4])
+def early(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
+    """Linux 5.14, 5.19 and 6.7."""
+    made = Sandbox(abi=request.param)
+    yield made
+    made.close()
+
+
+async def attempt(
+    box: Sandbox, workspace: Path, command: str, asked: list[OutsideAccess] | None = None
+) -> CommandResult:
+    async def consent(access: OutsideAccess) -> bool:
+        assert asked is not None
+        asked.append(access)
+        return True
+
+    return await ShellCommands(box).run(
+        CommandRequest(
+            command,
+            str(workspace),
+            True,
+            (str(workspace),),
+            20.0,
+            lambda _: None,
+            ask=None if asked is None else consent,
+        )
+    )
+
+
+@pytest.mark.requirement("sandbox:early-kernels")
+async def test_nothing_outside_changes_under_earlier_versions(
+    early: Sandbox, outside: Path, workspace: Path, portrait: Portrait
+) -> None:
+    before = portrait(outside)
+    for name, command in ATTACKS.items():
+        result = await attempt(early, workspace, filled(command, outside))
+        assert portrait(outside) == before, (name, result.output)
+        await attempt(early, workspace, "rm -rf ./* .git")
+
+
+EMPTYING = """
+import ctypes, os, struct, sys, threading
+victim, inner = (os.fsencode(a) for a in sys.argv[1:])
+libc = ctypes.CDLL(None, use_errno=True)
+for flags in (os.O_TRUNC, os.O_TRUNC | 3, os.O_TRUNC | os.O_CREAT):
+    libc.open(victim, flags, 0)
+libc.truncate(victim, 0)
+how = ctypes.create_string_buffer(struct.pack("=QQQ", os.O_RDONLY, 0, 0))
+libc.syscall(437, -100, victim, how, 24)
+libc.prctl(4, 0, 0, 0, 0)  # hides its memory
+libc.truncate(victim, 0)
+libc.open(victim, os.O_TRUNC)
+path = ctypes.create_string_buffer(inner, 4096)
+stop = False
+def swap():
+    while not stop:
+        path.value = victim
+        path.value = inner
+thread = threading.Thread(target=swap)
+thread.start()
+for _ in range(500):
+    libc.truncate(path, 0)
+    descriptor = libc.open(path, os.O_TRUNC)
+    if descriptor >= 0:
+        os.close(descriptor)
+stop = True
+thread.join()
+"""
+
+
+@pytest.mark.requirement("sandbox:early-kernels")
+async def test_no_file_outside_is_emptied_by_any_way_of_opening(
+    early: Sandbox, outside: Path, workspace: Path
+) -> None:
+    (workspace / "empty.py").write_text(EMPTYING)
+    (workspace / "inner").write_text("mine")
+    result = await attempt(
+        early, workspace, f"{sys.executable} empty.py {outside}/victim {workspace}/inner"
+    )
+    assert result.exit_code == 0, result.output
+    assert (outside / "victim").read_text() == "precious\n"
+
+
+@pytest.mark.requirement("sandbox:early-kernels")
+async def test_the_work_inside_goes_on(early: Sandbox, workspace: Path) -> None:
+    script = """
+        mkdir -p a/b c; echo one > a/f; mv a/f c/g; ln c/g a/h; mv a/b c/b; cat a/h
+        truncate -s 2 c/g; cat c/g; echo; : > c/g; wc -c < a/h
+        python3 -c 'import os; os.close(os.open("a/h", os.O_RDONLY | os.O_TRUNC))'
+        git init -q r && cd r && echo x > x && git add x && mkdir d && git mv x d/x
+        git -c user.name=a -c user.email=a@b commit -qm x && git log --oneline | wc -l
+        sleep 60 & kill $!; wait $!; echo $?
+        sleep 60 | sleep 60 & kill %1; wait; echo ended
+    """
+    result = await attempt(early, workspace, f"set -m\n{script}")
+    told = [line for line in result.output.splitlines() if not line.startswith("[")]
+    assert told == ["one", "on", "0", "1", "143", "ended"], result.output
+
+
+@pytest.mark.requirement("sandbox:early-kernels")
+async def test_signals_stay_inside_and_approvals_are_live(
+    early: Sandbox, outside: Path, workspace: Path, bystander: subprocess.Popen[bytes]
+) -> None:
+    number = bystander.pid
+    kill = (
+        f"kill {number}; kill -9 -{os.getpgid(number)}; kill -0 -1; python3 -c 'import os, signal;"
+        f" signal.pidfd_send_signal(os.pidfd_open({number}), 9)'; echo went on"
+    )
+    result = await attempt(early, workspace, kill)
+    assert result.output.endswith("went on\n")
+    assert bystander.poll() is None
+    asked: list[OutsideAccess] = []
+    moved = f"mv {outside}/victim here; truncate -s 3 {outside}/folder/inner; cat here"
+    result = await attempt(early, workspace, moved, asked)
+    assert result.output == "precious\n"
+    assert [access.kind for access in asked] == ["rename", "write"]
+    assert (outside / "folder/inner").read_text() == "inn"
+
+
+@pytest.mark.requirement("sandbox:protections-told")
+def test_what_the_supervisor_makes_up_for_counts_as_held() -> None:
+    box = Sandbox(abi=1)
+    held = {p.shield: p.held for p in box.confinement.protections}
+    assert held["writes"]
+    assert held["signals"]
+    box.close()
+    alone = Sandbox(abi=2, live=False)
+    assert alone.confinement.kind == "none"
+    assert "truncat" in alone.confinement.detail
+    alone.close()
