@@ -1,12 +1,9 @@
 """The MCP servers of a runtime: which files count, and how what they start is guarded."""
 
-import ipaddress
 import os
-import shlex
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from sam_tui.assembly.leaves import Leaves
 from sam_tui.assembly.options import Options
@@ -222,6 +219,8 @@ class Serving:
     async def _allow(self, settings: "ServerSettings", caller: "Caller") -> None:
         """Its command line is judged like any. Plan mode does not keep it from starting: it is held,
         and its tools are what plan mode refuses."""
+        import shlex
+
         line = shlex.join((settings.command, *settings.args))
         access = LocatedAccess(Run(line), None)
         policy = self._guard.policy
@@ -275,6 +274,8 @@ class Serving:
 
 def _origin(url: str) -> str:
     """``host:port`` of a URL, the port always there; empty where it has none that can be used."""
+    from urllib.parse import urlsplit
+
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
@@ -286,6 +287,8 @@ def _origin(url: str) -> str:
 
 def _is_address(url: str) -> bool:
     """Whether a URL names an address, or this machine, and no name that somebody else resolves."""
+    import ipaddress
+
     host = _origin(url).rpartition(":")[0].strip("[]")
     if host == "localhost" or host.endswith(".localhost"):
         return True

@@ -49,8 +49,6 @@ class Session:
             raise ConfigurationError("No model is chosen.", hint="Choose one with --model.")
         self.busy = True
         try:
-            if self._engine.arrivals is not None:
-                await self._engine.arrivals(self.conversation)
             budget, gate = Budget(self._max_steps), self._engine.executor.gates(self.conversation)
             with self._engine.budgets.running(self.conversation, budget, self.model, gate):
                 turn = Turn(self._engine, self.model, self._history, budget, gate)

@@ -68,6 +68,7 @@ class Engine:
     workflow_mode: bool = False
     """Whether an answer that says ``{"status": "continue"}`` is followed by another."""
     arrivals: Arrivals | None = None
+    """None where the tools are what they are."""
     worded: Callable[[str], str] = lambda text: text
     """A message of the person's as the model reads it: one that names a skill is put in words."""
 
@@ -75,7 +76,7 @@ class Engine:
         """The same engine without some tools, whose questions say who asks."""
         executor = self.executor.narrowed(withheld, asker=asker)
         requests = self.requests.narrowed(executor.registry.schemas_json, system=system)
-        return replace(self, executor=executor, requests=requests)
+        return replace(self, executor=executor, requests=requests, arrivals=None)
 
 
 class Turn:
@@ -100,9 +101,8 @@ class Turn:
         self._hooks: HookedTurn | None = None
         self._fold = Fold()
         self._shown = Shown(self._tell)
-        # What joins while this turn runs is told with the next message: a prefix stays as it was.
-        self._requests = engine.requests.narrowed(engine.executor.registry.schemas_json)
-        self._fixed = text_tokens(self._requests.fixed_text)
+        self._requests = engine.requests
+        self._fixed = text_tokens(engine.requests.fixed_text)
 
     async def run(self, text: str) -> TurnFinished:
         """Run to the end and say how it ended. Re-raises only cancellation, after saying so."""
@@ -139,11 +139,21 @@ class Turn:
     async def _begin(self, text: str) -> None:
         """Store the message, and before it what there is to remind of. Hooks may refuse it."""
         self._engine.bus.publish(TurnStarted(self._conversation, text))
+        await self._gather()
         hooked = self._hooked()
         notes = await hooked.admit(text, self.opening) if hooked is not None else ()
         self._remind(new_message=True)
         self._note(notes)
         self._history.append(UserMessage(text))
+
+    async def _gather(self) -> None:
+        """Let tools join that have come since; from here to the end of the turn they stay the same,
+        so that no request breaks the prefix of the one before it."""
+        engine = self._engine
+        if engine.arrivals is not None:
+            await engine.arrivals(self._conversation)
+            self._requests = engine.requests.narrowed(engine.executor.registry.schemas_json)
+            self._fixed = text_tokens(self._requests.fixed_text)
 
     def _hooked(self) -> "HookedTurn | None":
         """The hooks of this turn; None where nobody has any."""
