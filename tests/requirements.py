@@ -617,6 +617,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "servers:restart": Requirement("A server that died is started by the next call, a bounded number of times.", "research/peers.md MCP"),
     "servers:results": Requirement("Results of every kind become plain, masked text and data.", "issue 4.10"),
     "servers:sdk": Requirement("A server made with the SDK works over both transports, with its questions.", "issue 4.3"),
+    "servers:secrets": Requirement("A server gets no secret by its placeholder, and what it prints of those it has is masked for people as well.", "issue 4.10"),
     "servers:settings": Requirement("What is wrong with a file is said with file and key; a disabled server stays out.", "issue 4.8"),
     "servers:stable-list": Requirement("The same servers are told in the same bytes.", "architecture 5"),
     "servers:start": Requirement("Servers start beside each other in the background; a bad one hurts no other, and where none is named nothing happens.", "research/peers.md MCP"),

@@ -97,12 +97,22 @@ class Serving:
         if pool is None:
             return ()
         pool.look()
-        return pool.reports()
+        return tuple(map(self._masked, pool.reports()))
 
     async def close(self) -> None:
         """End all."""
         if self._pool is not None:
             await self._pool.close()
+
+    def _masked(self, report: "ServerReport") -> "ServerReport":
+        """A server prints what it likes, also what it was given to keep."""
+
+        def clean(text: str) -> str:
+            return self._executor.shield.mask(text).text
+
+        return replace(
+            report, target=clean(report.target), error=clean(report.error), log=clean(report.log)
+        )
 
     def _tell(self, conversation: ConversationId) -> None:
         """Say of each server that cannot be used why that is, once."""
@@ -187,6 +197,7 @@ class Serving:
             self._admit,
             self._ask,
             lambda settings: settings.source != "project" or self._trust.trusted,
+            lambda: self._guard.policy.mode != "bypass",
             leaves.clock.monotonic,
         )
 
@@ -212,9 +223,8 @@ class Serving:
                 raise ToolError(f"it may not be reached: {judged.reason} (rule {judged.rule})")
             return Terms(True, (), "on", None)
         await self._allow(settings, callers())
-        confined = guard.policy.mode != "bypass"
         asks = self._asks(settings.name, callers)
-        return Terms(confined, guard.workspace.roots, guard.network, asks)
+        return Terms(guard.policy.mode != "bypass", guard.workspace.roots, guard.network, asks)
 
     async def _allow(self, settings: "ServerSettings", caller: "Caller") -> None:
         """Its command line is judged like any. Plan mode does not keep it from starting: it is held,

@@ -98,9 +98,9 @@ def wait(given: Given, request: Any) -> dict[str, Any]:
     """Tell progress, wait to be cancelled, and say so in a file, which may be a pipe."""
     token = given["_meta"].get("progressToken")
     params = {"progressToken": token, "progress": 1, "total": 4, "message": "a quarter"}
-    answers[request] = threading.Event()
+    cancelled = answers.setdefault(request, threading.Event())
     send({"method": "notifications/progress", "params": params})
-    answers[request].wait()
+    cancelled.wait()
     with open("cancelled", "w", encoding="utf-8") as file:
         file.write("cancelled")
     return said("too late")
@@ -201,7 +201,7 @@ def serve() -> None:
             results[message["id"]] = message
             answers[message["id"]].set()
         elif message["method"] == "notifications/cancelled":
-            answers[message["params"]["requestId"]].set()
+            answers.setdefault(message["params"]["requestId"], threading.Event()).set()
         elif "id" in message:
             threading.Thread(target=answer, args=(message,), daemon=True).start()
 

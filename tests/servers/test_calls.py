@@ -174,6 +174,35 @@ async def test_a_server_gets_what_its_file_gives_it_and_no_key_of_ours(
         assert (await sam.text("mcp__one__environ", text="TMPDIR")).startswith("/")
 
 
+@pytest.mark.requirement("servers:secrets")
+async def test_a_server_never_gets_a_secret_by_its_placeholder(house: House) -> None:
+    token = "ghp_" + "a1B2" * 9
+    house.user(one=raw(env={"GITHUB_TOKEN": token}), two=raw())
+    async with house.open() as sam:
+        await sam.arrive()
+        shown = await sam.text("mcp__one__environ", text="GITHUB_TOKEN")
+        assert shown.startswith("<secret:")
+        await sam.call("mcp__two__write", text=shown)
+    assert [path.name for path in house.workspace.iterdir()] == [shown]
+
+
+@pytest.mark.requirement("servers:held")
+async def test_a_server_that_was_started_unheld_is_held_once_the_mode_says_so(
+    house: House,
+) -> None:
+    house.user(one=raw())
+    outside = house.folder / "outside.txt"
+    async with house.open(mode="bypass") as sam:
+        await sam.arrive()
+        assert await sam.text("mcp__one__echo", text="free") == "free"
+        sam.runtime.use_mode("ask")
+        house.person.choice = Approval("scope", scope="session")
+        assert await sam.text("mcp__one__echo", text="held") == "held"
+        house.person.choice = Approval("once")
+        assert await sam.text("mcp__one__write", text=str(outside)) == "written"
+    assert "commands.change_outside" in [a.operation for a in house.person.approvals]
+
+
 @pytest.mark.requirement("servers:cancelled")
 async def test_a_cancelled_call_is_cancelled_at_the_server_and_tells_its_progress(
     house: House,

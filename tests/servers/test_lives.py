@@ -1,10 +1,12 @@
 """How servers start, fail, die and come back: in bounds, with words that say what happened."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
+from sam_tui.core.events import Noticed
 from tests.servers.conftest import House, raw
 
 
@@ -248,6 +250,43 @@ async def test_a_file_that_is_no_such_file_is_named_with_what_is_wrong(
         report = sam.reports["mcp.json"]
         assert report.error.startswith(str(file))
         assert fault in report.error
+
+
+@pytest.mark.requirement("servers:settings")
+@pytest.mark.parametrize("kind", ["pipe", "folder", "long", "link"])
+async def test_a_file_that_is_none_keeps_nobody_waiting(house: House, kind: str) -> None:
+    file = house.workspace / ".mcp.json"
+    match kind:
+        case "pipe":
+            os.mkfifo(file)
+        case "folder":
+            file.mkdir()
+        case "link":
+            file.symlink_to("/dev/zero")
+        case _:
+            file.write_bytes(b" " * 2_000_000)
+    async with house.open() as sam:
+        assert await sam.arrive() == []
+        assert str(file) in sam.reports[".mcp.json"].error
+
+
+@pytest.mark.requirement("servers:secrets")
+async def test_what_a_server_prints_of_its_secrets_is_masked_for_people_as_well(
+    house: House,
+) -> None:
+    token = "ghp_" + "a1B2" * 9
+    shell = {"command": "sh", "args": ["-c", 'echo "bad token $GITHUB_TOKEN" >&2; exit 7']}
+    house.user(one={**shell, "env": {"GITHUB_TOKEN": token}})
+    async with house.open() as sam:
+        events = sam.runtime.bus.subscribe()
+        await sam.arrive()
+        report = sam.reports["one"]
+        assert "bad token <secret:" in report.error
+        assert token not in report.error + report.log
+        said = [event.text for event in events.drain() if isinstance(event, Noticed)]
+        assert len(said) == 1
+        assert token not in said[0]
+        events.close()
 
 
 @pytest.mark.requirement("servers:settings")

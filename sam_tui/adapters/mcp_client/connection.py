@@ -38,6 +38,7 @@ class Connection:
         self._standing: ServerStanding = "failed" if settings.fault else "waiting"
         self._log = ""
         self._stale = False
+        self._free = False
         self._life: Life | None = None
         self._task: asyncio.Task[None] | None = None
         self._over = asyncio.Event()
@@ -136,6 +137,9 @@ class Connection:
     async def _alive(self) -> "Life":
         """Its life; a new one, within bounds, where it has died."""
         await self.settled()
+        if self._free and self._around.confines():
+            self._over.set()  # it was started when nothing was held
+            await self._gone()
         if self._life is None or not self._life.ready:
             await self._gone()
             since = self._around.monotonic() - WITHIN
@@ -161,6 +165,7 @@ class Connection:
         wanted = False
         try:
             terms = await self._around.admit(self.settings, self._caller)
+            self._free = not terms.confined
             module = await asyncio.to_thread(_load)
             voices = module.speech.Voices(self.name, self._around.roots, self._changed, self._ask)
             self._life = life = module.Life(

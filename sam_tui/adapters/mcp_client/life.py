@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import httpx2
@@ -15,6 +16,7 @@ from sam_tui.adapters.mcp_client.settings import ServerSettings
 from sam_tui.adapters.mcp_client.surroundings import Surroundings, Terms
 from sam_tui.adapters.mcp_client.wire import piped_streams
 from sam_tui.core.errors import ToolError
+from sam_tui.core.inquiry import Question
 from sam_tui.core.ports.piped import PipedProgram, PipedRequest
 from sam_tui.core.ports.sandbox import OutsideAccess
 from sam_tui.core.tooling.contract import ToolResult
@@ -46,7 +48,12 @@ class Life:
     ) -> None:
         self._settings = settings
         self._around = around
-        self._voices = voices
+        self._voices = replace(voices, ask=self._ask)
+        self._put = voices.ask
+        self._asked = 0.0
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._asking = asyncio.Lock()
         self._over = over
         self._log = log
         self._last = ""
@@ -137,7 +144,8 @@ class Life:
     async def _streams(self, terms: Terms) -> AbstractAsyncContextManager[tuple[Any, Any]]:
         settings = self._settings
         if settings.url:
-            inner = httpx2.AsyncHTTPTransport(trust_env=False)
+            # Its certificates take a while to load.
+            inner = await asyncio.to_thread(httpx2.AsyncHTTPTransport, trust_env=False)
             self._transport = CheckedTransport(self._around.door(settings), inner)
             return http_streams(settings.url, settings.headers, self._transport)
         request = PipedRequest(
@@ -171,8 +179,25 @@ class Life:
         limit.reschedule(asyncio.get_running_loop().time())
 
     async def _overdue(self, seconds: float) -> None:
+        """Return once so much time has passed, the time apart in which a person was asked."""
         program = self._program
-        await (asyncio.sleep(seconds) if program is None else program.overdue(seconds))
+        while seconds > 0:
+            asked = self._asked
+            await (asyncio.sleep(seconds) if program is None else program.overdue(seconds))
+            await self._idle.wait()
+            seconds = self._asked - asked
+
+    async def _ask(self, question: Question) -> str | None:
+        """Put a question of the server's; one at a time, so that time is counted once."""
+        loop = asyncio.get_running_loop()
+        async with self._asking:
+            began = loop.time()
+            self._idle.clear()
+            try:
+                return await self._put(question)
+            finally:
+                self._asked += loop.time() - began
+                self._idle.set()
 
     async def _end(self, watch: asyncio.Task[None] | None) -> None:
         if watch is not None:

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import stat
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
@@ -204,7 +205,11 @@ def secrets_of(servers: Sequence[ServerSettings]) -> Iterator[tuple[str, str]]:
 
 def _data(path: str) -> bytes | None:
     try:
-        with open(path, "rb") as file:
+        # What lies in a folder may be a pipe, at which a plain open would wait for ever.
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(handle, "rb") as file:
+            if not stat.S_ISREG(os.fstat(handle).st_mode):
+                raise ConfigurationError(f"{path} is no file.")
             data = file.read(MOST_BYTES + 1)
     except FileNotFoundError:
         return None

@@ -37,7 +37,7 @@ class Surroundings:
     """``admit`` raises ``ToolError`` for a server that may not be started or reached.
 
     ``ask`` puts a question to the person; None where nobody answers. ``believes`` says whether the
-    file that names a server is still trusted.
+    file that names a server is still trusted, ``confines`` whether programs are held now.
     """
 
     root: str
@@ -47,4 +47,5 @@ class Surroundings:
     admit: Callable[[ServerSettings, Callers], Awaitable[Terms]]
     ask: Callable[[Caller, Question], Awaitable[str | None]]
     believes: Callable[[ServerSettings], bool]
+    confines: Callable[[], bool]
     monotonic: Callable[[], float]

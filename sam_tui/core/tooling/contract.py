@@ -144,3 +144,5 @@ class Tool:
     description: str
     operations: tuple[Operation[Any], ...]
     consolidated: bool = True
+    foreign: bool = False
+    """Whether others get what it is given: placeholders of secrets stay what they are."""

@@ -151,8 +151,8 @@ class Executor:
         key, named = call.name, False
         try:
             resolved = self.registry.resolve(call.name)
-            given = self.shield.unmask_data(parse_arguments(call.arguments))
-            given = mended(given, self._broken)
+            given = mended(parse_arguments(call.arguments), self._broken)
+            given = given if resolved.tool.foreign else self.shield.unmask_data(given)
             operation = resolved.operation
             if operation is None:
                 operation = self._chosen(resolved.tool, given)
