@@ -337,6 +337,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "instructions:files": Requirement("AGENTS.md counts, else CLAUDE.md, and copilot-instructions.md; nothing is imported.", "peers J, spec/sam.md 7"),
     "instructions:free": Requirement("Where there is no instruction file nothing of them is loaded.", "architecture 9"),
     "instructions:hostile": Requirement("An instruction file is bounded, without secrets, can pass for nothing else, and what is no plain file is left out.", "issue 4.8, 4.10"),
+    "instructions:listed": Requirement("The doctor says which instruction files there are and whether they are believed.", "issue 4.8"),
     "instructions:nested": Requirement("Instructions of a folder below are said once something in it is worked on, if they were trusted with the folder.", "issue 4.8"),
     "instructions:order": Requirement("The person's own instructions stand before the folder's, the wider before the narrower.", "architecture 5"),
     "instructions:trust": Requirement("Instructions of a folder are believed exactly as they were when the person trusted it, else not at all.", "issue 4.8"),

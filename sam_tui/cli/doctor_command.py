@@ -75,6 +75,7 @@ def examine(places: "Places", folder: str, values: dict[str, Any]) -> list[Check
         ("settings", lambda: _private_folder("settings", places.config_dir)),
         ("trust", lambda: _trust(places, workspace)),
         ("policy", lambda: _policy(places, workspace)),
+        ("instructions", lambda: _instructions(places, workspace)),
         ("hooks", lambda: _hooks(values)),
         ("MCP servers", lambda: _servers(values)),
         ("keys", _keys),
@@ -184,6 +185,21 @@ def _policy(places: "Places", workspace: str) -> Check:
     if layers.project.rules and not layers.trusted:
         return Check("policy", "note", "; ".join(parts), "The project's rules only tighten.")
     return Check("policy", "ok", "; ".join(parts))
+
+
+def _instructions(places: "Places", workspace: str) -> Check:
+    """The files that tell the agent how to work, and whether they are believed."""
+    from sam_tui.adapters.policy import FileTrust
+    from sam_tui.adapters.policy.trust import INSTRUCTIONS
+
+    own = os.path.join(places.config_dir, "AGENTS.md")
+    yours = [own] if os.path.isfile(own) else []
+    trust = FileTrust(places.config_dir)
+    theirs = [b.name for b in trust.believed(workspace, deep=True) if b.meaning == INSTRUCTIONS]
+    if theirs and trust.state(workspace) != "trusted":
+        told = [*yours, f"not believed: {', '.join(theirs[:5])}"]
+        return Check("instructions", "note", "; ".join(told), "sam-tui trust")
+    return Check("instructions", "ok", ", ".join([*yours, *theirs]) or "none")
 
 
 def _hooks(values: dict[str, Any]) -> Check:

@@ -21,6 +21,7 @@ COMMANDS = {
     "mcp": ("mcp_command", "mcp_group"),
     "trust": ("trust_command", "trust_command"),
     "hooks": ("hooks_command", "hooks_group"),
+    "skills": ("skills_command", "skills_group"),
     "audit": ("audit_command", "audit_group"),
     "doctor": ("doctor_command", "doctor_command"),
 }

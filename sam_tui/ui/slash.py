@@ -1,6 +1,7 @@
 """Slash commands: telling them from prompts, and completing them."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sam_tui.ui.actions import BY_SLASH, Action
@@ -29,21 +30,26 @@ def parse(text: str) -> SlashCommand | None:
     return SlashCommand(name, match[2] or "", BY_SLASH.get(name))
 
 
-def matching(text: str) -> list[Action]:
-    """The actions whose command begins with what was typed so far; empty for anything else."""
-    if not re.fullmatch(r"/[a-zA-Z-]*", text):
+def matching(text: str, more: Sequence[Action] = ()) -> list[Action]:
+    """The actions whose command begins with what was typed so far; empty for anything else.
+
+    ``more`` are those that are not always there; an action of that name goes before.
+    """
+    if not re.fullmatch(r"/[a-zA-Z0-9-]*", text):
         return []
     typed = text[1:].lower()
-    return [action for name, action in BY_SLASH.items() if name.startswith(typed)]
+    offered = BY_SLASH | {one.slash: one for one in more if one.slash not in BY_SLASH}
+    return [action for name, action in offered.items() if name.startswith(typed)]
 
 
-def completed(text: str) -> str:
+def completed(text: str, more: Sequence[Action] = ()) -> str:
     """The text with its command completed as far as it is certain."""
-    names = [action.slash for action in matching(text)]
+    fitting = matching(text, more)
+    names = [action.slash for action in fitting]
     if not names:
         return text
     if len(names) == 1:
-        return f"/{names[0]} " if BY_SLASH[names[0]].argument else f"/{names[0]}"
+        return f"/{names[0]} " if fitting[0].argument else f"/{names[0]}"
     first, last = min(names), max(names)
     same = 0
     while same < min(len(first), len(last)) and first[same] == last[same]:

@@ -107,6 +107,30 @@ def test_the_command_line_lists_hooks_and_says_what_does_not_count(
     assert [r["command"] for r in command("hooks", "list", "--json").json["hooks"]][-1] == "false"
 
 
+@pytest.mark.requirement("instructions:listed")
+def test_the_doctor_says_which_instructions_are_believed(command: Command, config: Path) -> None:
+    assert "instructions     none" in command("doctor").out
+    (config / "AGENTS.md").write_text("x", encoding="utf-8")
+    (command.workspace / "CLAUDE.md").write_text("x", encoding="utf-8")
+    assert f"{config}/AGENTS.md; not believed: CLAUDE.md" in command("doctor").out
+    command("trust")
+    assert f"{config}/AGENTS.md, CLAUDE.md" in command("doctor").out
+
+
+@pytest.mark.requirement("skills:problems")
+def test_the_command_line_lists_skills_and_says_what_is_none(
+    command: Command, config: Path
+) -> None:
+    for name, text in {"good": "---\nname: good\ndescription: D\n---\nx", "bad": "x"}.items():
+        (config / "skills" / name).mkdir(parents=True)
+        (config / "skills" / name / "SKILL.md").write_text(text, encoding="utf-8")
+    told = command("skills", "list")
+    assert told.out == "user     good                     D\n"
+    assert "bad/SKILL.md: does not begin with ---" in told.err
+    assert "is not trusted" in told.err
+    assert [row["name"] for row in command("skills", "list", "--json").json] == ["good"]
+
+
 @pytest.mark.requirement("hooks:errors")
 def test_a_broken_file_ends_the_program_with_its_name_and_place(
     command: Command, config: Path

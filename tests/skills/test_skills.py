@@ -153,12 +153,16 @@ async def test_the_person_calls_a_skill_by_its_name(place: Place) -> None:
 
 @pytest.mark.requirement("skills:called")
 async def test_the_workbench_takes_the_name_of_a_skill_for_a_command(tmp_path: Path) -> None:
-    put(tmp_path / "settings/skills", "release")
+    put(tmp_path / "settings/skills", "release", "For [releases].")
     model = RawModel()
     model.answers.append([TextDelta("Released.")])
     async with driven(app_over(build_stage(tmp_path, model))) as me:
         await me.ready()
-        await me.send("/release")
+        await me.type("/rel")
+        await me.until(lambda: "/release WORDS" in me.drawn() and "For [releases]." in me.drawn())
+        await me.pilot.press("tab")
+        assert me.app.chat.prompt.area.text == "/release "
+        await me.pilot.press("enter")
         await me.until(lambda: "Released." in me.transcript())
         assert "Use the skill “release”" in me.transcript()
         await me.send("/nothing")

@@ -23,6 +23,7 @@ MOST_NESTED, MOST_LOOKED_AT, DEEPEST = 100, 50_000, 8
 _SKIPPED = frozenset({"node_modules", "__pycache__", "venv", "vendor", "dist", "build", "target"})
 MOST_FILES, MOST_BYTES = 2_000, 32_000_000
 _SHOWN_FILES, _SHOWN_BYTES = 200, 4_000
+INSTRUCTIONS = "instructions for the model"
 _MEANINGS = (
     (".sam/policy.toml", "rules of the guard"),
     (".sam/prompts/", "prompts"),
@@ -32,7 +33,7 @@ _MEANINGS = (
     (".mcp.json", "servers whose programs are started"),
     (".sam/", "settings"),
     (".agents/", "settings"),
-    ("", "instructions for the model"),
+    ("", INSTRUCTIONS),
 )
 """What a file means by how its name begins; the first that fits."""
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from textual.app import App
 
 from sam_tui.ui import theme
-from sam_tui.ui.actions import ACTIONS, MODES
+from sam_tui.ui.actions import ACTIONS, MODES, Action
 from sam_tui.ui.controllers.backstage import Backstage
 from sam_tui.ui.controllers.conversations import Conversations
 from sam_tui.ui.controllers.models import Models
@@ -115,6 +115,7 @@ class Desk:
         """From here on modes can be changed."""
         self._runtime = runtime
         self._screen.status.standing.mode = runtime.mode
+        self._screen.prompt.area.more = self._skills
 
     def perform(self, name: str, argument: str = "") -> None:
         """Do it. A name that is not an action's does nothing."""
@@ -136,6 +137,16 @@ class Desk:
             )
             return
         self.perform(command.action.name, command.argument)
+
+    def _skills(self) -> list[Action]:
+        """The skills there are, to be called like commands."""
+        parts = self._runtime.parts if self._runtime is not None else None
+        if parts is None or not parts.has_skills:
+            return []
+        return [
+            Action(one.name, "Skill", one_line(one.description, 200), (), one.name, "WORDS")
+            for one in parts.skills.listing().skills
+        ]
 
     def _names_a_skill(self, command: SlashCommand) -> bool:
         typed = f"/{command.name}"

@@ -1,6 +1,6 @@
 """The prompt: many lines, history at its edges, and what is queued above it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from textual import events
 from textual.app import ComposeResult
@@ -37,6 +37,8 @@ class PromptArea(Composer):
         self.queued = 0
         self.menu = SlashMenu()
         """The commands that fit what is typed."""
+        self.more: Callable[[], Sequence[Action]] = lambda: ()
+        """Commands that are not always there: the skills."""
         self._at: int | None = None
         self._draft = ""
 
@@ -60,8 +62,8 @@ class PromptArea(Composer):
                 return self._older()
             case "down":
                 return self._newer()
-            case "tab" if slash.matching(self.text):
-                self.put(slash.completed(self.text))
+            case "tab" if self.fitting:
+                self.put(slash.completed(self.text, self.more()))
             case "question_mark" | "ctrl+d" if not self.text:
                 self.post_message(ActionAsked("help" if event.key == "question_mark" else "quit"))
             case key if key in _PASSED_ON:
@@ -94,6 +96,11 @@ class PromptArea(Composer):
             self.menu.close()
             self.send()
 
+    @property
+    def fitting(self) -> Sequence[Action]:
+        """The commands that begin with what is typed."""
+        return slash.matching(self.text, self.more()) if self.text.startswith("/") else ()
+
     def _complete(self, action: Action) -> None:
         self.put(f"/{action.slash} " if action.argument else f"/{action.slash}")
 
@@ -102,7 +109,7 @@ class PromptArea(Composer):
         text, marked = self.text.strip(), self.menu.marked
         if marked is None:
             return text
-        alone = len(slash.matching(text)) == 1
+        alone = len(self.fitting) == 1
         return f"/{marked.slash}" if self.menu.moved or alone else text
 
     def _older(self) -> bool:
@@ -164,9 +171,7 @@ class PromptBox(Vertical):
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
         """Hint at the commands that fit what was typed."""
         event.stop()
-        text = self.area.text
-        fits = text.startswith("/") and not self.area.recalls
-        self.area.menu.offer(slash.matching(text) if fits else ())
+        self.area.menu.offer(() if self.area.recalls else self.area.fitting)
 
     def on_command_taken(self, event: CommandTaken) -> None:
         """A command was clicked."""
