@@ -735,6 +735,7 @@ REQUIREMENTS: dict[str, Requirement] = {
         "Every group of a session gets HUP, TERM and KILL, each with time to work.", "issue 5.3"
     ),
     "terminal:session-start-fails": Requirement("A session that cannot start says why, and an unusable $SHELL is replaced.", "spec 5.1"),
+    "terminal:start-asks-nothing": Requirement("What an agent's shell wants outside while it starts is refused without a question; from its first prompt on it is asked.", "issue 4.4"),
     "terminal:start-fails": Requirement("A command that cannot be started says why.", "spec 5.1"),
     "terminal:states": Requirement("A session is running, quiet, waiting or finished, and says so.", "issue 5.5"),
     "terminal:survives": Requirement(

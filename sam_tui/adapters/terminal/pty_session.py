@@ -108,6 +108,11 @@ class PtySession:
         return self._born.cwd
 
     @property
+    def starts(self) -> bool:
+        """Whether its shell has yet to tell its first prompt."""
+        return not self._log.heard
+
+    @property
     def running(self) -> bool:
         """Whether its shell has not ended."""
         return self._pty.running

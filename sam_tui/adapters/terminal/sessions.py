@@ -12,11 +12,13 @@ from dataclasses import replace
 from sam_tui.adapters.terminal.confinement import Sandbox, Wanted
 from sam_tui.adapters.terminal.environment import session_environment
 from sam_tui.adapters.terminal.held import Born, Holders
+from sam_tui.adapters.terminal.hush import Hush
 from sam_tui.adapters.terminal.pty import Child, PtyLaunch, require_folder
 from sam_tui.adapters.terminal.pty_session import PtySession, place, side
 from sam_tui.adapters.terminal.shell_integration import Integration, integrate
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ids import ConversationId, SessionId, mint
+from sam_tui.core.ports.sandbox import AskOutside
 from sam_tui.core.ports.terminals import SessionSpec, TerminalSession
 
 
@@ -95,10 +97,11 @@ class PtyTerminals:
     def _start(self, spec: SessionSpec) -> PtySession:
         # Before the sandbox: a folder that comes after it, beside secrets, could not be read in it.
         integration = integrate(_shell())
+        ask = _hushed(spec, integration)
         try:
             ruleset, prefix = None, ()
             if spec.confined:
-                ruleset = self._sandbox.ruleset(spec.writable, ask=spec.ask, network=spec.network)
+                ruleset = self._sandbox.ruleset(spec.writable, ask=ask, network=spec.network)
                 prefix = self._sandbox.prefix(spec.writable, spec.network)
             scratch = self._sandbox.scratch if prefix or ruleset is not None else None
             launch = self._launch(spec, integration, ruleset, scratch)
@@ -109,20 +112,20 @@ class PtyTerminals:
         except BaseException:
             integration.discard()
             raise
-        self._sessions[made.id] = made
-        return made
+        return self._made(made, ask)
 
     async def _hold(self, spec: SessionSpec, holders: Holders) -> PtySession:
         """A session that outlives this program."""
         require_folder(place(spec))
         integration = integrate(_shell())
         born = _born(spec, integration)
+        ask = _hushed(spec, integration)
         folder = holders.place(born.id)
         scratch = _scratch()
         entry = None
         try:
             if spec.confined:
-                wanted = Wanted(spec.writable, spec.ask, spec.network)
+                wanted = Wanted(spec.writable, ask, spec.network)
                 entry = self._sandbox.apart(wanted, scratch)
             way, watched = entry or (None, None)
             launch = self._launch(spec, integration, way, scratch if entry is not None else None)
@@ -135,7 +138,11 @@ class PtyTerminals:
         finally:
             if entry is not None and entry[1] is not None:
                 entry[1][1].close()
-        made = PtySession(born, process, integration, size=_size(spec))
+        return self._made(PtySession(born, process, integration, size=_size(spec)), ask)
+
+    def _made(self, made: PtySession, ask: AskOutside | None) -> PtySession:
+        if isinstance(ask, Hush):
+            ask.starts = lambda: made.starts
         self._sessions[made.id] = made
         return made
 
@@ -171,6 +178,11 @@ class PtyTerminals:
             self._sessions[made.id] = made
             return made
         return None
+
+
+def _hushed(spec: SessionSpec, integration: Integration) -> AskOutside | None:
+    """Whom to ask, once the shell has told its first prompt; at once where it tells none."""
+    return Hush(spec.ask) if spec.ask is not None and integration.nonce else spec.ask
 
 
 def _born(spec: SessionSpec, integration: Integration) -> Born:

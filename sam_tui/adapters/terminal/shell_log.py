@@ -41,7 +41,8 @@ class ShellLog:
         *,
         shell: str,
     ) -> None:
-        self.told = False
+        self.told = self.heard = False
+        """Whether its last mark counts; whether there ever was one."""
         self.past = False
         """Whether what comes now happened earlier, so that its times are not known."""
         self.directory = ""
@@ -70,7 +71,7 @@ class ShellLog:
         if mark.kind == "L":
             self.lost(index)
             return
-        self.told = True
+        self.told = self.heard = True
         if mark.kind == "B":
             self._prompt_end = index
         elif mark.kind == "C":
