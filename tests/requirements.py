@@ -195,7 +195,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "guard:folded-names": Requirement("Where two spellings name one folder, the folder counts and not its name.", "issue 4.1"),
     "guard:grant-key": Requirement("A grant is keyed by conversation, operation and path subtree.", "architecture 4.3"),
     "guard:grants-elsewhere": Requirement("Live and kept grants can be listed and revoked from another process.", "issue 4.7"),
-    "guard:grants-properties": Requirement("Grants are never wider than shown, expire, and count.", "issue 4 Show"),
+    "guard:grants-properties": Requirement("Grants are never wider than shown, whatever a path becomes, expire, and count.", "issue 4 Show"),
     "guard:guarded-files": Requirement("Writes to .git, .sam and .mcp.json are asked even inside the workspace.", "issue 4.8, peers 4"),
     "guard:hard-links": Requirement("A write to a hard link leaves the outside name as it was.", "issue 4.1"),
     "guard:hostile-paths": Requirement("No hostile path reads, writes, renames, deletes or patches anything outside.", "issue 4 Show"),

@@ -253,10 +253,11 @@ def test_a_grant_never_covers_a_path_that_is_not_below_it(
     granted: Sequence[str], asked: Sequence[str]
 ) -> None:
     top, below = "/" + "/".join(granted), "/" + "/".join(asked)
-    grant = Grant("g", ALICE, CREATE, top, expires=1.0)
+    folder = Grant("g", ALICE, CREATE, f"{top}/", expires=1.0)
     expected = list(asked[: len(granted)]) == list(granted)
-    assert grant.covers(CREATE, below) is expected
-    assert not grant.covers("other", below)
+    assert folder.covers(CREATE, below) is expected
+    assert not folder.covers("other", below)
+    assert Grant("g", ALICE, CREATE, top, expires=1.0).covers(CREATE, below) is (top == below)
 
 
 @pytest.mark.requirement("guard:once")

@@ -118,7 +118,7 @@ def test_deny_comes_before_ask_before_allow_before_the_default(ward: Callable[..
 async def test_a_grant_answers_an_ask_rule_and_never_a_deny_rule(ward: Callable[..., Ward]) -> None:
     for effect, outcome in (("ask", "allow"), ("deny", "deny")):
         here = ward(rules=rule(effect=effect, path="../out"))
-        here.grants.add("alice", CREATE, str(here.folder / "out"), seconds=60)  # pyright: ignore[reportArgumentType]
+        here.grants.add("alice", CREATE, f"{here.folder}/out/", seconds=60)  # pyright: ignore[reportArgumentType]
         assert here.explain(Write("../out/x", "p"), operation=CREATE).outcome == outcome
 
 

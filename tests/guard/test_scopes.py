@@ -1,5 +1,7 @@
 """The scopes a question offers: what each says is what it then covers, and never more."""
 
+import os
+import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +17,9 @@ from sam_tui.adapters.storage import open_storage
 from sam_tui.core.accesses import Fetch, Run, Write
 from sam_tui.core.authorization.commands import CommandReader
 from sam_tui.core.authorization.grants import Grant, Grants, lies_in, pattern_covers
+from sam_tui.core.authorization.grounds import Grounds, Judgement
 from sam_tui.core.authorization.patterns import CommandPattern, PathPattern, host_covered
+from sam_tui.core.authorization.scopes import offers
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.inquiry import Approval
 from sam_tui.core.ports.policy import LiveGrant
@@ -203,7 +207,7 @@ class Ledger:
 def test_a_grant_that_is_taken_back_elsewhere_ends_here() -> None:
     ledger = Ledger()
     grants = Grants(Hand(), ledger)
-    grant = grants.add(ALICE, CREATE, "/x", seconds=10)
+    grant = grants.add(ALICE, CREATE, "/x/", seconds=10)
     assert [entry.id for entry in ledger.shown[-1]] == [grant.id]
     assert grants.find(ALICE, CREATE, "/x/y") == grant
     ledger.gone = frozenset([grant.id])
@@ -326,6 +330,43 @@ PIECES = st.lists(
     ]),
     max_size=7,
 )
+
+
+KINDS = st.sampled_from(["nothing", "file", "folder"])
+
+
+@pytest.mark.requirement("guard:grants-properties")
+@given(before=KINDS, after=KINDS, asked=st.sampled_from(["", "/in", "/in/deep", "x", "/../x"]))
+def test_a_counted_grant_is_as_wide_as_its_words_whatever_the_path_becomes(
+    before: str, after: str, asked: str
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(os.path.realpath(folder)) / "place"
+
+        def become(kind: str) -> None:
+            if place.is_dir():
+                place.rmdir()
+            place.unlink(missing_ok=True)
+            if kind == "file":
+                place.touch()
+            elif kind == "folder":
+                place.mkdir()
+
+        become(before)
+        question = Judgement("ask", "rule", "outside", "it lies outside", str(place))
+        offered = offers(CREATE, (question,), Grounds("ask", True, ()), seconds=60, keeps=False)
+        timed = next(offer for offer in offered if offer.choice.id == "timed")
+        grants = Grants(Hand())
+        for target in timed.targets:
+            grants.add(ALICE, CREATE, target, seconds=60)
+        become(after)
+        wide = f"all of {place}," in timed.choice.words
+        assert wide is (before == "folder")
+        assert wide or f"exactly {place}," in timed.choice.words
+        covered = grants.find(ALICE, CREATE, os.path.normpath(f"{place}{asked}")) is not None
+        assert covered is (asked == "" or (wide and asked.startswith("/in")))
+        handed = grants.places(ALICE, CREATE)
+        assert handed == ((str(place),) if wide or after != "folder" else ())
 
 
 @pytest.mark.requirement("guard:grants-properties")

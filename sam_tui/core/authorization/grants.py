@@ -1,6 +1,7 @@
 """Temporary permissions, kept by the host: never wider than what the person was shown."""
 
 import math
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -21,9 +22,10 @@ FOREVER = math.inf
 class Grant:
     """One permission: this conversation may do this operation on this target until it expires.
 
-    ``target`` is a real path (it covers what lies below, too), the exact text of a command or of
-    keys, an address (``https://host/`` covers the whole site), or where there is a ``pattern`` (of
-    commands, or hosts) that in words. ``expires`` is monotonic seconds.
+    ``target`` is a real path (with a slash at its end a folder with all below it, else that path alone,
+    whatever it becomes), the exact text of a command or of keys, an address (``https://host/`` covers
+    the whole site), or where there is a ``pattern`` (of commands, or hosts) that in words. ``expires``
+    is monotonic seconds.
     ``uses`` is what is left, None for any number.
     """
 
@@ -47,13 +49,21 @@ class Grant:
 
 
 def lies_in(granted: str, target: str) -> bool:
-    """Whether a target is the granted one or below it: below a path, or on a site (``https://host/``)."""
+    """Whether a target is the granted one or below it: in a folder, or on a site (``https://host/``)."""
     if target == granted:
         return True
     site = granted.endswith("/") and granted.count("/") == 3 and "://" in granted
-    if not (site or granted.startswith("/")):
+    if not (site or (granted.startswith("/") and granted.endswith("/"))):
         return False
-    return target.startswith(granted if granted.endswith("/") else granted + "/")
+    return target.startswith(granted) or (not site and target == granted.rstrip("/"))
+
+
+def wide_as_it_is(target: str) -> str:
+    """What a grant on a target is for, by what stands there now: a folder with all below it, or a
+    path alone."""
+    if target.startswith("/") and os.path.isdir(target):
+        return target.rstrip("/") + "/"
+    return target
 
 
 def reaches(entry: HostEntry, target: str) -> bool:
@@ -146,6 +156,18 @@ class Grants:
         """What is granted now, to one conversation or to all."""
         self._expire()
         return [g for g in self._grants if conversation in (None, g.conversation)]
+
+    def places(self, conversation: ConversationId, operation: str) -> tuple[str, ...]:
+        """The real paths of a conversation's grants, as they may be handed out now.
+
+        One that was granted alone is left out while it is a folder: its content was not.
+        """
+        held = [g.target for g in self.current(conversation) if g.operation == operation]
+        return tuple(
+            target.rstrip("/") or "/"
+            for target in held
+            if target.startswith("/") and (target.endswith("/") or not os.path.isdir(target))
+        )
 
     def remaining(self, grant: Grant) -> float:
         """Seconds until it expires; infinite for one that ends with its conversation."""

@@ -158,8 +158,7 @@ class Guard:
 
     def granted(self, conversation: ConversationId) -> tuple[str, ...]:
         """Real paths outside that the commands of a conversation may change now."""
-        grants = self.grants.current(conversation)
-        return tuple(g.target for g in grants if g.operation == CHANGE and g.target[:1] == "/")
+        return self.grants.places(conversation, CHANGE)
 
     def locate(self, accesses: Sequence[Access]) -> tuple[LocatedAccess, ...]:
         """Resolve every declared path, once. Raises ``ToolError`` for an unusable one."""
@@ -310,7 +309,7 @@ class Guard:
             why=f"{explained.reason}. {request.then}" if request.then else explained.reason,
             cwd=self.workspace.root,
             preview=tuple(request.preview()),
-            timed_scope=self._scope_in_words(request, targets),
+            timed_scope=self._scope_in_words(request, on_offer),
             seconds=self.seconds,
             asker=request.asker,
             choices=tuple(offer.choice for offer in on_offer),
@@ -378,14 +377,13 @@ class Guard:
             )
         return ONCE if offer.choice.span == "once" else offer.choice.words
 
-    def _scope_in_words(self, request: Request, targets: Sequence[str]) -> str:
-        minutes = max(1, round(self.seconds / 60))
-        span = "1 minute" if minutes == 1 else f"{minutes} minutes"
-        if set(targets) == {request.operation}:
-            return f"{request.operation} with any arguments, for {span}"
+    def _scope_in_words(self, request: Request, on_offer: Sequence[Offer]) -> str:
+        timed = next(offer.choice for offer in on_offer if offer.choice.id == "timed")
         if any(isinstance(a.access, Run | Type) for a in request.accesses):
-            return f"exactly this: {', '.join(targets)}, for {span}"
-        return f"{request.operation} on {', '.join(targets)}, for {span}"
+            minutes = max(1, round(self.seconds / 60))
+            span = "1 minute" if minutes == 1 else f"{minutes} minutes"
+            return f"exactly this: {', '.join(timed.targets)}, for {span}"
+        return timed.words
 
 
 def _chosen(answer: Approval, on_offer: Sequence[Offer]) -> Offer | None:

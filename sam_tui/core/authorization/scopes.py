@@ -14,6 +14,7 @@ from sam_tui.core.authorization.grants import (
     lies_in,
     pattern_covers,
     reaches,
+    wide_as_it_is,
 )
 from sam_tui.core.authorization.grounds import Grounds, Judgement
 from sam_tui.core.authorization.hosts import HostEntry, address_of, family
@@ -75,7 +76,7 @@ def offers(
 ) -> tuple[Offer, ...]:
     """The scopes for a question, narrowest first. ``keeps``: whether any can be written down."""
     exact = tuple(judgement.target for judgement in asked)
-    folder = any(target.startswith("/") and os.path.isdir(target) for target in exact)
+    granted = tuple(map(wide_as_it_is, exact))
     minutes = max(1, round(seconds / 60))
     span = "1 minute" if minutes == 1 else f"{minutes} minutes"
     found = [
@@ -83,12 +84,12 @@ def offers(
         Offer(
             ScopeChoice(
                 "timed",
-                f"{_in_question(operation, exact, folder=folder)}, for {span}",
+                f"{_in_question(operation, granted)}, for {span}",
                 "minutes",
                 exact,
                 seconds=seconds,
             ),
-            exact,
+            granted,
         ),
     ]
     if not all(judgement.plain for judgement in asked):
@@ -122,11 +123,17 @@ def offers(
     return tuple(found)
 
 
-def _in_question(operation: str, exact: tuple[str, ...], *, folder: bool) -> str:
+def _in_question(operation: str, granted: tuple[str, ...]) -> str:
     """What a counted permission covers. A tool of a server is its own target, whatever it is given."""
-    if set(exact) == {operation}:
+    if set(granted) == {operation}:
         return f"{operation} with any arguments"
-    return f"{operation} on {'all of' if folder else 'exactly'} {', '.join(exact)}"
+    folders = [target for target in granted if target.startswith("/") and target.endswith("/")]
+    exact = [target for target in granted if target not in folders]
+    words = (
+        [f"all of {', '.join(folder.rstrip('/') or '/' for folder in folders)}"] if folders else []
+    )
+    words += [f"exactly {', '.join(exact)}"] if exact else []
+    return f"{operation} on {' and '.join(words)}"
 
 
 def rehearsal(asked: Sequence[Judgement]) -> Offer:
@@ -268,7 +275,7 @@ def _folder_offer(
     saved = tuple(SavedGrant(operation, where, path=folder) for folder in folders)
     return Offer(
         ScopeChoice(span, words, span, folders, seconds=None),
-        folders,
+        tuple(f"{folder.rstrip('/')}/" for folder in folders),
         saved=saved if span != "session" else (),
     )
 
