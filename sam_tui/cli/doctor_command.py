@@ -56,6 +56,8 @@ def doctor_command(**values: Any) -> int:
     return 1 if any(check.state == "missing" for check in checks) else 0
 
 
+_LOOKED_AT = 500
+"""Decisions at the end of the log whose seals are checked."""
 _MARKS = {"ok": "✓", "note": "·", "missing": "✗"}
 
 
@@ -73,6 +75,7 @@ def examine(places: "Places", folder: str, values: dict[str, Any]) -> list[Check
         ("terminal", _terminal),
         ("data folder", lambda: _private_folder("data folder", places.data_dir)),
         ("settings", lambda: _private_folder("settings", places.config_dir)),
+        ("audit log", lambda: _audit(places)),
         ("trust", lambda: _trust(places, workspace)),
         ("policy", lambda: _policy(places, workspace)),
         ("instructions", lambda: _instructions(places, workspace)),
@@ -160,6 +163,23 @@ def _private_folder(name: str, path: str) -> Check:
     if name == "data folder" and stat.S_IMODE(found.st_mode) & 0o077:
         return Check(name, "missing", f"{path} can be read by others", f"chmod 700 {path}")
     return Check(name, "ok", path)
+
+
+def _audit(places: "Places") -> Check:
+    """Whether the last decisions are as they were written; ``audit verify`` looks at them all."""
+    from sam_tui.adapters.storage import open_storage
+
+    if not os.path.exists(os.path.join(places.data_dir, "sam.db")):
+        return Check("audit log", "note", "no decisions yet")
+    storage = open_storage(places.data_dir)
+    try:
+        broken = storage.decisions.first_broken(last=_LOOKED_AT)
+    finally:
+        storage.close()
+    if broken is not None:
+        said = f"entry {broken} was changed, or others before it are missing"
+        return Check("audit log", "missing", said, "sam-tui audit verify")
+    return Check("audit log", "ok", f"the last {_LOOKED_AT} decisions are as they were written")
 
 
 def _trust(places: "Places", workspace: str) -> Check:

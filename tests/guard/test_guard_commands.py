@@ -269,6 +269,7 @@ def test_the_doctor_says_what_holds_and_names_keys_without_their_values(
     assert "PLANTED_API_KEY" in checks["keys"]["detail"]
     assert "abc123def456" not in out
     assert checks["trust"]["state"] == "note"
+    assert checks["audit log"]["state"] in ("ok", "note")
     assert checks["kernel sandbox"]["state"] in ("ok", "missing")
     assert code == (1 if any(c["state"] == "missing" for c in checks.values()) else 0)
     policy(program, "x = 1\n")
@@ -277,3 +278,20 @@ def test_the_doctor_says_what_holds_and_names_keys_without_their_values(
     assert code == 1
     assert "unknown key “x”" in out
     assert "can be written by others" in out
+
+
+@pytest.mark.requirement("doctor:says")
+def test_the_doctor_names_a_log_that_was_changed(program: Program) -> None:
+    storage = open_storage(program.folder / "data")
+    for name in "abc":
+        storage.decisions.record(
+            ConversationId("c"), CallId(name), Decision("o", "allow", "rule", "r", "w")
+        )
+    with storage.database.transaction() as connection:
+        connection.execute("DROP TRIGGER decisions_stay")
+        connection.execute("UPDATE decisions SET call = 'z' WHERE number = 2")
+    storage.close()
+    code, out, _ = program("doctor")
+    assert code == 1
+    assert "entry 2 was changed" in out
+    assert "sam-tui audit verify" in out

@@ -88,3 +88,25 @@ def test_an_altered_or_missing_decision_is_found(storage: Storage, data_dir: Pat
         connection.execute("DELETE FROM decisions WHERE number = 1")
     connection.close()
     assert storage.decisions.first_broken() == 1
+
+
+@pytest.mark.requirement("headless:storage-audit")
+def test_the_end_of_the_log_is_checked_for_itself(storage: Storage, data_dir: Path) -> None:
+    for name in "abcdef":
+        storage.decisions.record(C, CallId(name), DECISION)
+    assert [storage.decisions.first_broken(last=last) for last in (1, 3, 6, 99)] == [None] * 4
+    connection = sqlite3.connect(data_dir / "sam.db")
+    with connection:
+        connection.execute("DROP TRIGGER decisions_stay")
+        connection.execute("UPDATE decisions SET call = 'z' WHERE number = 3")
+    assert [storage.decisions.first_broken(last=last) for last in (1, 3, 4, 99)] == [
+        None,
+        None,
+        3,
+        3,
+    ]
+    with connection:
+        connection.execute("DROP TRIGGER decisions_remain")
+        connection.execute("DELETE FROM decisions WHERE number = 5")
+    connection.close()
+    assert [storage.decisions.first_broken(last=last) for last in (1, 3)] == [5, 3]

@@ -1,5 +1,6 @@
 """Trust of the folder and the audit of decisions, as the person sees them."""
 
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -139,6 +140,18 @@ def fill(stage: Stage, tmp_path: Path, count: int) -> None:
         storage.decisions.record(here, CallId(str(number)), decision)
     storage.decisions.record(far, CallId("x"), Decision("o", "allow", "rule", "r", "w"))
     storage.close()
+
+
+@pytest.mark.requirement("ui:audit-broken")
+async def test_a_log_that_was_changed_is_told_at_the_start(stage: Stage, tmp_path: Path) -> None:
+    fill(stage, tmp_path, 3)
+    with sqlite3.connect(tmp_path / "data/sam.db") as connection:
+        connection.execute("DROP TRIGGER decisions_stay")
+        connection.execute("UPDATE decisions SET call = 'z' WHERE number = 2")
+    connection.close()
+    async with driven(app_over(stage)) as me:
+        await me.until(lambda: "log broken: /audit" in me.drawn())
+        assert me.transcript().count("entry 2 does not fit") == 1
 
 
 @pytest.mark.requirement("ui:audit")

@@ -4,6 +4,7 @@ import pytest
 from textual import events
 
 from sam_tui.core.inquiry import Approval
+from sam_tui.core.ports.policy import DecisionFilter
 from sam_tui.ui.widgets.terminal_view import TerminalView
 from tests.ui.driver import Driver, Stage, app_over, driven
 from tests.ui.terminals import drag, drawn, in_shell, mouse, shows, type_line
@@ -91,6 +92,7 @@ async def test_two_clicks_mark_a_word_three_a_line_and_alt_a_block(stage: Stage)
         await me.until(lambda: me.app.clipboard == "x" * (wide + 2))
 
 
+@pytest.mark.requirement("ui:terminal-audited")
 @pytest.mark.requirement("ui:terminal-links")
 async def test_a_link_shows_where_it_leads_and_odd_ones_are_asked_about(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
@@ -117,3 +119,6 @@ async def test_a_link_shows_where_it_leads_and_odd_ones_are_asked_about(
         await me.until(lambda: not stage.runtime.inquiries.pending())
         await me.pilot.pause()
         assert me.app.clipboard == "https://a.invalid/x"
+        (kept,) = stage.runtime.decisions.page(DecisionFilter(), limit=9)
+        assert kept.decision.operation == "open a link"
+        assert (kept.decision.outcome, kept.decision.targets) == ("deny", ("file:///etc",))

@@ -10,7 +10,9 @@ from textual.strip import Strip
 
 from sam_tui.adapters.terminal.screen import EmulatedScreen
 from sam_tui.core.inquiry import Approval, Inquiry
+from sam_tui.core.ports.policy import DecisionFilter
 from sam_tui.core.ports.screens import KeyPress
+from sam_tui.core.verdict import Decision
 from sam_tui.ui import clipboard, keyboard
 from sam_tui.ui.widgets.terminal_cells import with_cursor
 from tests.ui.driver import Driver, Stage, app_over, driven
@@ -25,6 +27,13 @@ async def asked(me: Driver, stage: Stage) -> Inquiry:
     return stage.runtime.inquiries.pending()[0]
 
 
+def logged(stage: Stage) -> list[Decision]:
+    """What was decided about clipboard and links, oldest first."""
+    found = stage.runtime.decisions.page(DecisionFilter(), limit=99)
+    return [entry.decision for entry in reversed(found) if not entry.conversation]
+
+
+@pytest.mark.requirement("ui:terminal-audited")
 @pytest.mark.requirement("ui:terminal-clipboard")
 async def test_a_program_sets_the_clipboard_once_it_is_allowed_and_then_for_good(
     stage: Stage,
@@ -47,6 +56,12 @@ async def test_a_program_sets_the_clipboard_once_it_is_allowed_and_then_for_good
         view.session.write(f"{WRITE.format('four')}\n".encode())
         await me.until(lambda: me.app.clipboard == "four")
         assert not stage.runtime.inquiries.pending()
+        kept = logged(stage)
+        assert [entry.outcome for entry in kept] == ["deny", "allow", "allow"]
+        assert {entry.operation for entry in kept} == {"set the clipboard"}
+        assert [entry.targets for entry in kept] == [(f"{n} characters",) for n in (3, 3, 5)]
+        assert kept[2].scope == "programs in this terminal tab may set it until you quit"
+        assert {entry.workspace for entry in kept} == {stage.runtime.workspace.root}
 
 
 @pytest.mark.requirement("ui:terminal-clipboard")
@@ -60,6 +75,7 @@ async def test_reading_the_clipboard_is_asked_every_time(stage: Stage) -> None:
         assert "c2VjcmV0" not in drawn(view)
         stage.runtime.inquiries.answer(question.id, Approval("once"))
         await me.until(lambda: "c2VjcmV0" in drawn(view))
+        assert [entry.operation for entry in logged(stage)] == ["read the clipboard"]
 
 
 @pytest.mark.requirement("ui:terminal-keys")

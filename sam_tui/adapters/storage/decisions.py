@@ -102,17 +102,27 @@ class SqliteDecisions:
         where, values = _conditions(DecisionFilter(conversation=conversation))
         yield from map(_entry, self._rows(where, values))
 
-    def first_broken(self) -> int | None:
-        """The number of the first entry that was altered, or whose predecessor is missing."""
-        before, expected = _FIRST, 1
-        for *entry, chain in self._rows("", ()):
+    def first_broken(self, *, last: int | None = None) -> int | None:
+        """The number of the first entry that was altered, or whose predecessor is missing.
+
+        With ``last`` only so many at the end are looked at; the seal before them is taken as it is.
+        """
+        before, expected, after = _FIRST, 1, 0
+        if last is not None:
+            with self._database.reading() as query:
+                start = query(_COLUMNS + " ORDER BY number DESC LIMIT 1 OFFSET ?", last)
+            if start:
+                before, after = start[0][-1], start[0][0]
+                expected = after + 1
+        for *entry, chain in self._rows("", (), after):
             if entry[0] != expected or chain != _seal(before, *entry):
                 return expected
             before, expected = chain, expected + 1
         return None
 
-    def _rows(self, where: str, values: tuple[str, ...]) -> Iterator[tuple[Any, ...]]:
-        after = 0
+    def _rows(
+        self, where: str, values: tuple[str, ...], after: int = 0
+    ) -> Iterator[tuple[Any, ...]]:
         with self._database.reading() as query:
             while rows := query(
                 f"{_COLUMNS} WHERE {where}number > ? ORDER BY number LIMIT ?",

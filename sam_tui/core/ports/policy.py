@@ -212,6 +212,9 @@ class DecisionHistory(Protocol):
         """The newest entries that fit, below the number ``before``; newest first."""
         ...
 
-    def first_broken(self) -> int | None:
-        """The number of the first entry that was altered, or whose predecessor is missing."""
+    def first_broken(self, *, last: int | None = None) -> int | None:
+        """The number of the first entry that was altered, or whose predecessor is missing.
+
+        With ``last`` only so many at the end are looked at.
+        """
         ...

@@ -255,7 +255,7 @@ class Executor:
             cancelled = Decision(request.operation, "cancelled", "user", "cancelled", reason)
             self._log.record(conversation, call, replace(cancelled, workspace=self.workspace))
             raise
-        self._record(conversation, call, decision, request.accesses)
+        self.record(conversation, call, decision, request.accesses)
         return decision
 
     def questions(
@@ -264,17 +264,18 @@ class Executor:
         """Who is asked for what a program wants outside; every decision is put on record."""
 
         def record(decision: Decision) -> None:
-            self._record(run.conversation, run.call, decision, accesses)
+            self.record(run.conversation, run.call, decision, accesses)
 
         return OutsideQuestions(self._guard, replace(run, shown=self._shown), record)
 
-    def _record(
+    def record(
         self,
         conversation: ConversationId,
         call: CallId,
         decision: Decision,
-        accesses: Sequence[LocatedAccess],
+        accesses: Sequence[LocatedAccess] = (),
     ) -> None:
+        """Put a decision on record, without secrets."""
         decision = told(replace(decision, workspace=self.workspace), accesses, self.shield)
         self._log.record(conversation, call, decision)
         self._bus.publish(DecisionMade(conversation, call, decision))

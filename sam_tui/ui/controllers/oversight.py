@@ -1,5 +1,6 @@
 """Whom the person believes, and what was decided in their name: trust of the folder, and the audit."""
 
+import asyncio
 from typing import TYPE_CHECKING
 
 from textual.app import App
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from sam_tui.core.runtime import Runtime
 
 _NAMED = 4
+LOOKED_AT = 500
+"""Decisions at the end of the log whose seals are checked at the start."""
 
 
 class Oversight:
@@ -35,6 +38,24 @@ class Oversight:
         if names and not trust.trusted:
             self._tell_of(names)
         self._stand()
+        self._app.run_worker(self._look_at_log(runtime), name="seals", group="seals")
+
+    async def _look_at_log(self, runtime: "Runtime") -> None:
+        """Whether the last decisions are as they were written. All of them are checked in /audit."""
+        try:
+            broken = await asyncio.to_thread(runtime.decisions.first_broken, last=LOOKED_AT)
+        except SamError as error:
+            said, words = error.explain(), "log unreadable"
+        else:
+            if broken is None:
+                return
+            said = (
+                f"The log of decisions was changed: entry {broken} does not fit the one before it."
+            )
+            words = "log broken: /audit"
+        self._screen.transcript.add_notice("warning", f"{said} /audit shows it.")
+        self._screen.status.standing.audit = words
+        self._screen.status.show()
 
     def ask_again(self) -> None:
         """What was trusted changed since: ask as the first thing."""

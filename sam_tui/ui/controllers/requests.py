@@ -170,7 +170,8 @@ class Requests:
                 choices=(once,),
             )
         try:
-            allowed = await self._allowed(runtime, request)
+            named = (request.summary,)
+            allowed = await self._allowed(runtime, request, named)
         finally:
             self._asking.discard((name, asked.kind))
         if not allowed:
@@ -183,14 +184,15 @@ class Requests:
             self._writers.add(name)
         self._app.copy_to_clipboard(asked.text)
 
-    async def _allowed(self, runtime: "Runtime", request: "ApprovalRequest") -> str:
-        """What the person allowed: nothing, ``once`` or ``session``."""
-        from sam_tui.core.ids import CallId, ConversationId
-        from sam_tui.core.inquiry import Approval
+    async def _allowed(
+        self, runtime: "Runtime", request: "ApprovalRequest", named: tuple[str, ...]
+    ) -> str:
+        """What the person allowed: nothing, ``once`` or ``session``. The log says what it was about,
+        and of a clipboard only how long it is."""
+        from sam_tui.core.tooling.personal import ask_person
 
-        outcome = await runtime.inquiries.ask(ConversationId(""), CallId(""), request)
-        answer = outcome.answer
-        if not isinstance(answer, Approval) or answer.choice == "deny":
+        answer = await ask_person(runtime.inquiries, runtime.executor, request, named=named)
+        if answer is None:
             return ""
         return _SESSION if answer.choice == "scope" and answer.scope == "always" else "once"
 
@@ -217,7 +219,7 @@ class Requests:
             "",
             choices=(ScopeChoice("once", "this once", "once"),),
         )
-        return bool(await self._allowed(self._runtime, request))
+        return bool(await self._allowed(self._runtime, request, (address,)))
 
     # ---- what is told
 

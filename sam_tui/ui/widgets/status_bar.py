@@ -47,6 +47,8 @@ class Standing:
     phase: str = ""
     """The phase of a workflow and what it allows."""
     trust: str = ""
+    audit: str = ""
+    """That the log of decisions is not whole."""
     beside: str = ""
     """What runs beside the conversation."""
     sessions: tuple[str, str] = ("", "")
@@ -90,6 +92,7 @@ def segments(standing: Standing, *, brief: bool = False) -> list[tuple[int, str,
         (2, standing.phase, "$primary"),
         (6, f"todo {done}/{total}" if total else "", "$text-muted"),
         (0, standing.mode, _MODE_STYLES.get(standing.mode, "$text-muted")),
+        (0, standing.audit, "bold $error"),
         (1, standing.trust, "$warning"),
         (1, standing.hint, "$primary"),
         (1, standing.offer, "$primary"),
