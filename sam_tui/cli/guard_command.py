@@ -3,7 +3,7 @@
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, cast
@@ -22,6 +22,7 @@ from sam_tui.core.accesses import Connect, Fetch, LocatedAccess, Read, Run, Type
 from sam_tui.core.errors import SamError, ToolError, UsageError
 from sam_tui.core.ids import CallId, ConversationId, mint, named_conversation
 from sam_tui.core.messages import ToolCall
+from sam_tui.core.tooling.registry import SERVERS
 from sam_tui.headless.output import Output, terminal_safe
 from sam_tui.headless.prompt_input import read_prompt
 
@@ -206,7 +207,13 @@ class _Explainer:
         return code
 
     def explain(self, name: str, arguments: str) -> dict[str, Any]:
-        """The decision on one call, or ``{"error": …}`` when there is no such call."""
+        """The decision on one call, or ``{"error": …}`` when there is no such call.
+
+        No server is started for a tool of one: what it would be asked for is known by its name.
+        """
+        _, server, tool = (*name.split("__", 2), "", "")[:3]
+        if name.startswith(SERVERS) and tool:
+            return self._explain(name, (LocatedAccess(Use(server, tool), None),))
         plan = self._runtime.executor.plan(ToolCall(CallId(mint("call")), name, arguments))
         if plan.operation is None or plan.fault is not None:
             fault = plan.fault or ToolError("The call could not be read.")
@@ -217,10 +224,13 @@ class _Explainer:
             # The call itself would end with exactly this text.
             reason = unusable.explain()
             return {"decision": "deny", "reason": reason, "rule": "unusable-path", "accesses": []}
-        explained = self._runtime.guard.explain(self._conversation, plan.key, located)
-        traces = self._runtime.guard.trace(plan.key, located)
+        return self._explain(plan.key, located)
+
+    def _explain(self, key: str, located: Sequence[LocatedAccess]) -> dict[str, Any]:
+        explained = self._runtime.guard.explain(self._conversation, key, located)
+        traces = self._runtime.guard.trace(key, located)
         hooking = self._runtime.executor.hooks()
-        hooks = hooking.hooks.awaiting("PreToolUse", plan.key) if hooking is not None else ()
+        hooks = hooking.hooks.awaiting("PreToolUse", key) if hooking is not None else ()
         told = {"hooks": [hook.command for hook in hooks]} if explained.outcome != "deny" else {}
         judged = zip(located, explained.judgements, traces, strict=True)
         return {

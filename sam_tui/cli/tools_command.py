@@ -25,6 +25,7 @@ from sam_tui.core.messages import ToolCall
 from sam_tui.core.plugin import API, PluginReport
 from sam_tui.core.runtime import Runtime
 from sam_tui.core.tooling.execute import Executed, parse_arguments
+from sam_tui.core.tooling.registry import SERVERS
 from sam_tui.core.tooling.schema import canonical
 from sam_tui.headless.answers import approve_all
 from sam_tui.headless.interrupts import Interrupts
@@ -163,7 +164,7 @@ async def _call(
     """How the call ended, and whether it asked something that nobody answered."""
     events = runtime.bus.subscribe()
     loop = asyncio.get_running_loop()
-    task = loop.create_task(runtime.executor.execute(call, conversation))
+    task = loop.create_task(_executed(runtime, call, conversation))
 
     def stop() -> None:
         loop.call_soon_threadsafe(task.cancel)
@@ -177,10 +178,18 @@ async def _call(
     return executed, any(event.outcome == "unattended" for event in closed)
 
 
+async def _executed(runtime: Runtime, call: ToolCall, conversation: ConversationId) -> Executed:
+    """The call; for a tool of a server once the servers have come."""
+    if call.name.startswith(SERVERS) and runtime.engine.arrivals is not None:
+        await runtime.engine.arrivals(conversation)
+    return await runtime.executor.execute(call, conversation)
+
+
 def _misuse(runtime: Runtime, call: ToolCall) -> SamError | None:
     """What is wrong with the command line itself: the name, or text that is no JSON object."""
     try:
-        runtime.registry.resolve(call.name)
+        if not call.name.startswith(SERVERS):
+            runtime.registry.resolve(call.name)
         parse_arguments(call.arguments)
     except ToolError as error:
         return error
@@ -208,7 +217,9 @@ def _object_of(
         metadata["hooks"] = list(executed.notes)
     return {
         "success": finished.ok,
-        "toolName": runtime.registry.resolve(call.name).tool.name,
+        "toolName": call.name
+        if call.name.startswith(SERVERS)
+        else runtime.registry.resolve(call.name).tool.name,
         "executionId": call.id,
         "output": {
             "content": finished.text,

@@ -1,4 +1,7 @@
-"""An MCP server as most are written: by the SDK. ``python sdk_server.py [http]``, then at a free port."""
+"""An MCP server as most are written: by the SDK.
+
+``python sdk_server.py [http | resources]``: http at a free port.
+"""
 
 import sys
 
@@ -27,6 +30,14 @@ async def paint(what: str, ctx: Context) -> str:
     await ctx.report_progress(1, 2, "choosing")
     answer = await ctx.elicit(f"Which colour for {what}?", Colour)
     return f"{what}: {answer.action} {getattr(answer, 'data', None)}"
+
+
+if "resources" in sys.argv:
+
+    @server.resource("notes://first", mime_type="text/plain")
+    def first() -> str:
+        """The first note."""
+        return "what the note says"
 
 
 if http:

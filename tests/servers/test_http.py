@@ -134,6 +134,19 @@ async def test_rules_for_its_host_hold_for_a_server(house: House, site: Site, ef
             assert "needs an approval" in await sam.text("mcp__web__echo")
 
 
+@pytest.mark.requirement("servers:resources")
+async def test_resources_of_a_server_are_listed_and_read_by_two_tools(house: House) -> None:
+    house.user(sdk={"command": sys.executable, "args": [str(SDK), "resources"]})
+    async with house.open() as sam:
+        assert {"mcp__sdk__resources_list", "mcp__sdk__resources_read"} <= set(await sam.arrive())
+        assert "notes://first" in await sam.text("mcp__sdk__resources_list")
+        read = await sam.text("mcp__sdk__resources_read", uri="notes://first")
+        assert read == "what the note says"
+        assert "ERROR" in await sam.text("mcp__sdk__resources_read", uri="notes://second")
+    asked = [request.operation for request in house.person.approvals]
+    assert asked[0] == "mcp__sdk__resources_list"
+
+
 @pytest.mark.requirement("servers:sdk")
 @pytest.mark.parametrize("kind", ["stdio", "http"])
 async def test_a_server_of_the_sdk_is_spoken_to_over_both_transports(

@@ -20,7 +20,7 @@ SECONDS = 50
 def run(house: House, *words: str) -> "subprocess.CompletedProcess[str]":
     """The program over the house's folders."""
     place = ["-C", str(house.workspace), "--data-dir", str(house.folder / "data")]
-    named = 2 if words[0] == "mcp" else 1
+    named = 2 if words[0] in ("mcp", "guard", "tools") else 1
     return subprocess.run(
         [sys.executable, "-P", "-m", "sam_tui", *words[:named], *place, *words[named:]],
         env={**os.environ, "SAM_TUI_CONFIG_DIR": str(house.settings)},
@@ -63,6 +63,38 @@ def test_a_server_is_added_listed_looked_at_and_removed(house: House) -> None:
     assert run(house, "mcp", "remove", "one").returncode == 0
     assert json.loads(own.read_text("utf-8")) == {"mcpServers": {}}
     assert run(house, "mcp", "remove", "one").returncode == 2
+
+
+@pytest.mark.requirement("servers:commands")
+def test_a_servers_tool_is_explained_without_starting_it_and_called_without_a_model(
+    house: House,
+) -> None:
+    house.user(one={"command": "sh", "args": ["-c", "touch started"]})
+    house.policy('[[rule]]\neffect = "deny"\noperation = "mcp__one__*"\n')
+    explained = json.loads(run(house, "guard", "explain", "mcp__one__echo").stdout)
+    assert (explained["decision"], explained["rule"]) == ("deny", "user:1")
+    assert explained["accesses"][0]["server"] == "one"
+    assert not (house.workspace / "started").exists()
+    house.policy("")
+    house.user(one=raw())
+    given = json.dumps({"text": "called"})
+    refused = run(house, "tools", "call", "mcp__one__echo", given)
+    assert (refused.returncode, json.loads(refused.stdout)["success"]) == (3, False)
+    called = run(house, "tools", "call", "--approve", "always", "mcp__one__echo", given)
+    assert called.returncode == 0, called.stderr
+    assert json.loads(called.stdout)["output"]["content"] == "called"
+    unknown = run(house, "tools", "call", "mcp__one__nothing", "{}")
+    assert "There is no tool called" in unknown.stdout
+
+
+@pytest.mark.requirement("servers:asked")
+def test_rules_for_tools_of_servers_are_not_too_broad_unless_they_mean_all(house: House) -> None:
+    rule = '[[rule]]\neffect = "allow"\noperation = "mcp__{}"\n'
+    house.policy(rule.format("one__echo") + rule.format("two__*"))
+    assert run(house, "guard", "lint").returncode == 0
+    house.policy(rule.format("*"))
+    broad = run(house, "guard", "lint")
+    assert (broad.returncode, "every tool of every server" in broad.stdout) == (1, True)
 
 
 @pytest.mark.requirement("servers:commands")

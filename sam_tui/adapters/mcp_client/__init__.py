@@ -3,6 +3,7 @@
 settings      what the files name        pool, connection, life   all of them, one, one run of it
 adverts       what the model is told     arguments, results       a call and its answer
 wire, door    stdio and HTTP             session, forms           what is said, and what is asked
+resources     two tools for what a server has to read
 
 Only ``life`` and what it uses load the SDK, on a thread, when the first server starts.
 """

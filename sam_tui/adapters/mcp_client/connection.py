@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from sam_tui.adapters.mcp_client.adverts import Fitted, RawTool, fitted, plain
 from sam_tui.adapters.mcp_client.settings import ServerSettings
-from sam_tui.adapters.mcp_client.surroundings import Caller, Surroundings
+from sam_tui.adapters.mcp_client.surroundings import Caller, Surroundings, Terms
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.inquiry import Question
+from sam_tui.core.ports.piped import PipedRequest
 from sam_tui.core.ports.servers import ServerReport, ServerStanding
 from sam_tui.core.tooling.contract import ToolContext, ToolResult
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 STARTS, WITHIN = 4, 300.0
 """How often a server is started within so many seconds."""
 _END_SECONDS = 8.0
+_LOG = 16_000
+"""Characters of standard error that are kept."""
 _NOBODY = Caller(ConversationId("mcp"), CallId("mcp"))
 """Who asks before there is a conversation."""
 
@@ -162,20 +165,30 @@ class Connection:
 
     async def _live(self) -> None:
         """One life, in one task: the SDK has to leave where it entered."""
-        wanted = False
+        wanted, program = False, None
         try:
             terms = await self._around.admit(self.settings, self._caller)
             self._free = not terms.confined
+            if not self.settings.url:
+                # It comes up while the SDK is loaded.
+                program = await self._around.programs().start(self._request(terms))
             module = await asyncio.to_thread(_load)
             voices = module.speech.Voices(self.name, self._around.roots, self._changed, self._ask)
             self._life = life = module.Life(
-                self.settings, self._around, voices, self._over, self._hear
+                self.settings,
+                self._around,
+                voices,
+                self._over,
+                program,
+                last=lambda: self._log,
             )
-            self._error = await life.run(terms, self._came)
+            self._error = await life.run(self._came)
             wanted = not self._error
         except ToolError as error:
             self._error = error.explain()
         finally:
+            if program is not None:
+                await program.stop()
             came = self._standing == "ready"
             self._standing = "ended" if came or wanted else "failed"
             self._life = None
@@ -190,8 +203,22 @@ class Connection:
         """It said that its tools changed: they are asked for when somebody wants to know."""
         self._stale = True
 
-    def _hear(self, log: str) -> None:
-        self._log = log
+    def _request(self, terms: Terms) -> PipedRequest:
+        """The program of a server, as it may be started."""
+        settings, self._log = self.settings, ""
+        return PipedRequest(
+            (settings.command, *settings.args),
+            settings.cwd or self._around.root,
+            terms.confined,
+            terms.writable,
+            self._hear,
+            environment=settings.env,
+            network=terms.network,
+            ask=terms.ask,
+        )
+
+    def _hear(self, text: str) -> None:
+        self._log = (self._log + text)[-_LOG:]
 
     def _caller(self) -> Caller:
         """On whose behalf it works: of several calls at once the last is as good a guess as any."""

@@ -13,19 +13,17 @@ from sam_tui.adapters.mcp_client.adverts import RawTool, plain
 from sam_tui.adapters.mcp_client.door import CheckedTransport, http_streams
 from sam_tui.adapters.mcp_client.results import result_of
 from sam_tui.adapters.mcp_client.settings import ServerSettings
-from sam_tui.adapters.mcp_client.surroundings import Surroundings, Terms
+from sam_tui.adapters.mcp_client.surroundings import Surroundings
 from sam_tui.adapters.mcp_client.wire import piped_streams
 from sam_tui.core.errors import ToolError
 from sam_tui.core.inquiry import Question
-from sam_tui.core.ports.piped import PipedProgram, PipedRequest
+from sam_tui.core.ports.piped import PipedProgram
 from sam_tui.core.ports.sandbox import OutsideAccess
 from sam_tui.core.tooling.contract import ToolResult
 
 if TYPE_CHECKING:
     from mcp.client.session import ClientSession
 
-_LOG = 16_000
-"""Characters of standard error that are kept."""
 _LAST_WORDS = 400
 _LIST_SECONDS = 10.0
 _MOST_PROGRESS = 500
@@ -36,7 +34,10 @@ class Lost(Exception):  # what a caller deals with, in no message of its own
 
 
 class Life:
-    """``over`` ends it; ``log`` hears what the server prints on standard error."""
+    """``program`` is a server's that was started, None for one over HTTP; ``over`` ends it.
+
+    ``last`` gives what it printed last on standard error.
+    """
 
     def __init__(
         self,
@@ -44,10 +45,14 @@ class Life:
         around: Surroundings,
         voices: speech.Voices,
         over: asyncio.Event,
-        log: Callable[[str], None],
+        program: PipedProgram | None,
+        *,
+        last: Callable[[], str],
     ) -> None:
         self._settings = settings
         self._around = around
+        self._program = program
+        self._last = last
         self._voices = replace(voices, ask=self._ask)
         self._put = voices.ask
         self._asked = 0.0
@@ -55,12 +60,9 @@ class Life:
         self._idle.set()
         self._asking = asyncio.Lock()
         self._over = over
-        self._log = log
-        self._last = ""
         self._died = False
         self._strange = ""
         self._session: ClientSession | None = None
-        self._program: PipedProgram | None = None
         self._transport: CheckedTransport | None = None
 
     @property
@@ -68,16 +70,16 @@ class Life:
         """Whether it can be called."""
         return self._session is not None
 
-    async def run(self, terms: Terms, came: Callable[[Sequence[RawTool]], None]) -> str:
+    async def run(self, came: Callable[[Sequence[RawTool]], None]) -> str:
         """Live. ``came`` hears its tools once it is there; returns why it ended, empty if it was to."""
         watch: asyncio.Task[None] | None = None
         why = ""
         try:
-            streams = await self._streams(terms)
+            streams = await self._streams()
             async with asyncio.timeout(None) as limit:
                 watch = asyncio.get_running_loop().create_task(self._limit(limit))
                 async with speech.opened(streams, self._voices) as session:
-                    tools = await speech.listed(session)
+                    tools = await speech.listed(session, self._settings.name)
                     watch.cancel()
                     self._session = session
                     came(tools)
@@ -98,7 +100,7 @@ class Life:
             return None
         with suppress(TimeoutError, *speech.FAULTS):
             async with asyncio.timeout(_LIST_SECONDS):
-                return await speech.listed(self._session)
+                return await speech.listed(self._session, self._settings.name)
         return None
 
     async def call(
@@ -141,34 +143,19 @@ class Life:
             raise ToolError(f"The MCP server {self._settings.name}: {said}") from None
         return result_of(answer, self._refused[before:], server=self._settings.name)
 
-    async def _streams(self, terms: Terms) -> AbstractAsyncContextManager[tuple[Any, Any]]:
+    async def _streams(self) -> AbstractAsyncContextManager[tuple[Any, Any]]:
         settings = self._settings
-        if settings.url:
+        if self._program is None:
             # Its certificates take a while to load.
             inner = await asyncio.to_thread(httpx2.AsyncHTTPTransport, trust_env=False)
             self._transport = CheckedTransport(self._around.door(settings), inner)
             return http_streams(settings.url, settings.headers, self._transport)
-        request = PipedRequest(
-            (settings.command, *settings.args),
-            settings.cwd or self._around.root,
-            terms.confined,
-            terms.writable,
-            self._hear,
-            environment=settings.env,
-            network=terms.network,
-            ask=terms.ask,
-        )
-        self._program = await self._around.programs().start(request)
         return piped_streams(self._program, self._silent)
 
     def _silent(self, why: str) -> None:
         """There will be no more messages."""
         self._strange, self._died = why, True
         self._over.set()
-
-    def _hear(self, text: str) -> None:
-        self._last = (self._last + text)[-_LOG:]
-        self._log(self._last)
 
     @property
     def _refused(self) -> Sequence[OutsideAccess]:
@@ -214,7 +201,7 @@ class Life:
             return (self._transport.fault or why) if why or self._died else ""
         if self._program is None or not (why or self._died):
             return why
-        words = plain(self._last.strip()[-_LAST_WORDS:], _LAST_WORDS)
+        words = plain(self._last().strip()[-_LAST_WORDS:], _LAST_WORDS)
         if self._died:
             why = f"it ended ({self._program.ended})"
         return f"{why}; it said: {words}" if words else why

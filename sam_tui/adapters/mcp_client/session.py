@@ -15,6 +15,7 @@ from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
 
 from sam_tui import __version__
+from sam_tui.adapters.mcp_client import resources
 from sam_tui.adapters.mcp_client.adverts import RawTool, plain
 from sam_tui.adapters.mcp_client.forms import Asks, Declined, fill, visit
 from sam_tui.core.errors import ToolError
@@ -82,8 +83,12 @@ async def opened(
         yield session
 
 
-async def listed(session: ClientSession) -> list[RawTool]:
-    """All tools of the server, page by page."""
+async def listed(session: ClientSession, server: str) -> list[RawTool]:
+    """All tools of the server, and those that its resources make."""
+    return [*await _tools(session), *await resources.tools_for(session, server)]
+
+
+async def _tools(session: ClientSession) -> list[RawTool]:
     capabilities = session.server_capabilities
     if capabilities is None or capabilities.tools is None:
         return []
@@ -110,6 +115,8 @@ async def call(
     tell: ProgressFnT,
 ) -> types.CallToolResult:
     """Call a tool. Its schema for results is not looked into: that is the server's own promise."""
+    if tool in (resources.LIST, resources.READ):
+        return await resources.answer(session, tool, arguments)
     params = types.CallToolRequestParams(name=tool, arguments=dict(arguments))
     return await session.send_request(
         types.CallToolRequest(params=params), types.CallToolResult, progress_callback=tell
