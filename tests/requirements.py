@@ -895,6 +895,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "ui:terminal": Requirement("The person's shell opens when first seen, is drawn cell by cell, typed into, resized and scrolled back.", "architecture 8"),
     "ui:terminal-ended": Requirement("An ended shell says how it ended and Enter starts another.", "architecture 8"),
     "ui:terminal-frames": Requirement("A flood of output is drawn in few frames and only where rows changed.", "fieldnotes 5"),
+    "ui:terminal-interrupt": Requirement("A Ctrl+C that is not heeded is offered to be followed by TERM and KILL, and the border tells how far that is.", "issue 5.5"),
     "ui:terminal-keys": Requirement("In a focused terminal every key goes to the program; one chord leaves, and eats no key.", "issue 5.2"),
     "ui:terminal-tabs": Requirement("Terminals are opened, closed, named and chosen as tabs by key, command and mouse.", "issue 5.3"),
     "ui:terminal-paste": Requirement("Pasted lines reach a shell as a paste and are not run.", "architecture 8"),

@@ -40,6 +40,13 @@ TERMINAL_ACTIONS: tuple[Action, ...] = (
     Action("tab_close", "Close terminal", "End this shell and close its tab", ("alt+w",)),
     Action("tab_rename", "Rename terminal", "Give this terminal tab a name"),
     Action(
+        "end_command",
+        "End the command",
+        "End what runs in the terminal on show, not its shell: INT, a second later TERM, then KILL",
+        (),
+        "end",
+    ),
+    Action(
         "watch_only",
         "Watch only",
         "Let nobody type in the agent's terminal; again, the agent",

@@ -34,7 +34,7 @@ class Told:
 def told_of(session: "TerminalSession", name: str, *, watched: bool) -> Told | None:
     """What to tell of a session called ``name``; ``watched`` is one that has the keys."""
     agents = session.conversation is not None
-    if not session.running:
+    if not session.running or (watched and not agents):
         return None
     state = session.state
     commands = session.commands

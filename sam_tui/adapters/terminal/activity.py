@@ -4,6 +4,7 @@ import asyncio
 import math
 import signal
 import time
+from collections.abc import Callable
 
 from sam_tui.adapters.terminal.attention import Blocked, blocked, looks_like_prompt, pending
 from sam_tui.adapters.terminal.groups import members
@@ -57,9 +58,10 @@ class Activity:
             return TerminalState("finished" if own and not secret else "waiting", seconds, secret)
         return TerminalState("quiet" if seconds >= _QUIET else "running", seconds, secret)
 
-    async def end_command(self) -> TerminalState:
+    async def end_command(self, struck: Callable[[str], None] | None = None) -> TerminalState:
         """End what runs in the foreground: INT, TERM, KILL, a little time for each; the shell stays.
 
+        ``struck`` hears each signal by its name.
         Returns the state once the shell is back, or when nothing helped: a job that ignores even
         KILL is stuck in the kernel, and a loop of the shell's own that traps INT goes on.
         """
@@ -70,7 +72,9 @@ class Activity:
                 if not (self._pty.running and ladder.confirm()):
                     return TerminalState("finished", time.monotonic() - self._last_output)
             elif not self._log.at_prompt:
-                ladder.strike(self._pty.foreground())
+                name = ladder.strike(self._pty.foreground())
+                if name and struck is not None:
+                    struck(name)
             await self._sounds(_PAUSE)
         return self.state
 

@@ -35,10 +35,13 @@ class Ladder:
         self._jobs: dict[int, _Job] = {}
         self._late = False
 
-    def strike(self, group: int) -> None:
-        """Signal the group that has the terminal, if it is due; 0 is nobody."""
+    def strike(self, group: int) -> str:
+        """Signal the group that has the terminal, if it is due; 0 is nobody.
+
+        Returns the name of the signal, such as ``TERM``; empty where none was sent.
+        """
         if group <= 0:
-            return
+            return ""
         now, image = self._clock(), _image(group)
         job = self._jobs.get(group)
         if job is None or (image and image != job.image):
@@ -49,12 +52,13 @@ class Ladder:
         elif now - job.struck >= self._patience and job.rung + 1 < len(_RUNGS):
             job.rung, job.struck = job.rung + 1, now
         else:
-            return
+            return ""
         self._late = self._late or group == self._shell
         try:
             os.killpg(group, _RUNGS[job.rung])
         except (ProcessLookupError, PermissionError):
-            return
+            return ""
+        return _RUNGS[job.rung].name.removeprefix("SIG")
 
     def confirm(self) -> bool:
         """Interrupt the shell, which waits for keys, once more; False when it got no interrupt since.

@@ -205,9 +205,9 @@ class PtySession:
         """Text from its screen without what the person typed while they held it."""
         return self._baton.veiled(text)
 
-    async def end_command(self) -> TerminalState:
+    async def end_command(self, struck: Callable[[str], None] | None = None) -> TerminalState:
         """End what runs in the foreground: INT, TERM, KILL, a little time for each; the shell stays."""
-        return await self._activity.end_command()
+        return await self._activity.end_command(struck)
 
     async def quiet(self, *, silence: float, within: float) -> None:
         """Return once nothing was printed for ``silence`` seconds, it ended, or ``within`` is up."""

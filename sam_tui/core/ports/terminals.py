@@ -272,8 +272,11 @@ class TerminalSession(Protocol):
         """Return once nothing was printed for ``silence`` seconds, or after ``within`` seconds."""
         ...
 
-    async def end_command(self) -> TerminalState:
-        """End what runs in the foreground (INT, TERM, KILL), not the shell. Returns the state then."""
+    async def end_command(self, struck: Callable[[str], None] | None = None) -> TerminalState:
+        """End what runs in the foreground (INT, TERM, KILL), not the shell. Returns the state then.
+
+        ``struck`` hears each signal by its name, once a job got it.
+        """
         ...
 
     def resize(self, columns: int, rows: int) -> None:

@@ -18,6 +18,7 @@ from sam_tui.ui.widgets.terminal_view import TerminalView
 if TYPE_CHECKING:
     from sam_tui.core.inquiry import ApprovalRequest
     from sam_tui.core.ports.screens import ClipboardRequest
+    from sam_tui.core.ports.terminals import TerminalSession
     from sam_tui.core.runtime import Runtime
 
 _WEB = re.compile(r"https?://", re.IGNORECASE)
@@ -64,6 +65,8 @@ class Requests:
                 self._tell_title(view)
             case "bell":
                 self._ring()
+            case "end":
+                self.end_command(view)
             case "copy":
                 self._app.copy_to_clipboard(text)
                 self.tell(clipboard.told(text))
@@ -76,6 +79,17 @@ class Requests:
                 self.use(asked.what, view, text)
             case _:
                 assert_never(asked.what)
+
+    def end_command(self, view: TerminalView) -> None:
+        """End what runs in a terminal, not its shell."""
+        if view.session is None or view.session.state.name == "finished":
+            self.tell("No command runs in this terminal.")
+            return
+        self._app.run_worker(self._end(view, view.session), group=f"end-{view.id}")
+
+    async def _end(self, view: TerminalView, session: "TerminalSession") -> None:
+        if not await view.interrupting.end(session):
+            self.tell("The command did not end: it heeds neither INT, TERM nor KILL.")
 
     # ---- what is at hand
 

@@ -32,6 +32,7 @@ class TerminalDeeds:
             "tab_rename": lambda _: self._shell.rename(),
             **{f"tab_{n}": lambda _, n=n: self._shell.tab(str(n)) for n in range(1, 10)},
             "zoom": lambda _: self._screen.zoom(),
+            "end_command": lambda _: self._requests.end_command(self._screen.terminals.current),
             "watch_only": lambda _: self._watch_only(),
             "take": lambda _: self._take(),
             "look_back": lambda _: self._look_back(),

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from sam_tui.core.ports.screens import ClipboardRequest
 
 TerminalWish = Literal[
-    "clipboard", "link", "copy", "send", "pager", "editor", "bell", "title", "colours"
+    "clipboard", "link", "copy", "send", "pager", "editor", "bell", "title", "colours", "end"
 ]
 
 
@@ -26,7 +26,8 @@ class TerminalAsked(Message):
     """A terminal, or its program, wants something of the workbench.
 
     ``clipboard`` comes with the request, ``link`` with the address, ``copy``, ``send``, ``pager`` and
-    ``editor`` with the text (empty: what is at hand); ``bell``, ``title`` and ``colours`` with nothing.
+    ``editor`` with the text (empty: what is at hand); ``bell``, ``title``, ``colours`` and ``end`` (of
+    the command that runs) with nothing.
     """
 
     def __init__(

@@ -16,6 +16,7 @@ from sam_tui.ui.widgets.terminal_holder import (
     ways_in,
     ways_out,
 )
+from sam_tui.ui.widgets.terminal_interrupt import Interrupting
 from sam_tui.ui.widgets.terminal_messages import (
     Fitted,
     Relabelled,
@@ -59,6 +60,8 @@ class TerminalView(TerminalPast, can_focus=True):
         self._title = ""
         self._pointer = Pointer(self)
         self._chord = Chord(self, self._chord_typed)
+        self.interrupting = Interrupting(self)
+        """What becomes of a Ctrl+C that is not heeded."""
 
     def attach(self, session: "TerminalSession") -> None:
         """Show this session from now on, and hear what its programs ask of the workbench."""
@@ -104,6 +107,8 @@ class TerminalView(TerminalPast, can_focus=True):
             self.post_message(TerminalAsked(self, "title"))
         self.say(*holder_badge(self.session))
         self.recording = self.recording and not self.ended
+        if self.session is not None:
+            self.interrupting.ended(self.session)
         label = self._words()
         if label != self.label:
             self.label = label
@@ -130,6 +135,8 @@ class TerminalView(TerminalPast, can_focus=True):
         if self.ended:
             code = "a signal" if session.exit_code is None else f"exit {session.exit_code}"
             return f"ended: {code}" + (" · Enter restarts" if self._restartable else "")
+        if self.interrupting.words:
+            return self.interrupting.words
         if self.has_focus:
             ways = ways_out(session, chord_held=self._chord.held)
             return ways + (" · scrolled" if self.scrolled else "")
@@ -243,7 +250,10 @@ class TerminalView(TerminalPast, can_focus=True):
         from sam_tui.core.ports.screens import KeyPress
 
         if self.session is not None and self.session.running:
+            # To the program in any case: a key is never eaten.
             self.type(self.session.screen.encode_key(KeyPress(key, character)))
+            if key == "ctrl+c" and self.interrupting.pressed(self.session):
+                self.ask("end")
 
     def on_paste(self, event: events.Paste) -> None:
         """Pasted text goes in as a paste, so that a shell does not run it."""

@@ -121,7 +121,7 @@ class CommandHand:
             if arguments.end:
                 if session.holder != "agent":
                     raise ToolError("The person has this terminal now; what runs in it goes on.")
-                await session.end_command()
+                await session.end_command(lambda name: context.emit(f"Sent {name}\n"))
             elif arguments.wait:
                 context.emit("Waiting for the command\n")
                 await session.settled(within=arguments.wait)
