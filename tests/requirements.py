@@ -292,6 +292,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "hooks:input": Requirement("A hook reads one JSON object with the names of the convention; arguments stand under the names of the schema, without secrets; it need not read it.", "issue 4.8, peers 3"),
     "hooks:listed": Requirement("It is told which hooks run, which files do not count and why, and which hooks are about nothing.", "issue 4.8"),
     "hooks:matcher": Requirement("A matcher is a regular expression for a whole operation or tool.", "issue 4.8, peers 3"),
+    "hooks:notification": Requirement("Hooks are told of a question while it waits, end with its answer, and ask none themselves.", "issue 4.8, peers 3"),
     "hooks:order": Requirement("Hooks of one event run side by side; no wins over a question, a question over yes, the person's own are asked first.", "issue 4.8, peers 3"),
     "hooks:prompt": Requirement("A hook may refuse a message, which then reaches neither model nor history, and add to one.", "issue 4.8, peers 3"),
     "hooks:protected": Requirement("Neither tools nor commands of the agent change the person's hooks.", "issue 4.8"),

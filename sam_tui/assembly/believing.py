@@ -1,18 +1,22 @@
 """What files bring to a runtime, hooks and instructions: loaded once there is one of them."""
 
 import os
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any
+
+from sam_tui.core.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from sam_tui.adapters.policy import Places
     from sam_tui.assembly.leaves import Leaves
     from sam_tui.core.authorization.guard import Guard
     from sam_tui.core.authorization.trust import FolderTrust
+    from sam_tui.core.inquiry import Inquiry
     from sam_tui.core.ports.instructions import Instructions
     from sam_tui.core.tooling.execute import Executor, OfferedHooks
     from sam_tui.core.tooling.hooking import Hooking
 
+Telling = Coroutine[Any, Any, None]
 OfferedInstructions = Callable[[], "Instructions | None"]
 
 INSTRUCTION_FILES = ("AGENTS.md", "CLAUDE.md", ".github/copilot-instructions.md")
@@ -48,10 +52,25 @@ def offer_hooks(
             trusts=lambda: trust.look() == "trusted",
             vouches=trust.vouches,
         )
-        made.append(Hooking(hooks, guard, leaves.storage.decisions, leaves.bus, executor.shield))
+        beyond = leaves.workspace.locate(user).root is None
+        log, shield = leaves.storage.decisions, executor.shield
+        made.append(Hooking(hooks, guard, log, leaves.bus, shield, own_yes=beyond))
         return made[0]
 
     return offered
+
+
+def tell_of_questions(offered: "OfferedHooks") -> "Callable[[Inquiry], Telling | None]":
+    """What runs while a question waits: hooks that want to know of it."""
+
+    def beside(inquiry: "Inquiry") -> "Telling | None":
+        try:
+            hooking = offered()
+        except ConfigurationError:
+            return None  # the next call says it
+        return hooking.beside(inquiry) if hooking is not None else None
+
+    return beside
 
 
 def offer_instructions(

@@ -10,7 +10,12 @@ from sam_tools import offers, profile_offers
 from sam_tui.adapters.plugins import discover
 from sam_tui.adapters.policy import Places, read_layers
 from sam_tui.adapters.prompts import FileReminders
-from sam_tui.assembly.believing import OfferedInstructions, offer_hooks, offer_instructions
+from sam_tui.assembly.believing import (
+    OfferedInstructions,
+    offer_hooks,
+    offer_instructions,
+    tell_of_questions,
+)
 from sam_tui.assembly.catalogue import adverts
 from sam_tui.assembly.guarding import make_guard
 from sam_tui.assembly.leaves import Leaves
@@ -81,6 +86,7 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
     executor.gates = leaves.workflows.gate
     executor.shield.learn(secrets_of_environment(environ))
     executor.hooks = offer_hooks(leaves, places, guard, trust, executor)
+    leaves.inquiries.beside = tell_of_questions(executor.hooks)
     executor.hooks()  # one that is there and cannot be used is no start
     leaves.clean = lambda text: executor.shield.mask(text).text
     serving = Serving(leaves, options, places, trust, executor, guard)

@@ -1,8 +1,9 @@
 """Questions with exactly one answer: ask -> answered | withdrawn | expired | unattended."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
+from typing import Any
 
 from sam_tui.core.bus import Bus
 from sam_tui.core.clock import Clock
@@ -45,6 +46,8 @@ class Inquiries:
         self._clock = clock
         self._attended = attended
         self._responder = responder
+        self.beside: Callable[[Inquiry], Coroutine[Any, Any, None] | None] = lambda _: None
+        """What is done while a question waits, such as calling the person; it ends with the question."""
         self._open: dict[InquiryId, tuple[Inquiry, asyncio.Future[Answer]]] = {}
 
     async def ask(
@@ -62,13 +65,24 @@ class Inquiries:
         self._open[inquiry.id] = (inquiry, future)
         self._bus.publish(InquiryOpened(inquiry))
         try:
-            answer = await future
+            answer = await self._waited(inquiry, future)
         except asyncio.CancelledError:
             self._end(inquiry, "withdrawn", None, started)
             raise
         finally:
             self._open.pop(inquiry.id, None)
         return self._end(inquiry, "answered", answer, started)
+
+    async def _waited(self, inquiry: Inquiry, future: asyncio.Future[Answer]) -> Answer:
+        work = self.beside(inquiry)
+        if work is None:
+            return await future
+        async with asyncio.TaskGroup() as group:
+            task = group.create_task(work)
+            try:
+                return await future
+            finally:
+                task.cancel()
 
     def answer(self, inquiry: InquiryId, answer: Answer) -> bool:
         """Give the one answer. False when it no longer waits; nothing changes then."""

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from sam_tui.adapters.terminal.sandbox.ability import bubblewrap
+from sam_tui.assembly import Options, build
 from sam_tui.core.inquiry import Approval, ApprovalRequest, Inquiry
-from tests.hooks.conftest import Place, keeps, one_call, touch
+from tests.hooks.conftest import Place, decides, keeps, one_call, touch
 
 STOP = "echo stopped >&2; exit 2"
 
@@ -97,3 +98,18 @@ async def test_an_explanation_names_the_hooks_that_would_be_asked(
     told = explainer.explain("create_file", '{"filePath": "made", "content": "x"}')
     assert told.get("hooks") == hooks
     assert "hooks" not in explainer.explain("read_file", '{"filePath": "made"}')
+
+
+@pytest.mark.requirement("hooks:tighten")
+async def test_where_commands_could_write_the_persons_file_its_yes_counts_for_nothing(
+    place: Place,
+) -> None:
+    victim = place.folder / "outside.txt"
+    place.user(decides("allow"))
+    within = place.workspace / "cfg"
+    place.config.rename(within)
+    environ = {"HOME": str(place.folder), "SAM_TUI_CONFIG_DIR": str(within)}
+    runtime = build(Options(str(place.workspace), str(place.folder / "data")), environ)
+    place.runtimes.append(runtime)
+    await one_call(runtime, "create_file", filePath=str(victim), content="x")
+    assert not victim.exists()

@@ -1,10 +1,15 @@
 """Hooks around a turn: its message, its beginning and its end."""
 
+import asyncio
+import os
+
 import pytest
 
 from sam_tui.core.agent.hooked import MOST_STOPS
+from sam_tui.core.events import HookFinished
+from sam_tui.core.inquiry import Approval
 from sam_tui.core.messages import ReminderMessage, UserMessage
-from tests.hooks.conftest import Place, keeps, says, turn
+from tests.hooks.conftest import Place, gone, keeps, one_call, says, turn
 
 DONE = {"text": "Done."}
 
@@ -97,3 +102,46 @@ async def test_what_a_hook_says_to_the_person_is_shown_and_not_sent(place: Place
     ran = await turn(place.build(DONE))
     assert ran.notes == []
     assert any("says: mind the gap" in warning for warning in ran.warnings)
+
+
+@pytest.mark.requirement("hooks:notification")
+async def test_a_question_is_told_to_hooks_while_it_waits_and_its_answer_ends_them(
+    place: Place,
+) -> None:
+    os.mkfifo(place.workspace / "gate")
+    told = "cat > told.json; sleep 600 & echo $! > pid; echo x > gate; sleep 600"
+    place.user(told, event="Notification", matcher="permission_prompt")
+    place.user("touch other", event="Notification", matcher="question")
+    runtime = place.build(attended=True)
+    victim = place.folder / "outside.txt"
+    made = asyncio.get_running_loop().create_task(
+        one_call(runtime, "create_file", filePath=str(victim), content="x")
+    )
+    await asyncio.to_thread((place.workspace / "gate").read_text)
+    (inquiry,) = runtime.inquiries.pending()
+    assert runtime.inquiries.answer(inquiry.id, Approval("once"))
+    ran = await made
+    assert victim.exists() and ran.decisions[-1].by == "user"
+    assert place.told("told.json")["notification_type"] == "permission_prompt"
+    assert place.told("told.json")["message"].startswith("Permission is needed: ")
+    assert not (place.workspace / "other").exists()
+    assert gone(place.workspace / "pid")
+
+
+@pytest.mark.requirement("hooks:notification")
+async def test_what_tells_of_a_question_asks_none_itself(place: Place) -> None:
+    victim = place.folder / "victim"
+    place.user(f"touch {victim}; echo $? > code", event="Notification")
+    runtime = place.build(attended=True)
+    heard = runtime.bus.subscribe()
+    made = asyncio.get_running_loop().create_task(
+        one_call(runtime, "create_file", filePath=str(place.folder / "asked"), content="x")
+    )
+    ended = False
+    while not ended:
+        ended = any(isinstance(event, HookFinished) for event in await heard.batch())
+    (inquiry,) = runtime.inquiries.pending()
+    runtime.inquiries.answer(inquiry.id, Approval("deny"))
+    await made
+    assert not victim.exists()
+    assert (place.workspace / "code").read_text() != "0\n"

@@ -14,7 +14,7 @@ LONGEST_TIMEOUT = 600.0
 MOST_HOOKS = 100
 LONGEST_MATCHER = 500
 
-MATCHED: tuple[HookEvent, ...] = ("PreToolUse", "PostToolUse", "SessionStart")
+MATCHED: tuple[HookEvent, ...] = ("PreToolUse", "PostToolUse", "SessionStart", "Notification")
 """Events that have something to match."""
 
 

@@ -7,13 +7,20 @@ from typing import Any, Literal, Protocol
 from sam_tui.core.ports.sandbox import AskOutside, Network
 
 HookEvent = Literal[
-    "SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop", "SubagentStop"
+    "SessionStart",
+    "UserPromptSubmit",
+    "PreToolUse",
+    "PostToolUse",
+    "Notification",
+    "Stop",
+    "SubagentStop",
 ]
 HOOK_EVENTS: tuple[HookEvent, ...] = (
     "SessionStart",
     "UserPromptSubmit",
     "PreToolUse",
     "PostToolUse",
+    "Notification",
     "Stop",
     "SubagentStop",
 )

@@ -1,7 +1,7 @@
 """Asks hooks at events, and makes of their answers one: they can only tighten what the guard allows."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,6 +12,7 @@ from sam_tui.core.authorization.request import Request, no_preview
 from sam_tui.core.bus import Bus
 from sam_tui.core.events import DecisionMade, HookFinished, HookStarted, Noticed
 from sam_tui.core.ids import CallId, ConversationId, mint
+from sam_tui.core.inquiry import ApprovalRequest, Inquiry
 from sam_tui.core.plain import gist, plain
 from sam_tui.core.ports.hooks import Hook, HookAnswer, HookEvent, Hooks, HookWord, Leash, Occasion
 from sam_tui.core.ports.storage import DecisionLog
@@ -70,6 +71,8 @@ class Hooking:
     log: DecisionLog
     bus: Bus
     shield: Shield
+    own_yes: bool = True
+    """Whether a yes of the person's hooks counts: not where commands could write their file."""
 
     async def ask(
         self, event: HookEvent, asker: Asker, fields: Mapping[str, Any], *, subject: str = ""
@@ -94,6 +97,21 @@ class Hooking:
         except BaseExceptionGroup as faults:
             raise faults.exceptions[0] from None
         return self._together([answers[index] for index in range(len(waiting))], asker)
+
+    def beside(self, inquiry: Inquiry) -> Coroutine[Any, Any, None] | None:
+        """What tells hooks that a person is asked something; None where none wants to know."""
+        request = inquiry.request
+        if isinstance(request, ApprovalRequest):
+            kind, words = "permission_prompt", f"Permission is needed: {request.summary}"
+        else:
+            kind, words = "question", request.prompt
+        if not self.hooks.awaiting("Notification", kind):
+            return None
+        asker = Asker(inquiry.conversation, inquiry.call)
+        return self._told(asker, {"message": words, "notification_type": kind}, kind)
+
+    async def _told(self, asker: Asker, fields: Mapping[str, Any], kind: str) -> None:
+        await self.ask("Notification", asker, fields, subject=kind)
 
     def call(self, request: Request, given: Any) -> "HookedCall":
         """The hooks of one call; ``given`` are its arguments as JSON values."""
@@ -133,6 +151,8 @@ class Hooking:
         """Why a folder's hook may not run: where the kernel holds nothing, the guard is asked."""
         if hook.source == "user" or self.hooks.held:
             return ""
+        if hook.event == "Notification":
+            return "nothing holds it here, and a question is open already"
         request = Request(
             asker.conversation,
             asker.call,
@@ -151,6 +171,8 @@ class Hooking:
         """Plan mode writes nothing, so its hooks write to their temporary folder alone."""
         if self.guard.policy.mode == "plan":
             return Leash((), self.guard.network, None)
+        if hook.event == "Notification":  # what it asked would be told of again
+            return Leash(self.guard.workspace.roots, self.guard.network, None)
         run = CommandRun(
             asker.conversation,
             asker.call,
@@ -167,7 +189,7 @@ class Hooking:
         words: dict[HookWord, HookAnswer] = {}
         for answer in answers:
             self._tell(answer, asker)
-            if answer.word and (answer.word != "allow" or answer.hook.source == "user"):
+            if answer.word and (answer.word != "allow" or self._may_allow(answer.hook)):
                 words.setdefault(answer.word, answer)
         for word in ("deny", "ask", "allow"):
             if (decisive := words.get(word)) is not None:
@@ -184,6 +206,9 @@ class Hooking:
             tuple(self._note(a) for a in answers if a.context),
             self.clean(halting.halt) if halting else "",
         )
+
+    def _may_allow(self, hook: Hook) -> bool:
+        return self.own_yes and hook.source == "user"
 
     def _tell(self, answer: HookAnswer, asker: Asker) -> None:
         name = self._name(answer.hook)
