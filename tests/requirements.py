@@ -493,6 +493,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "outside:again": Requirement("Where nobody can be asked while a command runs, the approval says that it will be run again, and so it is on a yes.", "issue 4.4"),
     "outside:asked": Requirement("A write outside waits at its system call for one yes, naming path and process; the decision is on record.", "issue 4.4"),
     "outside:both-paths": Requirement("A rename outside is asked with both of its paths.", "issue 4.4"),
+    "outside:caches-moved": Requirement("Programs whose caches nobody opened fill them in the private temporary folder, unless the person moved them.", "issue 4.3"),
     "outside:caches": Requirement("Caches that the person opted into can be filled by commands, no others.", "issue 4.3"),
     "outside:everywhere": Requirement("Commands, background commands, terminal sessions, tasks and checkers ask for what lies outside.", "issue 4.3, 4.4"),
     "outside:grants": Requirement("A grant for what commands change outside covers what it says, no more, until it is revoked.", "issue 4.4, 4.7"),

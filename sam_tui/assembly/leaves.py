@@ -215,6 +215,7 @@ class Leaves:
             kind=plan.kind, secrets=plan.secrets, opened=plan.opened, caches=plan.caches
         )
         sandbox.hold_network(plan.network, plan.hosts)
+        sandbox.redirect(plan.redirected)
         return self._closed(sandbox, sandbox.close)
 
     @once

@@ -63,6 +63,20 @@ async def test_caches_that_the_person_opened_can_be_filled_and_no_others(desk: D
     assert len(desk.asked) == 1
 
 
+@pytest.mark.requirement("outside:caches-moved")
+async def test_caches_that_nobody_opened_are_filled_in_the_temporary_folder(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("PIP_CACHE_DIR", "UV_CACHE_DIR", "GOCACHE", "npm_config_cache"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("GOCACHE", "/mine")
+    desk.write_policy('caches = ["uv"]\n')
+    desk.open()
+    show = "echo ${UV_CACHE_DIR-home} $GOCACHE; cd $TMPDIR; mkdir -p $npm_config_cache; ls -d caches/npm"
+    assert (await desk.run(show)).finished.text.splitlines() == ["home /mine", "caches/npm"]
+    assert desk.asked == []
+
+
 @pytest.mark.requirement("outside:temporary")
 async def test_commands_have_a_temporary_folder_of_their_own(desk: Desk) -> None:
     desk.open()

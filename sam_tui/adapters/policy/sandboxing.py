@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 from sam_tui.core.authorization.hosts import ANY, HostEntry, entries_of
@@ -32,6 +32,18 @@ CACHES: Mapping[str, tuple[str, ...]] = {
     "yarn": (".cache/yarn", ".yarn/berry/cache"),
 }
 """Folders below the home folder that a person can open to commands, by the program that fills them."""
+REDIRECTED: Mapping[str, str] = {
+    "BUN_INSTALL_CACHE_DIR": "bun",
+    "CCACHE_DIR": "ccache",
+    "COMPOSER_CACHE_DIR": "composer",
+    "GOCACHE": "go",
+    "NUGET_PACKAGES": "nuget",
+    "PIP_CACHE_DIR": "pip",
+    "UV_CACHE_DIR": "uv",
+    "YARN_CACHE_FOLDER": "yarn",
+    "npm_config_cache": "npm",
+}
+"""Variables that move the cache of a program, where it holds nothing but what can be had again."""
 _UNHIDDEN = ("/proc/", "/dev/")
 """Views of the kernel: what is secret there is refused by other means, and lists change all the time."""
 
@@ -137,6 +149,8 @@ class SandboxPlan:
     caches: tuple[str, ...] = ()
     network: Network = "on"
     hosts: HostTerms = ANYWHERE_ASKED
+    redirected: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Variables of caches that were not opened, and folders that may be filled instead."""
 
 
 def sandbox_plan(
@@ -168,7 +182,17 @@ def sandbox_plan(
         cache_folders(terms.caches, home),
         terms.network or "on",
         _reach(terms, policy, tuple(local)),
+        _redirected(terms.caches),
     )
+
+
+def _redirected(opened: Sequence[str]) -> Mapping[str, str]:
+    """So that an install works without a question about every file that it would keep for later."""
+    return {
+        variable: f"caches/{name}"
+        for variable, name in REDIRECTED.items()
+        if name not in opened and variable not in os.environ
+    }
 
 
 def _reach(terms: SandboxTerms, policy: Policy, local: tuple[str, ...]) -> HostTerms:

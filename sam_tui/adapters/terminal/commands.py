@@ -90,9 +90,11 @@ class ShellCommands:
     async def run_held(self, request: CommandRequest, holding: Holding | None) -> CommandResult:
         """``run`` for a command that is held in a way of the caller's; None leaves it free."""
         scratch = self._sandbox.scratch if holding is not None else None
-        environment = {**command_environment(scratch), **request.variables}
-        if holding is not None:
-            environment.update(holding.environment)
+        environment = {
+            **command_environment(scratch),
+            **self._sandbox.variables(request.network, scratch),
+            **request.variables,
+        }
         began = time.monotonic()
         with contextlib.ExitStack() as ends, contextlib.ExitStack() as failed:
             reading, writing = _pipe(ends, failed)

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 
-from sam_tui.adapters.terminal.holding import BY_STREAM, NO_VARIABLES, Holding, Spare
+from sam_tui.adapters.terminal.holding import Holding, Spare
 from sam_tui.adapters.terminal.rulesets import Rulesets
 from sam_tui.adapters.terminal.sandbox.ability import (
     UNHELD,
@@ -43,6 +43,9 @@ __all__ = ["Sandbox", "Wanted", "restrict", "unshare_descriptors"]
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/tty")
 _SHARED = ("/dev/pts", "/dev/ptmx", "/dev/shm")
 """Where terminals and shared memory are made. A supervisor opens these itself, only the run's own."""
+
+_NAMES_BY_STREAM = {"RES_OPTIONS": "use-vc"}
+"""Has the C library ask for names by TCP (resolv.conf(5)), which works on every kernel."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +93,7 @@ class Sandbox:
         self._caches = tuple(caches)
         self._network: Network = "on"
         self._hosts = HostTerms()
+        self._redirected: Mapping[str, str] = {}
         if strict and bubblewrap() is None:
             raise ConfigurationError(
                 "The strict sandbox needs bubblewrap, which is not installed or not permitted here.",
@@ -211,7 +215,6 @@ class Sandbox:
             held,
             functools.partial(supervision.release, number),
             supervised=True,
-            environment=self.environment(network),
         )
 
     def hold_network(self, network: Network, hosts: HostTerms) -> None:
@@ -221,10 +224,18 @@ class Sandbox:
         """
         self._network, self._hosts = network, hosts
 
-    def environment(self, network: Network) -> Mapping[str, str]:
-        """The variables that a run or terminal has to start with."""
-        listed = self._supervision is not None and self.network(network) == "hosts"
-        return BY_STREAM if listed else NO_VARIABLES
+    def redirect(self, variables: Mapping[str, str]) -> None:
+        """Have programs fill folders of the private temporary one: the variable of each, and its name."""
+        self._redirected = variables
+
+    def variables(self, network: Network, scratch: str | None) -> Mapping[str, str]:
+        """What a run or terminal with that temporary folder has to start with; nothing without one."""
+        if scratch is None:
+            return {}
+        found = {name: f"{scratch}/{folder}" for name, folder in self._redirected.items()}
+        if self._supervision is not None and self.network(network) == "hosts":
+            found |= _NAMES_BY_STREAM
+        return found
 
     def network(self, wanted: Network) -> Network:
         """The narrower of what is wanted and what there may be; what was granted is on."""

@@ -1,15 +1,10 @@
 """One run in the sandbox, entered now or made ready for the command that comes next."""
 
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from collections.abc import Callable
 
 from sam_tui.adapters.terminal.entrance import Entrance
 from sam_tui.adapters.terminal.rulesets import Ruleset
 from sam_tui.adapters.terminal.sandbox.supervision import Held
-
-NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
-BY_STREAM: Mapping[str, str] = MappingProxyType({"RES_OPTIONS": "use-vc"})
-"""Has the C library ask for names by TCP (resolv.conf(5)), which works on every kernel."""
 
 
 class Holding:
@@ -23,14 +18,11 @@ class Holding:
         supervised: bool = False,
         prefix: tuple[str, ...] = (),
         passed: tuple[int, ...] = (),
-        environment: Mapping[str, str] = NO_VARIABLES,
     ) -> None:
         self.held = held
         self.supervised = supervised
         self.prefix = prefix
         self.passed = passed
-        self.environment = environment
-        """Variables that it has to start with."""
         self.ready: Entrance | None = None
         """Somebody who is in there already, and waits for the command."""
         self._release: Callable[[], None] | None = release

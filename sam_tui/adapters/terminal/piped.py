@@ -202,7 +202,11 @@ class PipedCommands:
         launch = Launch(
             f"exec {shlex.join(request.words)}",
             request.cwd,
-            {**command_environment(scratch), **request.environment},
+            {
+                **command_environment(scratch),
+                **self._sandbox.variables(request.network, scratch),
+                **request.environment,
+            },
             theirs_out,
             () if holding is None else holding.prefix,
             () if holding is None else holding.passed,

@@ -150,8 +150,7 @@ class PtyTerminals:
         self, spec: SessionSpec, integration: Integration, way: int | None, scratch: str | None
     ) -> PtyLaunch:
         environment = session_environment(scratch, personal=spec.conversation is None)
-        if way is not None:
-            environment.update(self._sandbox.environment(spec.network))
+        environment.update(self._sandbox.variables(spec.network, scratch))
         columns, rows = _size(spec)
         return PtyLaunch(
             argv=integration.argv,
