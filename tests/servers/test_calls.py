@@ -3,13 +3,18 @@
 import asyncio
 import json
 import os
+import sys
 from pathlib import Path
 
 import pytest
 
+from sam_tui.adapters.terminal.sandbox.ability import ability, bubblewrap
 from sam_tui.core.events import ToolProgressed
 from sam_tui.core.inquiry import Approval
-from tests.servers.conftest import SECONDS, House, raw
+from tests.servers.conftest import RAW, SECONDS, House, raw
+
+PYTHON = os.path.realpath(sys.executable)
+held = pytest.mark.skipif(ability().host is None, reason="the kernel lets no system call wait")
 
 
 @pytest.mark.requirement("servers:tools")
@@ -121,6 +126,7 @@ async def test_results_of_every_kind_become_plain_masked_text_and_data(house: Ho
 
 
 @pytest.mark.requirement("servers:held")
+@held
 async def test_a_write_outside_waits_for_the_person_with_path_and_process(house: House) -> None:
     house.user(one=raw())
     house.policy('[[rule]]\neffect = "allow"\noperation = "mcp__one__*"\n')
@@ -142,6 +148,7 @@ async def test_a_write_outside_waits_for_the_person_with_path_and_process(house:
 
 
 @pytest.mark.requirement("servers:held")
+@held
 async def test_an_allowed_write_outside_goes_on_without_running_anything_twice(
     house: House,
 ) -> None:
@@ -187,6 +194,7 @@ async def test_a_server_never_gets_a_secret_by_its_placeholder(house: House) -> 
 
 
 @pytest.mark.requirement("servers:held")
+@held
 async def test_a_server_that_was_started_unheld_is_held_once_the_mode_says_so(
     house: House,
 ) -> None:
@@ -276,6 +284,7 @@ def _gone(pid: int) -> bool:
 
 
 @pytest.mark.requirement("servers:endings")
+@pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
 async def test_nothing_of_a_server_is_left_when_the_program_ends(house: House) -> None:
     house.user(one=raw(), two=raw())
     before = len(os.listdir("/proc/self/fd"))
@@ -285,3 +294,18 @@ async def test_nothing_of_a_server_is_left_when_the_program_ends(house: House) -
         assert not _gone(child)
     assert _gone(child)
     assert len(os.listdir("/proc/self/fd")) == before
+
+
+@pytest.mark.requirement("servers:held")
+@pytest.mark.skipif(bubblewrap() is None, reason="no bubblewrap here")
+async def test_a_server_is_held_by_the_strict_sandbox_as_well(house: House) -> None:
+    # Nothing of /tmp is there but the workspace.
+    script = house.workspace / "server.py"
+    script.write_text(RAW.read_text("utf-8"), encoding="utf-8")
+    house.user(one={"command": PYTHON, "args": [str(script)]})
+    outside = house.folder / "outside.txt"
+    async with house.open(sandbox="strict") as sam:
+        await sam.arrive()
+        assert await sam.text("mcp__one__write", text="inside.txt") == "written"
+        await sam.text("mcp__one__write", text=str(outside))
+    assert not outside.exists()
