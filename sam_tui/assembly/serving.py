@@ -222,17 +222,17 @@ class Serving:
             if judged.outcome == "deny":
                 raise ToolError(f"it may not be reached: {judged.reason} (rule {judged.rule})")
             return Terms(True, (), "on", None)
-        await self._allow(settings, callers())
+        access = LocatedAccess(Run(_line(settings)), None)
+        await self._allow(settings, callers(), access)
+        network = guard.network_of((access,), lasting=False)
         asks = self._asks(settings.name, callers)
-        return Terms(guard.policy.mode != "bypass", guard.workspace.roots, guard.network, asks)
+        return Terms(guard.policy.mode != "bypass", guard.workspace.roots, network, asks)
 
-    async def _allow(self, settings: "ServerSettings", caller: "Caller") -> None:
+    async def _allow(
+        self, settings: "ServerSettings", caller: "Caller", access: LocatedAccess
+    ) -> None:
         """Its command line is judged like any. Plan mode does not keep it from starting: it is held,
         and its tools are what plan mode refuses."""
-        import shlex
-
-        line = shlex.join((settings.command, *settings.args))
-        access = LocatedAccess(Run(line), None)
         policy = self._guard.policy
         if policy.mode == "plan" and policy.confined:
             unplanned = replace(policy, mode="ask")
@@ -280,6 +280,13 @@ class Serving:
         inquiries = self._leaves.inquiries
         outcome = await inquiries.ask(caller.conversation, caller.call, question)
         return outcome.answer.text if isinstance(outcome.answer, Reply) else None
+
+
+def _line(settings: "ServerSettings") -> str:
+    """Its command line, as commands are written."""
+    import shlex
+
+    return shlex.join((settings.command, *settings.args))
 
 
 def _origin(url: str) -> str:

@@ -6,6 +6,7 @@
 import base64
 import json
 import os
+import socket
 import subprocess
 import sys
 import threading
@@ -21,6 +22,7 @@ TOOLS: dict[str, dict[str, Any]] = {
         "annotations": {"readOnlyHint": True},
     },
     "environ": {"description": "A variable.", "inputSchema": TEXT},
+    "connect": {"description": "Connect to a port.", "inputSchema": TEXT},
     "fail": {"description": "Fail.", "inputSchema": {"type": "object"}},
     "refuse": {
         "description": "Answer with an error of the protocol.",
@@ -88,6 +90,15 @@ def write(given: Given, _: Any) -> dict[str, Any]:
     return said("written")
 
 
+def connect(given: Given, _: Any) -> dict[str, Any]:
+    """Connect to a port of this machine."""
+    try:
+        socket.create_connection(("127.0.0.1", int(given["text"]))).close()
+    except OSError as error:
+        return said(f"could not: {error.strerror}")
+    return said("connected")
+
+
 def die(_: Given, __: Any) -> dict[str, Any]:
     """End without an answer."""
     print("something broke", file=sys.stderr, flush=True)
@@ -147,6 +158,7 @@ def mixed(_: Given, __: Any) -> dict[str, Any]:
 
 HANDS: dict[str, Callable[[Given, Any], dict[str, Any]]] = {
     "write": write,
+    "connect": connect,
     "environ": lambda given, _: said(os.environ.get(given["text"], "(not set)")),
     "fail": lambda _, __: said("it failed", isError=True),
     "die": die,

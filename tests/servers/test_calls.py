@@ -164,6 +164,32 @@ async def test_an_allowed_write_outside_goes_on_without_running_anything_twice(
     ]
 
 
+@pytest.mark.requirement("servers:held")
+@held
+@pytest.mark.parametrize("network", ["on", "hosts", "off"])
+async def test_what_a_server_connects_to_is_held_as_for_commands(
+    house: House, network: str
+) -> None:
+    house.user(one=raw())
+    rule = '[[rule]]\neffect = "allow"\noperation = "mcp__one__*"\n'
+    house.policy(f'network = "{network}"\n{rule}')
+    house.person.choice = Approval("deny")
+    listening = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0)
+    port = listening.sockets[0].getsockname()[1]
+    async with listening, house.open() as sam:
+        await sam.arrive()
+        said = await sam.text("mcp__one__connect", text=str(port))
+    asked = [request.targets for request in house.person.approvals]
+    assert said.splitlines()[0] == (
+        "connected" if network == "on" else "could not: Permission denied"
+    )
+    assert asked == ([] if network == "on" else [(f"connect to {_named(network, port)}",)])
+
+
+def _named(network: str, port: int) -> str:
+    return f"127.0.0.1:{port}" if network == "hosts" else "the network"
+
+
 @pytest.mark.requirement("servers:environment")
 async def test_a_server_gets_what_its_file_gives_it_and_no_key_of_ours(
     house: House, monkeypatch: pytest.MonkeyPatch
