@@ -15,6 +15,7 @@ from tests.headless.conftest import Program, shell
 from tests.hooks.conftest import says, write
 from tests.mcp.conftest import Place as Server
 from tests.mcp.conftest import text_of
+from tests.servers.conftest import House, raw
 from tests.ui.driver import app_over, build_stage, driven
 
 STOP = "echo not here >&2; exit 2"
@@ -211,3 +212,21 @@ async def test_the_workbench_says_what_it_waits_for_and_what_was_stopped(tmp_pat
         assert "[red]not here" in me.drawn()
         assert me.app.chat.status.activity.running == {}
     assert not (stage.workspace / "made").exists()
+
+
+@pytest.mark.requirement("hooks:everywhere", "hooks:input")
+async def test_tools_of_mcp_servers_are_hooked_by_the_names_of_the_field(tmp_path: Path) -> None:
+    (tmp_path / "ws").mkdir()
+    (tmp_path / "cfg").mkdir(mode=0o700)
+    house = House(tmp_path)
+    house.user(one=raw())
+    write(tmp_path / "cfg/hooks.json", "PreToolUse", ["cat > told"], matcher="mcp__one__.*")
+    write(tmp_path / "cfg/hooks.json", "PreToolUse", [STOP], matcher="mcp__one__write")
+    async with house.open() as sam:
+        await sam.arrive()
+        assert await sam.text("mcp__one__echo", text="hello") == "hello"
+        told = json.loads((house.workspace / "told").read_text(encoding="utf-8"))
+        assert (told["tool_name"], told["tool_input"]) == ("mcp__one__echo", {"text": "hello"})
+        assert "not here" in await sam.text("mcp__one__write", text="a.txt")
+        assert len(house.person.asked) == 1  # what a hook stops nobody is asked about
+    assert not (house.workspace / "a.txt").exists()
