@@ -68,6 +68,7 @@ async def test_a_hook_may_say_no_in_json(place: Place, hook: str) -> None:
         decides("denied"),
         says(decision=["block"]),
         says(hookSpecificOutput={"permissionDecision": "allow", "updatedInput": {"command": "x"}}),
+        r"""printf '{"decision": "block", "reason": "\\ud800\\u0000"}'""",
     ],
 )
 async def test_a_decision_that_is_not_understood_is_a_no(place: Place, hook: str) -> None:

@@ -19,7 +19,7 @@ FOLDERS = (".sam", ".agents")
 FILES = (".mcp.json", "AGENTS.md", "CLAUDE.md", ".github/copilot-instructions.md")
 NESTED = ("AGENTS.md", "CLAUDE.md")
 """Instructions for a folder below; those that are there when the person trusts are trusted with it."""
-MOST_NESTED, MOST_LOOKED_AT, DEEPEST = 100, 50_000, 8
+MOST_NESTED, MOST_LOOKED_AT, DEEPEST = 100, 20_000, 8
 _SKIPPED = frozenset({"node_modules", "__pycache__", "venv", "vendor", "dist", "build", "target"})
 MOST_FILES, MOST_BYTES = 2_000, 32_000_000
 _SHOWN_FILES, _SHOWN_BYTES = 200, 4_000

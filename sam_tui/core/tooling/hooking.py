@@ -126,10 +126,12 @@ class Hooking:
 
     def clean(self, text: str) -> str:
         """What a hook wrote, without secrets and control characters, unable to pass for anything else."""
-        text = neutralise(self.shield.mask(plain(text)).text)
-        if len(text) <= LONGEST:
-            return text
-        return f"{text[:LONGEST]}\n[… {len(text) - LONGEST} more characters of the hook left out …]"
+        # More than is shown, so that no secret is cut where it ends; not the megabytes after it.
+        shown = neutralise(self.shield.mask(plain(text[: 4 * LONGEST])).text)
+        if len(shown) <= LONGEST and len(text) <= 4 * LONGEST:
+            return shown
+        left = max(len(text), len(shown)) - LONGEST
+        return f"{shown[:LONGEST]}\n[… {left} more characters of the hook left out …]"
 
     async def _run(self, hook: Hook, occasion: Occasion, asker: Asker) -> HookAnswer:
         refusal = await self._refusal(hook, asker)
