@@ -531,6 +531,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "room:learns": Requirement("A refusal for length teaches the limit and the turn goes on shortened.", "issue 3.7"),
     "room:resumes": Requirement("A shortened conversation resumes shortened and is kept whole on disk.", "issue 3.7"),
     "run:twenty-rounds": Requirement("A 20-round tool task in a git repository completes against a local OpenAI-compatible server.", "issue 2 show"),
+    "sandbox:abandoned": Requirement("What a command runs ends with the program, also when that is killed; what a finished one left in the background does not.", "issue 4.3"),
     "sandbox:asked-live": Requirement("A refused outside access is asked for while its system call waits; on consent it happens once and the command goes on.", "issue 4.4, fieldnotes 6b"),
     "sandbox:asked-once": Requirement("The same access is asked for once in a run, also when several processes want it at the same time.", "issue 4.4"),
     "sandbox:asked-time": Requirement("The time in which a person is asked does not count against the command's own.", "issue 4.4"),

@@ -6,7 +6,9 @@ From ABI 6 on Landlock keeps signals inside by itself.
 import errno
 import os
 import re
+import signal
 from collections.abc import Callable
+from contextlib import suppress
 
 from sam_tui.adapters.terminal.sandbox.filter import ONE_PROCESS, SCHEDULING, SIGNALLING
 from sam_tui.adapters.terminal.sandbox.names import signed
@@ -15,7 +17,8 @@ from sam_tui.adapters.terminal.sandbox.targets import stat_fields
 from sam_tui.adapters.terminal.sandbox.watch import Watch
 
 _MOST_ANCESTORS = 64
-_PARENT, _GROUP, _SESSION = 1, 2, 3
+_PARENT, _GROUP, SESSION = 1, 2, 3
+"""Where these stand among the fields of ``stat_fields``."""
 _HELD = re.compile(rb"\nNoNewPrivs:\t1\nSeccomp:\t2\n")
 _PIDFD = re.compile(r"^Pid:\t(\d+)$", re.MULTILINE)
 
@@ -59,7 +62,16 @@ def _belongs(caller: int, process: int) -> bool:
     if not _is_held(process):
         return False
     mine = stat_fields(caller)
-    return mine is not None and (theirs[_SESSION] == mine[_SESSION] or _descends(process, caller))
+    return mine is not None and (theirs[SESSION] == mine[SESSION] or _descends(process, caller))
+
+
+def end_session(session: int) -> None:
+    """Kill what is left of a run, whose program is gone; nothing for 0, or a session of others."""
+    for entry in os.listdir("/proc") if session else ():
+        found = stat_fields(int(entry)) if entry.isdecimal() else None
+        if found is not None and int(found[SESSION]) == session and _is_held(int(entry)):
+            with suppress(OSError):
+                os.kill(int(entry), signal.SIGKILL)
 
 
 def _is_held(process: int) -> bool:

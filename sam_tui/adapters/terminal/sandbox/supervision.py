@@ -254,7 +254,8 @@ class Supervision:
 
     def close(self) -> None:
         """End the supervisor; whatever still waits for it fails."""
-        for held in self._held.values():
+        for number, held in self._held.items():
+            self.tell({"tell": "stop", "run": number})
             held.end()
             held.shut()
         self._held.clear()

@@ -74,6 +74,10 @@ class Watch:
         self.own = Own()
         self.asking = terms.asking
         self.landlock = terms.landlock
+        self.released = False
+        """Whether the program knows that it ended, and leaves to itself what it left behind."""
+        self.session = 0
+        """The number of its session, once it made a call that waits."""
         self.objects: set[tuple[str, int]] = set()
         """The System V objects that the run made: kind and number."""
         self.memory = memory
@@ -162,7 +166,7 @@ class Watch:
 
     def stop_asking(self) -> None:
         """From now on everything outside is refused, also what waits for an answer."""
-        self.asking = False
+        self.asking, self.released = False, True
         for serial in tuple(self._waiting):
             self.answer(serial, allowed=False)
 
