@@ -255,7 +255,8 @@ class Supervision:
     def close(self) -> None:
         """End the supervisor; whatever still waits for it fails."""
         for number, held in self._held.items():
-            self.tell({"tell": "stop", "run": number})
+            if self._host != "kept":  # what others keep goes on without this program
+                self.tell({"tell": "stop", "run": number})
             held.end()
             held.shut()
         self._held.clear()
