@@ -27,6 +27,9 @@ _UNREAD_LIMIT = 1024 * 1024
 _LAST_READS = 256
 _STAGES = ((signal.SIGHUP, 0.5), (signal.SIGTERM, 0.5), (signal.SIGKILL, 1.0))
 
+_POLLS_TERMINALS = sys.platform == "linux"
+"""macOS cannot be relied on to poll them: the loop, which asks otherwise, goes on reading there."""
+
 
 @dataclass(frozen=True, slots=True)
 class PtyLaunch:
@@ -239,7 +242,7 @@ class Pty:
     def _flooded(self) -> None:
         """So much comes at once that a thread reads it from now on, until it is less."""
         self._gathering.finish()
-        if self._reading:
+        if self._reading and _POLLS_TERMINALS:
             self._loop.remove_reader(self._fd)
             self._flood = Flood(self._fd, self._heard, self._calm)
 
