@@ -4,6 +4,7 @@ import asyncio
 import ctypes
 import os
 import signal
+import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,7 +27,6 @@ _READ = 16 * 1024
 _UNREAD_LIMIT = 1024 * 1024
 _LAST_READS = 256
 _STAGES = ((signal.SIGHUP, 0.5), (signal.SIGTERM, 0.5), (signal.SIGKILL, 1.0))
-
 _POLLS_TERMINALS = sys.platform == "linux"
 """macOS cannot be relied on to poll them: the loop, which asks otherwise, goes on reading there."""
 
