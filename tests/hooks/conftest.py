@@ -1,6 +1,8 @@
 """A whole runtime over a workspace, with hooks of the person's and of the folder's."""
 
 import json
+import os
+import select
 import shlex
 import sys
 from collections.abc import AsyncIterator, Sequence
@@ -22,6 +24,7 @@ from sam_tui.core.verdict import Decision
 
 Step = dict[str, Any]
 EVENT = "PreToolUse"
+DEADLINE = 30.0
 
 
 @dataclass
@@ -179,15 +182,15 @@ async def touch(runtime: Runtime) -> Ran:
 
 
 def gone(file: Path) -> bool:
-    """Whether the process whose id stands in a file has ended, be it reaped or not."""
+    """Whether the process whose id stands in a file ends, be it reaped or not."""
     try:
-        pid = file.read_text(encoding="utf-8").strip()
-        state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+        process = os.pidfd_open(int(file.read_text(encoding="utf-8")))
     except ProcessLookupError:
         return True
-    except FileNotFoundError as missing:
-        return missing.filename != str(file)
-    return state.rpartition(")")[2].split()[0] in "ZX"
+    try:
+        return bool(select.select([process], [], [], DEADLINE)[0])
+    finally:
+        os.close(process)
 
 
 @pytest.fixture

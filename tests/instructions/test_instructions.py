@@ -109,12 +109,12 @@ async def test_a_changed_file_of_the_person_is_said_again_alone(place: Place) ->
     runtime = place.build(DONE, DONE, DONE)
     session = runtime.open_session()
     await session.run("one")
-    put(place.config / "AGENTS.md", "Answer in Greek.")
+    put(place.config / "AGENTS.md", "Answer in ancient Greek.")
     await session.run("two")
     (place.config / "AGENTS.md").unlink()
     await session.run("three")
     _, second, third = told(session)
-    assert "Answer in Greek." in second and "make test" not in second
+    assert "Answer in ancient Greek." in second and "make test" not in second
     assert "holds no longer" in third and "make test" not in third
 
 
