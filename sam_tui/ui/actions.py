@@ -131,6 +131,7 @@ ACTIONS: tuple[Action, ...] = (
         local=True,
     ),
     Action("complete", "Complete", "Complete a slash command", ("tab",), local=True),
+    Action("round", "Go round", "From prompt to todos and transcript", ("tab",), local=True),
     Action("help", "Help", "Show this help (also ? in an empty prompt)", ("f1",), "help"),
     Action("cancel", "Cancel", "Cancel the running turn; queued prompts come back", ("escape",)),
     Action(

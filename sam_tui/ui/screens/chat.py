@@ -9,6 +9,7 @@ from textual.containers import Container, Vertical
 from textual.content import Content
 from textual.message import Message
 from textual.screen import Screen
+from textual.widget import Widget
 from textual.widgets import Static
 
 from sam_tui.ui.actions import bindings
@@ -17,6 +18,7 @@ from sam_tui.ui.transcript import Transcript
 from sam_tui.ui.widgets.prompt import PromptBox
 from sam_tui.ui.widgets.status_bar import Standing, StatusBar
 from sam_tui.ui.widgets.terminal_panel import TerminalPanel
+from sam_tui.ui.widgets.terminal_view import TerminalView
 from sam_tui.ui.widgets.todo_panel import TodoPanel
 
 NARROW = 100
@@ -56,6 +58,11 @@ class ChatScreen(Screen[None], inherit_bindings=False):
             yield Vertical(self.transcript, self.bottom, id="left")
             yield Vertical(self.todos, self.terminals, id="side")
         yield self.status
+
+    @property
+    def focus_chain(self) -> list[Widget]:
+        """What Tab goes round: not the terminals, where Tab is their program's."""
+        return [w for w in super().focus_chain if not isinstance(w, TerminalView)]
 
     @property
     def narrow(self) -> bool:
