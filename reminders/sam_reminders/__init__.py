@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from sam_reminders.background_commands import BackgroundCommandsReminder, Ended
 from sam_reminders.documents import DocumentsReminder
 from sam_reminders.instructions import InstructionsReminder, Offered
 from sam_reminders.memories import MemoriesReminder
@@ -39,6 +40,8 @@ class Sources:
     instructions: Offered = lambda: None
     """What files say about how to work."""
     skills: OfferedSkills = lambda: None
+    ended: Ended = lambda _: ()
+    """What ended in the background."""
 
 
 def build_reminders(sources: Sources) -> list[Reminder]:
@@ -52,6 +55,7 @@ def build_reminders(sources: Sources) -> list[Reminder]:
         UserDefinedReminder(sources.user_reminders),
         TodoListReminder(sources.todos),
         WorkflowPhaseReminder(sources.phase),
+        BackgroundCommandsReminder(sources.ended),
         StatusSignalReminder(sources.workflow_mode),
         MemoriesReminder(sources.memories),
     ]

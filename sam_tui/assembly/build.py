@@ -160,6 +160,7 @@ def _sources(
         facts,
         instructions,
         _skills(leaves),
+        leaves.ended_beside,
     )
 
 

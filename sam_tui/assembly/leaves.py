@@ -2,7 +2,7 @@
 
 import contextlib
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -40,6 +40,8 @@ else:
     from sam_tui.adapters.terminal.rehearsal import Rehearsals
     from sam_tui.adapters.terminal.sessions import PtyTerminals
     from sam_tui.core.accesses import Location
+    from sam_tui.core.ids import ConversationId
+    from sam_tui.core.ports.background import BackgroundCommand
     from sam_tui.core.ports.code import Insight
     from sam_tui.core.ports.meaning import Embedder
     from sam_tui.core.ports.model import Model, ModelCatalog
@@ -248,6 +250,10 @@ class Leaves:
         from sam_tui.adapters.terminal.piped import PipedCommands
 
         return PipedCommands(self.sandbox)
+
+    def ended_beside(self, conversation: "ConversationId") -> "Sequence[BackgroundCommand]":
+        """What ended in the background and was not read; asking starts nothing."""
+        return self.background.unread(conversation) if "background" in vars(self) else ()
 
     @once
     def recordings(self) -> "CastRecordings":

@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
+from sam_reminders.background_commands import BackgroundCommandsReminder
 from sam_tui.adapters.terminal.background import PortedCommands
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ids import ConversationId
+from sam_tui.core.prompt.view import TurnView
 
 ME = ConversationId("me")
 OTHER = ConversationId("other")
@@ -135,3 +137,32 @@ async def test_a_call_that_waits_learns_that_everything_was_ended(
     with pytest.raises(ToolError, match="was ended"):
         await task
     no_zombies()
+
+
+@pytest.mark.requirement("terminal:background-news")
+async def test_an_end_is_news_until_the_agent_has_read_it(
+    hand: Hand, background: PortedCommands
+) -> None:
+    reminder = BackgroundCommandsReminder(background.unread)
+    view = TurnView(ME, (), (), 0.0)
+    assert reminder.content(view) is None
+    (hand.workspace / "gate").touch()
+    line = "echo <one>; while [ -e gate ]; do sleep 0.01; done; exit 3"
+    made = await hand.data(
+        "run_command", command=line.replace("<one>", "'<one>'"), isBackground=True
+    )
+    assert reminder.content(view) is None
+    await hand.data("run_command", command="exit 9", isBackground=True)
+    name = made["terminalId"]
+    (hand.workspace / "gate").unlink()
+    found = background.find(name)
+    assert found is not None
+    await found.wait(within=DEADLINE)
+    told = reminder.content(view)
+    assert told is not None
+    assert f"{name} (echo '‹one›'; while" in told
+    assert "exit code 3 after 0 s" in told
+    assert "exit 9" not in told  # its end was in the answer
+    assert reminder.content(TurnView(OTHER, (), (), 0.0)) is None
+    await hand.data("get_terminal_output", id=name)
+    assert reminder.content(view) is None

@@ -40,6 +40,8 @@ class RunningCommand:
         self._started = asyncio.Event()
         self._waits: set[asyncio.Future[None]] = set()
         self._passes = False
+        self.told = False
+        """Whether the agent has read that it ended."""
         self.unhurried = False
         """Whether its time limit no longer counts."""
 
@@ -125,6 +127,10 @@ class RunningCommand:
         if self._task.done():
             return "ended"
         return "released" if released.done() else "running"
+
+    def tell(self) -> None:
+        """The agent reads its state now: where it ended, that is no news any longer."""
+        self.told = self.told or not self.running
 
     def release(self) -> None:
         """Nobody waits for it any longer, and it may take as long as it takes."""
@@ -280,6 +286,10 @@ class PortedCommands:
     def of(self, conversation: ConversationId) -> list[RunningCommand]:
         """All that run for a conversation and the newest that ended, in the order started."""
         return [made for made in self._all.values() if made.conversation == conversation]
+
+    def unread(self, conversation: ConversationId) -> list[RunningCommand]:
+        """Those that ended and whose end the agent has not read."""
+        return [made for made in self.of(conversation) if not (made.running or made.told)]
 
     async def stop(self, command: SessionId) -> None:
         """End it with all that it started; nothing for an unknown or ended one."""

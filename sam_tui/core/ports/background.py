@@ -31,6 +31,15 @@ class BackgroundCommand(Protocol):
     def running(self) -> bool: ...
 
     @property
+    def told(self) -> bool:
+        """Whether the agent has read that it ended."""
+        ...
+
+    def tell(self) -> None:
+        """The agent reads its state now: where it ended, that is no news any longer."""
+        ...
+
+    @property
     def result(self) -> CommandResult | None:
         """How it ended; None while it runs. ``output`` is empty: read ``output`` instead."""
         ...
@@ -91,6 +100,10 @@ class BackgroundCommands(Protocol):
 
     def of(self, conversation: ConversationId) -> Sequence[BackgroundCommand]:
         """All that run for a conversation and the newest that ended, in the order started."""
+        ...
+
+    def unread(self, conversation: ConversationId) -> Sequence[BackgroundCommand]:
+        """Those that ended and whose end the agent has not read."""
         ...
 
     async def stop(self, command: SessionId) -> None:

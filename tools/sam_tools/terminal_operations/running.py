@@ -148,6 +148,7 @@ class CommandHand:
             context.conversation, _request(arguments, context, cwd, None)
         )
         await made.wait(within=_FIRST_LOOK)
+        made.tell()
         if made.failure:
             raise ToolError(made.failure)
         output = plain(made.output(0).text)
@@ -168,6 +169,8 @@ class CommandHand:
 
     def _list(self, context: ToolContext) -> ToolResult:
         found = self._background.of(context.conversation) if self._background else ()
+        for one in found:
+            one.tell()
         terminals = [
             {
                 "terminalId": one.id,
@@ -228,6 +231,7 @@ async def _follow(found: BackgroundCommand, wait: float, context: ToolContext) -
 
 def _told(found: BackgroundCommand, start: int, *, message: str = "") -> ToolResult:
     """Its output from an index on and how it goes."""
+    found.tell()
     read = found.output(start)
     output = plain(read.text)
     result = found.result
