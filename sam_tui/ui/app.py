@@ -267,6 +267,7 @@ class SamApp(App[None], inherit_bindings=False):
     async def on_unmount(self) -> None:
         """Let the turn put things in order, then end what runs."""
         self.requests.close()
+        self.shell.end()
         await self.turns.close()
         await self.runs.close()
         if self.runtime is not None:

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
 from textual.widgets import Input, Static
@@ -9,7 +10,7 @@ from textual.widgets import Input, Static
 from sam_tui.core.todos import Subtask, Todo
 from sam_tui.ui.widgets.todo_panel import todo_line
 from tests.fakes.engine_kit import RawModel
-from tests.ui.driver import Driver, Stage, app_over, driven
+from tests.ui.driver import Driver, Stage, app_over, build_stage, driven
 
 LIST = (
     Todo(1, "One", status="completed"),
@@ -133,11 +134,14 @@ async def test_what_is_completed_is_removed_only_when_confirmed(stage: Stage) ->
 
 
 @pytest.mark.requirement("ui:todo-keys")
-async def test_stray_keys_do_nothing_and_an_empty_list_bears_them_all(stage: Stage) -> None:
+async def test_stray_keys_do_nothing_and_an_empty_list_bears_them_all(
+    stage: Stage, tmp_path: Path
+) -> None:
     async with at_the_list(stage) as me:
         await me.press("x", "enter", "left", "1", "E", "A", "D", "backspace", "tab", "shift+space")
         assert tuple(me.items()) == LIST
-    async with driven(app_over(stage), (80, 24)) as driver:
+    other = build_stage(tmp_path / "other", RawModel())  # the first ended with its app
+    async with driven(app_over(other), (80, 24)) as driver:
         me = Person(driver.app, driver.pilot)
         await me.ready()
         await me.press("ctrl+t", "space", "e", "d", "J", "K", "up", "down", "home", "end")

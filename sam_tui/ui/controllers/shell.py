@@ -34,6 +34,10 @@ class Shell:
         if panel.owned(panel.current):
             self.want(panel.current)
 
+    def end(self) -> None:
+        """From here on no shell is opened: nobody would end it."""
+        self._runtime = None
+
     def want(self, view: TerminalView) -> None:
         """Open a shell in a tab if it is on show and none runs."""
         panel = self._screen.terminals
@@ -49,6 +53,8 @@ class Shell:
             self._app.run_worker(opening, group=f"shell-{view.id}", exclusive=True)
 
     async def _open(self, runtime: "Runtime", view: TerminalView) -> None:
+        if self._runtime is None:
+            return  # the workbench ended meanwhile
         # The ports come with the runtime, after the first frame.
         from sam_tui.core.ports.terminals import SessionSpec
 
