@@ -618,6 +618,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "servers:late": Requirement("What joins while a turn runs is told with the next message: no request breaks the prefix of the one before it within a turn.", "architecture 5"),
     "servers:listed": Requirement("The workbench starts servers behind its first frame and lists how they stand.", "issue 4.3"),
     "servers:patience": Requirement("A call that takes too long is given up and cancelled.", "research/peers.md MCP"),
+    "servers:remembered": Requirement("The tools of last time are told at once, so that no message waits for a server to start; what is no longer so goes with the next one.", "research/peers.md MCP"),
     "servers:resources": Requirement("Resources of a server are listed and read by two tools of it.", "issue 4.3"),
     "servers:restart": Requirement("A server that died is started by the next call, a bounded number of times.", "research/peers.md MCP"),
     "servers:results": Requirement("Results of every kind become plain, masked text and data.", "issue 4.10"),

@@ -72,7 +72,7 @@ class Serving:
         self.begin()
         if self._pool is None:
             return
-        await self._pool.settled(self._patience)
+        await self._pool.settled(self._patience, unknown=True)
         self._tell(conversation)
         offers = await self._pool.offers(conversation)
         if offers != self._joined:
@@ -186,10 +186,11 @@ class Serving:
         return secrets_of(pool.settings)
 
     def _surroundings(self) -> "Surroundings":
-        from sam_tui.adapters.mcp_client import Surroundings
+        from sam_tui.adapters.mcp_client import RememberedTools, Surroundings
 
         leaves = self._leaves
         return Surroundings(
+            RememberedTools(os.path.join(self._places.data_dir, "mcp-tools")),
             leaves.workspace.root,
             leaves.workspace.roots,
             lambda: leaves.piped,

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import sys
 from collections.abc import AsyncIterator
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.ports.model import Delta, ModelRequest, TextDelta
 from tests.fakes.engine_kit import RawModel, calls
-from tests.servers.conftest import SECONDS, House, raw
+from tests.servers.conftest import RAW, SECONDS, House, raw
 
 
 class ToldModel(RawModel):
@@ -69,3 +70,69 @@ async def test_a_model_calls_a_servers_tool_like_any_other(house: House) -> None
         finished = await session.run("go")
         assert finished.answer == "done"
         assert "hello" in str(model.seen[1][-1])
+
+
+@pytest.mark.requirement("servers:remembered")
+async def test_tools_of_last_time_are_told_at_once_and_a_call_waits_for_the_server(
+    house: House,
+) -> None:
+    house.user(one=raw("late"))
+    go = house.workspace / "go"
+    os.mkfifo(go)
+    async with asyncio.timeout(SECONDS):
+        async with house.open() as sam:
+            sam.runtime.servers.begin()
+            await asyncio.to_thread(go.write_text, "go", "utf-8")
+            names = await sam.arrive()
+            told = sam.runtime.registry.schemas_json
+        async with house.open() as sam:
+            assert sam.runtime.engine.arrivals is not None
+            await sam.runtime.engine.arrivals(sam.conversation)
+            assert sam.reports["one"].standing == "starting"
+            assert sam.runtime.registry.schemas_json == told
+            async with asyncio.TaskGroup() as group:
+                call = group.create_task(sam.text("mcp__one__echo", text="late"))
+                await asyncio.to_thread(go.write_text, "go", "utf-8")
+            assert call.result() == "late"
+            assert await sam.arrive() == names
+        async with house.open() as sam:
+            # Nobody lets it come up: the run ends all the same, and with it the server.
+            assert sam.runtime.engine.arrivals is not None
+            await sam.runtime.engine.arrivals(sam.conversation)
+
+
+@pytest.mark.requirement("servers:remembered")
+async def test_what_was_remembered_is_of_exactly_these_settings_and_holds_no_secret(
+    house: House,
+) -> None:
+    house.user(one=raw(env={"TOKEN": "ghp_" + "a1B2" * 9}))
+    async with house.open() as sam:
+        await sam.arrive()
+    (kept,) = (house.folder / "data" / "mcp-tools").iterdir()
+    assert kept.stat().st_mode & 0o077 == 0
+    assert "a1B2" not in kept.read_text("utf-8")
+    kept.write_text('[{"name": "gone", "about": "It was there.", "schema": []}, 3]', "utf-8")
+    async with house.open() as sam:
+        assert sam.reports["one"].tools == ("mcp__one__gone",)
+        assert "mcp__one__gone" not in await sam.arrive()
+    house.user(one=raw("exit", env={"TOKEN": "x"}))
+    async with house.open() as sam:
+        assert sam.reports["one"].tools == ()
+    kept.write_text("{", "utf-8")
+    house.user(one=raw(env={"TOKEN": "x"}))
+    async with house.open() as sam:
+        assert sam.reports["one"].tools == ()
+        assert "mcp__one__echo" in await sam.arrive()
+
+
+@pytest.mark.requirement("servers:remembered")
+async def test_a_server_that_no_longer_comes_up_takes_its_tools_with_it(house: House) -> None:
+    script = house.workspace / "server.py"
+    script.write_text(RAW.read_text("utf-8"), encoding="utf-8")
+    house.user(one={"command": sys.executable, "args": [str(script)]})
+    async with house.open() as sam:
+        assert "mcp__one__echo" in await sam.arrive()
+    script.write_text("raise SystemExit(5)", encoding="utf-8")
+    async with house.open() as sam:
+        assert await sam.arrive() == []
+        assert "exit code 5" in sam.reports["one"].error

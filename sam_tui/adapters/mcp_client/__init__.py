@@ -3,12 +3,13 @@
 settings      what the files name        pool, connection, life   all of them, one, one run of it
 adverts       what the model is told     arguments, results       a call and its answer
 wire, door    stdio and HTTP             session, forms           what is said, and what is asked
-resources     two tools for what a server has to read
+resources     two tools for what a server has to read    remembered   its tools of last time
 
 Only ``life`` and what it uses load the SDK, on a thread, when the first server starts.
 """
 
 from sam_tui.adapters.mcp_client.pool import ServerFile, ServerPool
+from sam_tui.adapters.mcp_client.remembered import RememberedTools
 from sam_tui.adapters.mcp_client.settings import (
     PROJECT_FILE,
     USER_FILE,
@@ -25,6 +26,7 @@ __all__ = [
     "Caller",
     "Callers",
     "Reader",
+    "RememberedTools",
     "ServerFile",
     "ServerPool",
     "ServerSettings",

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 STARTS, WITHIN = 4, 300.0
 """How often a server is started within so many seconds."""
+AGAIN_AFTER = 60.0
+"""Seconds after which one that did not come up is tried again, with a message."""
 _END_SECONDS = 8.0
 _LOG = 16_000
 """Characters of standard error that are kept."""
@@ -48,6 +50,12 @@ class Connection:
         self._settled = asyncio.Event()
         self._calls: list[Caller] = []
         self._starts: list[float] = []
+        self._came_once = False
+        recalled = around.remembered.recall(settings) if self.usable else None
+        self.known = recalled is not None
+        """Whether its tools are known: from now, or from the last time."""
+        if recalled is not None:
+            self.fitted = fitted(settings.name, recalled)
 
     @property
     def name(self) -> str:
@@ -65,12 +73,25 @@ class Connection:
         return not (self.settings.disabled or self.settings.fault)
 
     @property
+    def offered(self) -> Fitted:
+        """Its tools, also while it starts; none where it does not come up."""
+        lost = self._standing == "failed" and not self._came_once
+        return Fitted() if lost or not self.usable else self.fitted
+
+    @property
+    def due(self) -> bool:
+        """Whether it is to be started: for the first time, or again a while after it failed to."""
+        if not self.usable or self._standing not in ("waiting", "failed"):
+            return False
+        return not self._starts or self._around.monotonic() - self._starts[-1] > AGAIN_AFTER
+
+    @property
     def report(self) -> ServerReport:
         """How it stands."""
         return report_of(
             self.settings,
             "disabled" if self.settings.disabled else self._standing,
-            fitted=self.fitted,
+            fitted=self.offered,
             error=self._error,
             log=self._log,
         )
@@ -89,6 +110,11 @@ class Connection:
         if self._task is not None:
             await self._settled.wait()
 
+    async def introduced(self) -> None:
+        """Return once its tools are known, or it is clear that they will not be soon."""
+        if not self.known and len(self._starts) < 2:
+            await self.settled()
+
     async def refresh(self) -> None:
         """Ask for its tools anew where it said that they changed, however often it did."""
         if not self._stale or self._life is None:
@@ -96,7 +122,7 @@ class Connection:
         self._stale = False
         tools = await self._life.listed()
         if tools is not None:
-            self.fitted = fitted(self.name, tools)
+            self._take(tools)
 
     async def call(
         self, tool: str, arguments: Mapping[str, Any], context: ToolContext
@@ -195,9 +221,17 @@ class Connection:
             self._settled.set()
 
     def _came(self, tools: Sequence[RawTool]) -> None:
-        self.fitted, self._stale = fitted(self.name, tools), False
-        self._standing = "ready"
+        self._take(tools)
+        self._came_once, self._standing = True, "ready"
         self._settled.set()
+
+    def _take(self, tools: Sequence[RawTool]) -> None:
+        """Its list as it is now; where it is what was known, all that was made of it stays."""
+        self._stale, self.known = False, True
+        found = fitted(self.name, tools)
+        if found != self.fitted:
+            self.fitted = found
+        self._around.remembered.keep(self.settings, tools)
 
     def _changed(self) -> None:
         """It said that its tools changed: they are asked for when somebody wants to know."""

@@ -79,15 +79,15 @@ class ServerPool:
         """Start all that may and do not run, or the one of that name, in the background."""
         self.look()
         for connection in self._connections.values():
-            if name in ("", connection.name) and connection.report.standing == "waiting":
+            if name in ("", connection.name) and connection.due:
                 connection.begin()
 
-    async def settled(self, seconds: float) -> bool:
-        """Wait until none is starting; False when the time was too short."""
+    async def settled(self, seconds: float, *, unknown: bool = False) -> bool:
+        """Wait until none is starting, or none whose tools are ``unknown``; False: out of time."""
         try:
             async with asyncio.timeout(seconds), asyncio.TaskGroup() as group:
-                for connection in self._connections.values():
-                    group.create_task(connection.settled())
+                for each in self._connections.values():
+                    group.create_task(each.introduced() if unknown else each.settled())
         except TimeoutError:
             return False
         return True
@@ -121,9 +121,12 @@ class ServerPool:
         """The same offers for as long as the server's list stays the same."""
         connection = self._connections[name]
         kept = self._offers.get(name)
-        if kept is None or kept[0] is not connection.fitted:
-            made = tuple(offer_of(connection, tool) for tool in connection.fitted.tools)
-            kept = self._offers[name] = (connection.fitted, made)
+        fitted = connection.offered
+        if kept is None or kept[0] != fitted:
+            kept = self._offers[name] = (
+                fitted,
+                tuple(offer_of(connection, tool) for tool in fitted.tools),
+            )
         return kept[1]
 
     def _settle_on(self, wanted: dict[str, ServerSettings]) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
+from sam_tui.adapters.mcp_client.remembered import RememberedTools
 from sam_tui.adapters.mcp_client.settings import ServerSettings
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.inquiry import Question
@@ -40,6 +41,7 @@ class Surroundings:
     file that names a server is still trusted, ``confines`` whether programs are held now.
     """
 
+    remembered: RememberedTools
     root: str
     roots: tuple[str, ...]
     programs: Callable[[], PipedPrograms]

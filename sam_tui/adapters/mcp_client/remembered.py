@@ -1,0 +1,72 @@
+"""The tools a server had last time: so that a message need not wait until it has started again."""
+
+import contextlib
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, cast
+
+from sam_tui.adapters.mcp_client.adverts import RawTool
+from sam_tui.adapters.mcp_client.settings import ServerSettings
+
+MOST_BYTES, MOST_FILES = 4_000_000, 100
+
+
+@dataclass(frozen=True, slots=True)
+class RememberedTools:
+    """A file a server in a private folder, named by how its file names it; no secret goes into that."""
+
+    folder: str
+
+    def recall(self, settings: ServerSettings) -> list[RawTool] | None:
+        """What a server of exactly these settings listed last; None where that is not known."""
+        try:
+            with open(self._path(settings), "rb") as file:
+                data = file.read(MOST_BYTES + 1)
+            rows = json.loads(data) if len(data) <= MOST_BYTES else None
+        except (OSError, ValueError, RecursionError):
+            return None
+        if not isinstance(rows, list):
+            return None
+        return [
+            _tool(cast("dict[str, Any]", row))
+            for row in cast("list[Any]", rows)
+            if isinstance(row, dict)
+        ]
+
+    def keep(self, settings: ServerSettings, tools: Sequence[RawTool]) -> None:
+        """Remember a list. Where that cannot be written the next start waits, and that is all."""
+        text = json.dumps([asdict(tool) for tool in tools], ensure_ascii=False)
+        path = self._path(settings)
+        with contextlib.suppress(OSError, UnicodeEncodeError):
+            os.makedirs(self.folder, mode=0o700, exist_ok=True)
+            self._make_room()
+            handle, made = tempfile.mkstemp(dir=self.folder)
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(text)
+            os.replace(made, path)
+
+    def _path(self, settings: ServerSettings) -> str:
+        named = (settings.name, settings.file, settings.shown, settings.cwd)
+        given = (sorted(settings.env), sorted(settings.headers))
+        digest = hashlib.sha256(json.dumps([named, given]).encode()).hexdigest()
+        return os.path.join(self.folder, f"{digest[:32]}.json")
+
+    def _make_room(self) -> None:
+        """The oldest go."""
+        entries = [entry for entry in os.scandir(self.folder) if entry.is_file()]
+        entries.sort(key=lambda entry: entry.stat().st_mtime)
+        for entry in entries[: -MOST_FILES + 1]:
+            os.unlink(entry.path)
+
+
+def _tool(row: dict[str, Any]) -> RawTool:
+    schema = row.get("schema")
+    return RawTool(
+        str(row.get("name", "")),
+        str(row.get("about", "")),
+        cast("dict[str, Any]", schema) if isinstance(schema, dict) else {},
+    )
