@@ -81,6 +81,4 @@ async def test_a_command_is_ended_from_the_prompt(stage: Stage) -> None:
         await me.send("/end")
         await me.until(lambda: session.state.name == "finished")
         await me.send("/end")
-        await me.until(
-            lambda: any("No command runs" in n.message for n in me.app._notifications)  # pyright: ignore[reportPrivateUsage] # no other way to see them
-        )
+        await me.until(lambda: "No command runs in this terminal" in me.drawn())

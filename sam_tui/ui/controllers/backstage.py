@@ -185,7 +185,7 @@ class Backstage:
         return session.conversation if session is not None else None
 
     def _tell(self, text: str) -> None:
-        self._app.notify(text, markup=False)
+        self._screen.status.flash(text)
 
 
 def state_of(command: "BackgroundCommand") -> str:

@@ -27,6 +27,8 @@ _PREVIEW = 200
 _LARGEST_PROMPT = 20_000
 """Characters of output that are put into the prompt; of more, head and tail."""
 _SESSION = "session"
+_SHORT = 48
+"""Characters up to which something said covers nothing: it stands in the status bar."""
 
 
 class Requests:
@@ -272,8 +274,11 @@ class Requests:
             self._app.bell()  # pyright: ignore[reportUnknownMemberType]
 
     def tell(self, text: str) -> None:
-        """Say something in passing."""
-        self._app.notify(text, markup=False)
+        """Say something in passing: in the status bar where it is short."""
+        if len(text) <= _SHORT:
+            self._screen.status.flash(text)
+        else:
+            self._app.notify(text, markup=False)
 
 
 def _rgb(color: Color) -> tuple[int, int, int]:

@@ -25,6 +25,8 @@ _MODE_STYLES = {
     "bypass": "bold $error",
 }
 _HERTZ = 4
+_FLASH = 3.0
+"""Seconds that something said in passing stays."""
 _SPENT = 4
 _LEAST_SESSION = 16
 """Columns below which nothing of a session can be told."""
@@ -136,6 +138,9 @@ class StatusBar(Widget):
         self.activity = activity
         self.notice = ""
         """A short hint that replaces the state until the next change, such as how to quit."""
+        self.flashed = ""
+        """Something short that was said in passing."""
+        self._flashing: Timer | None = None
         self.offer: Callable[[], str] = lambda: ""
         """What can be done about what the agent waits for, in words."""
         self._frame = 0
@@ -160,6 +165,18 @@ class StatusBar(Widget):
         self.notice = notice
         self.show()
 
+    def flash(self, words: str) -> None:
+        """Say something short in passing, in place of the state."""
+        self.flashed = words
+        if self._flashing is not None:
+            self._flashing.stop()
+        self._flashing = self.set_timer(_FLASH, self._faded)
+        self.refresh()
+
+    def _faded(self) -> None:
+        self.flashed, self._flashing = "", None
+        self.refresh()
+
     def _turn(self) -> None:
         self._frame += 1
         self.refresh()
@@ -183,13 +200,15 @@ class StatusBar(Widget):
     def _with_sessions(self, left: Content, room: int) -> Content:
         """What goes on in the terminals stands behind the state, where it shifts nothing else."""
         words, style = self.standing.sessions
-        if not words or room < _LEAST_SESSION or self.notice:
+        if not words or room < _LEAST_SESSION or self.notice or self.flashed:
             return left
         return Content.assemble(left, (" · ", "$text-disabled"), (one_line(words, room - 3), style))
 
     def _state(self, limit: int) -> Content:
         if self.notice:
             return Content(self.notice).stylize("bold $warning")
+        if self.flashed:
+            return Content(one_line(self.flashed, limit)).stylize("$foreground")
         now = time.monotonic()
         activity = self.activity
         style = _TONES[activity.tone]
