@@ -558,6 +558,7 @@ REQUIREMENTS: dict[str, Requirement] = {
         "issue 4.3",
     ),
     "sandbox:kernel-doors": Requirement("Io_uring, other call tables, mounts, namespaces, keys, devices and unknown later calls are shut.", "issue 4.3, fieldnotes 6b"),
+    "sandbox:kept-inside": Requirement("Secrets and the program's own data below the workspace cannot be read or changed by commands; work beside them goes on.", "issue 4.1, 4.2"),
     "sandbox:left-behind": Requirement("What a command leaves in the background stays held and asks no more.", "issue 4.3"),
     "sandbox:metadata-inside": Requirement("Metadata inside the workspace changes without a question.", "issue 4.3"),
     "sandbox:metadata-outside": Requirement("Mode, owner, times, attributes and flags of outside files do not change without consent, also by descriptors that can only read.", "issue 4.3, fieldnotes 6b"),

@@ -208,7 +208,9 @@ class Sandbox:
             return _plain(ruleset, code)
         assert table is not None
         supervision = apart or self._supervision
-        code = filter_program(table, network, live=True, landlock=self._ability.landlock)
+        code = filter_program(
+            table, network, live=True, landlock=self._ability.landlock, reads=bool(bounds.kept)
+        )
         hosts = self._hosts if network == "hosts" else None
         number, held = supervision.hold(bounds, ruleset, code, wanted.ask, hosts=hosts)
         return Holding(
@@ -245,12 +247,14 @@ class Sandbox:
 
     def _bounds(self, wanted: Wanted, scratch: str | None = None) -> Bounds:
         supervised = self._supervision is not None
+        writable = (*wanted.writable, *self._caches, scratch or self.scratch)
         return Bounds(
-            (*wanted.writable, *self._caches, scratch or self.scratch),
+            writable,
             _DEVICES if supervised else (*_DEVICES, *_SHARED),
             self.secrets,
             tcp=supervised or self.network(wanted.network) == "on",
             opened=self.opened,
+            kept=self._rulesets.kept(self.secrets, writable) if supervised else (),
         )
 
     def prefix(self, writable: Sequence[str], network: Network = "on") -> tuple[str, ...]:

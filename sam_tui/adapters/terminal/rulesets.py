@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sam_tui.adapters.terminal.sandbox import landlock
+from sam_tui.adapters.terminal.sandbox.keeping import kept_within, ways
 from sam_tui.adapters.terminal.sandbox.landlock import Bounds
 from sam_tui.core.errors import ToolError
 
@@ -27,6 +28,7 @@ class Rulesets:
         self._version = version
         self._kept: dict[tuple[Any, ...], Ruleset] = {}
         self._seen: tuple[float, Bounds, tuple[str, ...]] | None = None
+        self._within: tuple[float, tuple[str, ...], tuple[str, ...]] | None = None
 
     def of(self, bounds: Bounds) -> Ruleset:
         """The ruleset of some bounds as the files are now. Raises ``ToolError``."""
@@ -34,7 +36,12 @@ class Rulesets:
         masked = self._masked(bounds)
         listed = [landlock.identity(path, listing=True) for path in landlock.splits(masked)]
         opened = [landlock.identity(path) for path in bounds.opened]
-        key = (*paths, *listed, *masked, *opened, bounds.devices, bounds.tcp)
+        listed += [
+            landlock.identity(way, listing=True)
+            for folder in (bounds.writable if bounds.kept else ())
+            for way in ways(folder, bounds.kept)
+        ]
+        key = (*paths, *listed, *masked, *opened, bounds.kept, bounds.devices, bounds.tcp)
         known = self._kept.get(key)
         if known is not None:
             return known
@@ -47,6 +54,13 @@ class Rulesets:
             os.close(self._kept.pop(next(iter(self._kept))).descriptor)
         self._kept[key] = made
         return made
+
+    def kept(self, secrets: tuple[str, ...], writable: tuple[str, ...]) -> tuple[str, ...]:
+        """Which secrets lie in what may be changed, looked at once a second."""
+        now = time.monotonic()
+        if self._within is None or self._within[0] < now or self._within[1] != writable:
+            self._within = (now + _SEEN_SECONDS, writable, kept_within(secrets, writable))
+        return self._within[2]
 
     def close(self) -> None:
         """Release them all."""

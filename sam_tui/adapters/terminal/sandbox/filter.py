@@ -98,10 +98,18 @@ Instruction = tuple[int, int, int, int]
 
 
 @cache
-def program(machine: Machine, network: Network, *, live: bool, landlock: int = COMPLETE) -> bytes:
+def program(
+    machine: Machine,
+    network: Network,
+    *,
+    live: bool,
+    landlock: int = COMPLETE,
+    reads: bool = False,
+) -> bytes:
     """The filter as the kernel reads it. Without ``live`` nothing waits: what would, is allowed.
 
-    Where ``landlock``, the version that runs beneath, leaves something open, the supervisor is asked.
+    Where ``landlock``, the version that runs beneath, leaves something open, the supervisor is asked;
+    with ``reads`` it opens what is read, too.
 
     Calls are found by halving. The kernel walks the program once for every call number there is when
     it takes it in, so a long chain of comparisons would cost each command a tenth of a millisecond.
@@ -117,6 +125,8 @@ def program(machine: Machine, network: Network, *, live: bool, landlock: int = C
     blocks = _blocks(network, live=live)
     if live and landlock < SIGNALS_HELD:
         blocks |= {name: [_give(NOTIFY)] for name in SIGNALLING}
+    if live and reads:
+        blocks |= {name: [_give(NOTIFY)] for name in ("open", "openat")}
     if live and landlock < TRUNCATION_HELD:
         blocks["openat2"] = [
             _give(FAIL | errno.ENOSYS)

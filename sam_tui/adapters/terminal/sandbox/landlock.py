@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from sam_tui.adapters.terminal.sandbox.keeping import carved
 from sam_tui.adapters.terminal.sandbox.kernel import forbid_new_privileges, syscall
 
 # The same numbers on every Linux architecture that has Landlock (x86-64, aarch64, riscv64 ...).
@@ -52,6 +53,8 @@ class Bounds:
     secrets: tuple[str, ...] = ()
     tcp: bool = True
     opened: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+    """Real paths below the writable folders that stay as they are; for supervised runs alone."""
 
 
 def abi() -> int:
@@ -80,7 +83,8 @@ def build(version: int, bounds: Bounds) -> int:
     size = 24 if version >= SCOPE_ABI else 16 if version >= NETWORK_ABI else 8
     ruleset = syscall(_CREATE_RULESET, attributes[:size], size, 0)
     try:
-        for path in (*bounds.writable, *bounds.devices):
+        whole = [path for folder in bounds.writable for path in carved(folder, bounds.kept)]
+        for path in (*whole, *bounds.devices):
             _allow(ruleset, path, (writes & ~_DEVICES) | reads)
         for path in _readable(split, masked):
             _allow(ruleset, path, reads)
@@ -99,15 +103,17 @@ def restrict(ruleset: int) -> None:
 
 
 def maskable(bounds: Bounds) -> tuple[str, ...]:
-    """The secrets that can be masked: those that are there, and outside of what may be written.
+    """The secrets that can be masked: those that are there, and outside of what may be written, or kept.
 
     Landlock adds rights on the way down and takes none away, so all siblings on the way to a secret
-    are allowed one by one. Inside the workspace that would hide new files from their maker.
+    are allowed one by one. Inside the workspace that would hide new files from their maker, unless a
+    supervisor opens them.
     """
     found: list[str] = []
     for secret in bounds.secrets:
         real = os.path.realpath(secret)
         inside = any(real == w or real.startswith(w.rstrip("/") + "/") for w in bounds.writable)
+        inside = inside and real not in bounds.kept
         if real != "/" and not inside and os.path.lexists(real):
             found.append(real)
     return tuple(found)

@@ -44,6 +44,7 @@ class _Deed:
     could: chances.Chance = chances.can_make
     trusted: bool = True
     """Whether Landlock can be left to decide it."""
+    makes_folder: bool = False
 
 
 def signed(word: int) -> int:
@@ -55,12 +56,15 @@ def signed(word: int) -> int:
 def judge_open(watch: Watch, call: Notification, named: Named, flags: int, mode: int) -> None:
     """A file opened for writing: inside Landlock decides, outside the person."""
     target = Target(call.thread, watch.memory)
+    if not flags & WRITE_FLAGS:
+        _judge_read(watch, call, named, flags)
+        return
     excluding = os.O_CREAT | os.O_EXCL
     follow = not flags & os.O_NOFOLLOW and flags & excluding != excluding
     path = target.text(named.address)
     trusted = watch.landlock >= TRUNCATION_HELD or not _only_truncates(flags)
     if trusted and (
-        path in watch.devices or watch.inside.surely(target, named.directory, path, follow=follow)
+        path in watch.devices or watch.granted.surely(target, named.directory, path, follow=follow)
     ):
         watch.proceed(call)
         return
@@ -74,6 +78,22 @@ def judge_open(watch: Watch, call: Notification, named: Named, flags: int, mode:
             watch.refuse(call)
             return
     _settle_open(watch, call, place.real, flags, mode)
+
+
+def _judge_read(watch: Watch, call: Notification, named: Named, flags: int) -> None:
+    """A file opened for reading, where something inside is kept: what is new, Landlock does not know."""
+    target = Target(call.thread, watch.memory)
+    follow = not flags & os.O_NOFOLLOW
+    path = target.text(named.address)
+    if flags & os.O_PATH or watch.granted.surely(target, named.directory, path, follow=follow):
+        watch.proceed(call)
+        return
+    place = target.place(named.directory, path, follow=follow)
+    new = _is_inside(watch, place) and not watch.granted.holds(place.real)
+    if not new or not os.path.isfile(place.real):
+        watch.proceed(call)
+        return
+    _settle_open(watch, call, place.real, flags, 0)
 
 
 def _only_truncates(flags: int) -> bool:
@@ -115,7 +135,7 @@ def judge_openat2(watch: Watch, call: Notification) -> None:
         return
     target = Target(call.thread, watch.memory)
     flags, mode, resolve = struct.unpack("=QQQ", target.data(how, _SMALLEST_HOW))
-    if not flags & WRITE_FLAGS or resolve:
+    if resolve or not (flags & WRITE_FLAGS or watch.inside.keeps):
         watch.proceed(call)  # Landlock alone decides
         return
     judge_open(watch, call, Named(signed(directory), address), flags, mode)
@@ -145,7 +165,9 @@ def judge_remove(watch: Watch, call: Notification, path: Named, *, folder: bool)
 
 def judge_folder(watch: Watch, call: Notification, path: Named, mode: int) -> None:
     """mkdir, mkdirat."""
-    deed = _Deed("write", lambda real, umask: deeds.make_folder(real, mode & ~umask))
+    deed = _Deed(
+        "write", lambda real, umask: deeds.make_folder(real, mode & ~umask), makes_folder=True
+    )
     _judge_name(watch, call, path, deed)
 
 
@@ -175,25 +197,29 @@ def judge_rename(watch: Watch, call: Notification, old: Named, new: Named, flags
 def judge_link(watch: Watch, call: Notification, old: Named, new: Named) -> None:
     """link, linkat. One made inside is left to Landlock, which keeps outside files out."""
     target = Target(call.thread, watch.memory)
-    place = target.place(new.directory, target.text(new.address), follow=False)
-    if _left_to_landlock(watch, place) and not (
-        watch.landlock < RENAMING_HELD
-        and _is_inside(
-            watch, target.place(old.directory, target.text(old.address), follow=old.follow)
-        )
-    ):
-        watch.proceed(call)
-        return
+    first, second = (
+        target.place(path.directory, target.text(path.address), follow=path.follow)
+        for path in (old, new)
+    )
+    if _left_to_landlock(watch, second) or _is_inside(watch, second):
+        whole = watch.granted.holds(first.real) and watch.granted.holds(second.real)
+        early = watch.landlock < RENAMING_HELD
+        if (whole and not early) or not _is_inside(watch, first):
+            watch.proceed(call)
+            return
     _judge_pair(watch, call, (old, new), "write", deeds.link)
 
 
 def _judge_name(watch: Watch, call: Notification, path: Named, deed: _Deed) -> None:
     target = Target(call.thread, watch.memory)
     text = target.text(path.address)
-    if deed.trusted and watch.inside.surely(target, path.directory, text, follow=path.follow):
+    if deed.trusted and watch.granted.surely(target, path.directory, text, follow=path.follow):
         watch.proceed(call)
         return
     place = target.place(path.directory, text, follow=path.follow)
+    if watch.inside.leads(place.real) and not deed.makes_folder:
+        watch.refuse(call)
+        return
     inside = _is_inside(watch, place)
     if _left_to_landlock(watch, place) or not deed.could(place.real):
         if deed.trusted:
@@ -232,6 +258,9 @@ def _judge_pair(
         target.place(path.directory, target.text(path.address), follow=path.follow)
         for path in paths
     )
+    if watch.inside.leads(old.real) or watch.inside.leads(new.real):
+        watch.refuse(call)
+        return
     inside = _is_inside(watch, old) and _is_inside(watch, new)
     early = watch.landlock < RENAMING_HELD  # which lets nothing change its folder
     if _left_to_landlock(watch, old) and _left_to_landlock(watch, new) and not (inside and early):
@@ -268,8 +297,8 @@ def _pair_wish(kind: str, old: Place, new: Place) -> Wish:
 
 
 def _left_to_landlock(watch: Watch, place: Place) -> bool:
-    """Inside, or nothing that a person could decide about."""
-    return place.special or watch.inside.holds(place.real) or place.real.startswith(_UNASKED)
+    """What the kernel lets through, or nothing that a person could decide about."""
+    return place.special or watch.granted.holds(place.real) or place.real.startswith(_UNASKED)
 
 
 def _is_inside(watch: Watch, place: Place) -> bool:

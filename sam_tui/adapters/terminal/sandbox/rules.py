@@ -11,16 +11,28 @@ _REMEMBERED_FOLDERS = 512
 
 
 class Inside:
-    """The folders that a command may change without anybody being asked."""
+    """The folders that a command may change without anybody being asked, but for what is ``kept``."""
 
-    def __init__(self, roots: Sequence[str]) -> None:
+    def __init__(self, roots: Sequence[str], kept: Sequence[str] = ()) -> None:
+        self._kept = tuple(f"{place}/" for place in kept)
         self._exact = frozenset(roots)
         self._beneath = tuple(f"{root.rstrip('/')}/" for root in roots)
         self._folders: dict[str, tuple[float, str]] = {}
 
     def holds(self, real: str) -> bool:
         """Whether a real path is one of them or lies below one."""
+        if self._kept and f"{real}/".startswith(self._kept):
+            return False
         return real.startswith(self._beneath) or real in self._exact
+
+    @property
+    def keeps(self) -> bool:
+        """Whether anything below them stays as it is."""
+        return bool(self._kept)
+
+    def leads(self, real: str) -> bool:
+        """Whether a real path is on the way to what is kept: moved away or exchanged, it would not be."""
+        return any(place.startswith(f"{real.rstrip('/')}/") for place in self._kept)
 
     def surely(self, target: Target, directory: int, path: str, *, follow: bool) -> bool:
         """A quick yes for a path that leads inside; False means that it has to be looked at.

@@ -203,6 +203,7 @@ class Supervision:
             "tell": "run",
             "run": self._last,
             "roots": bounds.writable,
+            "kept": bounds.kept,
             "devices": bounds.devices,
             "asking": ask is not None,
             "landlock": self._landlock,

@@ -103,6 +103,7 @@ class Supervisor:
                 terms = Terms(
                     message["run"],
                     tuple(message["roots"]),
+                    tuple(message["kept"]),
                     tuple(message["devices"]),
                     message["asking"],
                     message["landlock"],

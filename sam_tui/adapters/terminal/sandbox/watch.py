@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from sam_tui.adapters.terminal.sandbox.keeping import carved
 from sam_tui.adapters.terminal.sandbox.kernel import Memory
 from sam_tui.adapters.terminal.sandbox.notifications import Listener, Notification
 from sam_tui.adapters.terminal.sandbox.own import Own
@@ -33,11 +34,12 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What a run may do: real folders that it may change, devices that it may only write to, and
-    whether the person can be asked."""
+    """What a run may do: real folders that it may change, what is kept of them, devices that it may
+    only write to, and whether the person can be asked."""
 
     number: int
     roots: tuple[str, ...]
+    kept: tuple[str, ...]
     devices: tuple[str, ...]
     asking: bool
     landlock: int
@@ -69,7 +71,12 @@ class Watch:
 
     def __init__(self, terms: Terms, memory: Memory, tell: Callable[[Mapping[str, Any]], None]):
         self.number = terms.number
-        self.inside = Inside(terms.roots)
+        self.inside = Inside(terms.roots, terms.kept)
+        self.granted = self.inside
+        """What of it the kernel lets through; the supervisor opens the rest itself."""
+        if terms.kept:
+            whole = [path for root in terms.roots for path in carved(root, terms.kept)]
+            self.granted = Inside(whole, terms.kept)
         self.devices = frozenset(terms.devices)
         self.own = Own()
         self.asking = terms.asking

@@ -1,0 +1,52 @@
+"""What stays as it is inside a folder that may be changed: secrets and the program's own data.
+
+A workspace may be the home folder, or everything. Landlock adds rights on the way down and takes none
+away, so the folders on the way to such a place are not allowed as a whole but entry by entry. What a run
+makes beside them, the supervisor opens for it.
+"""
+
+import os
+from collections.abc import Sequence
+
+_MOST_ENTRIES = 4096
+"""Of a folder with more nothing is allowed as a whole: all of it goes through the supervisor."""
+
+
+def kept_within(places: Sequence[str], writable: Sequence[str]) -> tuple[str, ...]:
+    """The real paths of those places that lie below a folder that may be changed, there or not yet."""
+    below = tuple(f"{folder.rstrip('/')}/" for folder in writable)
+    found = (os.path.realpath(place) for place in places)
+    return tuple(dict.fromkeys(real for real in found if real.startswith(below)))
+
+
+def ways(folder: str, kept: Sequence[str]) -> tuple[str, ...]:
+    """The folders from ``folder`` down to what is kept below it, as far as they are there."""
+    top = folder.rstrip("/")
+    found: dict[str, None] = {}
+    for place in kept:
+        above = os.path.dirname(place)
+        while above == folder or above.startswith(f"{top}/"):
+            if os.path.isdir(above):
+                found[above] = None
+            if above == folder:
+                break
+            above = os.path.dirname(above)
+    return tuple(sorted(found))
+
+
+def carved(folder: str, kept: Sequence[str]) -> tuple[str, ...]:
+    """What of a folder can be allowed as a whole: itself where nothing is kept below it, else the
+    entries beside the ways there."""
+    split = ways(folder, kept)
+    if not split:
+        return (folder,)
+    apart = {*split, *kept}
+    found: list[str] = []
+    for way in split:
+        try:
+            names = os.listdir(way)
+        except OSError:
+            continue
+        if len(names) <= _MOST_ENTRIES:
+            found += [path for name in names if (path := os.path.join(way, name)) not in apart]
+    return tuple(found)
