@@ -228,7 +228,7 @@ def gap_between(above: Content | None, content: Content) -> int:
         case Card() | Decided():
             together = isinstance(above, Card | Decided)
         case Reminder():
-            together = isinstance(above, Reminder | User)
+            together = isinstance(above, Reminder | User | Card | Decided)
         case Notice():
             together = isinstance(above, Notice)
         case _:
