@@ -69,6 +69,7 @@ def examine(places: "Places", folder: str, values: dict[str, Any]) -> list[Check
     examinations: list[tuple[str, Callable[[], Check]]] = [
         ("program", _program),
         ("kernel sandbox", lambda: _sandbox(values)),
+        ("network", lambda: _network(places, workspace, values)),
         ("shell parser", _parser),
         ("ripgrep", _ripgrep),
         ("git", _git),
@@ -115,6 +116,33 @@ def _sandbox(values: dict[str, Any]) -> Check:
         return Check("kernel sandbox", "missing", detail, advice)
     advice = f"not covered: {', '.join(absent)}" if absent else ""
     return Check("kernel sandbox", "ok", detail, advice)
+
+
+def _network(places: "Places", workspace: str, values: dict[str, Any]) -> Check:
+    """What commands reach, and whether a list of hosts can be watched here."""
+    from sam_tui.adapters.policy import SandboxTerms, read_layers
+
+    terms = read_layers(places, workspace).sandbox(SandboxTerms(network=values.get("network")))
+    network = terms.network or "on"
+    if network != "hosts":
+        return Check("network", "ok", f"{network} for commands")
+    runtime = open_runtime({**values, "model": None})
+    try:
+        kind = runtime.commands.confinement.kind
+    finally:
+        runtime.parts.close()
+    named = ", ".join(name for entries in terms.lists for name in entries) or "none"
+    if kind == "none":
+        return Check("network", "missing", "nothing holds commands to a list of hosts here")
+    if kind != "live":
+        advice = "Off for commands; each that is known to use the network is asked."
+        return Check("network", "missing", "a list of hosts cannot be watched here", advice)
+    from sam_tui.adapters.terminal.sandbox.island import has_islands
+
+    if has_islands():
+        return Check("network", "ok", f"commands are held to hosts: {named}")
+    advice = "Commands have no UDP sockets; they ask for names by TCP, which some programs cannot."
+    return Check("network", "note", f"commands are held to hosts: {named}", advice)
 
 
 def _parser() -> Check:

@@ -19,9 +19,12 @@ from sam_tui.cli.options import (
 )
 from sam_tui.cli.streams import contract_output, input_descriptor, require_output
 from sam_tui.core.accesses import Connect, Fetch, LocatedAccess, Read, Run, Type, Use, Write
+from sam_tui.core.authorization.hosts import HostEntry, HostLists, with_port
+from sam_tui.core.authorization.outside import CHANGE, CONNECT
 from sam_tui.core.errors import SamError, ToolError, UsageError
 from sam_tui.core.ids import CallId, ConversationId, mint, named_conversation
 from sam_tui.core.messages import ToolCall
+from sam_tui.core.ports.sandbox import HostTerms
 from sam_tui.core.tooling.registry import SERVERS
 from sam_tui.headless.output import Output, terminal_safe
 from sam_tui.headless.prompt_input import read_prompt
@@ -31,6 +34,9 @@ if TYPE_CHECKING:
     from sam_tui.core.authorization.policy import Judgement
     from sam_tui.core.authorization.rules import Rule
     from sam_tui.core.runtime import Runtime
+
+_HTTPS = 443
+"""The port that is meant where none is named."""
 
 
 @click.group("guard", short_help="What the guard would say, its rules and grants.")
@@ -55,6 +61,7 @@ def explain_command(**values: Any) -> int:
     runtime = open_runtime(values)
     given = values["conversation"]
     explainer = _Explainer(runtime, named_conversation(given) if given else ConversationId(""))
+    explainer.reach = _reach(values, runtime)
     with contract_output() as stream:
         out = Output(stream)
         if values["jsonl"]:
@@ -76,7 +83,7 @@ def lint_command(**values: Any) -> int:
     Reads policy.toml of the settings folder and .sam/policy.toml of the workspace.
     """
     from sam_tui.adapters.policy import read_layers
-    from sam_tui.core.authorization.lint import lint
+    from sam_tui.core.authorization.lint import lint, lint_hosts
     from sam_tui.core.authorization.policy import own_folders
     from sam_tui.core.authorization.secrets import Secrets
 
@@ -90,6 +97,10 @@ def lint_command(**values: Any) -> int:
         trusted=layers.trusted,
         now=time.time(),
     )
+    mine, theirs = layers.user.sandbox, layers.project.sandbox
+    findings += lint_hosts("user", layers.user.path, mine.hosts or ())
+    above = (mine.hosts or ()) if mine.network == "hosts" else None
+    findings += lint_hosts("project", layers.project.path, theirs.hosts or (), above=above)
     if as_json := values["as_json"]:
         rows = [
             {"source": f.rule.source, "rule": f.rule.id, "fault": f.fault, "why": f.why}
@@ -194,6 +205,8 @@ class _Explainer:
     def __init__(self, runtime: "Runtime", conversation: ConversationId) -> None:
         self._runtime = runtime
         self._conversation = conversation
+        self.reach = HostTerms()
+        """What commands reach where they are held to hosts."""
 
     def explain_lines(self, out: Output) -> int:
         """One answer for each line of standard input; 2 when any could not be understood."""
@@ -214,6 +227,8 @@ class _Explainer:
         _, server, tool = (*name.split("__", 2), "", "")[:3]
         if name.startswith(SERVERS) and tool:
             return self._explain(name, (LocatedAccess(Use(server, tool), None),))
+        if name in (CHANGE, CONNECT):
+            return self._explain_outside(name, arguments)
         plan = self._runtime.executor.plan(ToolCall(CallId(mint("call")), name, arguments))
         if plan.operation is None or plan.fault is not None:
             fault = plan.fault or ToolError("The call could not be read.")
@@ -244,6 +259,32 @@ class _Explainer:
             **(told if hooks else {}),
         }
 
+    def _explain_outside(self, operation: str, arguments: str) -> dict[str, Any]:
+        """What a command would meet that changes ``path`` outside, or connects to ``host``."""
+        guard, key = self._runtime.guard, "host" if operation == CONNECT else "path"
+        try:
+            given = json.loads(arguments).get(key)
+            if not isinstance(given, str) or not given:
+                return {"error": f'“{key}” says what is wanted, as in {{"{key}": …}}.'}
+            if operation == CHANGE:
+                return self._explain(operation, guard.locate([Write(given, key, follow=False)]))
+            entry = HostEntry.of(given)
+        except (SamError, ValueError, AttributeError) as error:
+            return {"error": f"{operation} cannot be explained: {error}."}
+        listed = guard.network == "hosts" and self._lists(entry)
+        if guard.network == "on" or listed:
+            rule = "hosts" if listed else "network:on"
+            why = "it stands in every list of hosts" if listed else "commands reach the network"
+            return {"decision": "allow", "reason": why, "rule": rule, "accesses": []}
+        where = "the network"
+        if guard.network == "hosts":
+            where = with_port(entry.host, entry.port or _HTTPS)
+        return self._explain(operation, [LocatedAccess(Connect(where), None)])
+
+    def _lists(self, entry: HostEntry) -> bool:
+        lists = HostLists(self.reach.lists, self.reach.local, self.reach.judged)
+        return lists.hold(entry.host, entry.port or _HTTPS)
+
     def _explain_line(self, line: str) -> dict[str, Any]:
         try:
             request = json.loads(line)
@@ -258,6 +299,16 @@ class _Explainer:
         if not isinstance(arguments, dict):
             return {"error": "“arguments” must be an object."}
         return self.explain(name, json.dumps(arguments))
+
+
+def _reach(values: dict[str, Any], runtime: "Runtime") -> HostTerms:
+    """The lists of hosts that would hold commands."""
+    from sam_tui.adapters.policy import SandboxTerms, host_terms, read_layers
+
+    places, workspace = guard_places(values)
+    layers = read_layers(places, workspace)
+    terms = layers.sandbox(SandboxTerms(network=values.get("network")))
+    return host_terms(terms, runtime.guard.policy, layers.user.local)
 
 
 def _input_lines() -> Iterator[str]:

@@ -295,3 +295,28 @@ def test_the_doctor_names_a_log_that_was_changed(program: Program) -> None:
     assert code == 1
     assert "entry 2 was changed" in out
     assert "sam-tui audit verify" in out
+
+
+@pytest.mark.requirement("guard:hosts")
+def test_lists_of_hosts_are_explained_linted_and_examined(program: Program) -> None:
+    policy(program, 'network = "hosts"\nhosts = ["good.test:443", "*.co.uk"]\n')
+    for host, decision, rule in (
+        ("good.test", "allow", "hosts"),
+        ("good.test:80", "ask", "connect-outside"),
+        ("other.test", "ask", "connect-outside"),
+    ):
+        code, out, _ = program(
+            "guard", "explain", "commands.connect_outside", json.dumps({"host": host})
+        )
+        assert code == 0
+        told = json.loads(out)
+        assert (told["decision"], told["rule"]) == (decision, rule)
+    code, out, _ = program("guard", "explain", "commands.connect_outside", '{"host": "a b"}')
+    assert code == 2
+    assert "it is no host" in out
+    code, out, _ = program("guard", "lint")
+    assert code == 1
+    assert "host *.co.uk: anybody has names below co.uk" in out
+    checks = {c["name"]: c for c in json.loads(program("doctor", "--json")[1])}
+    assert checks["network"]["state"] in ("ok", "note", "missing")
+    assert "hosts" in checks["network"]["detail"]

@@ -1,6 +1,7 @@
 """Hosts that commands may reach: entries, lists of several files, scopes, and what is kept of them."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ from sam_tui.adapters.policy.files import parse_policy
 from sam_tui.adapters.policy.sandboxing import merged, sandbox_plan
 from sam_tui.core.accesses import Connect, Run
 from sam_tui.core.authorization.hosts import HostEntry, family
+from sam_tui.core.authorization.lint import lint, lint_hosts
+from sam_tui.core.authorization.rules import Rule, RuleSet
 from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.inquiry import Approval
 from sam_tui.core.ports.sandbox import Network
@@ -232,3 +235,50 @@ def test_no_entry_covers_a_host_that_it_does_not_end(
         assert covered is (len(asked) > len(granted) and asked[-len(granted) :] == granted)
     else:
         assert covered is (asked == granted)
+
+
+@pytest.mark.requirement("guard:lint")
+def test_lint_looks_at_lists_of_hosts_and_at_hosts_that_are_many_peoples() -> None:
+    found = lint_hosts("user", "p", ["a.b", "*.b", "a.b:443", "*.github.io", "c.d", "c.d"])
+    assert [(f.rule.host, f.fault) for f in found] == [
+        ("a.b", "shadowed"),
+        ("*.b", "over-broad"),
+        ("a.b:443", "shadowed"),
+        ("*.github.io", "over-broad"),
+        ("c.d", "shadowed"),
+    ]
+    found = lint_hosts("project", "p", ["x.a.b", "e.f", "a.b:80"], above=["*.a.b", "a.b"])
+    assert [(f.rule.host, f.fault) for f in found] == [("e.f", "unreachable")]
+    for host, faults in (("*.co.uk", ["over-broad"]), ("*.a.co.uk", []), ("*", ["over-broad"])):
+        rule = Rule("user:1", "allow", "user", operation=CONNECT, host=host)
+        faulty = lint([rule], secrets=None, protected=(), trusted=True, now=0.0)
+        assert [finding.fault for finding in faulty] == faults
+
+
+@pytest.mark.requirement("guard:hosts-scopes")
+async def test_what_was_allowed_for_good_is_in_the_list_of_the_next_program(
+    ward: Callable[..., Ward], tmp_path: Path
+) -> None:
+    saved = SavedRules(str(tmp_path / "settings"), str(tmp_path / "home"))
+    here = ward(saved=saved, answers=[Approval("scope", scope="project-below")])
+    assert (await here.decide(Connect("a.b.test:443"), operation=CONNECT)).allowed
+    kept = RuleSet.of(saved.rules(), workspace=here.workspace.root, trusted=False)
+    terms = SandboxTerms(network="hosts", lists=((),))
+    plan = sandbox_plan(terms, replace(here.policy(), rules=kept), here.home)
+    assert plan.hosts.lists == (("*.b.test",),)
+    elsewhere = RuleSet.of(saved.rules(), workspace="/elsewhere", trusted=False)
+    plan = sandbox_plan(terms, replace(here.policy(), rules=elsewhere), here.home)
+    assert plan.hosts.lists == ((),)
+
+
+@pytest.mark.requirement("guard:hosts")
+@pytest.mark.parametrize(
+    ("where", "why"),
+    [("169.254.169.254:80", "metadata"), ("10.0.0.1:1", "private"), ("[::1]:1", "loopback")],
+)
+def test_a_question_about_an_address_says_what_it_is(
+    ward: Callable[..., Ward], where: str, why: str
+) -> None:
+    explained = ward().explain(Connect(where), operation=CONNECT)
+    assert explained.outcome == "ask"
+    assert why in explained.reason

@@ -5,26 +5,12 @@ import threading
 from collections.abc import Callable, Coroutine
 
 from sam_tui.adapters.terminal.confinement import Sandbox
-from sam_tui.adapters.terminal.sandbox.island import Islands
 from sam_tui.core.ports.sandbox import OutsideAccess
 from sam_tui.core.ports.terminals import CommandResult
 
 LIVE = Sandbox().confinement.kind == "live"
 """Whether connections can be watched here."""
 Held = Callable[..., Coroutine[None, None, CommandResult]]
-
-
-def has_islands() -> bool:
-    """Whether there can be networks of one's own here."""
-    islands = Islands()
-    try:
-        for made in islands.make(1):
-            made.close()
-    except OSError:
-        return False
-    finally:
-        islands.close()
-    return True
 
 
 PRELUDE = """

@@ -4,13 +4,19 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
+from typing import Protocol
 
 import pytest
 
+from sam_tui.adapters.terminal.confinement import Sandbox
+from sam_tui.adapters.terminal.sandbox.island import has_islands
+from sam_tui.adapters.terminal.sandbox.listeners import listening
+from sam_tui.core.ports.sandbox import HostTerms
+from sam_tui.core.ports.terminals import CommandResult
 from tests.fakes.name_server import NameServer
-from tests.sandbox.hosts_kit import LIVE, Answerer, Held, Person, has_islands, paths
+from tests.sandbox.hosts_kit import LIVE, PRELUDE, Answerer, Held, Person, paths
 
 pytestmark = pytest.mark.skipif(not LIVE, reason="the kernel offers no supervised sandbox")
 datagrams = pytest.mark.skipif(not has_islands(), reason="no networks of one's own here")
@@ -192,3 +198,58 @@ with socket.create_connection(("127.0.0.1", s.getsockname()[1]), 20): print(s.ac
 """
     result = await held(code)
     assert result.output.splitlines() == ["b'lo\\x00'", "PermissionError", "127.0.0.1"]
+
+
+@pytest.mark.requirement("sandbox:hosts-servers")
+def test_those_who_listen_are_known_and_nobody_else() -> None:
+    for family, host in ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")):
+        with socket.socket(family) as server, socket.socket(family) as other:
+            server.bind((host, 0))
+            port = server.getsockname()[1]
+            assert listening(port) == frozenset()
+            server.listen()
+            other.connect((host, port))
+            assert listening(port) == {os.fstat(server.fileno()).st_ino}
+
+
+class Service(Protocol):
+    heard: list[bytes]
+
+
+@pytest.mark.requirement("sandbox:hosts-doors")
+async def test_a_resolver_behind_a_socket_file_is_asked_for_like_any_other(
+    held: Held, service: Service, short_path: Path
+) -> None:
+    code = (
+        "s = socket.socket(socket.AF_UNIX)\nsaid(lambda: s.connect(given[0]) or s.sendall(b'name'))"
+    )
+    person = Person(says=False)
+    result = await held(code, short_path / "service", says=person)
+    assert result.output.strip() == "PermissionError"
+    assert person.hosts == paths(result) == [str(short_path / "service")]
+    assert service.heard == []
+
+
+@pytest.mark.requirement("sandbox:hosts")
+@datagrams
+async def test_a_supervisor_within_this_process_holds_to_hosts_as_well(
+    run: Callable[..., Coroutine[None, None, CommandResult]],
+    names: NameServer,
+    server: Answerer,
+    workspace: Path,
+) -> None:
+    names.names["good.test"] = "127.0.0.1"
+    code = """
+said(lambda: reach("good.test", int(given[0])))
+said(lambda: reach("bad.test", 80))
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.settimeout(20); s.sendto(question("good.test"), ("8.8.8.8", 53)); print(s.recv(999)[-1])
+"""
+    (workspace / "attempt.py").write_text(PRELUDE + code)
+    box = Sandbox(live="thread")
+    listed = ("good.test",)
+    box.hold_network("hosts", HostTerms((listed,), listed, resolvers=(names.address,)))
+    result = await run(f"{sys.executable} -I attempt.py {server.port}", box=box)
+    assert result.output.split() == ["hello", "gaierror", "1"]
+    assert paths(result) == ["bad.test"]
+    box.close()

@@ -7,7 +7,12 @@
 from sam_tui.adapters.policy.files import POLICY_FILE, PROJECT_FILE, PolicyFile, load_policies
 from sam_tui.adapters.policy.ledger import FileLedger
 from sam_tui.adapters.policy.opening import Layers, Places, make_policy, read_layers, renewed
-from sam_tui.adapters.policy.sandboxing import SandboxPlan, SandboxTerms, sandbox_plan
+from sam_tui.adapters.policy.sandboxing import (
+    SandboxPlan,
+    SandboxTerms,
+    host_terms,
+    sandbox_plan,
+)
 from sam_tui.adapters.policy.saved import SavedRules
 from sam_tui.adapters.policy.trust import FileTrust
 
@@ -22,6 +27,7 @@ __all__ = [
     "SandboxPlan",
     "SandboxTerms",
     "SavedRules",
+    "host_terms",
     "load_policies",
     "make_policy",
     "read_layers",

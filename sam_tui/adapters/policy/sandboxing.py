@@ -181,7 +181,7 @@ def sandbox_plan(
         opened,
         cache_folders(terms.caches, home),
         terms.network or "on",
-        _reach(terms, policy, tuple(local)),
+        host_terms(terms, policy, tuple(local)),
         _redirected(terms.caches),
     )
 
@@ -195,7 +195,7 @@ def _redirected(opened: Sequence[str]) -> Mapping[str, str]:
     }
 
 
-def _reach(terms: SandboxTerms, policy: Policy, local: tuple[str, ...]) -> HostTerms:
+def host_terms(terms: SandboxTerms, policy: Policy, local: tuple[str, ...]) -> HostTerms:
     """The lists, the first of them with what the person allowed; what a rule restricts is asked."""
     about = [rule for rule in policy.rules.rules if rule.about_hosts and rule.concerns(CONNECT)]
     allowed = tuple(

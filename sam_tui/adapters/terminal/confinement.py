@@ -1,6 +1,7 @@
 """What holds commands: folders they may write to, a private temporary folder, and who is asked."""
 
 import functools
+import json
 import os
 import shutil
 import socket
@@ -8,7 +9,7 @@ import tempfile
 import weakref
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 from sam_tui.adapters.terminal.holding import Holding, Spare
 from sam_tui.adapters.terminal.rulesets import Rulesets
@@ -244,6 +245,11 @@ class Sandbox:
         if wanted == "granted":
             return "on"
         return NETWORKS[max(map(NETWORKS.index, (wanted, self._network)))]
+
+    def reached(self, wanted: Network) -> str:
+        """What a run reaches of the network, in words that differ where that does."""
+        network = self.network(wanted)
+        return network if network != "hosts" else f"hosts {json.dumps(asdict(self._hosts))}"
 
     def _bounds(self, wanted: Wanted, scratch: str | None = None) -> Bounds:
         supervised = self._supervision is not None

@@ -255,12 +255,15 @@ class PtySession:
         held = self.confined or not spec.confined
         return self.running and held and self.cwd == place(spec)
 
-    def looser(self, spec: SessionSpec) -> bool:
-        """Whether one of an earlier run may do more than a spec would allow now."""
+    def looser(self, spec: SessionSpec, network: str) -> bool:
+        """Whether one of an earlier run may do more than a spec would allow now.
+
+        ``network`` says in words what is allowed of it.
+        """
         if not self.resumed or not self._born.confined:
             return False
         more = not set(self._born.writable) <= set(spec.writable)
-        return more or (self._born.network != spec.network and spec.network != "on")
+        return more or (self._born.network != network and network != "on")
 
     def attend(self, spec: SessionSpec) -> None:
         """Put what its programs want outside to whom a spec names, where nobody is asked yet."""

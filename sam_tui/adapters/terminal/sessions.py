@@ -46,7 +46,9 @@ class PtyTerminals:
         async with self._lock(spec.conversation):
             present = self._of(spec.conversation) or await self._resume(spec.conversation)
             if present is not None:
-                if present.serves(spec) and not present.looser(spec):
+                if present.serves(spec) and not present.looser(
+                    spec, self._sandbox.reached(spec.network)
+                ):
                     present.attend(spec)
                     return present, False
                 await self.close(present.id)
@@ -107,7 +109,10 @@ class PtyTerminals:
             launch = self._launch(spec, integration, ruleset, scratch)
             launch = replace(launch, argv=(*prefix, *integration.argv))
             made = PtySession(
-                _born(spec, integration), Child(launch), integration, size=_size(spec)
+                _born(spec, integration, self._sandbox.reached(spec.network)),
+                Child(launch),
+                integration,
+                size=_size(spec),
             )
         except BaseException:
             integration.discard()
@@ -118,7 +123,7 @@ class PtyTerminals:
         """A session that outlives this program."""
         require_folder(place(spec))
         integration = integrate(_shell())
-        born = _born(spec, integration)
+        born = _born(spec, integration, self._sandbox.reached(spec.network))
         ask = _hushed(spec, integration)
         folder = holders.place(born.id)
         scratch = _scratch()
@@ -184,14 +189,14 @@ def _hushed(spec: SessionSpec, integration: Integration) -> AskOutside | None:
     return Hush(spec.ask) if spec.ask is not None and integration.nonce else spec.ask
 
 
-def _born(spec: SessionSpec, integration: Integration) -> Born:
+def _born(spec: SessionSpec, integration: Integration, network: str) -> Born:
     return Born(
         mint("term"),
         spec.conversation,
         place(spec),
         spec.confined,
         spec.writable,
-        spec.network,
+        network,
         os.path.basename(integration.argv[0]),
         integration.nonce,
         time.time(),

@@ -1,5 +1,6 @@
 """The stages of a connection that a confined command wants to make, in the order they have a say."""
 
+from sam_tui.core.authorization.addresses import refusal
 from sam_tui.core.authorization.grounds import (
     Case,
     Grounds,
@@ -10,6 +11,7 @@ from sam_tui.core.authorization.grounds import (
     denied_by_rule,
     refused_by_plan,
 )
+from sam_tui.core.authorization.hosts import address_of
 from sam_tui.core.authorization.path_stages import allowed_by_rule, own_data, secret
 
 
@@ -20,6 +22,10 @@ def _planned(grounds: Grounds, case: Case) -> Judgement | None:
 
 def _outside(_: Grounds, case: Case) -> Judgement:
     """Whoever listens there may do anything on the command's behalf."""
+    host = case.subject.host
+    address = address_of(host) if host else None
+    if address is not None and (why := refusal(address)):
+        return case.ask("connect-outside", f"{host} is no public address: {why}")
     return case.ask("connect-outside", "who listens there is not held by the sandbox")
 
 

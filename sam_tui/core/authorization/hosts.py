@@ -2,9 +2,10 @@
 
 import ipaddress
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from sam_tui.core.authorization.addresses import IPAddress, parse_ipv4
+from sam_tui.core.authorization.addresses import IPAddress, parse_ipv4, refusal
 from sam_tui.core.authorization.shell_table import names
 
 _LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
@@ -54,6 +55,8 @@ class HostEntry:
         bare = given.removeprefix("*.").removesuffix(".")
         if not _NAME.fullmatch(bare):
             raise ValueError("it is no host (write international names as xn--…)")
+        if ends_as_address(bare):
+            raise ValueError("it is neither an address nor a name")
         return cls("*." + bare if given.startswith("*.") else bare, port)
 
     def covers(self, host: str, port: int | None = None) -> bool:
@@ -65,6 +68,35 @@ class HostEntry:
         if self.host.startswith("*."):
             return host.endswith(self.host[1:]) and len(host) > len(self.host) - 1
         return host == self.host or (self.host == "localhost" and loopback(host))
+
+
+class HostLists:
+    """What may be reached unasked: what stands in every list, and is not left to the guard."""
+
+    def __init__(
+        self, lists: Iterable[Iterable[str]], local: Iterable[str], judged: Iterable[str]
+    ) -> None:
+        self._lists = tuple(_entries(entries) for entries in lists)
+        self._local = _entries(local)
+        self._judged = _entries(judged)
+
+    def hold(self, host: str, port: int | None = None) -> bool:
+        """Whether a name or address in canonical form may be reached."""
+        if any(entry.covers(host) for entry in self._judged):
+            return False
+        return all(any(e.covers(host, port) for e in entries) for entries in self._lists)
+
+    def keep(self, name: str, address: str) -> bool:
+        """Whether a name may have an address: a public one, or one that was written down."""
+        if any(entry.covers(name) for entry in self._local) or self.hold(address):
+            return True
+        if name == "localhost" or name.endswith(".localhost"):
+            return loopback(address)
+        return not refusal(ipaddress.ip_address(address))
+
+
+def _entries(texts: Iterable[str]) -> tuple[HostEntry, ...]:
+    return tuple(HostEntry.of(text) for text in texts)
 
 
 def entries_of(pattern: str) -> tuple[str, ...]:
@@ -93,7 +125,16 @@ def address_of(text: str) -> IPAddress | None:
             return plain(ipaddress.IPv6Address(bare))
         except ValueError:
             return None
-    return parse_ipv4(bare)
+    try:
+        return parse_ipv4(bare)
+    except ValueError:
+        return None
+
+
+def ends_as_address(name: str) -> bool:
+    """Whether a name ends as an address does, so that it is read as one somewhere."""
+    last = name.rpartition(".")[2]
+    return last.isdigit() or last.startswith("0x")
 
 
 def plain(address: IPAddress) -> IPAddress:

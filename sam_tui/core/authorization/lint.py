@@ -5,8 +5,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from sam_tui.core.authorization.hosts import ANY, HostEntry, shared, with_port
+from sam_tui.core.authorization.outside import CONNECT
 from sam_tui.core.authorization.patterns import CommandPattern, host_covered
-from sam_tui.core.authorization.rules import Rule, ordered
+from sam_tui.core.authorization.rules import Layer, Rule, ordered
 from sam_tui.core.authorization.secrets import Secrets
 from sam_tui.core.authorization.shell_table import INTERPRETERS, SHELLS, WRAPPERS
 
@@ -39,6 +41,37 @@ def lint(
         if rule.effect == "allow":
             found.extend(_broad(rule, secrets))
     return found
+
+
+def lint_hosts(
+    layer: Layer, source: str, entries: Sequence[str], *, above: Sequence[str] | None = None
+) -> list[Finding]:
+    """The findings on a list of hosts. ``above`` is the list that holds as well, where there is one."""
+    found: list[Finding] = []
+    known = [HostEntry.of(text) for text in entries]
+    wider = None if above is None else [HostEntry.of(text) for text in above]
+    for index, entry in enumerate(known):
+        named = with_port(entry.host, entry.port) if entry.port else entry.host
+        rule = Rule(f"{layer}:hosts", "allow", layer, source, operation=CONNECT, host=named)
+        for number, other in enumerate(known):
+            same = other == entry and number < index
+            if same or (other != entry and _entry_within(entry, other)):
+                found.append(Finding(rule, "shadowed", f"{entries[number]} holds it; remove one"))
+                break
+        if wider is not None and not any(_overlap(entry, other) for other in wider):
+            found.append(Finding(rule, "unreachable", "your own list of hosts does not hold it"))
+        if entry.host.startswith("*.") and shared(entry.host[2:]):
+            found.append(Finding(rule, "over-broad", f"anybody has names below {entry.host[2:]}"))
+    return found
+
+
+def _entry_within(narrow: HostEntry, wide: HostEntry) -> bool:
+    return (wide.port is None or wide.port == narrow.port) and _host_within(narrow.host, wide.host)
+
+
+def _overlap(one: HostEntry, other: HostEntry) -> bool:
+    ports = None in (one.port, other.port) or one.port == other.port
+    return ports and (_host_within(one.host, other.host) or _host_within(other.host, one.host))
 
 
 def covers(wide: Rule, narrow: Rule) -> bool:
@@ -96,8 +129,11 @@ def _broad(rule: Rule, secrets: Secrets | None) -> Iterator[Finding]:
             yield Finding(rule, "over-broad", f"it covers everything below {rule.path.fixed}")
         elif secrets is not None and secrets.above(rule.path.fixed):
             yield Finding(rule, "over-broad", f"secrets lie below {rule.path.fixed}")
-    if rule.host in ("*", "*.com", "*.org", "*.net", "*.io"):
-        yield Finding(rule, "over-broad", "it covers nearly every host")
+    if rule.host == ANY:
+        yield Finding(rule, "over-broad", "it covers every host")
+    elif rule.host.startswith(("*.", ".")) and shared(rule.host.lstrip("*.")):
+        why = f"anybody has names below {rule.host.lstrip('*.')}"
+        yield Finding(rule, "over-broad", why)
     named = rule.path or rule.command or rule.kind or rule.host
     if rule.operation.startswith("mcp__"):
         if rule.operation.strip("_*") == "mcp":

@@ -138,7 +138,7 @@ def _protections(found: Ability) -> tuple[Protection, ...]:
             live,
             "connections to sockets outside are asked for" if live else found.why_not_live,
         ),
-        Protection("network", filtered, "off when asked for" if filtered else "cannot be refused"),
+        Protection("network", filtered, _network(live=live) if filtered else "cannot be refused"),
         Protection("secrets", enough, "outside of the workspace" if enough else "can be read"),
         Protection(
             "kernel",
@@ -152,6 +152,10 @@ def _signals(*, scoped: bool, live: bool) -> str:
     if scoped:
         return "Landlock scopes"
     return "judged by the supervisor" if live else "needs Landlock ABI 6 or live approvals"
+
+
+def _network(*, live: bool) -> str:
+    return "off, or held to a list of hosts, when asked for" if live else "off when asked for"
 
 
 def _strict() -> tuple[Protection, ...]:

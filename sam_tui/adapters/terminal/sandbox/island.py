@@ -79,6 +79,19 @@ class Islands:
         self._control = ours
 
 
+def has_islands() -> bool:
+    """Whether this system gives them."""
+    islands = Islands()
+    try:
+        for made in islands.make(1):
+            made.close()
+    except OSError:
+        return False
+    finally:
+        islands.close()
+    return True
+
+
 def main() -> None:
     """Hold networks until the socket that is named last closes."""
     with socket.socket(fileno=int(sys.argv[-1])) as control:

@@ -12,8 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sam_tui.adapters.terminal.sandbox import dns
-from sam_tui.core.authorization.addresses import refusal
-from sam_tui.core.authorization.hosts import HostEntry, loopback
+from sam_tui.core.authorization.hosts import HostLists
 
 _STAND_INS_4 = int(ipaddress.IPv4Address("198.18.0.0"))
 """198.18.0.0/15: for benchmarks within a laboratory (RFC 2544)."""
@@ -29,9 +28,7 @@ class Reach:
     """The hosts of one run. Its methods may be called on any thread."""
 
     def __init__(self, told: dict[str, Any]) -> None:
-        self._lists = tuple(_entries(entries) for entries in told["lists"])
-        self._local = _entries(told["local"])
-        self._judged = _entries(told["judged"])
+        self._hosts = HostLists(told["lists"], told["local"], told["judged"])
         self._servers = tuple((str(host), int(port)) for host, port in told["resolvers"])
         self._lock = threading.Lock()
         self._learned: dict[str, dict[str, float]] = {}
@@ -45,17 +42,7 @@ class Reach:
 
     def lists(self, host: str, port: int | None = None) -> bool:
         """Whether a name or address may be reached unasked."""
-        if any(entry.covers(host) for entry in self._judged):
-            return False
-        return all(any(e.covers(host, port) for e in entries) for entries in self._lists)
-
-    def keeps(self, name: str, address: str) -> bool:
-        """Whether a name may have an address: a public one, or one that was written down."""
-        if any(entry.covers(name) for entry in self._local) or self.lists(address):
-            return True
-        if name == "localhost" or name.endswith(".localhost"):
-            return loopback(address)
-        return not refusal(ipaddress.ip_address(address))
+        return self._hosts.hold(host, port)
 
     def learn(self, name: str, addresses: Sequence[str], seconds: float) -> None:
         """A name was looked up."""
@@ -107,7 +94,7 @@ class Reach:
         except ValueError:
             return dns.SERVER_FAILURE, (), 0.0
         addresses = tuple(str(ipaddress.ip_address(packed)) for packed in found.addresses)
-        if not all(self.keeps(name, address) for address in addresses):
+        if not all(self._hosts.keep(name, address) for address in addresses):
             return dns.REFUSED, addresses, 0.0
         return found.code, addresses, float(found.seconds)
 
@@ -117,7 +104,3 @@ class Reach:
         number = int(value) - start - 1
         with self._lock:
             return self._names[number] if 0 <= number < len(self._names) else ""
-
-
-def _entries(texts: Sequence[str]) -> tuple[HostEntry, ...]:
-    return tuple(HostEntry.of(text) for text in texts)

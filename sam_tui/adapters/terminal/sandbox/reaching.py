@@ -19,6 +19,7 @@ from sam_tui.adapters.terminal.sandbox import dns
 from sam_tui.adapters.terminal.sandbox.connecting import copy_of, in_its_own_time
 from sam_tui.adapters.terminal.sandbox.island import Islands
 from sam_tui.adapters.terminal.sandbox.kernel import libc
+from sam_tui.adapters.terminal.sandbox.listeners import listening
 from sam_tui.adapters.terminal.sandbox.names import signed
 from sam_tui.adapters.terminal.sandbox.naming import Naming, Refused, converse, hear
 from sam_tui.adapters.terminal.sandbox.notifications import Notification
@@ -28,9 +29,6 @@ from sam_tui.adapters.terminal.sandbox.watch import Watch, Wish
 from sam_tui.core.authorization.hosts import loopback, plain, with_port
 
 _BIND_TO_DEVICE = 25
-_LISTENING = b"0A"
-"""TCP_LISTEN in /proc/net/tcp."""
-_TABLES = ("/proc/net/tcp", "/proc/net/tcp6")
 _KINDS = 0xF
 _PLAIN_FAMILIES = (socket.AF_UNSPEC, getattr(socket, "AF_NETLINK", 16))
 """No host is named in these: connections are taken back, and the kernel is spoken to."""
@@ -218,24 +216,24 @@ class Reaching:
 
     def _judge(self, call: Notification, rights: Rights, peer: _Peer) -> None:
         watch, reach = self._watch, self._reach
-        here = loopback(peer.host)
+        here, stood = loopback(peer.host), reach.stands_in(peer.host)
         names = reach.names_of(peer.host)
         listed = any(reach.lists(name, peer.port) for name in names)
 
         def go() -> None:
-            if reach.stands_in(peer.host):
+            if stood:
                 in_its_own_time(watch, call, rights, lambda _: self._found(call, names[0], peer))
             else:
                 in_its_own_time(watch, call, rights, peer.given)
 
-        if listed or reach.lists(peer.host, peer.port):
+        if listed or (not stood and reach.lists(peer.host, peer.port)):
             watch.carry_out(call, go)
             return
         if here:
-            listening = _listening(peer.port)
-            if not listening:
+            servers = listening(peer.port)
+            if not servers:
                 raise OSError(errno.ECONNREFUSED, "Connection refused")
-            if listening <= self._doors.servers:
+            if servers <= self._doors.servers:
                 watch.carry_out(call, go)
                 return
         host = peer.host if here or not names else names[0]
@@ -300,22 +298,6 @@ def _hear_this_machine(copied: socket.socket) -> None:
         bound = copied.getsockopt(socket.SOL_SOCKET, _BIND_TO_DEVICE, 16)
         if bound.rstrip(b"\0") != b"lo":
             raise OSError(errno.EACCES, "Permission denied") from None
-
-
-def _listening(port: int) -> frozenset[int]:
-    """The inodes of all sockets of this machine that listen on a TCP port."""
-    found: set[int] = set()
-    wanted = b":%04X" % port
-    for table in _TABLES:
-        try:
-            with open(table, "rb") as lines:
-                for line in lines:
-                    words = line.split()
-                    if len(words) > 9 and words[3] == _LISTENING and words[1].endswith(wanted):
-                        found.add(int(words[9]))
-        except OSError:
-            continue
-    return frozenset(found)
 
 
 def _fail() -> NoReturn:
