@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
@@ -10,7 +11,9 @@ import pytest
 from sam_tui.adapters.terminal.confinement import Sandbox
 from sam_tui.adapters.terminal.environment import session_environment
 from sam_tui.adapters.terminal.pty import Child, Pty, PtyLaunch
-from sam_tui.core.ports.sandbox import AskOutside, OutsideAccess
+from sam_tui.core.ports.sandbox import AskOutside, HostTerms, OutsideAccess
+from tests.fakes.name_server import NameServer
+from tests.sandbox.hosts_kit import PRELUDE, Answerer, Person
 
 Type = Callable[[str, str], Awaitable[str]]
 
@@ -113,3 +116,23 @@ async def test_ways_in_are_closed_once_they_were_used(sandbox: Sandbox, workspac
         if turn == 0:
             before = len(os.listdir("/proc/self/fd"))
     assert len(os.listdir("/proc/self/fd")) <= before
+
+
+@pytest.mark.requirement("sandbox:hosts")
+async def test_a_terminal_is_held_to_hosts_as_commands_are(
+    workspace: Path, server: Answerer, names: NameServer
+) -> None:
+    names.names["good.test"] = "127.0.0.1"
+    (workspace / "attempt.py").write_text(
+        PRELUDE + "for host in given[1:]: said(lambda: reach(host, int(given[0])))"
+    )
+    person = Person(says=False)
+    box = Sandbox()
+    box.hold_network("hosts", HostTerms((("good.test",),), ("good.test",), (), (names.address,)))
+    made = Terminal(box, workspace, person)
+    line = f"{sys.executable} -I attempt.py {server.port} good.test bad.test; echo d''one"
+    await made.says(line, "done")
+    assert made.text.split()[-3:] == ["hello", "PermissionError", "done"]
+    assert person.hosts == [f"bad.test:{server.port}"]
+    await made.pty.close()
+    box.close()

@@ -12,6 +12,7 @@ import ipaddress
 import os
 import socket
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -147,8 +148,9 @@ class Reaching:
             self._doors.listen_to(server.fileno(), None)
             server.close()
         if self._island:
-            self._doors.islands.drop(self._watch.number)
             self._island = ()
+            with suppress(OSError):
+                self._doors.islands.drop(self._watch.number)
 
     def refused_to(self, caller: Notification | None) -> Refused:
         """Tells what was refused to whom."""

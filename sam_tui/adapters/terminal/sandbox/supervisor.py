@@ -84,6 +84,9 @@ class Supervisor:
             os.close(descriptor)
         for enrolment, _ in self._enrolling.values():
             enrolment.close()
+        for watch in self._runs.values():
+            if watch.hosts is not None:
+                watch.hosts.close()
         if self._doors is not None:
             self._doors.close()
         self._poll.close()
