@@ -725,6 +725,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "terminal:screen-answers": Requirement("A program's questions to the terminal are answered, old ones are not.", "fieldnotes 5"),
     "terminal:screen-cells": Requirement("The screen shows text, colours, wide characters, cursor, title and both buffers as terminals do.", "fieldnotes 5"),
     "terminal:screen-clipboard": Requirement("Programs only ask for the clipboard; a person decides.", "issue 5.1"),
+    "terminal:screen-colours": Requirement("Colours that programs choose are drawn until they are set back.", "issue 5.1"),
     "terminal:screen-cursor": Requirement("The cursor has the shape the program chose.", "issue 5.1"),
     "terminal:screen-dirty": Requirement("Only changed rows are reported, once.", "fieldnotes 5"),
     "terminal:screen-held": Requirement("What is half drawn is not shown, and not for long.", "issue 5.1"),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sam_tui.adapters.terminal.screen import EmulatedScreen
 from sam_tui.core.ports.terminals import CellRun
 
-VECTORS = Path(__file__).parent / "conformance.txt"
+VECTORS = ("conformance.txt", "conformance_esc.txt", "conformance_reports.txt")
 _ESCAPE = re.compile(r"\\(x[0-9a-f]{2}|u[0-9a-f]{4}|.)")
 _NAMED = {"e": "\x1b", "r": "\r", "n": "\n", "t": "\t", "a": "\a", "b": "\b", "N": "\x0e"} | {
     "O": "\x0f",
@@ -30,7 +30,11 @@ class Vector:
 
 def vectors() -> Iterator[Vector]:
     found: Vector | None = None
-    for line in VECTORS.read_text(encoding="utf-8").splitlines():
+    folder = Path(__file__).parent
+    text = "\n".join((folder / name).read_text(encoding="utf-8") for name in VECTORS)
+    for line in text.splitlines():
+        if line.startswith("#"):
+            continue
         if line.startswith("== "):
             if found is not None:
                 yield found

@@ -191,6 +191,7 @@ def test_an_unknown_key_types_nothing_unwanted(key: str) -> None:
 def test_a_paste_is_bracketed_where_asked_and_cannot_break_out() -> None:
     screen = EmulatedScreen(20, 4)
     assert screen.encode_paste("one\ntwo") == b"one\rtwo"
+    assert screen.encode_paste("one\r\ntwo\r\n") == b"one\rtwo\r"
     assert screen.encode_paste("") == b""
     screen.feed(b"\x1b[?2004h")
     pasted = screen.encode_paste("é\x1b[201~rm -rf /\x03")
@@ -198,6 +199,7 @@ def test_a_paste_is_bracketed_where_asked_and_cannot_break_out() -> None:
     assert pasted.endswith(b"\x1b[201~")
     assert pasted.count(b"\x1b") == 2
     assert b"\x03" not in pasted
+    assert screen.encode_paste("a\x9b201~b") == b"\x1b[200~a 201~b\x1b[201~"
 
 
 @pytest.mark.requirement("terminal:screen-robust")

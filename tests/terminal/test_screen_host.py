@@ -140,6 +140,44 @@ def test_colours_are_told_once_they_are_known() -> None:
     assert answers == [b"\x1b[?997;2n"]
 
 
+@pytest.mark.requirement("terminal:screen-colours")
+def test_plain_text_in_reverse_has_the_colours_of_each_other() -> None:
+    screen = shown("a\x1b[31mb")
+    screen.use_colours((200, 200, 200), (10, 10, 10), dark=True)
+    screen.dirty_rows()
+    screen.feed(b"\x1b[?5h")
+    rows = dict(screen.dirty_rows())
+    assert len(rows) == 4
+    assert rows[0][0] == CellRun("a", (10, 10, 10), (200, 200, 200))
+    assert rows[0][1] == CellRun("b", 1, (200, 200, 200))
+    screen.feed(b"\x1b[?5l")
+    assert dict(screen.dirty_rows())[0][0] == CellRun("a")
+    assert screen.dirty_rows() == []
+
+
+@pytest.mark.requirement("terminal:screen-colours")
+def test_a_chosen_colour_draws_all_rows_once_and_a_new_theme_is_none() -> None:
+    screen = shown("plain")
+    screen.use_colours((200, 200, 200), (10, 10, 10), dark=True)
+    screen.dirty_rows()
+    screen.feed(b"\x1b]11;#102030\x07")
+    assert [y for y, _ in screen.dirty_rows()] == [0, 1, 2, 3]
+    assert screen.dirty_rows() == []
+    screen.feed(b"\x1b]111\x07")
+    screen.use_colours((0, 0, 0), (255, 255, 255), dark=False)
+    assert screen.all_rows()[0] == [CellRun("plain" + " " * 15)]
+
+
+@pytest.mark.requirement("terminal:screen-colours")
+def test_the_cursor_has_the_colour_that_a_program_chose() -> None:
+    screen = shown("")
+    assert screen.cursor_colour is None
+    screen.feed(b"\x1b]12;#ff8000\x07")
+    assert screen.cursor_colour == (255, 128, 0)
+    screen.feed(b"\x1b]112\x07")
+    assert screen.cursor_colour is None
+
+
 @pytest.mark.requirement("terminal:screen-answers")
 def test_a_program_that_asked_for_it_is_told_a_new_size() -> None:
     screen = shown("\x1b[?2048h")
@@ -189,6 +227,32 @@ def test_dragging_and_moving_are_told_cell_by_cell_where_wanted() -> None:
     screen.feed(b"\x1b[?1003h")
     assert screen.mouse_mode == "motion"
     assert clicked(screen, "motion", None, column=7) == b"\x1b[<35;8;2M"
+
+
+@pytest.mark.requirement("terminal:mouse")
+@pytest.mark.parametrize(
+    ("modes", "press", "release", "far"),
+    [
+        ("9", b'\x1b[M $"', b"", b""),
+        ("1000", b'\x1b[M $"', b'\x1b[M#$"', b""),
+        ("1000;1005", "\x1b[M \u011b\x99".encode(), "\x1b[M#\u011b\x99".encode(), None),
+        ("1000;1015", b"\x1b[32;4;2M", b"\x1b[35;4;2M", b"\x1b[32;251;121M"),
+        ("1000;1006", b"\x1b[<0;4;2M", b"\x1b[<0;4;2m", b"\x1b[<0;251;121M"),
+        ("1000;1016", b"\x1b[<0;28;24M", b"\x1b[<0;28;24m", b"\x1b[<0;2004;1928M"),
+    ],
+)
+def test_a_click_is_told_in_the_encoding_that_was_asked_for(
+    modes: str, press: bytes, release: bytes, far: bytes | None
+) -> None:
+    screen = shown(f"\x1b[?{modes}h", columns=300, rows=200)
+    if far is None:  # where both are big enough to be two bytes long
+        assert clicked(screen, column=250, row=120) == press
+        assert clicked(screen, "release", column=250, row=120) == release
+    else:
+        assert (clicked(screen), clicked(screen, "release")) == (press, release)
+        assert clicked(screen, column=250, row=120) == far
+    screen.feed(b"\x1bc")
+    assert (screen.mouse_mode, clicked(screen)) == ("none", b"")
 
 
 @pytest.mark.requirement("terminal:mouse")

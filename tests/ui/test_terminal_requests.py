@@ -180,6 +180,11 @@ async def test_the_cursor_has_the_programs_shape_and_blinks_only_with_the_keys(
         under = [s.style.underline for s in with_cursor(row, 1, shape) if s.text == "b" and s.style]
         assert under == [True]
     assert with_cursor(row, 2, "bar").text == "ab▏"
+    lit = [
+        s.style for s in with_cursor(row, 1, "block", (255, 128, 0)) if s.text == "b" and s.style
+    ]
+    assert [str(style.bgcolor.name) for style in lit if style.bgcolor] == ["#ff8000"]
+    assert not lit[0].reverse
     async with driven(app_over(stage)) as me:
         view = await in_shell(me)
         await shows(me, view, "\\033[3 qx")

@@ -35,6 +35,12 @@ def check(result: int, what: str) -> None:
         raise GhosttyError(f"{what} failed: {result}")
 
 
+def set_option(terminal: Any, option: str, value: Any) -> None:
+    """Set an option of a terminal, named by the end of its constant."""
+    key = getattr(lib, f"GHOSTTY_TERMINAL_OPT_{option}")
+    check(lib.ghostty_terminal_set(terminal._t[0], key, value), option)
+
+
 def create(kind: str, name: str, owner: object, *given: Any) -> Any:
     """A library object: the pointer to its handle, freed together with ``owner``.
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
+from sam_tui.adapters.terminal.colours import Colour, Colours
 from sam_tui.adapters.terminal.ghostty import (
     GhosttyError,
     cell_layout,
@@ -17,10 +18,9 @@ from sam_tui.adapters.terminal.ghostty import (
 from sam_tui.core.ports.screens import CursorShape
 from sam_tui.core.ports.terminals import CellRun
 
-Colour = int | tuple[int, int, int] | None
 Style = tuple[Colour, Colour, frozenset[str]]
 
-_PLAIN: Style = (None, None, frozenset())
+_NO_NAMES: frozenset[str] = frozenset()
 _KEPT_STYLES = 4096
 """A picture in true colour has a style per cell; past this many the memory starts anew."""
 _GRAPHEME = 64
@@ -86,6 +86,9 @@ class Grid:
         self._cursor.size = ffi.sizeof("GhosttyRenderStateCursor")
         self._length = ffi.new("uint32_t*")
         self._points = ffi.new(f"uint32_t[{_GRAPHEME}]")
+        self._colours = Colours(terminal)
+        self._plain: Style = (None, None, _NO_NAMES)
+        self._recoloured = False
         self._styles: dict[bytes, Style] = {}
         self._names: dict[bytes, frozenset[str]] = {}
         layout = cell_layout()
@@ -107,11 +110,19 @@ class Grid:
     def update(self) -> None:
         """Take over what changed in the terminal since the last update."""
         check(lib.ghostty_render_state_update(self._state[0], self._terminal._t[0]), "update")
+        if self._colours.changed():
+            self._styles.clear()
+            self._plain = (self._colours.foreground, self._colours.background, _NO_NAMES)
+            self._recoloured = True
 
     def cursor_shape(self) -> tuple[CursorShape, bool]:
         """How the program wants its cursor drawn, and whether it should blink."""
         cursor = self._read_cursor()
         return _SHAPES.get(int(cursor.visual_style), "block"), bool(cursor.blinking)
+
+    def cursor_colour(self) -> tuple[int, int, int] | None:
+        """The colour that a program gave the cursor."""
+        return self._colours.cursor
 
     def cursor(self) -> tuple[int, int] | None:
         """(column, row) from 0, or None while hidden or scrolled away."""
@@ -127,6 +138,11 @@ class Grid:
 
     def dirty(self) -> list[tuple[int, Sequence[CellRun]]]:
         """The rows that changed, with their numbers; clears the marks."""
+        if self._recoloured:
+            # The library marks rows for a new palette, and not for other colours of plain text.
+            self._recoloured = False
+            check(lib.ghostty_render_state_clean(self._state[0]), "clean")
+            return list(enumerate(self.all()))
         advance = lib.ghostty_render_state_row_iterator_next_dirty
         rows, number = self._iterator(), self._y
         found: list[tuple[int, Sequence[CellRun]]] = []
@@ -171,9 +187,9 @@ class Grid:
         shifted = cells.to_bytes(len(raw), "little")
         low, high = shifted[0::8], shifted[1::8]
         if not (any(low) or any(high)):
-            return [CellRun(text)]
+            return [CellRun(text, *self._plain)]
         self._select(row)
-        seen: dict[int, Style] = {0: _PLAIN}
+        seen: dict[int, Style] = {0: self._plain}
         runs: list[CellRun] = []
         first = 0
         for number, stretch in groupby(memoryview(_paired(low, high)).cast("H")):
@@ -188,11 +204,11 @@ class Grid:
     def _runs(self, row: Any, packed: list[int], first: int) -> list[CellRun]:
         """Some cells of a row, from column ``first`` on, as runs of one style."""
         style_at, style_mask, wide_at = self._style_at, self._style_mask, self._wide_at
-        seen: dict[int, Style] = {0: _PLAIN}
+        seen: dict[int, Style] = {0: self._plain}
         selected = False
         runs: list[CellRun] = []
         text: list[str] = []
-        style, mark = _PLAIN, 0
+        style, mark = self._plain, 0
         for x, cell in enumerate(packed, first):
             # A background-only cell carries its colour itself; the whole cell is its mark then.
             new = -cell if cell & _BACKGROUND_ONLY else cell >> style_at & style_mask
@@ -202,7 +218,7 @@ class Grid:
                     if new > 0 and not selected:
                         self._select(row)
                         selected = True
-                    known = seen[new] = self._style_of(x) if new > 0 else _background(cell)
+                    known = seen[new] = self._style_of(x) if new > 0 else self._filled(cell)
                 mark = new
                 if known != style:
                     if text:
@@ -278,8 +294,20 @@ class Grid:
                 found = self._style
                 names = frozenset(name for field, name in _ATTRIBUTES if getattr(found, field))
                 self._names[flags] = names
-            known = self._styles[raw] = (_colour(raw, _FOREGROUND), _colour(raw, _GROUND), names)
+            of = self._colours
+            known = self._styles[raw] = (
+                of.drawn(_colour(raw, _FOREGROUND), of.foreground),
+                of.drawn(_colour(raw, _GROUND), of.background),
+                names,
+            )
         return known
+
+    def _filled(self, cell: int) -> Style:
+        """The style of a cell that is nothing but a background colour."""
+        value, of = cell >> 2 & 0xFFFFFF, self._colours
+        if cell & 3 == _BACKGROUND_ONLY:
+            return of.foreground, of.drawn(value & 0xFF, None), _NO_NAMES
+        return of.foreground, (value & 0xFF, value >> 8 & 0xFF, value >> 16), _NO_NAMES
 
 
 def _narrow(raw: bytes) -> str | None:
@@ -310,11 +338,3 @@ def _colour(raw: bytes, at: int) -> Colour:
     if tag == _RGB:
         return raw[value], raw[value + 1], raw[value + 2]
     return raw[value] if tag == _PALETTE else None
-
-
-def _background(cell: int) -> Style:
-    """The style of a cell that is nothing but a background colour."""
-    value = cell >> 2 & 0xFFFFFF
-    if cell & 3 == _BACKGROUND_ONLY:
-        return None, value & 0xFF, frozenset()
-    return None, (value & 0xFF, value >> 8 & 0xFF, value >> 16), frozenset()

@@ -1,16 +1,15 @@
-"""What a terminal's host must do and the library leaves: soft reset, title stack, clipboard, sizes.
+"""What a terminal's host must do and the library leaves: clipboard, bell, sizes, colours, holding.
 
-Sequences that the library ignores are acted on here, where they stand in the stream; what it asks
-its host is answered here.
+What the library asks its host is answered here; what it ignores in the output is ``sequences``.
 """
 
-import re
 import time
 import weakref
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from sam_tui.adapters.terminal.ghostty import check, copied, ffi, lib, string
+from sam_tui.adapters.terminal.ghostty import check, copied, ffi, lib, set_option, string
+from sam_tui.adapters.terminal.sequences import Sequences
 from sam_tui.core.ports.screens import ClipboardRequest
 
 CELL_WIDTH, CELL_HEIGHT = 8, 16
@@ -20,28 +19,10 @@ LONGEST_HOLD = 0.15
 
 _GRAPHEMES = 2027
 """Emoji sequences and flags are one character of two cells, as they are wherever this is drawn."""
-_TITLES = 10
 _REQUESTS = 4
 _SCROLLBACK_LINES = 10_000
 _CELL_BYTES, _ROW_BYTES = 8, 200
 _CLIPBOARD = 256 * 1024
-_ACTED_ON = re.compile(
-    rb"\x1b(?=[\[\]][!2?g5])"  # what most sequences are turned away by
-    rb"(?:\[!p"  # DECSTR
-    rb"|\[(2[23])(?:;[012]?)?(?:;[0-9]*)?t"  # XTWINOPS: save and restore titles
-    rb"|\[\?6n"  # DECXCPR
-    rb"|\[g"  # TBC, which the library hears with its parameter only
-    rb"|\]52;([a-z0-9]{0,8});\?(?:\x07|\x1b\\))"  # clipboard read
-)
-_UNFINISHED = re.compile(
-    rb"\x1b(?:\[(?:!|\?6?|2[23]?(?:;[0-9;]{0,8})?)?|\](?:5|52|52;[a-z0-9]{0,8};?\??\x1b?)?)?\Z"
-)
-_LONGEST_UNFINISHED = 24
-_SOFT_RESET = (
-    b'\x1b[?25h\x1b[4l\x1b[?6l\x1b[?7h\x1b[?1l\x1b>\x1b[?69l\x1b[r\x1b[m\x1b[0"q'
-    b"\x0f\x1b(B\x1b)B\x1b*B\x1b+B\x1b[H\x1b7"
-)
-"""VT510 DECSTR, with autowrap left on as xterm does. The cursor is put back after it."""
 Rgb = tuple[int, int, int]
 _LOCATIONS = {"p": "primary", "s": "selection"}
 
@@ -58,15 +39,17 @@ class Host:
         """How often the bell rang. Collected, because nothing may go wrong within the library."""
         self.dark = True
         self._terminal = terminal
-        self._titles: list[bytes] = []
         self._scrollback = 0
         self._held_since: float | None = None
-        self._rest = b""
         self._size = ffi.new("GhosttySizeReportSize*")
+        self._sequences = Sequences(terminal, self.answers, self._size)
         self._callbacks = _callbacks(self)
         for name, function in self._callbacks.items():
             self._set(name, function)
         self._set("TERMINFO_NAME", string(b"xterm-256color"))
+        # Neither pictures nor glyphs are drawn, so programs that ask must not be told so.
+        self._set("KITTY_IMAGE_STORAGE_LIMIT", ffi.new("uint64_t*", 0))
+        self._set("GLYPH_PROTOCOL", ffi.new("bool*", False))
         for option in ("MODE_DEFAULT", "MODE"):
             self._set(option, ffi.new("GhosttyTerminalModeConfig*", [_GRAPHEMES, True]))
         terminal.on_reply(self.answers.append)
@@ -88,23 +71,16 @@ class Host:
         return self._size
 
     def feed(self, data: bytes) -> None:
-        """Let output act on the terminal. The start of a sequence that is ours waits for its rest."""
-        if self._rest:
-            data, self._rest = self._rest + data, b""
-        if b"\x7f" in data:
-            data = data.replace(b"\x7f", b"")  # no character, but the library would show one
-        if b"\x1b" not in data:
-            self._terminal.feed(data)
-            return
-        cut = _UNFINISHED.search(data, max(0, len(data) - _LONGEST_UNFINISHED))
-        if cut is not None:
-            data, self._rest = data[: cut.start()], data[cut.start() :]
-        done = 0
-        for found in _ACTED_ON.finditer(data):
-            self._terminal.feed(data[done : found.start()])
-            done = found.end()
-            self._act(found)
-        self._terminal.feed(data[done:] if done else data)
+        """Let output act on the terminal."""
+        self._sequences.feed(data)
+        if self._sequences.clipboard:
+            asked, self._sequences.clipboard = self._sequences.clipboard, []
+            for location in asked:
+                self._ask("read", location, "")
+
+    def refit(self) -> None:
+        """The terminal has its new size now."""
+        self._sequences.refit()
 
     def resized(self, columns: int, rows: int) -> None:
         """Take note of a new size."""
@@ -143,26 +119,7 @@ class Host:
         self._held_since = time.monotonic() if held else None
 
     def _set(self, option: str, value: Any) -> None:
-        key = getattr(lib, f"GHOSTTY_TERMINAL_OPT_{option}")
-        check(lib.ghostty_terminal_set(self._terminal._t[0], key, value), option)
-
-    def _act(self, found: re.Match[bytes]) -> None:
-        if found[2] is not None:
-            self._ask("read", found[2].decode(), "")
-        elif found[1] == b"22":
-            self._titles = [*self._titles[1 - _TITLES :], self.title]
-        elif found[1] == b"23":
-            if self._titles:
-                self._set("TITLE", string(self._titles.pop()))
-        else:
-            column, row = self._terminal.cursor
-            place = b"%d;%d" % (row + 1, column + 1)
-            if found[0].endswith(b"n"):
-                self.answers.append(b"\x1b[?%sR" % place)
-            elif found[0].endswith(b"g"):
-                self._terminal.feed(b"\x1b[0g")
-            else:
-                self._terminal.feed(_SOFT_RESET + b"\x1b[%sH" % place)
+        set_option(self._terminal, option, value)
 
     def _ask(self, kind: Literal["read", "write"], location: str, text: str) -> None:
         where = _LOCATIONS.get(location[:1], "clipboard")

@@ -26,6 +26,7 @@ _MOUSE_MODES: tuple[tuple[int, MouseMode], ...] = (
     (9, "click"),
 )
 _FOCUS_EVENTS = 1004
+_CONTROLS = dict.fromkeys(range(0x80, 0xA0), " ")
 _BRACKETED_PASTE = 2004
 
 
@@ -129,9 +130,10 @@ class InputEncoder:
     def paste(self, text: str) -> bytes:
         """The bytes for pasted text, bracketed where the program asked for that.
 
-        Control characters that could end the brackets or act as keys are replaced by the library.
+        Control characters that could end the brackets or act as keys are replaced, those of one byte
+        by the library. The two that end a line elsewhere are one Enter.
         """
-        data = text.encode(errors="replace")
+        data = text.replace("\r\n", "\n").translate(_CONTROLS).encode(errors="replace")
         if not data:
             return b""
         source = ffi.new("char[]", data)  # a copy: it is edited in place

@@ -3,7 +3,7 @@
 import re
 
 QUESTION = re.compile(
-    rb"\x1b(?:\[(?:[>=]?0?c|\??[56]n|1[13468]t|2[01]t|\?u|>0?q|\??\d+\$p)"
+    rb"\x1b(?:Z|\[(?:[>=]?[01]?c|[56]n|\?\d{1,3}n|1[134589](?:;2)?t|16t|2[01]t|\?u|>0?q|\??\d+\$p|[01]?x)"
     rb"|\](?:1[0-2]|4;\d+);\?|P[$+]q)"
 )
 """Attributes, status and cursor reports, sizes, modes, version, keyboard, colours, settings and

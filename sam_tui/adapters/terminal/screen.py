@@ -79,6 +79,12 @@ class EmulatedScreen:
         return self._grid.cursor_shape()[1]
 
     @property
+    def cursor_colour(self) -> tuple[int, int, int] | None:
+        """The colour it wants the cursor in; None for that of the text."""
+        self._refresh()
+        return self._grid.cursor_colour()
+
+    @property
     def alternate(self) -> bool:
         """Whether the alternate screen is shown, which has no scrollback."""
         return bool(self._terminal.get("active_screen", "GhosttyTerminalScreen"))
@@ -104,6 +110,7 @@ class EmulatedScreen:
         self._columns, self._rows = columns, rows
         self._host.resized(columns, rows)
         self._terminal.resize(columns, rows)
+        self._host.refit()
         self._stale = True
         self._reply()
 

@@ -135,6 +135,11 @@ class Screen(Protocol):
         ...
 
     @property
+    def cursor_colour(self) -> tuple[int, int, int] | None:
+        """The colour it wants the cursor in (0 to 255 each); None for that of the text."""
+        ...
+
+    @property
     def alternate(self) -> bool:
         """Whether the alternate screen is shown, which has no scrollback."""
         ...

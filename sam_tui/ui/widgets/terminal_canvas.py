@@ -254,7 +254,8 @@ class TerminalCanvas(Widget):
             return strip
         if self._blinks % 2:
             return strip
-        return with_cursor(strip, self._cursor[0], shown.screen.cursor_shape)
+        screen = shown.screen
+        return with_cursor(strip, self._cursor[0], screen.cursor_shape, screen.cursor_colour)
 
     def _with_overlays(self, strip: Strip, y: int) -> Strip:
         width, row = strip.cell_length, self._top + y

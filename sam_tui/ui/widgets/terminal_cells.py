@@ -102,25 +102,32 @@ def laid_over(strip: Strip, start: int, stop: int, style: Style) -> Strip:
     return Strip.join([strip.crop(0, start), middle, strip.crop(stop, width)])
 
 
-def with_cursor(strip: Strip, column: int, shape: "CursorShape") -> Strip:
-    """The strip with a cursor on a cell.
+def with_cursor(
+    strip: Strip, column: int, shape: "CursorShape", colour: tuple[int, int, int] | None = None
+) -> Strip:
+    """The strip with a cursor on a cell, in a colour of its own where a program chose one.
 
     A bar takes the place of a blank; a character under one is underlined, so that it stays readable.
     """
     column = max(0, min(column, strip.cell_length - 1))
     cell = strip.crop(column, column + 1)
+    own = Style() if colour is None else Style(color=Color.from_rgb(*colour))
     match shape:
         case "underline":
-            return laid_over(strip, column, column + 1, Style(underline=True, bold=True))
+            return laid_over(strip, column, column + 1, own + Style(underline=True, bold=True))
         case "bar" if not cell.text.strip():
             style = next((segment.style for segment in cell), None)
             parts = [
                 strip.crop(0, column),
-                Strip([Segment("▏", style)], 1),
+                Strip([Segment("▏", own if style is None else style + own)], 1),
                 strip.crop(column + 1, strip.cell_length),
             ]
             return Strip.join(parts)
         case "bar" | "hollow":
-            return laid_over(strip, column, column + 1, Style(underline=True))
-        case _:
+            return laid_over(strip, column, column + 1, own + Style(underline=True))
+        case _ if colour is None:
             return laid_over(strip, column, column + 1, Style(reverse=True))
+        case _:
+            under = next((s.style.bgcolor for s in cell if s.style is not None), None)
+            block = Style(color=under, bgcolor=own.color, reverse=False)
+            return laid_over(strip, column, column + 1, block)

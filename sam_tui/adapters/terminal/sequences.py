@@ -1,0 +1,235 @@
+"""Sequences that the emulation library leaves out, acted on where they stand in the output.
+
+Soft reset, tab stops that outlive a new size, titles put aside, reports and settings that terminals
+of this kind answer, the cursor's left margin, and the wish to read the clipboard.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from sam_tui.adapters.terminal.ghostty import copied, set_option, string
+
+_OURS = (
+    rb"\[[?!]?+[0-9;]*+(?:[gnptxW]|(?<=[?;]69)[hl])|[cH]"
+    rb"|\]52;[a-z0-9]{0,8};\?(?:\x07|\x1b\\)|P\$q[^\x1b]{1,2}\x1b\\"
+)
+_ACTED_ON = re.compile(rb"\x1b(?!\[[0-9;]*+m)(?:" + _OURS + rb")")
+"""Candidates, by a last byte that most sequences do not have; what they are is looked up.
+
+Colours, which are most of all, are turned away first.
+"""
+_WITHIN_MARGINS = re.compile(rb"\x1b(?:" + _OURS + rb"|\[\d{0,8}D)|\x08")
+_MARGINS = 69
+_UNFINISHED = re.compile(
+    rb"\x1b(?:\[[?!]?[\d;]{0,24}|\](?:5|52|52;[a-z0-9]{0,8};?\??\x1b?)?"
+    rb"|P(?:\$(?:q[^\x1b]{0,2}\x1b?)?)?)?\Z"
+)
+_LONGEST_UNFINISHED = 32
+_TITLES = 10
+_TITLE = re.compile(rb"\[(2[23])(?:;[012]?)?(?:;\d*)?t")
+_ASIDE = re.compile(rb"\x1bP1\$r(\d+);(\d+)s\x1b\\")
+_SOFT_RESET = (
+    b'\x1b[?25h\x1b[4l\x1b[?6l\x1b[?7h\x1b[?1l\x1b>\x1b[?69l\x1b[r\x1b[m\x1b[0"q'
+    b"\x0f\x1b(B\x1b)B\x1b*B\x1b+B\x1b[H\x1b7"
+)
+"""VT510 DECSTR, with autowrap left on as xterm does. The cursor is put back after it."""
+_FULL_RESET = b"\x1bc\x1b]104\x1b\\\x1b]110\x1b\\\x1b]111\x1b\\\x1b]112\x1b\\"
+"""RIS; the library leaves the colours that programs chose."""
+_REPORTS = {
+    b"[?15n": b"[?13n",  # DSR: no printer
+    b"[?25n": b"[?20n",  # keys are not locked
+    b"[?26n": b"[?27;1;0;0n",  # a keyboard
+    b"[?53n": b"[?50n",  # no locator
+    b"[?55n": b"[?50n",
+    b"[?56n": b"[?57;0n",
+    b"[?75n": b"[?70n",  # nothing is wrong
+    b"[?85n": b"[?83n",  # one session
+    b"[11t": b"[1t",  # XTWINOPS: no icon
+    b"[13t": b"[3;0;0t",
+    b"[13;2t": b"[3;0;0t",
+    b"[x": b"[2;1;1;128;128;1;0x",  # DECREQTPARM
+    b"[0x": b"[2;1;1;128;128;1;0x",
+    b"[1x": b"[3;1;1;128;128;1;0x",
+}
+"""What is answered always the same."""
+Act = Callable[[bytes], None]
+
+
+class Sequences:
+    """Passes one terminal's output on, and does what the library would not.
+
+    What it says goes to ``answers``. ``size`` is that of the terminal, in cells and pixels.
+    """
+
+    def __init__(self, terminal: Any, answers: list[bytes], size: Any) -> None:
+        self.clipboard: list[str] = []
+        """From where programs want to read the clipboard, oldest first; whoever looks empties it."""
+        self._terminal = terminal
+        self._answers = answers
+        self._size = size
+        self._titles: list[bytes] = []
+        self._stops: dict[int, bool] = {}
+        self._no_stops = False
+        self._margins = False
+        self._rest = b""
+
+    def feed(self, data: bytes) -> None:
+        """Let output act on the terminal. The start of a sequence that is ours waits for its rest."""
+        if self._rest:
+            data, self._rest = self._rest + data, b""
+        if b"\x7f" in data:
+            data = data.replace(b"\x7f", b"")  # no character, but the library would show one
+        if b"\x1b" not in data and not self._margins:
+            self._terminal.feed(data)
+            return
+        cut = _UNFINISHED.search(data, max(0, len(data) - _LONGEST_UNFINISHED))
+        if cut is not None:
+            data, self._rest = data[: cut.start()], data[cut.start() :]
+        done = at = 0
+        while found := (_WITHIN_MARGINS if self._margins else _ACTED_ON).search(data, at):
+            at = found.end()
+            body = found[0].removeprefix(b"\x1b")
+            act = self._act(body)
+            if act is not None:
+                self._terminal.feed(data[done : found.start()])
+                done = at
+                act(body)
+        self._terminal.feed(data[done:] if done else data)
+
+    def refit(self) -> None:
+        """The terminal has another width, at which the library sets its tab stops anew."""
+        if not (self._stops or self._no_stops):
+            return
+        column, _ = self._terminal.cursor
+        stops = b"".join(
+            b"\x1b[%dG%s" % (at + 1, b"\x1bH" if stop else b"\x1b[0g")
+            for at, stop in self._stops.items()
+            if at < self._size.columns
+        )
+        clear = b"\x1b[3g" if self._no_stops else b""
+        self._terminal.feed(clear + stops + b"\x1b[%dG" % (column + 1))
+
+    # ---- what there is to be done
+
+    def _act(self, body: bytes) -> Act | None:
+        """What to do for a sequence, given without its ESC; None leaves it to the library."""
+        if body in _REPORTS:
+            return self._report
+        if (known := _KNOWN.get(body)) is not None:
+            return lambda body: known(self, body)
+        if body.startswith(b"]52;"):
+            return self._ask_clipboard
+        if body.startswith(b"P$q"):
+            return self._tell_setting if body[3:-2] in self._settings() else None
+        if _TITLE.fullmatch(body):
+            return self._keep_title
+        if body == b"\b" or body.endswith(b"D"):
+            return self._go_back
+        return self._switch if body.endswith((b"h", b"l")) else None
+
+    def _say(self, answer: bytes) -> None:
+        self._answers.append(b"\x1b" + answer)
+
+    def _report(self, body: bytes) -> None:
+        self._say(_REPORTS[body])
+
+    def report_size(self, body: bytes) -> None:
+        """The size of the screen around, or of the text in pixels: it is all one here."""
+        size = self._size
+        if body == b"[19t":
+            self._say(b"[9;%d;%dt" % (size.rows, size.columns))
+        else:
+            kind = 5 if body == b"[15t" else 4
+            height, width = size.rows * size.cell_height, size.columns * size.cell_width
+            self._say(b"[%d;%d;%dt" % (kind, height, width))
+
+    def report_cursor(self, _body: bytes) -> None:
+        """DECXCPR, which counts as the library's own report does, from the region in origin mode."""
+        self._terminal.feed(b"\x1b[6n")
+        self._say(b"[?" + self._answers.pop().removeprefix(b"\x1b["))
+
+    def _settings(self) -> Mapping[bytes, bytes]:
+        """DECRQSS: what the library does not know of, or says is wrong."""
+        size = self._size
+        known = {b'"p': b'62;1"p', b"$|": b"%d$|" % size.columns, b"*|": b"%d*|" % size.rows}
+        if not self._terminal.mode(_MARGINS):
+            known[b"s"] = b"1;%ds" % size.columns
+        return known | {b"t": b"%dt" % size.rows}
+
+    def _tell_setting(self, body: bytes) -> None:
+        self._say(b"P1$r" + self._settings()[body[3:-2]] + b"\x1b\\")
+
+    def _ask_clipboard(self, body: bytes) -> None:
+        self.clipboard.append(body.split(b";")[1].decode())
+
+    def _keep_title(self, body: bytes) -> None:
+        """XTWINOPS: put the title aside, or take the last one back."""
+        if body.startswith(b"[22"):
+            title = copied(self._terminal.get("title", "GhosttyString"))
+            self._titles = [*self._titles[1 - _TITLES :], title]
+        elif self._titles:
+            set_option(self._terminal, "TITLE", string(self._titles.pop()))
+
+    def reset(self, _body: bytes) -> None:
+        """RIS."""
+        self._stops, self._no_stops, self._margins = {}, False, False
+        self._terminal.feed(_FULL_RESET)
+
+    def reset_softly(self, _body: bytes) -> None:
+        """DECSTR."""
+        column, row = self._terminal.cursor
+        self._margins = False
+        self._terminal.feed(_SOFT_RESET + b"\x1b[%d;%dH" % (row + 1, column + 1))
+
+    def set_stop(self, body: bytes) -> None:
+        """HTS and TBC: set or clear the tab stop at the cursor."""
+        column = self._terminal.cursor[0]
+        self._stops[column] = body == b"H"
+        # The library hears the other spelling only with its parameter.
+        self._terminal.feed(b"\x1bH" if self._stops[column] else b"\x1b[0g")
+
+    def clear_stops(self, body: bytes) -> None:
+        """TBC 3 and DECST8C: no tab stops, or those at every eighth column."""
+        self._stops, self._no_stops = {}, body == b"[3g"
+        self._terminal.feed(b"\x1b" + body)
+
+    # ---- left and right margins
+
+    def _switch(self, body: bytes) -> None:
+        self._terminal.feed(b"\x1b" + body)
+        self._margins = self._terminal.mode(_MARGINS)
+
+    def _go_back(self, body: bytes) -> None:
+        """Backspace and CUB, which stop at the left margin; the library goes on to the edge."""
+        count = int(body[1:-1] or 1) or 1 if body != b"\b" else 1
+        left = self._left_margin()
+        column = self._terminal.cursor[0]
+        if 0 < left <= column:
+            count = min(count, column - left)
+        if count:
+            self._terminal.feed(b"\b" if body == b"\b" else b"\x1b[%dD" % count)
+
+    def _left_margin(self) -> int:
+        """The first column within the margins, from 0."""
+        if not self._terminal.mode(_MARGINS):
+            return 0
+        self._terminal.feed(b"\x1bP$qs\x1b\\")
+        found = _ASIDE.fullmatch(self._answers.pop())
+        return int(found[1]) - 1 if found else 0
+
+
+_KNOWN: Mapping[bytes, Callable[[Sequences, bytes], None]] = {
+    b"c": Sequences.reset,
+    b"[!p": Sequences.reset_softly,
+    b"[?6n": Sequences.report_cursor,
+    b"[14;2t": Sequences.report_size,
+    b"[15t": Sequences.report_size,
+    b"[19t": Sequences.report_size,
+    b"H": Sequences.set_stop,
+    b"[g": Sequences.set_stop,
+    b"[0g": Sequences.set_stop,
+    b"[3g": Sequences.clear_stops,
+    b"[?5W": Sequences.clear_stops,
+}
+"""By the whole sequence. Kept outside, so that a terminal is freed with its last reference."""
