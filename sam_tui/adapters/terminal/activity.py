@@ -96,9 +96,15 @@ class Activity:
             if await self._sounds(min(_PAUSE, left)):
                 continue
             now = time.monotonic()
-            if self._needs_somebody(now - max(self._last_output, began)):
+            if self._needs_somebody(now - max(self._last_output, began)) and not self._lagged():
                 break
         return self.state
+
+    def _lagged(self) -> bool:
+        """Whether something was printed before it began to wait that nobody has heard yet."""
+        self._sound.clear()
+        self._pty.catch_up()
+        return self._sound.is_set()
 
     async def _sounds(self, within: float) -> bool:
         """Whether something is printed, or it ends, within some seconds."""
