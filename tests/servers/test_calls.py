@@ -100,6 +100,7 @@ async def test_arguments_that_do_not_fit_never_reach_the_server(house: House) ->
         await sam.arrive()
         assert "text must be string, not array" in await sam.text("mcp__one__echo", text=[1])
         assert "text is missing" in await sam.text("mcp__one__echo")
+        assert "half a character" in await sam.text("mcp__one__echo", text="\ud800")
         assert house.person.approvals == []
 
 

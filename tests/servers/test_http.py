@@ -44,13 +44,17 @@ async def test_a_server_on_this_machine_that_the_persons_file_names_is_spoken_to
     house: House, site: Site
 ) -> None:
     token = "glpat-" + "a1B2c3D4" * 3
-    house.user(web={"type": "http", "url": site.url, "headers": {"Authorization": "Bearer ${T}"}})
+    url = f"{site.url}?key=of-the-url"
+    house.user(web={"type": "http", "url": url, "headers": {"Authorization": "Bearer ${T}"}})
     async with house.open(environ={"T": token}) as sam:
         assert await sam.arrive() == ["mcp__web__echo"]
         assert await sam.text("mcp__web__echo", a=1) == '{"a": 1}'
-        told = await sam.text("mcp__web__echo", a=token)
-        assert token not in told
-        assert "<secret:" in told
+        done = await sam.call("mcp__web__echo", a=token)
+        assert token not in done.finished.text
+        assert "<secret:" in done.finished.text
+        assert done.decision is not None
+        targets = ("mcp__web__echo", f"http://127.0.0.1:{site.server_port}/")
+        assert done.decision.targets == targets
     assert {headers["authorization"] for headers in site.headers} == {f"Bearer {token}"}
     assert {headers["accept-encoding"] for headers in site.headers} == {"identity"}
 

@@ -38,6 +38,10 @@ class ServerArguments(Arguments):
         faults = list(islice(value_faults(given, cls.checked, "arguments"), _MOST_FAULTS))
         if faults:
             raise ValueError("; ".join(faults))
+        try:
+            json.dumps(given, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            raise ValueError("a text holds half a character, which cannot be sent") from None
         return {"given": given}
 
     @model_serializer

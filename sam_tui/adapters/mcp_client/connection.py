@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sam_tui.adapters.mcp_client.adverts import Fitted, RawTool, fitted, plain
 from sam_tui.adapters.mcp_client.settings import ServerSettings
 from sam_tui.adapters.mcp_client.surroundings import Caller, Surroundings, Terms
-from sam_tui.core.errors import ToolError
+from sam_tui.core.errors import SamError, ToolError
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.inquiry import Question
 from sam_tui.core.ports.piped import PipedRequest
@@ -64,13 +64,18 @@ class Connection:
 
     @property
     def url(self) -> str:
-        """Where it is, over HTTP; else empty."""
-        return self.settings.url
+        """The site it is on, over HTTP; else empty. What follows may hold a token."""
+        return self.settings.site
 
     @property
     def usable(self) -> bool:
         """Whether there is anything that can be started."""
         return not (self.settings.disabled or self.settings.fault)
+
+    @property
+    def begun(self) -> bool:
+        """Whether there is something to end."""
+        return self._task is not None
 
     @property
     def offered(self) -> Fitted:
@@ -210,8 +215,10 @@ class Connection:
             )
             self._error = await life.run(self._came)
             wanted = not self._error
-        except ToolError as error:
+        except SamError as error:
             self._error = error.explain()
+        except OSError as error:
+            self._error = f"it could not be started: {error.strerror or error}"
         finally:
             if program is not None:
                 await program.stop()

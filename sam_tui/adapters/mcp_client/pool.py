@@ -144,6 +144,8 @@ class ServerPool:
         self._connections = {name: kept[name] for name in sorted(kept)}
 
     def _end(self, connection: Connection) -> None:
+        if not connection.begun:
+            return
         task = asyncio.get_running_loop().create_task(connection.close())
         self._ending.add(task)
         task.add_done_callback(self._ending.discard)

@@ -49,6 +49,11 @@ class ServerSettings:
     shown: str = ""
     fault: str = ""
 
+    @property
+    def site(self) -> str:
+        """``https://host:port/`` of its URL; empty for a program."""
+        return _site(self.url) if self.url else ""
+
 
 @dataclass(frozen=True, slots=True)
 class Reader:
@@ -183,6 +188,12 @@ class Reader:
             return found
 
         return _VARIABLE.sub(value, text)
+
+
+def _site(url: str) -> str:
+    """``https://host:port/`` of a URL."""
+    scheme, _, rest = url.partition("://")
+    return f"{scheme}://{re.split(r'[/?#]', rest)[0].rpartition('@')[2]}/"
 
 
 def merged(files: Sequence[Sequence[ServerSettings]]) -> tuple[ServerSettings, ...]:
