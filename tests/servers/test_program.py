@@ -20,7 +20,7 @@ SECONDS = 50
 def run(house: House, *words: str) -> "subprocess.CompletedProcess[str]":
     """The program over the house's folders."""
     place = ["-C", str(house.workspace), "--data-dir", str(house.folder / "data")]
-    named = 2 if words[0] in ("mcp", "guard", "tools") else 1
+    named = 2 if words[0] in ("mcp", "guard", "tools", "hooks") else 1
     return subprocess.run(
         [sys.executable, "-P", "-m", "sam_tui", *words[:named], *place, *words[named:]],
         env={**os.environ, "SAM_TUI_CONFIG_DIR": str(house.settings)},
@@ -85,6 +85,17 @@ def test_a_servers_tool_is_explained_without_starting_it_and_called_without_a_mo
     assert json.loads(called.stdout)["output"]["content"] == "called"
     unknown = run(house, "tools", "call", "mcp__one__nothing", "{}")
     assert "There is no tool called" in unknown.stdout
+
+
+@pytest.mark.requirement("servers:hooked")
+def test_a_matcher_for_a_server_that_is_named_is_about_something(house: House) -> None:
+    house.user(one=raw())
+    hook = [{"type": "command", "command": "true"}]
+    matchers = [{"matcher": f"mcp__{name}__.*", "hooks": hook} for name in ("one", "two")]
+    hooks = house.settings / "hooks.json"
+    hooks.write_text(json.dumps({"hooks": {"PreToolUse": matchers}}), encoding="utf-8")
+    listed = run(house, "hooks", "list").stdout
+    assert listed.count("matches no operation there is now") == 1
 
 
 @pytest.mark.requirement("servers:asked")

@@ -1,6 +1,7 @@
 """When tools of servers join a conversation: with a message, and never in the middle of a turn."""
 
 import asyncio
+import json
 import os
 import sys
 from collections.abc import AsyncIterator
@@ -136,3 +137,20 @@ async def test_a_server_that_no_longer_comes_up_takes_its_tools_with_it(house: H
     async with house.open() as sam:
         assert await sam.arrive() == []
         assert "exit code 5" in sam.reports["one"].error
+
+
+@pytest.mark.requirement("servers:hooked")
+async def test_a_hook_sees_a_servers_call_by_name_and_arguments_and_may_stop_it(
+    house: House,
+) -> None:
+    house.user(one=raw())
+    hook = {"type": "command", "command": "cat > seen.json; echo not this one >&2; exit 2"}
+    wanted = {"PreToolUse": [{"matcher": "mcp__one__.*", "hooks": [hook]}]}
+    hooks = house.settings / "hooks.json"
+    hooks.write_text(json.dumps({"hooks": wanted}), encoding="utf-8")
+    async with house.open() as sam:
+        await sam.arrive()
+        assert "not this one" in await sam.text("mcp__one__write", text="a.txt")
+    seen = json.loads((house.workspace / "seen.json").read_text("utf-8"))
+    assert (seen["tool_name"], seen["tool_input"]) == ("mcp__one__write", {"text": "a.txt"})
+    assert not (house.workspace / "a.txt").exists()
