@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import random
 from collections.abc import AsyncIterator, Callable, Iterable
 from pathlib import Path
 
@@ -179,3 +180,28 @@ async def test_recordings_are_kept_apart_listed_newest_first_and_exported_masked
     assert all("from-the" not in event.data for event in Recording(copy).events())
     with pytest.raises(ToolError, match="cannot be written"):
         await kept.export(first, copy)
+
+
+@pytest.mark.requirement("terminal:replay-hostile")
+@pytest.mark.parametrize("seed", range(4))
+async def test_whatever_was_printed_is_played_and_sought_to_the_end(
+    opened: Open, seed: int
+) -> None:
+    chance = random.Random(seed)
+    letters = [*map(chr, range(32, 127)), "\x1b", "\x1b[", "\x1b]", "\x9b", "\r\n", "日", "\ud800"]
+
+    def noise() -> str:
+        return "".join(chance.choices(letters, k=chance.randrange(300)))
+
+    playback = opened(
+        (n * chance.random() * 1000 + n * 1000, chance.choice("ooir?"), noise()) for n in range(150)
+    )
+    for _ in range(10):
+        playback.seek(chance.choice([0.0, 1.0, chance.random() * 300, float("inf")]))
+        (playback.play if chance.random() < 0.5 else playback.pause)()
+        for _ in range(chance.randrange(20)):
+            await asyncio.sleep(0)
+    playback.seek(float("inf"))
+    await until(playback, lambda: playback.over and not playback.seeking)
+    assert playback.fault == ""
+    assert playback.at <= 300.0

@@ -130,9 +130,9 @@ async def test_the_bar_offers_the_background_once_a_command_takes_long(
         assert "Ctrl+B" not in me.drawn()
         await me.send("go")
         await waited_for(me, stage)
-        await me.until(lambda: "Ctrl+B to the background" in me.drawn())
+        await me.until(lambda: "Ctrl+B: background" in me.drawn())
         await me.pilot.press("ctrl+b")
-        await me.until(lambda: "Ctrl+B to the background" not in me.drawn())
+        await me.until(lambda: "Ctrl+B: background" not in me.drawn())
 
 
 async def choose(me: Driver, state: str, *keys: str) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _OFFERED_AFTER = 2.0
 """Seconds that a command is waited for before the bar says that one need not."""
-_OFFER = "Ctrl+B to the background"
+_OFFER = "Ctrl+B: background"
 
 
 @dataclass(frozen=True, slots=True)
