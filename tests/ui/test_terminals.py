@@ -10,6 +10,7 @@ from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.messages import ToolCall
 from sam_tui.core.ports.model import TextDelta
 from sam_tui.core.ports.terminals import CellRun, SessionSpec
+from sam_tui.ui.widgets import terminal_chord
 from sam_tui.ui.widgets.terminal_cells import Painter
 from sam_tui.ui.widgets.terminal_view import TerminalView
 from tests.fakes.engine_kit import RawModel
@@ -49,7 +50,7 @@ async def test_every_key_goes_to_the_program_but_the_one_that_leaves(stage: Stag
 
 @pytest.mark.requirement("ui:terminal-keys")
 async def test_the_chords_first_key_reaches_the_program_unless_the_second_follows(
-    stage: Stage,
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with driven(app_over(stage)) as me:
         view = await in_shell(me)
@@ -60,8 +61,10 @@ async def test_the_chords_first_key_reaches_the_program_unless_the_second_follow
         await me.pilot.press("x")
         await me.until(lambda: "1d\n 78" in drawn(view))
         assert view.has_focus and view.label == "Ctrl+] twice leaves"
-        await me.pilot.press(LEAVE_CHORD[0])
-        await me.until(lambda: "1d\n 78\n 1d" in drawn(view))
+        with monkeypatch.context() as hasty:
+            hasty.setattr(terminal_chord, "WITHIN", 0.001)
+            await me.pilot.press(LEAVE_CHORD[0])
+            await me.until(lambda: "1d\n 78\n 1d" in drawn(view))
         await me.pilot.press(*LEAVE_CHORD)
         await me.until(lambda: me.app.chat.prompt.area.has_focus)
         assert drawn(view).count("1d") == 2

@@ -8,8 +8,6 @@ import shutil
 import socket
 import stat
 import struct
-import subprocess
-import sys
 import termios
 from collections.abc import Sequence
 from contextlib import suppress
@@ -19,14 +17,12 @@ from typing import Any, cast
 from sam_tui.adapters.terminal.baton import Hold
 from sam_tui.adapters.terminal.pty import PtyLaunch
 from sam_tui.adapters.terminal.ring import Ring
+from sam_tui.adapters.terminal.sandbox.detached import start_detached
 from sam_tui.adapters.terminal.sandbox.protocol import MESSAGE
 from sam_tui.adapters.terminal.sandbox.supervision import Supervision
 from sam_tui.core.errors import ToolError
 
-_START = "import sys; sys.path.append(sys.argv[1]); from {module} import main; main()"
 _MODULE = "sam_tui.adapters.terminal.holder"
-_DETACHED = '"$@" &'
-"""Run by sh: the holder becomes nobody's child, and outlives this program."""
 _PATIENCE = 20.0
 _LAST_WORD = 2.0
 _ENDING = 10.0
@@ -165,7 +161,7 @@ class Holders:
         }
         try:
             with theirs:
-                _spawn(theirs)
+                start_detached(_MODULE, theirs)
             control.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, MESSAGE)
             socket.send_fds(control, [json.dumps(message).encode()], handed)
             told, terminal = await _told(control)
@@ -226,24 +222,6 @@ def _kept(told: dict[str, Any], folder: str) -> Kept:
     about: dict[str, Any] = dict(told["about"])
     about["writable"] = tuple(about["writable"])
     return Kept(Born(**about), told["pid"], told["attached"], told["idle"], folder)
-
-
-def _spawn(theirs: socket.socket) -> None:
-    root = os.path.abspath(__file__)
-    for _ in range(4):
-        root = os.path.dirname(root)
-    start = _START.format(module=_MODULE)
-    argv = ["/bin/sh", "-c", _DETACHED, "sh", sys.executable, "-I", "-S", "-c", start, root]
-    subprocess.run(
-        [*argv, str(theirs.fileno())],
-        pass_fds=(theirs.fileno(),),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        env={"PATH": os.defpath},
-        start_new_session=True,
-        check=True,
-    )
 
 
 async def _say(folder: str, wanted: str) -> tuple[dict[str, Any], list[int], socket.socket]:

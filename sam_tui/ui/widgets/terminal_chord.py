@@ -8,7 +8,7 @@ from textual.widget import Widget
 LEAVE = "ctrl+right_square_bracket"
 """Pressed twice, it leads back to the workbench."""
 
-_WITHIN = 0.6
+WITHIN = 0.6
 """Seconds after which the first key was meant for the program."""
 
 
@@ -33,7 +33,7 @@ class Chord:
         if self._timer is not None:
             self._stop()
             return True
-        self._timer = self._widget.set_timer(_WITHIN, self.release)
+        self._timer = self._widget.set_timer(WITHIN, self.release)
         return False
 
     def release(self) -> None:

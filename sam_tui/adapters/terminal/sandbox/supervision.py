@@ -6,14 +6,13 @@ import logging
 import math
 import os
 import socket
-import subprocess
-import sys
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from typing import Any, Literal, cast
 
+from sam_tui.adapters.terminal.sandbox.detached import start_detached
 from sam_tui.adapters.terminal.sandbox.entry import enrolment
 from sam_tui.adapters.terminal.sandbox.landlock import Bounds
 from sam_tui.adapters.terminal.sandbox.protocol import MESSAGE
@@ -24,10 +23,7 @@ logger = logging.getLogger(__name__)
 
 Host = Literal["process", "thread", "kept"]
 
-_START = "import sys; sys.path.append(sys.argv[1]); from {module} import main; main()"
 _MODULE = "sam_tui.adapters.terminal.sandbox.supervisor"
-_DETACHED = '"$@" &'
-"""Run by sh: the supervisor becomes nobody's child, so that no one has to reap it."""
 
 
 class Held:
@@ -287,20 +283,7 @@ class Supervision:
             threading.Thread(target=serve, args=(theirs,), name="supervisor", daemon=True).start()
             return
         with theirs:
-            root = os.path.abspath(__file__)
-            for _ in range(5):
-                root = os.path.dirname(root)
-            start = _START.format(module=_MODULE)
-            argv = ["/bin/sh", "-c", _DETACHED, "sh", sys.executable, "-I", "-S", "-c", start, root]
-            subprocess.run(
-                [*argv, str(theirs.fileno())],
-                pass_fds=(theirs.fileno(),),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,
-                check=True,
-            )
+            start_detached(_MODULE, theirs)
 
     def _lost(self) -> None:
         """The control socket is of no more use."""
