@@ -241,16 +241,24 @@ def hostile() -> None:
     TOOLS.update({n: {"inputSchema": {"type": "object", **s}} for n, s in schemas.items()})
 
 
+def shout() -> None:
+    """Flood standard error."""
+    while True:
+        sys.stderr.write("look at me " * 1000)
+
+
 def main(behaviour: str) -> None:
     """Serve: ``plain``, ``noise`` (lines that are no messages first), ``flood`` (nothing else, for
     ever), ``mute`` (reads and never answers), ``exit`` (ends at once), ``hostile``, ``many`` tools,
-    ``late`` (serves once somebody writes to the pipe ``go``)."""
+    ``loud`` (floods standard error), ``late`` (serves once somebody writes to the pipe ``go``)."""
     match behaviour:
         case "noise":
             print("Welcome to the server!\n{not json\n\n[1, 2]", flush=True)
         case "flood":
             while True:
                 print("la la la", flush=True)
+        case "loud":
+            threading.Thread(target=shout, daemon=True).start()
         case "mute":
             print("I will not answer", file=sys.stderr, flush=True)
             for _ in sys.stdin:

@@ -49,6 +49,16 @@ async def test_lines_that_are_no_messages_are_passed_over_up_to_a_number(house: 
         assert "prints things on standard output" in sam.reports["flood"].error
 
 
+@pytest.mark.requirement("servers:garbage")
+async def test_a_flood_on_standard_error_keeps_nobody_from_working(house: House) -> None:
+    house.user(loud=raw("loud"))
+    async with house.open() as sam:
+        await sam.arrive()
+        for number in range(20):
+            assert await sam.text("mcp__loud__echo", text=str(number)) == str(number)
+        assert len(sam.reports["loud"].log) <= 20_000
+
+
 @pytest.mark.requirement("servers:restart")
 async def test_a_server_that_died_is_started_by_the_next_call_a_few_times(house: House) -> None:
     house.user(one=raw())

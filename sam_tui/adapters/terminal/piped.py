@@ -18,6 +18,8 @@ from sam_tui.core.ports.piped import PipedRequest
 from sam_tui.core.ports.sandbox import OutsideAccess
 
 _READ = 64 * 1024
+_PAUSE = 0.05
+"""Seconds between two pieces of a flood on standard error."""
 _GRACE = 1.0
 """Seconds that a program has to end by itself once its input is closed."""
 _STAGES = ((signal.SIGTERM, 1.0), (signal.SIGKILL, 1.0))
@@ -43,7 +45,8 @@ class RunningProgram:
         self._stopping: asyncio.Task[None] | None = None
         for end in ends:
             os.set_blocking(end, False)
-        self._loop.add_reader(self._errors, self._hear)
+        self._pause: asyncio.TimerHandle | None = None
+        self._listen()
         self._end = ProcessEnd(process.pid, self._over.set)
 
     @property
@@ -125,6 +128,8 @@ class RunningProgram:
         # Until it is reaped its number names nobody else, so what it left behind is found by it.
         await end_session(self._process.pid, _STAGES)
         self._hear()
+        if self._pause is not None:
+            self._pause.cancel()
         self._end.close()
         self._over.set()
         for end in (self._output, self._errors):
@@ -160,6 +165,10 @@ class RunningProgram:
             if end in (self._input, self._output):
                 unwatch(end)
 
+    def _listen(self) -> None:
+        if self._errors >= 0:
+            self._loop.add_reader(self._errors, self._hear)
+
     def _hear(self) -> None:
         """Take one piece of standard error."""
         try:
@@ -168,8 +177,11 @@ class RunningProgram:
             return
         except OSError:
             data = b""
-        if not data:
+        if len(data) in (0, _READ):
             self._loop.remove_reader(self._errors)
+        if len(data) == _READ:
+            # Whoever floods it waits at a full pipe, and nobody else does.
+            self._pause = self._loop.call_later(_PAUSE, self._listen)
         if text := self._decoder.decode(data, final=not data):
             self._on_error(text)
 
@@ -237,6 +249,8 @@ def _code_of(process: "subprocess.Popen[bytes]") -> int | None:
     """The exit code of an ended process; it is left to be reaped."""
     if process.returncode is not None:
         return process.returncode
+    if not hasattr(os, "waitid"):
+        return None  # macOS: known once it is reaped
     found = os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     if found is None:
         return None
