@@ -12,8 +12,10 @@ LONG = 2.0
 """Seconds from which on a command is worth a word when it ended well."""
 QUIET = (5, 10, 20, 30, 45, 60)
 """Seconds of silence that are told; then every minute."""
+_SOON = 1.0
 _COMMAND, _QUESTION = 24, 28
-_LINE = 400
+_PROMPTS = tuple(":?>]$#%)")
+"""What questions end with."""
 
 Weight = Literal[0, 1, 2, 3, 4]
 
@@ -47,13 +49,23 @@ def told_of(session: "TerminalSession", name: str, *, watched: bool) -> Told | N
         case "waiting":
             if watched:
                 return None
-            words = _waiting(session, state, name, command)
-            return Told(words, 0 if agents else 2, "bold $warning" if agents else "$text-muted")
+            wants = _wants(session, state)
+            if wants:
+                words = wants if wants.startswith("waits") else f"{command} waits for {wants}"
+                style = "bold $warning" if agents else "$warning"
+                joint = " " if words is wants else ": "
+                return Told(f"{name}{joint}{words}", 0 if agents else 2, style)
+            # One that draws now and then, such as top, waits and does not in turns: no word of it.
+            left = QUIET[0] - state.seconds
+            said = f"{name}: {command}" + (" waits for input" if left <= 0 else "")
+            return Told(said, 1 if agents else 3, "$text-muted", left if left > 0 else None)
         case "running" | "quiet":
             silent, again = _silence(state.seconds)
+            if state.name == "running":
+                again = _SOON  # it may have begun to wait for somebody, which makes no sound
             quiet = f", quiet {_span(silent)}" if silent else ""
             weight: Weight = 1 if agents else 3
-            return Told(f"{name}: {command}{quiet}", weight, "$primary", again)
+            return Told(f"{name}: {command}{quiet}", weight, "$text-muted", again)
 
 
 def _ended(last: "CommandRecord", name: str) -> Told | None:
@@ -67,20 +79,20 @@ def _ended(last: "CommandRecord", name: str) -> Told | None:
     return Told(f"{name}: {command} exit {code}", 4, "$text-muted")
 
 
-def _waiting(session: "TerminalSession", state: "TerminalState", name: str, command: str) -> str:
-    """What is waited for: why the agent asks, hidden input, or the question on the last line."""
+def _wants(session: "TerminalSession", state: "TerminalState") -> str:
+    """What is waited for: the person and why, hidden input, or the question before the cursor."""
     if session.holder == "person" and session.conversation is not None:
         reason = f": {one_line(session.reason, _QUESTION)}" if session.reason else ""
-        return f"{name} waits for you{reason}"
+        return f"waits for you{reason}"
     if state.secret:
-        return f"{name}: {command} waits for hidden input"
-    if session.screen.alternate:
-        return f"{name}: {command} waits"
-    from sam_tui.core.plain import plain
-
-    text = plain(session.output(session.end - _LINE).text).rstrip(" ")
-    question = one_line(text.rpartition("\n")[2], _QUESTION)
-    return f"{name} waits: {question}" if question else f"{name}: {command} waits for input"
+        return "hidden input"
+    screen = session.screen
+    if screen.alternate or screen.cursor is None:
+        return ""
+    column, row = screen.cursor
+    line = screen.text().split("\n")[row : row + 1]
+    question = one_line(line[0][:column], _QUESTION) if line else ""
+    return f"waits: {question}" if question.endswith(_PROMPTS) else ""
 
 
 def _silence(seconds: float) -> tuple[int, float]:
