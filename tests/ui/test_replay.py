@@ -81,16 +81,18 @@ async def test_a_terminal_is_recorded_by_key_and_played_from_the_list(stage: Sta
 
 @pytest.mark.requirement("ui:replay")
 async def test_a_recording_is_paused_sought_sped_up_and_closed_by_key(stage: Stage) -> None:
-    cast(stage.workspace / "one.cast", (0.0, "first"), (900.0, "\r\nsecond"), (1800.0, "\r\nthird"))
+    pauses = [(900.0 * n, "") for n in range(1, 101)]  # 2 s each: it does not end meanwhile
+    rest = [(91_000.0, "\r\nsecond"), (92_000.0, "\r\nthird")]
+    cast(stage.workspace / "one.cast", (0.0, "first"), *pauses, *rest)
     async with driven(app_over(stage)) as me:
         await me.ready()
         view = await played(me, "one.cast")
         await me.until(lambda: "first" in drawn(view))
-        await me.until(lambda: "0:04" in view.label)
+        await me.until(lambda: "/3:24" in view.label)
         await me.pilot.press("space")
         await me.until(lambda: view.label.startswith("‖"))
         await me.pilot.press("end")
-        await me.until(lambda: "third" in drawn(view) and "0:04/0:04" in view.label)
+        await me.until(lambda: "third" in drawn(view) and "3:24/3:24" in view.label)
         await me.pilot.press("0")
         await me.until(lambda: "second" not in drawn(view) and "first" in drawn(view))
         await me.pilot.press("plus")

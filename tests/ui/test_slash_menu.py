@@ -17,6 +17,11 @@ def drawn(me: Driver) -> str:
     return "\n".join(line[where.x : where.right] for line in lines)
 
 
+def flat(me: Driver) -> str:
+    """The same on one line."""
+    return " ".join(drawn(me).split())
+
+
 def menu(me: Driver) -> SlashMenu:
     return me.app.chat.prompt.area.menu
 
@@ -32,16 +37,18 @@ async def test_every_command_is_reached_by_arrows_with_all_its_help(
         await me.until(lambda: menu(me).marked is not None)
         seen: list[str] = []
         for action in BY_SLASH.values():
-            assert menu(me).marked is action
-            await me.until(lambda action=action: f"▸ /{action.slash}" in drawn(me))
-            flat = " ".join(drawn(me).split())
-            assert " ".join(action.help.split()) in flat
-            assert f"{len(seen) + 1} of {len(BY_SLASH)}" in flat
+            await me.until(lambda action=action: menu(me).marked is action)
+            wanted = (
+                f"▸ /{action.slash}",
+                " ".join(action.help.split()),
+                f"{len(seen) + 1} of {len(BY_SLASH)}",
+            )
+            await me.until(lambda wanted=wanted: all(words in flat(me) for words in wanted))
             seen.append(action.slash)
             await me.pilot.press("down")
-        assert menu(me).marked is next(iter(BY_SLASH.values()))
+        await me.until(lambda: menu(me).marked is next(iter(BY_SLASH.values())))
         await me.pilot.press("up")
-        assert menu(me).marked is list(BY_SLASH.values())[-1]
+        await me.until(lambda: menu(me).marked is list(BY_SLASH.values())[-1])
 
 
 @pytest.mark.requirement("ui:slash-menu")
@@ -56,7 +63,7 @@ async def test_enter_takes_the_marked_command_and_tab_completes_it(stage: Stage)
         area.put("/mo")
         await me.until(lambda: menu(me).marked is not None)
         await me.pilot.press("down", "tab")
-        assert area.text == "/mode "
+        await me.until(lambda: area.text == "/mode ")
         area.put("/he")
         await me.until(lambda: menu(me).marked is BY_SLASH["help"])
         await me.pilot.press("enter")
@@ -80,14 +87,16 @@ async def test_the_list_goes_with_escape_and_leaves_the_arrows_to_earlier_prompt
         await me.send("/side")
         area = me.app.chat.prompt.area
         await me.pilot.press("up")
-        assert area.text == "/side" and menu(me).marked is None
+        await me.until(lambda: area.text == "/side")
+        assert menu(me).marked is None
         await me.pilot.press("down")
         area.put("/t")
         await me.until(lambda: menu(me).marked is not None)
         await me.pilot.press("escape")
-        assert menu(me).marked is None and area.text == "/t"
+        await me.until(lambda: menu(me).marked is None)
+        assert area.text == "/t"
         await me.pilot.press("up")
-        assert area.text == "/side"
+        await me.until(lambda: area.text == "/side")
 
 
 @pytest.mark.requirement("ui:slash-menu")

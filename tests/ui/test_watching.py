@@ -120,7 +120,7 @@ async def test_one_key_lets_nobody_type_and_one_takes_and_hands_back(
 
         await me.until(lambda: border() == "agent · F8 takes it · F7 watch only")
         await me.pilot.press("f7")
-        assert opened.holder == "watch"
+        await me.until(lambda: opened.holder == "watch")
         await me.until(lambda: border() == "watch only · F7 the agent · F8 you")
         # Nobody's keys go in: neither those of the person in it, nor the agent's.
         view.focus()
@@ -138,19 +138,21 @@ async def test_one_key_lets_nobody_type_and_one_takes_and_hands_back(
         assert not refused.finished.ok
         assert opened.holder == "watch"
         await me.pilot.press("enter")
-        assert opened.holder == "person"
+        await me.until(lambda: opened.holder == "person")
         await me.until(lambda: border() == "you type · Ctrl+] twice hands back")
         opened.type(b"echo ty$((1+1))ed\r")
         await me.until(lambda: "ty2ed" in drawn(view))
         await me.pilot.press(*LEAVE_CHORD)
-        assert opened.holder == "agent"
+        await me.until(lambda: opened.holder == "agent")
         assert opened.handover is not None and "ty2ed" in opened.handover.changed
         await me.pilot.press("f8")
-        assert opened.holder == "person" and view.has_focus
+        await me.until(lambda: opened.holder == "person" and view.has_focus)
         await me.pilot.press(*LEAVE_CHORD)
+        await me.until(lambda: opened.holder == "agent" and not view.has_focus)
         await me.pilot.press("f7")
+        await me.until(lambda: opened.holder == "watch")
         await me.pilot.press("f8")
-        assert opened.holder == "person"
+        await me.until(lambda: opened.holder == "person")
 
 
 @pytest.mark.requirement("ui:terminal-tabs")
