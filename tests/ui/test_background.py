@@ -8,10 +8,11 @@ import pytest
 
 from sam_tui.adapters.llm.scripted import ScriptedModel
 from sam_tui.core.messages import ToolMessage
+from sam_tui.core.ports.model import TextDelta
 from sam_tui.ui.screens.dialogs import Picker
 from sam_tui.ui.screens.reader import Reader
 from sam_tui.ui.widgets.inquiry_panels import ApprovalPanel
-from tests.fakes.engine_kit import RawModel
+from tests.fakes.engine_kit import RawModel, calls
 from tests.ui.driver import Driver, Stage, app_over, driven
 
 LOOP = "echo begun; while [ -e gate ]; do sleep 0.01; done"
@@ -143,3 +144,29 @@ async def choose(me: Driver, state: str, *keys: str) -> None:
     await me.pilot.press("enter")
     await me.until(lambda: me.app.screen is not listing and "Read its output" in me.drawn())
     await me.pilot.press(*keys)
+
+
+@pytest.mark.requirement("ui:background")
+async def test_a_subagents_command_goes_to_the_background_too(
+    stage: Stage, model: RawModel
+) -> None:
+    (stage.workspace / "gate").touch()
+    run = {"operation": "run_command", "command": LOOP}
+    model.answers += [
+        calls(("run_subagent", {"task": "run it", "enableTerminalAccess": True})),
+        calls(("terminal_operations", run)),
+        [TextDelta("it runs")],
+        [TextDelta("so be it")],
+    ]
+    async with driven(app_over(stage)) as me:
+        await me.ready()
+        await me.send("go")
+        background = stage.runtime.background
+
+        def waits() -> bool:
+            return any(background.awaited(one) for one in stage.runtime.subagents.working)
+
+        await me.until(waits)
+        await me.pilot.press("ctrl+b")
+        await me.until(lambda: "so be it" in me.transcript())
+        assert "moved this command to the background" in str(model.seen[2][-1])

@@ -54,14 +54,15 @@ class Backstage:
         runtime.background.watch(self._moved)
 
     def release(self) -> None:
-        """Let the commands that the agent waits for go on in the background."""
+        """Let the commands that the agent, or a subagent, waits for go on in the background."""
         runtime, conversation = self._runtime, self._conversation
         if runtime is None or conversation is None:
             self._tell("Nothing runs that could go to the background.")
             return
         gone = [
-            *runtime.background.release(conversation),
-            *runtime.tasks.release(conversation),
+            command
+            for one in (conversation, *runtime.subagents.working)
+            for command in (*runtime.background.release(one), *runtime.tasks.release(one))
         ]
         if not gone:
             self._tell("Nothing runs that could go to the background.")
@@ -157,7 +158,10 @@ class Backstage:
         waited = (
             runtime is not None
             and conversation is not None
-            and (runtime.background.awaited(conversation) or runtime.tasks.awaited(conversation))
+            and any(
+                runtime.background.awaited(one) or runtime.tasks.awaited(one)
+                for one in (conversation, *runtime.subagents.working)
+            )
         )
         if not waited:
             self._since = None
