@@ -194,6 +194,7 @@ async def test_a_yes_covers_the_hosts_that_its_words_name(
     here = ward(saved=saved, answers=[Approval("scope", scope=scope)])
     assert (await here.decide(Connect("a.b.test:443"), operation=CONNECT)).allowed
     assert set(here.choices()) >= {"session", "session-below", "project", "user", "user-below"}
+    assert "connect_outside to exactly a.b.test:443, for" in here.asked[0].choices[1].words
     for where in also:
         assert here.explain(Connect(where), operation=CONNECT).outcome == "allow", where
     for where in (*not_these, "elsewhere.test:443", "@a.b.test:443", "the network"):

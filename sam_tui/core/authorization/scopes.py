@@ -127,6 +127,9 @@ def _in_question(operation: str, granted: tuple[str, ...]) -> str:
     """What a counted permission covers. A tool of a server is its own target, whatever it is given."""
     if set(granted) == {operation}:
         return f"{operation} with any arguments"
+    if granted and all(target.startswith(CONNECTION) for target in granted):
+        places = ", ".join(target.removeprefix(CONNECTION) for target in granted)
+        return f"{operation} to exactly {places}"
     folders = [target for target in granted if target.startswith("/") and target.endswith("/")]
     exact = [target for target in granted if target not in folders]
     words = (
