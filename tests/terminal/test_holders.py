@@ -250,7 +250,7 @@ async def test_a_confined_program_reaches_no_holder(
     (workspace / "reach.py").write_text(textwrap.dedent(script))
     session, _ = await terminals.open(confined(workspace))
     session.write(f"{sys.executable} reach.py {kept.folder}\r".encode())
-    assert "heard b''\r\n" in await until(session, "heard b'")
+    assert "heard b''\r\n" in await until(session, "'\r\n")
     assert not [one for one in await holders.all() if one.attached and one.pid == kept.pid]
     await terminals.close_all()
 
