@@ -877,6 +877,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "ui:keys-stay": Requirement("A question takes the keys neither from a terminal in use nor from a dialog.", "peers 2.2 #16"),
     "ui:mini-prompts": Requirement("A mini prompt is turned on with /prompts and reaches the model from the second message on.", "issue 3.9"),
     "ui:mode": Requirement("The permission mode changes by command, picker and key, and the status bar shows it.", "architecture 4"),
+    "ui:model-named": Requirement("/model NAME uses any model by its name; the picker says so, and where keys come from.", "issue 2.3"),
     "ui:model-picker": Requirement("Without a model the person chooses one from the catalogue, and what waited is sent.", "issue 2.3"),
     "ui:multiline": Requirement("The prompt takes many lines, grows to ten, and holds a large paste.", "issue 2.1"),
     "ui:no-color": Requirement("NO_COLOR is respected.", "no-color.org"),

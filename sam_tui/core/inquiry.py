@@ -28,8 +28,8 @@ class ScopeChoice:
     """One way to say yes, with what it would have covered before.
 
     ``words`` say exactly what is allowed and how long. ``covered`` of ``considered`` past calls of
-    this operation in this workspace would have needed no question; ``denied`` are those among them
-    that the person had refused, ``past`` the last of all of them, newest first. ``seconds`` is how
+    this operation in this workspace would have needed no question; ``refused`` is how many of them
+    the person had refused, ``past`` the last of all of them, newest first. ``seconds`` is how
     long it lasts where that is counted. ``label`` is a word for a button; empty takes the ``id``.
     """
 
@@ -39,7 +39,7 @@ class ScopeChoice:
     targets: tuple[str, ...] = ()
     covered: int = 0
     considered: int = 0
-    denied: tuple[str, ...] = ()
+    refused: int = 0
     seconds: float | None = None
     past: tuple[PastCall, ...] = ()
     label: str = ""

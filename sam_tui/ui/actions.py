@@ -156,7 +156,7 @@ ACTIONS: tuple[Action, ...] = (
         ("ctrl+r",),
         "resume",
     ),
-    Action("model", "Model", "Choose the model", (), "model"),
+    Action("model", "Model", "Choose the model, or use the one named", (), "model", "NAME"),
     Action("next_mode", "Next mode", "Go round ask, accept-edits and plan", ("shift+tab",)),
     Action(
         "mode",

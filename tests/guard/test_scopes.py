@@ -161,6 +161,7 @@ async def test_each_scope_says_how_many_past_calls_it_would_have_covered(
         ("$ npm run build", "allow", "user"),
         ("$ npm run build --x", "allow", "rule"),
         ("$ npm run build && ls", "deny", "user"),
+        ("$ npm run build && ls", "deny", "user"),
         ("$ npm run test", "allow", "user"),
         ("$ rm x", "deny", "user"),
     ]
@@ -174,12 +175,12 @@ async def test_each_scope_says_how_many_past_calls_it_would_have_covered(
     storage.decisions.record(ConversationId("far"), CallId("z"), same)
     await here.decide(Run("npm run build"))
     once, timed, session = here.asked[-1].choices
-    assert (once.covered, once.considered) == (0, 6)
-    assert (timed.covered, timed.considered, timed.denied) == (2, 6, ())
-    assert (session.covered, session.considered) == (4, 6)
-    assert session.denied == ("$ npm run build && ls",)
+    assert (once.covered, once.considered) == (0, 7)
+    assert (timed.covered, timed.considered, timed.refused) == (2, 7, 0)
+    assert (session.covered, session.considered, session.refused) == (5, 7, 2)
     assert [(call.target, call.refused) for call in session.past] == [
         ("$ npm run build", False),
+        ("$ npm run build && ls", True),
         ("$ npm run build && ls", True),
         ("$ npm run build --x", False),
         ("$ npm run build", False),

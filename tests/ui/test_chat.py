@@ -272,6 +272,26 @@ async def test_without_a_model_one_is_chosen_and_what_waited_is_sent(stage: Stag
         await me.until(lambda: not me.app.turns.running)
 
 
+@pytest.mark.requirement("ui:model-named")
+async def test_a_model_is_used_by_its_name_and_the_picker_says_how(stage: Stage) -> None:
+    stage.runtime.model = None
+    async with driven(app_over(stage)) as me:
+        await me.until(lambda: isinstance(me.app.screen, Picker))
+        options = me.app.screen.query_one(OptionList)
+        await me.until(lambda: options.option_count)
+        note = me.app.screen.query_one(".note", Static)
+        assert note.display and "OPENAI_API_KEY" in str(note.content)
+        await me.pilot.press(*"nothing such")
+        await me.until(lambda: not options.option_count)
+        assert "Nothing fits." in str(note.content) and "/model provider/name" in str(note.content)
+        await me.pilot.press("escape")
+        await me.send("/model scripted:/nowhere.json")
+        await me.until(lambda: "cannot be read" in me.transcript())
+        assert stage.runtime.model is None
+        await me.send("/model scripted")
+        await me.until(lambda: stage.runtime.model is not None)
+
+
 @pytest.mark.requirement("ui:resume")
 async def test_an_earlier_conversation_is_picked_and_goes_on(stage: Stage, model: RawModel) -> None:
     model.answers += [

@@ -26,7 +26,7 @@ CHOICES = (
         "session",
         covered=2,
         considered=7,
-        denied=("/x/no",),
+        refused=1,
         past=(PastCall("/x/[b]yes\n", 0.0), PastCall("/x/no", 0.0, refused=True)),
     ),
     ScopeChoice(

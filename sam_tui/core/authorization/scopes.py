@@ -27,7 +27,6 @@ from sam_tui.core.verdict import Decision
 
 LOOKED_AT = 300
 """Past decisions of an operation that the simulator tries."""
-_DENIED_SHOWN = 3
 _PAST_SHOWN = 30
 _LONGEST_TARGET = 400
 _REHEARSED = "try it on a copy of the workspace, see what it changes, then keep or drop that"
@@ -155,14 +154,13 @@ def simulated(offer: Offer, past: Sequence[DecisionEntry], grounds: Grounds) -> 
         PastCall(_in_words(entry.decision), entry.made_at, _refused(entry.decision))
         for entry in covered[:_PAST_SHOWN]
     ]
-    named = dict.fromkeys(_in_words(e.decision) for e in covered if _refused(e.decision))
     return replace(
         offer,
         choice=replace(
             offer.choice,
             covered=len(covered),
             considered=len(calls),
-            denied=tuple(named)[:_DENIED_SHOWN],
+            refused=sum(_refused(entry.decision) for entry in covered),
             past=tuple(shown),
         ),
     )

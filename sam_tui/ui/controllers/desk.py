@@ -77,7 +77,7 @@ class Desk:
             "interrupt": lambda _: self._interrupt(),
             "new": lambda _: self._when_idle(controllers.conversations.new),
             "resume": lambda _: self._when_idle(controllers.conversations.choose),
-            "model": lambda _: self._when_idle(controllers.models.choose),
+            "model": lambda name: self._when_idle(lambda: controllers.models.choose(name)),
             "next_mode": lambda _: self._next_mode(),
             "mode": self._mode,
             "trust": lambda _: controllers.oversight.trust(),

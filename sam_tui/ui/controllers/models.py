@@ -14,10 +14,13 @@ if TYPE_CHECKING:
     from sam_tui.core.ports.model import Model, ModelOffer
     from sam_tui.core.runtime import Runtime
 
-_NONE_FOUND = (
-    "No model was found. Set a provider's key in the environment (such as OPENAI_API_KEY or "
-    "ANTHROPIC_API_KEY), or start a local server such as Ollama, and open this again with /model."
+_HINT = (
+    "Keys are read from the environment when sam-tui starts, such as OPENAI_API_KEY or "
+    "ANTHROPIC_API_KEY; a local server such as Ollama is found while it runs. "
+    "/model provider/name takes any other."
 )
+_NONE_FOUND = f"No model was found. {_HINT}"
+_NONE_CHOSEN = "No model is chosen yet: /model offers some, /model provider/name takes any."
 
 
 class Models:
@@ -37,10 +40,13 @@ class Models:
         self._runtime = runtime
         self._screen.status.standing.model = runtime.model.name if runtime.model else ""
 
-    def choose(self) -> None:
-        """Let the person pick."""
+    def choose(self, name: str = "") -> None:
+        """Use the model of this name, such as ``openai/gpt-4o``; without one let the person pick."""
         runtime = self._runtime
         if runtime is None or self._asking:
+            return
+        if name:
+            self._use(runtime, _named(name))
             return
         self._asking = True
         found: list[ModelOffer] = []
@@ -54,11 +60,9 @@ class Models:
             if index is not None:
                 self._use(runtime, found[index])
             elif runtime.model is None:
-                self._screen.transcript.add_notice(
-                    "info", "No model is chosen yet: /model offers some."
-                )
+                self._screen.transcript.add_notice("info", _NONE_CHOSEN)
 
-        self._app.push_screen(Picker("choose a model", load, empty=_NONE_FOUND), picked)
+        self._app.push_screen(Picker("choose a model", load, empty=_NONE_FOUND, hint=_HINT), picked)
 
     def _use(self, runtime: "Runtime", offer: "ModelOffer") -> None:
         try:
@@ -79,3 +83,10 @@ class Models:
 
     async def _close(self, model: "Model") -> None:
         await model.close()
+
+
+def _named(name: str) -> "ModelOffer":
+    # Imported here: the port brings what no first frame needs.
+    from sam_tui.core.ports.model import ModelOffer as Named
+
+    return Named(name, name, "")

@@ -37,18 +37,25 @@ class Dialog(ModalScreen[int | None]):
 class Picker(Dialog):
     """A list to choose from, narrowed by typing. The result is the index among all choices.
 
-    ``load`` brings the choices; ``empty`` says what to do when there are none.
+    ``load`` brings the choices; ``empty`` says what to do when there are none, ``hint`` what else
+    there is to know while some are shown.
     """
 
     AUTO_FOCUS = "Input"
 
     def __init__(
-        self, title: str, load: Callable[[], Awaitable[Sequence[Choice]]], *, empty: str
+        self,
+        title: str,
+        load: Callable[[], Awaitable[Sequence[Choice]]],
+        *,
+        empty: str,
+        hint: str = "",
     ) -> None:
         super().__init__()
         self._title = title
         self._load = load
         self._empty = empty
+        self._hint = hint
         self._choices: Sequence[Choice] = ()
         self._filter = Input(placeholder="type to narrow, ↑↓ and Enter to choose", id="filter")
         self._list = OptionList(markup=False, id="choices")
@@ -81,8 +88,11 @@ class Picker(Dialog):
         )
         if self._list.option_count:
             self._list.highlighted = 0
-        self._note.display = not self._list.option_count
-        self._note.update(Content("Nothing fits." if self._choices else self._empty))
+        shown = self._hint
+        if not self._list.option_count:
+            shown = f"Nothing fits. {shown}".rstrip() if self._choices else self._empty
+        self._note.display = bool(shown)
+        self._note.update(Content(shown))
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Show what fits the words typed."""

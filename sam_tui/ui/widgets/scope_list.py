@@ -109,7 +109,7 @@ def figures_of(choice: ScopeChoice) -> str:
     """``3 of 12 past calls, 1 refused``; empty where there is no past to tell of."""
     if choice.span == "once" or not choice.considered:
         return ""
-    refused = f", {len(choice.denied)} refused" if choice.denied else ""
+    refused = f", {choice.refused} refused" if choice.refused else ""
     return f"{choice.covered} of {choice.considered} past calls{refused}"
 
 
