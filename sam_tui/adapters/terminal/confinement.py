@@ -159,19 +159,20 @@ class Sandbox:
         """
         if self._confinement.kind != "live" or self._spare.waiting or not self._close.alive:
             return
-        alike = replace(wanted, ask=_unattended)
+        alike = wanted if wanted.ask is None else replace(wanted, ask=_unattended)
         terms = self._terms(wanted)
         with suppress(ToolError, RuntimeError):
             self._spare.keep(terms, self._rulesets.of(self._bounds(alike)), self._enter(alike))
 
     def _terms(self, wanted: Wanted) -> object:
         """What two runs must have in common for one way in to fit both."""
-        return replace(wanted, ask=None), self.network(wanted.network), self._hosts
+        asks = wanted.ask is not None
+        return replace(wanted, ask=None), asks, self.network(wanted.network), self._hosts
 
     def _take(self, wanted: Wanted) -> Holding | None:
         """The run that was made ready, where it is what is wanted now."""
-        if not self._spare.waiting or wanted.ask is None:
-            return None  # what was made ready asks
+        if not self._spare.waiting:
+            return None
         ruleset = self._rulesets.of(self._bounds(wanted))
         holding = self._spare.take(self._terms(wanted), ruleset)
         if holding is not None:
