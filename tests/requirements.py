@@ -888,6 +888,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "ui:question": Requirement("A question of the agent is answered in as many lines as it takes; Esc cancels the turn instead.", "seed 004 user_collaboration"),
     "ui:queue": Requirement("Prompts typed while a turn runs wait visibly, go out in order, and can be taken back for editing.", "issue 2.1"),
     "ui:replay": Requirement("Recordings are made by key and played in a tab of their own.", "issue 5.8"),
+    "ui:resume-unfinished": Requirement("A conversation whose last turn was cut says so when it is opened.", "architecture 6"),
     "ui:resume": Requirement("Earlier conversations of the workspace are listed, opened whole with todos, usage and history, and go on; none is made before its first prompt.", "architecture 6"),
     "ui:runs": Requirement("The screen of runs shows steps, gate, artifacts and events, and runs are steered from it.", "issue 6.7"),
     "ui:sandbox-badge": Requirement("The status bar says whether commands are confined.", "architecture 4"),

@@ -1,10 +1,11 @@
-"""Undoing changes, reading subagents, turning on prompts: each for the conversation on show."""
+"""Undoing changes, reading subagents, turning on prompts, going on: each for the conversation on show."""
 
 import asyncio
 
 import pytest
 from textual.widgets import OptionList
 
+from sam_tui.core.messages import AssistantMessage, ReminderMessage, UserMessage
 from sam_tui.core.ports.model import TextDelta
 from sam_tui.ui.screens.dialogs import Picker
 from tests.fakes.engine_kit import RawModel, calls
@@ -84,3 +85,16 @@ async def test_a_mini_prompt_is_turned_on_and_reaches_the_model(
         await me.send("second")
         await me.until(lambda: "two" in me.transcript() and not me.app.turns.running)
         assert any("miniPromptReminder" in m.text for m in model.seen[-1])
+
+
+@pytest.mark.requirement("ui:resume-unfinished")
+@pytest.mark.parametrize("answered", [True, False])
+async def test_a_conversation_whose_last_turn_was_cut_says_so(stage: Stage, answered: bool) -> None:
+    session = stage.runtime.open_session()
+    said = [UserMessage("first"), ReminderMessage("late", "word")]
+    answers = [AssistantMessage("the answer")] if answered else []
+    stage.runtime.conversations.append(session.conversation, [*said, *answers])
+    async with driven(app_over(stage, conversation=session.conversation)) as me:
+        await me.ready()
+        await me.until(lambda: "first" in me.transcript())
+        assert ("did not come to its end" in me.transcript()) is not answered

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from sam_tui.core.ports.storage import ConversationRecord
     from sam_tui.core.runtime import Runtime
 
+_UNFINISHED = "The last turn did not come to its end: what you send next goes on from here."
 _LISTED = 100
 
 
@@ -94,6 +95,9 @@ class Conversations:
         self._take(session)
         screen = self._screen
         screen.transcript.load(said)
+        last = next((m.kind for m in reversed(said) if m.kind != "reminder"), "")
+        if last in ("user", "tool"):
+            screen.transcript.add_notice("info", _UNFINISHED)
         screen.todos.show(todos)
         screen.status.standing.todos = done_of(todos)
         screen.status.standing.usage = record.usage if record is not None else Usage()
