@@ -2,6 +2,7 @@
 
 import asyncio
 import importlib
+import os
 import signal
 import sys
 from collections.abc import Callable
@@ -61,6 +62,11 @@ def workbench_command(**values: Any) -> int:
         raise UsageError(
             "The workbench needs a terminal on standard input and output.",
             hint="Without one, use: sam-tui run “what to do”",
+        )
+    if os.environ.get("TERM") == "dumb":
+        raise UsageError(
+            "The workbench cannot draw on a terminal with TERM=dumb.",
+            hint="Set TERM to what the terminal is, or use: sam-tui run “what to do”",
         )
     return _open(values)
 

@@ -66,3 +66,19 @@ def test_what_cannot_be_opened_is_said_without_a_screen(
     os.close(controller)
     assert text in shown
     assert b"\x1b[?1049h" not in shown
+
+
+@pytest.mark.requirement("headless:dumb-terminal")
+def test_a_terminal_that_cannot_be_drawn_on_is_refused_in_words(tmp_path: Path) -> None:
+    controller, terminal = os.openpty()
+    command = [*SAFE_MODULE, "--data-dir", str(tmp_path / "data")]
+    environment = {**os.environ, "TERM": "dumb"}
+    with subprocess.Popen(
+        command, stdin=terminal, stdout=terminal, stderr=terminal, env=environment
+    ) as process:
+        os.close(terminal)
+        shown = read_until(controller, b"never shown")
+        assert process.wait(SECONDS) == 2
+    os.close(controller)
+    assert b"TERM=dumb" in shown
+    assert b"\x1b[?1049h" not in shown
