@@ -140,6 +140,40 @@ async def test_signals_stay_inside_and_approvals_are_live(
     assert (outside / "folder/inner").read_text() == "inn"
 
 
+OWNING = """
+import fcntl, os, signal, struct, sys
+for process in (int(sys.argv[1]), os.getpid()):
+    ours, theirs = os.pipe()
+    pointed = struct.pack("i", process)
+    for how in (
+        lambda: fcntl.fcntl(ours, 8, process),  # F_SETOWN
+        lambda: fcntl.fcntl(ours, 8, -process) if process != os.getpid() else None,
+        lambda: fcntl.fcntl(ours, 15, struct.pack("ii", 1, process)),  # F_SETOWN_EX
+        lambda: fcntl.ioctl(ours, 0x8901, pointed),  # FIOSETOWN
+        lambda: fcntl.ioctl(ours, 0x8902, pointed),  # SIOCSPGRP
+    ):
+        try:
+            how()
+        except OSError:
+            pass
+    print(fcntl.fcntl(ours, 9) == process)  # F_GETOWN
+    fcntl.fcntl(ours, 10, signal.SIGUSR1)  # F_SETSIG
+    signal.signal(signal.SIGUSR1, lambda *_: print("heard"))
+    fcntl.fcntl(ours, fcntl.F_SETFL, os.O_ASYNC)
+    os.write(theirs, b"x")
+"""
+
+
+@pytest.mark.requirement("sandbox:early-kernels")
+async def test_no_process_outside_gets_the_signals_of_a_descriptor(
+    early: Sandbox, workspace: Path, bystander: subprocess.Popen[bytes]
+) -> None:
+    (workspace / "own.py").write_text(OWNING)
+    result = await attempt(early, workspace, f"{sys.executable} own.py {bystander.pid}")
+    assert result.output == "False\nTrue\nheard\n"
+    assert bystander.poll() is None
+
+
 @pytest.mark.requirement("sandbox:protections-told")
 def test_what_the_supervisor_makes_up_for_counts_as_held() -> None:
     box = Sandbox(abi=1)

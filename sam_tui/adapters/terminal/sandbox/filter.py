@@ -45,6 +45,10 @@ SIGNALLING = (
     "rt_tgsigqueueinfo",
     "pidfd_send_signal",
 )
+_F_SETOWN, _F_SETOWN_EX = 8, 15
+_OWNER_IOCTLS = (0x8901, 0x8902)
+"""FIOSETOWN and SIOCSPGRP. Like F_SETOWN they name who gets the signals of a descriptor, which can be
+any signal (F_SETSIG); but they name it in memory, which can change after it was seen."""
 
 RENAMING_HELD, TRUNCATION_HELD, SIGNALS_HELD = 2, 3, 6
 COMPLETE = SIGNALS_HELD
@@ -125,6 +129,9 @@ def program(
     blocks = _blocks(network, live=live)
     if live and landlock < SIGNALS_HELD:
         blocks |= {name: [_give(NOTIFY)] for name in SIGNALLING}
+        blocks["fcntl"] = _owned()
+        refused = [step for number in _OWNER_IOCTLS for step in _refuse(number)]
+        blocks["ioctl"] = [_argument(1), *refused, *blocks["ioctl"]]
     if live and reads:
         blocks |= {name: [_give(NOTIFY)] for name in ("open", "openat")}
     if live and landlock < TRUNCATION_HELD:
@@ -204,7 +211,7 @@ def _ioctl(*, live: bool) -> list[Instruction]:
     """Typing into terminals fails; setting attributes by a read-only descriptor waits, or fails."""
     block = [_argument(1)]
     for request in (TIOCSTI, TIOCLINUX):
-        block += [(_EQUAL, 0, 1, request), _give(FAIL | errno.EPERM)]
+        block += _refuse(request)
     for request in SETTING_IOCTLS:
         block += [(_EQUAL, 0, 1, request), _give(NOTIFY if live else FAIL | errno.EPERM)]
     for request in _HARMLESS_IOCTLS:
@@ -212,9 +219,19 @@ def _ioctl(*, live: bool) -> list[Instruction]:
     # Of the rest that file systems define, only what reads: direction bits "read" and not "write".
     block += _unless_reading()
     for letter in _FILESYSTEM_TYPES:
-        block += [(_EQUAL, 0, 1, letter), _give(FAIL | errno.EPERM)]
+        block += _refuse(letter)
     block.append(_give(ALLOW))
     return block
+
+
+def _owned() -> list[Instruction]:
+    """Who gets the signals of a descriptor waits for an answer; what is named in memory fails."""
+    setting: list[Instruction] = [(_EQUAL, 0, 1, _F_SETOWN), _give(NOTIFY)]
+    return [_argument(1), *setting, *_refuse(_F_SETOWN_EX), _give(ALLOW)]
+
+
+def _refuse(number: int) -> list[Instruction]:
+    return [(_EQUAL, 0, 1, number), _give(FAIL | errno.EPERM)]
 
 
 def _unless_reading() -> list[Instruction]:

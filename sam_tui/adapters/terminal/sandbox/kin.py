@@ -45,6 +45,14 @@ def _signal(watch: Watch, call: Notification) -> None:
         _decide(watch, call, _belongs(call.thread, number))
 
 
+def _own(watch: Watch, call: Notification) -> None:
+    """Who gets the signals of a descriptor (F_SETOWN): a process or a group of the run."""
+    number = signed(call.arguments[2])
+    group = number < 0
+    mine = _is_group_of(call.thread, -number) if group else _belongs(call.thread, number)
+    _decide(watch, call, mine)
+
+
 def _decide(watch: Watch, call: Notification, mine: bool) -> None:
     if mine:
         watch.proceed(call)
@@ -117,4 +125,5 @@ def _behind(caller: int, descriptor: int) -> int:
 
 def kin_handlers() -> dict[str, Callable[[Watch, Notification], None]]:
     """For each of these calls what judges it."""
-    return {**dict.fromkeys(SCHEDULING, _schedule), **dict.fromkeys(SIGNALLING, _signal)}
+    signals = dict.fromkeys(SIGNALLING, _signal)
+    return {**dict.fromkeys(SCHEDULING, _schedule), **signals, "fcntl": _own}
