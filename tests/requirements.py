@@ -503,7 +503,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "outside:policy-first": Requirement("Modes, rules and protected places decide about outside accesses before anybody is asked.", "issue 4.4"),
     "outside:policy-keys": Requirement("Policy files and flags say how commands are held; a project's can only tighten.", "issue 4.3, 4.7"),
     "outside:refusals-told": Requirement("A result names each path or host that was refused, and the process.", "issue 4.4"),
-    "outside:rehearse-choice": Requirement("A question about a command offers to try it on a copy of the workspace; its changes are shown, then made or dropped.", "issue 4.5"),
+    "outside:rehearse-choice": Requirement("A question about a command offers to try it on a copy of the workspace and says that the network is real; its changes are shown, then made or dropped.", "issue 4.5"),
     "outside:rehearse-flag": Requirement("With --rehearse every command that does more than read is tried first; what cannot be is refused.", "issue 4.5"),
     "outside:secrets-hidden": Requirement("Commands read neither secret places nor the program's own data until a rule of the person names them.", "issue 4.2, 4.3"),
     "outside:strict": Requirement("Strict mode is chosen by flag or file, and nothing starts where it cannot be had.", "issue 4.3"),

@@ -35,7 +35,8 @@ async def test_a_destructive_command_can_be_tried_first_and_then_kept_or_dropped
     desk.answers = [TRY, YES if keeps else NO]
     done = await desk.run("rm -rf src; echo new > made")
     first, second = desk.asked
-    assert "rehearse" in [choice.id for choice in first.choices]
+    words = {choice.id: choice.words for choice in first.choices}["rehearse"]
+    assert "over the network is sent" in words
     assert "make the changes: 1 created, 3 deleted" in second.summary
     assert {diff.path: diff.unified for diff in second.preview}["made (created)"].endswith("+new")
     assert (desk.folder / "ws/src").exists() is not keeps

@@ -29,7 +29,10 @@ LOOKED_AT = 300
 """Past decisions of an operation that the simulator tries."""
 _PAST_SHOWN = 30
 _LONGEST_TARGET = 400
-_REHEARSED = "try it on a copy of the workspace, see what it changes, then keep or drop that"
+_REHEARSED = (
+    "try it on a copy of the workspace, see what it changes there, then keep or drop that; "
+    "what it sends over the network is sent"
+)
 _SITE = re.compile(r"https?://[a-z0-9.-]+(?::[0-9]+)?/")
 """A plainly written address up to its path; every other spelling is granted as it is, or once."""
 _NEVER_BY_NAME = (
