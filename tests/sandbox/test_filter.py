@@ -92,6 +92,7 @@ def test_what_would_wait_is_allowed_where_nobody_listens(machine: Machine) -> No
         ("ioctl", (0, 0x40049409), ALLOW),  # FICLONE
         ("ioctl", (0, 0x40806685), FAIL | errno.EPERM),  # FS_IOC_ENABLE_VERITY
         ("ioctl", (0, 0x50009401), FAIL | errno.EPERM),  # BTRFS_IOC_SNAP_CREATE
+        ("ioctl", (0, 0x4C01), FAIL | errno.EPERM),  # LOOP_CLR_FD
         ("ioctl", (0, 0x541B), ALLOW),  # FIONREAD
         ("socket", (1, 1), ALLOW),
         ("socket", (1, 0x80001), ALLOW),

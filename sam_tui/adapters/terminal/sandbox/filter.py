@@ -81,8 +81,9 @@ SETTING_IOCTLS = (0x40086602, 0x40046602, 0x401C5820, 0x40087602, 0x40047602)
 """FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR and FS_IOC_SETVERSION: they ask for no writable descriptor."""
 _HARMLESS_IOCTLS = (0x40049409, 0x4020940D, 0xC0189436, 0xC020660B)
 """FICLONE, FICLONERANGE, FIDEDUPERANGE (all want a writable descriptor), FS_IOC_FIEMAP."""
-_FILESYSTEM_TYPES = (0x66, 0x58, 0x76, 0x94)
-"""The letters of ioctls that file systems define: f, X, v, and btrfs."""
+_FILESYSTEM_TYPES = (0x66, 0x58, 0x76, 0x94, 0x4C)
+"""The letters of ioctls that file systems define: f, X, v, and btrfs; L, of loop devices, which are
+detached by a descriptor that only reads (Landlock holds that from version 5 on)."""
 
 AF_UNIX, AF_INET, AF_INET6, AF_NETLINK, AF_ALG = 1, 2, 10, 16, 38
 SOCK_STREAM, SOCK_DGRAM, SOCK_RAW = 1, 2, 3
