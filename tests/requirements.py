@@ -873,6 +873,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "ui:deny-comment": Requirement("A denial can carry a comment, which the model reads.", "peers 4.2"),
     "ui:early-prompt": Requirement("What is typed before the runtime is ready is kept and sent as soon as it is.", "architecture 9"),
     "ui:errors": Requirement("A failed turn says what happened and what to do next, and the conversation goes on.", "issue 2.3"),
+    "ui:hang-up": Requirement("When its terminal goes away the workbench ends, whatever it was drawing.", "issue 5.7"),
     "ui:help": Requirement("The help and the palette are made from one table that lists every action.", "issue 2.1"),
     "ui:history": Requirement("Up and Down at the edges of the prompt go through the conversation's prompts and back to the draft.", "issue 2.1"),
     "ui:keys-stay": Requirement("A question takes the keys neither from a terminal in use nor from a dialog.", "peers 2.2 #16"),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 from textual import events
 from textual.app import App
+from textual.driver import Driver
 from textual.worker import Worker
 
 from sam_tui.core.errors import SamError
@@ -30,6 +31,7 @@ from sam_tui.ui.controllers.todos import Todos
 from sam_tui.ui.controllers.turns import GROUP, Turns
 from sam_tui.ui.controllers.watching import Watching
 from sam_tui.ui.guard import Patience
+from sam_tui.ui.hangup import lasting
 from sam_tui.ui.messages import ActionAsked, InquiryAnswered, PromptSubmitted
 from sam_tui.ui.palette import ActionProvider
 from sam_tui.ui.plain import one_line
@@ -117,6 +119,10 @@ class SamApp(App[None], inherit_bindings=False):
         self._start = start
         self._prompt = prompt
         self._first = (conversation, resume)
+
+    def get_driver_class(self) -> type[Driver]:
+        """The driver of this system, which outlives its terminal until the app has ended."""
+        return lasting(super().get_driver_class())
 
     def get_default_screen(self) -> ChatScreen:
         """The screen to work in."""

@@ -73,7 +73,7 @@ ENTRIES = {
         BUILT, OUTSIDE - {"sqlite3", "platformdirs"} | {"pydantic", "pydantic_core", "email"}, 352
     ),
     "the screen": Entry(
-        "import sam_tui.ui.app", OUTSIDE - {"textual", "rich", "platformdirs"}, 475
+        "import sam_tui.ui.app", OUTSIDE - {"textual", "rich", "platformdirs"}, 480
     ),
     "headless": Entry(SUBMODULES + "load('sam_tui.headless')", OUTSIDE, 275),
     "--version": Entry(run("--version"), OUTSIDE | {"asyncio", "pydantic"}, 60),

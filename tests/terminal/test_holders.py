@@ -1,5 +1,6 @@
 import asyncio
 import os
+import select
 import socket
 import stat
 import subprocess
@@ -141,14 +142,16 @@ async def test_a_holder_can_be_told_to_end_and_what_a_dead_one_left_is_removed(
     sandbox: Sandbox,
     workspace: Path,
     tmp_path: Path,
-    lives: Callable[[int], bool],
 ) -> None:
     terminals = PtyTerminals(sandbox, holders)
     await terminals.open(SessionSpec(ME, str(workspace)))
     await terminals.close_all()
     (kept,) = await holders.all()
+    handle = os.pidfd_open(kept.pid)
     await holders.end(kept)
-    assert not lives(kept.pid)
+    ended, _, _ = await asyncio.to_thread(select.select, [handle], [], [], 20)
+    os.close(handle)
+    assert ended
     assert await holders.all() == []
     stale = tmp_path / "held" / "stale"
     stale.mkdir()

@@ -1,0 +1,66 @@
+"""The terminal around the workbench can go away at any moment: then it ends, and never waits for it."""
+
+import asyncio
+from collections.abc import Callable
+from typing import IO, Any
+
+from textual.driver import Driver
+
+TERMINATED = 143
+"""The exit code, as for SIGTERM and SIGHUP."""
+
+
+class Forgiving:
+    """A file for the driver's writing thread. Once it cannot be written to, all else is dropped.
+
+    With the file itself that thread would die of the first error, and whoever draws wait for it for
+    ever as soon as its queue is full.
+    """
+
+    def __init__(self, file: IO[str], gone: Callable[[], None]) -> None:
+        self._file = file
+        self._gone = gone
+        self._lost = False
+
+    def write(self, text: str) -> None:
+        """Write, or drop."""
+        self._try(lambda: self._file.write(text))
+
+    def flush(self) -> None:
+        """Flush, or drop."""
+        self._try(self._file.flush)
+
+    def fileno(self) -> int:
+        """The descriptor of the file."""
+        return self._file.fileno()
+
+    def _try(self, act: Callable[[], object]) -> None:
+        if self._lost:
+            return
+        try:
+            act()
+        except OSError:
+            self._lost = True
+            self._gone()
+
+
+def lasting(driver: type[Driver]) -> type[Driver]:
+    """The driver, so that it outlives its terminal for as long as the app needs to end."""
+    from textual.drivers.linux_driver import LinuxDriver
+
+    if not issubclass(driver, LinuxDriver):
+        return driver
+
+    class LastingDriver(driver):
+        """Draws through ``Forgiving``, and has the app end when the terminal is gone."""
+
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            super().__init__(*arguments, **options)  # pyright: ignore[reportUnknownMemberType]
+            loop, app = asyncio.get_running_loop(), self._app
+
+            def gone() -> None:
+                loop.call_soon_threadsafe(lambda: app.exit(None, TERMINATED))
+
+            self._file: Any = Forgiving(self._file, gone)
+
+    return LastingDriver
