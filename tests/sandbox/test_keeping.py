@@ -33,7 +33,7 @@ def home(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def box(home: Path) -> Iterator[Sandbox]:
-    places = (".ssh", ".config/sam-tui", ".local/share/sam-tui", ".netrc")
+    places = (".ssh", ".config/sam-tui", ".data/share/sam-tui", ".netrc")
     made = Sandbox(secrets=[f"{home}/{place}" for place in places])
     yield made
     made.close()
@@ -67,8 +67,8 @@ async def at_home(
         "echo x > f; mv f .config/sam-tui/policy.toml; ln -f f .ssh/id; cp f .ssh/new",
         "ln .ssh/id project/k; echo x > project/k",
         "ln -s .ssh s; echo x > s/id",
-        "echo x > .netrc; mkdir -p .local/share/sam-tui; echo x > .local/share/sam-tui/db",
-        "mkdir -p evil/share/sam-tui; echo x > evil/share/sam-tui/db; ln -s evil .local; mv evil .local",
+        "echo x > .netrc; mkdir -p .data/share/sam-tui; echo x > .data/share/sam-tui/db",
+        "mkdir -p evil/share/sam-tui; echo x > evil/share/sam-tui/db; ln -s evil .data; mv evil .data",
         "chmod 777 .ssh .ssh/id; touch .ssh/id; truncate -s 0 .ssh/id",
         "cd .config; rm sam-tui/policy.toml; rmdir sam-tui; mv sam-tui other/",
         '{py} -c \'import os; d=os.open(".", os.O_RDONLY); os.rename(".ssh", "x", src_dir_fd=d)\'',
@@ -86,7 +86,7 @@ async def test_what_is_kept_stays_as_it_is(
     assert (home / ".config/sam-tui/policy.toml").read_text() == "mine\n", result.output
     assert os.listdir(home / ".config/sam-tui") == ["policy.toml"]
     assert not (home / ".netrc").exists()
-    assert not (home / ".local/share/sam-tui/db").exists()
+    assert not (home / ".data/share/sam-tui/db").exists()
 
 
 @pytest.mark.requirement("sandbox:kept-inside")
@@ -104,7 +104,7 @@ async def test_work_beside_it_goes_on_also_with_what_is_new(box: Sandbox, home: 
         echo one > new; cat new; echo two >> new; cat < new; mv new newer; ln newer same; cat same
         mkdir d d/e; echo x > d/e/f; cat d/e/f; mv d/e/f d/g; mv d project/d; cat project/d/g
         ln -s project/f link; cat link; rm newer same link; echo y > .config/other/y; cat .config/other/y
-        mkdir .local; echo z > .local/z; cat .local/z; cp project/f .; sed -i s/work/play/ f; cat f
+        mkdir .data; echo z > .data/z; cat .data/z; cp project/f .; sed -i s/work/play/ f; cat f
         git init -q r; cd r; echo a > a; git add a; git -c user.name=a -c user.email=a@b commit -qm a
         git log --oneline | wc -l; python3 -c 'open("p", "w").write("q"); print(open("p").read())'
     """
@@ -112,7 +112,7 @@ async def test_work_beside_it_goes_on_also_with_what_is_new(box: Sandbox, home: 
     expected = "one one two one two x x work y z play 1 q"
     assert result.output.split() == expected.split(), result.output
     assert asked == []
-    again = await at_home(box, home, "cat .local/z r/a; echo more >> r/a; ls project/d", asked)
+    again = await at_home(box, home, "cat .data/z r/a; echo more >> r/a; ls project/d", asked)
     assert again.output.split() == ["z", "a", "e", "g"]
 
 
