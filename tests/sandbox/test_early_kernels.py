@@ -63,6 +63,7 @@ async def test_nothing_outside_changes_under_earlier_versions(
 
 EMPTYING = """
 import ctypes, os, struct, sys, threading
+sys.setswitchinterval(1e-5)  # else each call waits its turn behind the thread that swaps
 victim, inner = (os.fsencode(a) for a in sys.argv[1:])
 libc = ctypes.CDLL(None, use_errno=True)
 for flags in (os.O_TRUNC, os.O_TRUNC | 3, os.O_TRUNC | os.O_CREAT):
