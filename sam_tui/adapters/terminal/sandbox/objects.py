@@ -4,7 +4,6 @@ They belong to the whole machine and have no path, so Landlock does not know the
 them for the caller, and so learns their numbers; what uses them names a number in a register.
 """
 
-import errno
 import os
 from collections.abc import Callable
 
@@ -59,9 +58,7 @@ def _existing(name: str, key: int, sizes: int) -> int | None:
         return call(name, key, *[0] * sizes, 0)
     except FileNotFoundError:
         return None
-    except OSError as error:
-        if error.errno == errno.ENOENT:
-            return None
+    except OSError:
         return -1
 
 
