@@ -32,10 +32,10 @@ CONNECT = "commands.connect_outside"
         ("GitHub.com.", "github.com", 22, True),
         ("github.com:443", "github.com", 80, False),
         ("github.com:443", "github.com", None, True),
-        ("*.pypi.org", "files.pypi.org", 443, True),
-        ("*.pypi.org", "pypi.org", 443, False),
-        ("*.pypi.org", "evilpypi.org", 443, False),
-        ("*.pypi.org", ".pypi.org", 443, False),
+        ("*.project.test", "files.project.test", 443, True),
+        ("*.project.test", "project.test", 443, False),
+        ("*.project.test", "evilproject.test", 443, False),
+        ("*.project.test", ".project.test", 443, False),
         ("127.0.0.1:5432", "127.0.0.1", 5432, True),
         ("127.0.0.1:5432", "127.0.0.1", 5433, False),
         ("0x7f.1", "127.0.0.1", 1, True),
@@ -158,7 +158,7 @@ host = "curl.test"
 @pytest.mark.parametrize(
     ("host", "shown"),
     [
-        ("files.pythonhosted.org", "*.pythonhosted.org"),
+        ("files.example.net", "*.example.net"),
         ("example.org", "*.example.org"),
         ("a.co.uk", "*.a.co.uk"),
         ("me.github.io", "*.me.github.io"),
