@@ -14,7 +14,9 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 
-_READ = 16 * 1024
+from sam_tui.adapters.terminal.unlocked import Unlocked
+
+_READ = 64 * 1024
 _BATCH = 32 * 1024
 """Bytes that are worth waking the loop for."""
 _MOST = 256 * 1024
@@ -37,6 +39,7 @@ class Flood:
         self, descriptor: int, deliver: Callable[[bytes], None], over: Callable[[bool], None]
     ) -> None:
         self._descriptor = descriptor
+        self._source = Unlocked(descriptor, _READ)
         self._deliver = deliver
         self._over = over
         self._loop = asyncio.get_running_loop()
@@ -58,6 +61,7 @@ class Flood:
             os.write(self._ringer, b"\0")
             self._room.set()
             self._thread.join()
+            self._source.close()
             os.close(self._bell)
             os.close(self._ringer)
         self._pass_on()
@@ -86,31 +90,29 @@ class Flood:
         waiting.register(self._bell, select.POLLIN)
         began, before = time.monotonic(), 0
         forever = False
-        while not self._stopped:
-            try:
-                data = os.read(self._descriptor, _READ)
-            except BlockingIOError:
-                now = time.monotonic()
-                if now - began >= _WINDOW:
-                    if self._read - before <= _LEAST:
-                        break
-                    began, before = now, self._read
-                if not waiting.poll(_MOMENT) and not self._lasts(waiting):
-                    break
+        while not (self._stopped or forever):
+            data, forever = self._source.read()
+            if data:
+                self._keep(data)
+            if len(data) == _READ or forever:
                 continue
-            except OSError:
-                data = b""  # Linux ends a terminal with EIO
-            if not data:
-                forever = True
+            now = time.monotonic()
+            if now - began >= _WINDOW:
+                if self._read - before <= _LEAST:
+                    break
+                began, before = now, self._read
+            if not waiting.poll(_MOMENT) and not self._lasts(waiting):
                 break
-            self._pieces.append(data)
-            self._read += len(data)
-            left = self._read - self._given
-            if left >= _BATCH:
-                self._call()
-                if left >= _MOST:
-                    self._wait_for_room()
         self._tell(lambda: self._ended(forever))
+
+    def _keep(self, data: bytes) -> None:
+        self._pieces.append(data)
+        self._read += len(data)
+        left = self._read - self._given
+        if left >= _BATCH:
+            self._call()
+            if left >= _MOST:
+                self._wait_for_room()
 
     def _lasts(self, waiting: "select.poll") -> bool:
         """After a moment without output: whether more comes soon."""

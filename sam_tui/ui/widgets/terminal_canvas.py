@@ -239,6 +239,19 @@ class TerminalCanvas(Widget):
 
     # ---- rows
 
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Rows as they are kept: Textual's own way makes each anew, for borders that are not here."""
+        filters, ground = self.get_line_filters(), self.background_colors[1]
+        strips: list[Strip] = []
+        for y in crop.line_range:
+            strip = self.render_line(y)
+            for one in filters:
+                strip = strip.apply_filter(one, ground)
+            strips.append(strip)
+        if crop.column_span != (0, self.size.width):
+            return [strip.crop(*crop.column_span) for strip in strips]
+        return strips
+
     def render_line(self, y: int) -> Strip:
         """One row, with what is marked and found in it, and with the cursor where the keys go."""
         shown = self.shown
