@@ -402,6 +402,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "mcp:pages": Requirement("Lists come in pages; a cursor that was never given is refused.", "issue 6.5"),
     "mcp:progress": Requirement("A running call tells its progress, growing, before its result.", "issue 6.5"),
     "mcp:results": Requirement("A result carries text, data and whether it failed; a large one is read on by its id.", "issue 6.5"),
+    "mcp:resume": Requirement("A stream over HTTP that breaks is resumed where it ended: its call goes on meanwhile, and what was told is kept within bounds, for its own session alone.", "MCP 2025-11-25 transports"),
     "mcp:sam-library": Requirement("System and mini prompts are MCP prompts; todos, conversations and whole results are resources.", "issue 6.5"),
     "mcp:sam-tools": Requirement("Clients get our tools with the names and schemas that our own model is told.", "issue 6.5"),
     "mcp:stable-list": Requirement("The list of tools is the same bytes in every process.", "issue 6.5"),

@@ -53,6 +53,14 @@ for _command in SERVER_COMMANDS:
     help="Of 127.0.0.1, for http; 0 takes a free one.",
 )
 @click.option("--conversation", metavar="ID", help="Whose todos, results and terminals (stdio).")
+@click.option(
+    "--resume-within",
+    type=click.IntRange(0, 3600),
+    default=30,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long a call waits for its client to come back, for http.",
+)
 @click.option("--page-size", type=click.IntRange(min=1), default=100, help="Entries of a list.")
 @server_options
 def serve_command(**values: Any) -> int:
@@ -97,7 +105,10 @@ async def _serve(values: Values, source: int, sink: int) -> None:
             else:
                 token = bearer_token(settings(values).data_dir)
                 runtime.executor.shield.learn({"MCP_TOKEN": token.text})
-                await serve_http(server, Address(values["port"], token.text, _announced(token)))
+                announce = _announced(token)
+                patience: int = values["resume_within"]
+                address = Address(values["port"], token.text, patience, announce)
+                await serve_http(server, address)
     finally:
         await runtime.close()
 

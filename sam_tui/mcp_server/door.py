@@ -37,7 +37,7 @@ class Door:
             return
         refusal = self._refusal(scope)
         if refusal is not None:
-            await _refuse(*refusal, send)
+            await refuse(*refusal, send)
             return
         gone = scope[GONE] = asyncio.Event()
         answered = False
@@ -75,7 +75,8 @@ class Door:
         return None
 
 
-async def _refuse(status: int, why: str, send: Send) -> None:
+async def refuse(status: int, why: str, send: Send) -> None:
+    """Answer with a status and a sentence."""
     body = json.dumps({"error": why}).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
     if status == 401:

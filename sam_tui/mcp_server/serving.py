@@ -9,15 +9,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import uvicorn
-from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 
 from sam_tui.core.errors import UsageError
 from sam_tui.mcp_server.door import PATH, Door
 from sam_tui.mcp_server.protocol import SamServer
+from sam_tui.mcp_server.sessions import Sessions
 from sam_tui.mcp_server.wire import wire
 
-_BODY = 16 * 1024 * 1024
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -27,6 +26,8 @@ class Address:
 
     port: int
     token: str
+    patience: float
+    """Seconds that a call waits for its client to come back to a broken stream."""
     announce: Callable[[int], None]
     """Told the port once clients can connect."""
 
@@ -56,9 +57,7 @@ async def serve_http(server: SamServer, address: Address) -> None:
         allowed_hosts=["127.0.0.1:*", "localhost:*", "[::1]:*"],
         allowed_origins=["http://127.0.0.1:*", "http://localhost:*", "http://[::1]:*"],
     )
-    manager = StreamableHTTPSessionManager(
-        server, security_settings=security, max_request_body_size=_BODY
-    )
+    manager = Sessions(server, security, address.patience)
     door = Door(manager.asgi_app, address.token, port)
     config = uvicorn.Config(
         door,  # pyright: ignore[reportArgumentType] # uvicorn's own types of the same protocol

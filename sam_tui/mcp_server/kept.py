@@ -1,0 +1,150 @@
+"""What sessions over HTTP were told, kept for clients that come back to a stream that broke."""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Final
+from weakref import WeakValueDictionary
+
+from mcp.server.streamable_http import EventCallback, EventMessage, EventStore
+from mcp_types import JSONRPCError, JSONRPCMessage, JSONRPCResponse
+
+BYTES: Final = 32 * 1024 * 1024
+"""What is kept for all sessions together; the oldest goes first."""
+_ENTRY = 512
+"""Bytes that an entry costs beside its message."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    session: "SessionEvents"
+    stream: str
+    message: JSONRPCMessage | None
+    """None for the event that opens a stream."""
+    size: int
+
+    @property
+    def ends(self) -> bool:
+        """Whether nothing comes after it on its stream."""
+        return isinstance(self.message, JSONRPCResponse | JSONRPCError)
+
+
+class Kept:
+    """The events of all sessions, oldest first, within ``limit`` bytes."""
+
+    def __init__(self, limit: int = BYTES) -> None:
+        self._limit = limit
+        self._entries: OrderedDict[int, _Entry] = OrderedDict()
+        self._bytes = 0
+        self._last = 0
+
+    def add(self, session: "SessionEvents", stream: str, message: JSONRPCMessage | None) -> int:
+        """Keep one event; its number."""
+        text = message.model_dump_json(exclude_unset=True) if message is not None else ""
+        entry = _Entry(session, stream, message, len(text) + _ENTRY)
+        self._last += 1
+        self._entries[self._last] = entry
+        self._bytes += entry.size
+        while self._bytes > self._limit:
+            self._bytes -= self._entries.popitem(last=False)[1].size
+        return self._last
+
+    def stream(self, session: "SessionEvents", number: int) -> str | None:
+        """The stream that an event was told on; None for what is another's or no longer kept."""
+        entry = self._entries.get(number)
+        return entry.stream if entry is not None and entry.session is session else None
+
+    def told(self, session: "SessionEvents", stream: str, after: int) -> list[tuple[int, _Entry]]:
+        """What was told on a stream after an event."""
+        return [
+            (number, entry)
+            for number, entry in self._entries.items()
+            if number > after and entry.session is session and entry.stream == stream
+        ]
+
+    def forget(self, session: "SessionEvents") -> None:
+        """A session has ended."""
+        for number in [n for n, entry in self._entries.items() if entry.session is session]:
+            self._bytes -= self._entries.pop(number).size
+
+
+class Listener:
+    """Who reads the stream of one request; ``left`` is set when nobody came back in time."""
+
+    def __init__(self, patience: float) -> None:
+        self.left = asyncio.Event()
+        self._patience = patience
+        self._readers = 0
+        self._timer: asyncio.TimerHandle | None = None
+
+    @contextmanager
+    def reading(self) -> Generator[None]:
+        """Somebody reads, for as long as the block runs."""
+        self._readers += 1
+        if self._timer is not None:
+            self._timer.cancel()
+        try:
+            yield
+        finally:
+            self._readers -= 1
+            if not self._readers:
+                loop = asyncio.get_running_loop()
+                self._timer = loop.call_later(self._patience, self._give_up)
+
+    def _give_up(self) -> None:
+        self.left.set()
+
+
+posting: ContextVar[Listener | None] = ContextVar("mcp_posting", default=None)
+"""Who sent the request whose stream is opened."""
+
+
+class SessionEvents(EventStore):
+    """The events of one session. The ids of its streams are those of its requests."""
+
+    def __init__(self, kept: Kept) -> None:
+        self._kept = kept
+        self.listeners: WeakValueDictionary[str, Listener] = WeakValueDictionary()
+        """Those of streams that are open, or may be resumed."""
+        self.agreed = ""
+        """The protocol version of the handshake, once it was answered."""
+
+    async def store_event(self, stream_id: str, message: JSONRPCMessage | None) -> str:
+        """Keep one event; its id."""
+        if not self.agreed and isinstance(message, JSONRPCResponse):
+            self.agreed = str(message.result.get("protocolVersion", ""))
+        listener = posting.get()
+        if message is None and listener is not None:
+            self.listeners[stream_id] = listener
+        return str(self._kept.add(self, stream_id, message))
+
+    def stream(self, event: str) -> str | None:
+        """The stream that an event was told on; None for one that is not kept."""
+        return self._kept.stream(self, _number(event))
+
+    async def replay_events_after(
+        self, last_event_id: str, send_callback: EventCallback
+    ) -> str | None:
+        """Tell a stream again from an event on; its id, or None where nothing more will come.
+
+        Nothing is awaited after the last event was found, so that what comes next finds the stream
+        open.
+        """
+        last = _number(last_event_id)
+        stream = self._kept.stream(self, last)
+        if stream is None:
+            return None
+        at, ended = last - 1, False
+        while told := self._kept.told(self, stream, at):
+            for at, entry in told:
+                ended = entry.ends
+                if at > last and entry.message is not None:
+                    await send_callback(EventMessage(entry.message, str(at)))
+        return None if ended else stream
+
+
+def _number(event: str) -> int:
+    return int(event) if event.isascii() and event.isdigit() and len(event) < 19 else 0
