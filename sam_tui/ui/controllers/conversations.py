@@ -89,7 +89,7 @@ class Conversations:
             todos = self._runtime.todos.items(conversation)
             said = self._runtime.conversations.everything(conversation)
         except SamError as error:
-            self._screen.transcript.add_notice("error", f"{error.title}\n{error.explain()}")
+            self._screen.transcript.add_error(error)
             return
         self._empty()
         self._take(session)

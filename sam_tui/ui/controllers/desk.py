@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from textual.app import App
 
+from sam_tui.core.errors import SamError
 from sam_tui.ui import theme
 from sam_tui.ui.actions import ACTIONS, MODES, Action
 from sam_tui.ui.controllers.backstage import Backstage
@@ -118,10 +119,14 @@ class Desk:
         self._screen.prompt.area.more = self._skills
 
     def perform(self, name: str, argument: str = "") -> None:
-        """Do it. A name that is not an action's does nothing."""
+        """Do it. A name that is not an action's does nothing; what cannot be done is said."""
         deed = self._deeds.get(name)
-        if deed is not None:
+        if deed is None:
+            return
+        try:
             deed(argument)
+        except SamError as error:
+            self._screen.transcript.add_error(error)
 
     def obey(self, command: SlashCommand) -> None:
         """Do what a slash command asks; one that does not exist stays in the prompt to be mended."""

@@ -68,7 +68,7 @@ class Models:
         try:
             model = runtime.catalog.open(offer)
         except SamError as error:
-            self._screen.transcript.add_notice("error", f"{error.title}\n{error.explain()}")
+            self._screen.transcript.add_error(error)
             return
         before = runtime.model
         runtime.use_model(model)

@@ -69,7 +69,7 @@ class Shell:
             session, _ = await runtime.terminals.open(spec)
         except SamError as error:
             self._refused = True
-            self._screen.transcript.add_notice("error", f"{error.title}\n{error.explain()}")
+            self._screen.transcript.add_error(error)
             return
         if not view.is_attached:
             await runtime.terminals.close(session.id)

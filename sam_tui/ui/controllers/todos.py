@@ -45,12 +45,12 @@ class Todos:
         """Change the list. The first item of a new conversation opens it."""
         from sam_tui.core.todo_edits import TodoEdit
 
-        session = self._conversations.session
-        if session is None and asked.kind == "add":
-            session = self._conversations.session_for_prompt()
-        if session is None or self._runtime is None:
-            return
         try:
+            session = self._conversations.session
+            if session is None and asked.kind == "add":
+                session = self._conversations.session_for_prompt()
+            if session is None or self._runtime is None:
+                return
             self._runtime.todos.edit(
                 session.conversation, TodoEdit(asked.kind, asked.todo, asked.title)
             )

@@ -42,7 +42,7 @@ class Turns:
 
     def pump(self) -> None:
         """Start the next turn if there is one and it can start."""
-        session = self._session() if self.queue and not self.running else None
+        session = self._ready() if self.queue and not self.running else None
         if session is not None:
             text = self.queue.pop(0)
             self._worker = self._app.run_worker(
@@ -50,11 +50,20 @@ class Turns:
             )
         self._screen.prompt.show_queue(self.queue)
 
+    def _ready(self) -> "Session | None":
+        """The session to run in. Where none can be opened that is said, and nothing typed is lost."""
+        try:
+            return self._session()
+        except SamError as error:
+            self._screen.transcript.add_error(error)
+            self.take_back()
+            return None
+
     async def _run(self, session: "Session", text: str) -> "TurnFinished | None":
         try:
             return await session.run(text)
         except SamError as error:
-            self._screen.transcript.add_notice("error", f"{error.title}\n{error.explain()}")
+            self._screen.transcript.add_error(error)
             self._screen.prompt.area.remember(text)
             return None
 

@@ -12,6 +12,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
+from sam_tui.core.errors import SamError
 from sam_tui.ui.actions import ACTIONS, Action, spelled_all
 from sam_tui.ui.plain import one_line
 
@@ -75,7 +76,10 @@ class Picker(Dialog):
         self.run_worker(self._fill(), name="picker", exit_on_error=True)
 
     async def _fill(self) -> None:
-        self._choices = await self._load()
+        try:
+            self._choices = await self._load()
+        except SamError as error:
+            self._empty = f"{error.title}: {error.explain()}"
         self._narrow("")
 
     def _narrow(self, typed: str) -> None:

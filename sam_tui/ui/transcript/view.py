@@ -7,6 +7,7 @@ from time import monotonic, thread_time
 from textual.timer import Timer
 
 from sam_tui.core.display import Display, Text
+from sam_tui.core.errors import SamError
 from sam_tui.core.events import ToolFinished
 from sam_tui.core.ids import CallId
 from sam_tui.core.messages import Message
@@ -153,6 +154,10 @@ class Transcript(CursorPane):
     def add_notice(self, level: str, text: str) -> None:
         """Something the program says: ``info``, ``warning`` or ``error``."""
         self._append(Notice(level, text))
+
+    def add_error(self, error: SamError) -> None:
+        """What could not be done, why, and what to do next."""
+        self.add_notice("error", f"{error.title}\n{error.explain()}")
 
     def add_reminder(self, name: str, text: str) -> None:
         """What a reminder told the model; those that stand together are folded to one line."""
