@@ -182,6 +182,30 @@ def test_cursor_keys_follow_the_mode_the_program_chose() -> None:
 
 
 @pytest.mark.requirement("terminal:keys")
+def test_enter_and_tab_are_themselves_with_modifiers_unless_a_program_asks_to_tell_them_apart() -> (
+    None
+):
+    screen = EmulatedScreen(20, 4)
+    pressed = ("shift+enter", "ctrl+enter", "alt+enter", "ctrl+tab", "backtab")
+
+    def made() -> list[bytes]:
+        return [screen.encode_key(KeyPress(key, None)) for key in pressed]
+
+    assert made() == [b"\r", b"\r", b"\x1b\r", b"\t", b"\x1b[Z"]
+    screen.feed(b"\x1b[>4;2m")
+    assert made()[:2] == [b"\x1b[27;2;13~", b"\x1b[27;5;13~"]
+
+
+@pytest.mark.requirement("terminal:keys")
+def test_enter_is_both_ends_of_a_line_in_new_line_mode() -> None:
+    screen = EmulatedScreen(20, 4)
+    screen.feed(b"\x1b[20h")
+    assert screen.encode_key(KeyPress("enter", None)) == b"\r\n"
+    screen.feed(b"\x1b[20l")
+    assert screen.encode_key(KeyPress("enter", None)) == b"\r"
+
+
+@pytest.mark.requirement("terminal:keys")
 @pytest.mark.parametrize("key", ["<any>", "", "+", "super+a", "no_such_key", "ctrl+", "++"])
 def test_an_unknown_key_types_nothing_unwanted(key: str) -> None:
     assert EmulatedScreen(20, 4).encode_key(KeyPress(key, None)) in (b"", b"+")

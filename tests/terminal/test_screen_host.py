@@ -339,3 +339,13 @@ def test_the_word_at_a_cell_is_found() -> None:
     assert screen.word_at(6, 3) is None
     assert screen.word_at(99, 0) is None
     assert screen.word_at(0, 99) is None
+
+
+@pytest.mark.requirement("terminal:mouse")
+def test_the_mouse_is_wanted_as_the_last_mode_says_and_free_once_it_ended() -> None:
+    screen = shown("\x1b[?1003h\x1b[?1000h\x1b[?1006h")
+    assert screen.mouse_mode == "click"
+    assert clicked(screen, "motion", None) == b""
+    screen.feed(b"\x1b[?1000l")
+    assert screen.mouse_mode == "none"
+    assert clicked(screen) == b""

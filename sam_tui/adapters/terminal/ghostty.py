@@ -41,6 +41,11 @@ def set_option(terminal: Any, option: str, value: Any) -> None:
     check(lib.ghostty_terminal_set(terminal._t[0], key, value), option)
 
 
+def set_mode(terminal: Any, mode: int, on: bool, *, option: str = "MODE") -> None:
+    """Set a DEC private mode, without what else a program's own wish for it would do."""
+    set_option(terminal, option, ffi.new("GhosttyTerminalModeConfig*", [mode, on]))
+
+
 def create(kind: str, name: str, owner: object, *given: Any) -> Any:
     """A library object: the pointer to its handle, freed together with ``owner``.
 

@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from sam_tui.adapters.terminal.ghostty import check, copied, ffi, lib, set_option, string
+from sam_tui.adapters.terminal.ghostty import check, copied, ffi, lib, set_mode, set_option, string
 from sam_tui.adapters.terminal.sequences import Sequences
 from sam_tui.core.ports.screens import ClipboardRequest
 
@@ -24,6 +24,8 @@ _SCROLLBACK_LINES = 10_000
 _CELL_BYTES, _ROW_BYTES = 8, 200
 _CLIPBOARD = 256 * 1024
 Rgb = tuple[int, int, int]
+_LIGHT, _DARK = (229, 229, 229), (0, 0, 0)
+"""Colours of plain text, told where nobody says others: a program that asks waits for an answer."""
 _LOCATIONS = {"p": "primary", "s": "selection"}
 
 
@@ -51,7 +53,8 @@ class Host:
         self._set("KITTY_IMAGE_STORAGE_LIMIT", ffi.new("uint64_t*", 0))
         self._set("GLYPH_PROTOCOL", ffi.new("bool*", False))
         for option in ("MODE_DEFAULT", "MODE"):
-            self._set(option, ffi.new("GhosttyTerminalModeConfig*", [_GRAPHEMES, True]))
+            set_mode(terminal, _GRAPHEMES, True, option=option)
+        self.use_colours(_LIGHT, _DARK, dark=True)
         terminal.on_reply(self.answers.append)
 
     @property
@@ -104,8 +107,9 @@ class Host:
     ) -> None:
         """What programs are told when they ask for colours: the defaults, the first of the palette."""
         self.dark = dark
-        for name, rgb in (("COLOR_FOREGROUND", foreground), ("COLOR_BACKGROUND", background)):
-            self._set(name, ffi.new("GhosttyColorRgb*", rgb))
+        plain = {"FOREGROUND": foreground, "BACKGROUND": background, "CURSOR": foreground}
+        for name, rgb in plain.items():
+            self._set(f"COLOR_{name}", ffi.new("GhosttyColorRgb*", rgb))
         if palette:
             colours = ffi.new("GhosttyColorRgb[256]")
             key = lib.GHOSTTY_TERMINAL_DATA_COLOR_PALETTE_DEFAULT

@@ -1,10 +1,11 @@
 """What keys, mouse, focus and pastes are to a terminal program, in the modes it chose."""
 
+from dataclasses import replace
 from typing import Any, Literal
 
 from sam_tui.adapters.terminal.ghostty import check, create, ffi, lib
 from sam_tui.adapters.terminal.host import CELL_HEIGHT, CELL_WIDTH
-from sam_tui.adapters.terminal.keys import ALT, CTRL, SHIFT, control_byte, stroke
+from sam_tui.adapters.terminal.keys import ALT, CTRL, SHIFT, Stroke, control_byte, stroke
 from sam_tui.core.ports.screens import MouseInput
 from sam_tui.core.ports.terminals import KeyPress
 
@@ -26,6 +27,12 @@ _MOUSE_MODES: tuple[tuple[int, MouseMode], ...] = (
     (9, "click"),
 )
 _FOCUS_EVENTS = 1004
+_NEW_LINE = 20
+_OTHER_KEY = b"\x1b[27;"
+"""Enter, Tab and the like with a modifier, in a form (modifyOtherKeys) that only programs which ask
+for it understand. The library uses it always."""
+_ALT_A = Stroke("A", ALT, "a", ord("a"), 0)
+"""Told in that form only where a program asked for it."""
 _CONTROLS = dict.fromkeys(range(0x80, 0xA0), " ")
 _BRACKETED_PASTE = 2004
 
@@ -59,6 +66,14 @@ class InputEncoder:
         found = stroke(press.key, press.character)
         if found is None:
             return b""
+        made = self._encoded(found)
+        if made.startswith(_OTHER_KEY) and not self._encoded(_ALT_A).startswith(_OTHER_KEY):
+            made = self._encoded(replace(found, modifiers=found.modifiers & ALT))
+        if made == b"\r" and self._terminal.mode(_NEW_LINE, ansi=True):
+            return b"\r\n"
+        return made or control_byte(found)
+
+    def _encoded(self, found: Stroke) -> bytes:
         event, text = self._key[0], found.text.encode()
         # The event keeps the pointer only, so the text has to live until it is encoded.
         held = ffi.new("char[]", text) if text else ffi.NULL
@@ -75,7 +90,7 @@ class InputEncoder:
             ),
             "key",
         )
-        return bytes(ffi.buffer(self._bytes, self._written[0])) or control_byte(found)
+        return bytes(ffi.buffer(self._bytes, self._written[0]))
 
     def mouse(self, given: MouseInput, size: tuple[int, int]) -> bytes:
         """The bytes for a mouse event on a screen of ``size`` cells; none where it is not wanted.

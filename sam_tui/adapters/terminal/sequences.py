@@ -1,18 +1,19 @@
 """Sequences that the emulation library leaves out, acted on where they stand in the output.
 
 Soft reset, tab stops that outlive a new size, titles put aside, reports and settings that terminals
-of this kind answer, the cursor's left margin, and the wish to read the clipboard.
+of this kind answer, modes that change more than themselves, the cursor's left margin, and the wish to
+read the clipboard.
 """
 
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from sam_tui.adapters.terminal.ghostty import copied, set_option, string
+from sam_tui.adapters.terminal.ghostty import copied, set_mode, set_option, string
 
 _OURS = (
-    rb"\[[?!]?+[0-9;]*+(?:[gnptxW]|(?<=[?;]69)[hl])|[cH]"
-    rb"|\]52;[a-z0-9]{0,8};\?(?:\x07|\x1b\\)|P\$q[^\x1b]{1,2}\x1b\\"
+    rb"\[[?!]?+[0-9;]*+[gnptxWhl]|[cH]"
+    rb"|\]52;[a-z0-9]{0,8};\?(?:\x07|\x1b\\)|P\$q[^\x1b]{1,2}\x1b\\|P\+q[0-9A-Fa-f;]*+\x1b\\"
 )
 _ACTED_ON = re.compile(rb"\x1b(?!\[[0-9;]*+m)(?:" + _OURS + rb")")
 """Candidates, by a last byte that most sequences do not have; what they are is looked up.
@@ -21,16 +22,20 @@ Colours, which are most of all, are turned away first.
 """
 _WITHIN_MARGINS = re.compile(rb"\x1b(?:" + _OURS + rb"|\[\d{0,8}D)|\x08")
 _MARGINS = 69
+_WRAP, _BACK_OVER_WRAPS = 7, (45, 1045)
+_WIDE, _WIDE_ALLOWED = b"3", b"40"
+_MICE = (b"9", b"1000", b"1002", b"1003")
+_CHANGE_MORE = frozenset((_WIDE, _WIDE_ALLOWED, b"%d" % _MARGINS, *_MICE))
 _UNFINISHED = re.compile(
     rb"\x1b(?:\[[?!]?[\d;]{0,24}|\](?:5|52|52;[a-z0-9]{0,8};?\??\x1b?)?"
-    rb"|P(?:\$(?:q[^\x1b]{0,2}\x1b?)?)?)?\Z"
+    rb"|P(?:\$(?:q[^\x1b]{0,2}\x1b?)?|\+(?:q[0-9A-Fa-f;]{0,24}\x1b?)?)?)?\Z"
 )
 _LONGEST_UNFINISHED = 32
 _TITLES = 10
 _TITLE = re.compile(rb"\[(2[23])(?:;[012]?)?(?:;\d*)?t")
 _ASIDE = re.compile(rb"\x1bP1\$r(\d+);(\d+)s\x1b\\")
 _SOFT_RESET = (
-    b'\x1b[?25h\x1b[4l\x1b[?6l\x1b[?7h\x1b[?1l\x1b>\x1b[?69l\x1b[r\x1b[m\x1b[0"q'
+    b'\x1b[?25h\x1b[4l\x1b[?6l\x1b[?7h\x1b[?45l\x1b[?1045l\x1b[?1l\x1b>\x1b[?69l\x1b[r\x1b[m\x1b[0"q'
     b"\x0f\x1b(B\x1b)B\x1b*B\x1b+B\x1b[H\x1b7"
 )
 """VT510 DECSTR, with autowrap left on as xterm does. The cursor is put back after it."""
@@ -71,7 +76,7 @@ class Sequences:
         self._titles: list[bytes] = []
         self._stops: dict[int, bool] = {}
         self._no_stops = False
-        self._margins = False
+        self._margins = self._wide_allowed = False
         self._rest = b""
 
     def feed(self, data: bytes) -> None:
@@ -120,13 +125,17 @@ class Sequences:
             return lambda body: known(self, body)
         if body.startswith(b"]52;"):
             return self._ask_clipboard
+        if body.startswith(b"P+q"):
+            return self._tell_capabilities
         if body.startswith(b"P$q"):
             return self._tell_setting if body[3:-2] in self._settings() else None
         if _TITLE.fullmatch(body):
             return self._keep_title
         if body == b"\b" or body.endswith(b"D"):
             return self._go_back
-        return self._switch if body.endswith((b"h", b"l")) else None
+        if not body.startswith(b"[?") or not body.endswith((b"h", b"l")):
+            return None
+        return None if _CHANGE_MORE.isdisjoint(_modes(body)) else self._switch
 
     def _say(self, answer: bytes) -> None:
         self._answers.append(b"\x1b" + answer)
@@ -160,6 +169,14 @@ class Sequences:
     def _tell_setting(self, body: bytes) -> None:
         self._say(b"P1$r" + self._settings()[body[3:-2]] + b"\x1b\\")
 
+    def _tell_capabilities(self, body: bytes) -> None:
+        """XTGETTCAP: the library says nothing of what it does not know, and a program would wait."""
+        for name in body[3:-2].split(b";"):
+            said = len(self._answers)
+            self._terminal.feed(b"\x1bP+q" + name + b"\x1b\\")
+            if len(self._answers) == said:
+                self._say(b"P0+r\x1b\\")
+
     def _ask_clipboard(self, body: bytes) -> None:
         self.clipboard.append(body.split(b";")[1].decode())
 
@@ -173,7 +190,8 @@ class Sequences:
 
     def reset(self, _body: bytes) -> None:
         """RIS."""
-        self._stops, self._no_stops, self._margins = {}, False, False
+        self._stops, self._no_stops = {}, False
+        self._margins = self._wide_allowed = False
         self._terminal.feed(_FULL_RESET)
 
     def reset_softly(self, _body: bytes) -> None:
@@ -194,21 +212,44 @@ class Sequences:
         self._stops, self._no_stops = {}, body == b"[3g"
         self._terminal.feed(b"\x1b" + body)
 
-    # ---- left and right margins
+    # ---- modes that change more than themselves
 
     def _switch(self, body: bytes) -> None:
-        self._terminal.feed(b"\x1b" + body)
+        """DECSET and DECRST."""
+        on, last = body.endswith(b"h"), body[-1:]
+        for mode in _modes(body):
+            if mode == _WIDE_ALLOWED:
+                self._wide_allowed = on
+            elif mode == _WIDE:
+                self._set_columns(on)
+            else:
+                if mode in _MICE:  # one at most, and ending any ends all
+                    self._terminal.feed(b"\x1b[?" + b";".join(_MICE) + b"l")
+                self._terminal.feed(b"\x1b[?" + mode + last)
         self._margins = self._terminal.mode(_MARGINS)
+
+    def _set_columns(self, on: bool) -> None:
+        """DECCOLM, where it is allowed: all it does but for the width, which is that of the pane."""
+        if self._wide_allowed:
+            self._terminal.feed(b"\x1b[?69l\x1b[r\x1b[2J\x1b[H")
+            set_mode(self._terminal, int(_WIDE), on)
+
+    # ---- left and right margins
 
     def _go_back(self, body: bytes) -> None:
         """Backspace and CUB, which stop at the left margin; the library goes on to the edge."""
         count = int(body[1:-1] or 1) or 1 if body != b"\b" else 1
         left = self._left_margin()
         column = self._terminal.cursor[0]
-        if 0 < left <= column:
+        if 0 < left <= column and not self._goes_back_over_wraps():
             count = min(count, column - left)
         if count:
             self._terminal.feed(b"\b" if body == b"\b" else b"\x1b[%dD" % count)
+
+    def _goes_back_over_wraps(self) -> bool:
+        """Reverse wrap, in which the library knows of the margin."""
+        mode = self._terminal.mode
+        return mode(_WRAP) and any(map(mode, _BACK_OVER_WRAPS))
 
     def _left_margin(self) -> int:
         """The first column within the margins, from 0."""
@@ -217,6 +258,11 @@ class Sequences:
         self._terminal.feed(b"\x1bP$qs\x1b\\")
         found = _ASIDE.fullmatch(self._answers.pop())
         return int(found[1]) - 1 if found else 0
+
+
+def _modes(body: bytes) -> list[bytes]:
+    """The numbers of a DECSET or DECRST."""
+    return body[2:-1].split(b";")
 
 
 _KNOWN: Mapping[bytes, Callable[[Sequences, bytes], None]] = {
