@@ -44,7 +44,7 @@ def list_command(**values: Any) -> int:
     return 0
 
 
-@edits_group.command("undo")
+@edits_group.command("undo", short_help="Take a change back: ENTRY, or the newest.")
 @click.argument("entry", required=False)
 @_WHICH
 @place_options

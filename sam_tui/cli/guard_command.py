@@ -44,7 +44,7 @@ def guard_group() -> None:
     """What the guard would say to a call; its rules; what is granted."""
 
 
-@guard_group.command("explain")
+@guard_group.command("explain", short_help="What the guard would say to a call, and why.")
 @click.argument("name", required=False, metavar="TOOL.OPERATION")
 @click.argument("arguments", required=False, metavar="[JSON|-]")
 @click.option("--jsonl", is_flag=True, help="Answer every line of standard input.")
@@ -74,7 +74,7 @@ def explain_command(**values: Any) -> int:
         return 2 if "error" in answer else 0
 
 
-@guard_group.command("lint")
+@guard_group.command("lint", short_help="Name rules that never decide or allow too much.")
 @click.option("--json", "as_json", is_flag=True, help="As one JSON list.")
 @place_options
 def lint_command(**values: Any) -> int:
@@ -116,7 +116,7 @@ def lint_command(**values: Any) -> int:
     return 1 if findings else 0
 
 
-@guard_group.command("grants")
+@guard_group.command("grants", short_help="What is granted, for a while and for good.")
 @click.option("--json", "as_json", is_flag=True, help="As one JSON list.")
 @place_options
 def grants_command(**values: Any) -> int:

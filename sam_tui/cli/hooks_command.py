@@ -22,7 +22,7 @@ def hooks_group() -> None:
     """Programs that run at events and may object: yours, and those of a trusted folder."""
 
 
-@hooks_group.command("list")
+@hooks_group.command("list", short_help="List them in the order in which they are asked.")
 @click.option("--json", "as_json", is_flag=True, help="As one JSON object.")
 @place_options
 def list_command(**values: Any) -> int:

@@ -17,7 +17,7 @@ def prompts_group() -> None:
     """The prompts there are: built in, in your folder, and in the workspace."""
 
 
-@prompts_group.command("list")
+@prompts_group.command("list", short_help="List them by kind and order.")
 @click.option("--json", "as_json", is_flag=True, help="As one JSON object.")
 @place_options
 def list_command(**values: Any) -> int:

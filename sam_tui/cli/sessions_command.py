@@ -18,7 +18,7 @@ def sessions_group() -> None:
     """The stored conversations."""
 
 
-@sessions_group.command("list")
+@sessions_group.command("list", short_help="List conversations, last used first.")
 @click.option("--json", "as_json", is_flag=True, help="As one JSON list.")
 @click.option("--limit", type=click.IntRange(min=1), default=50, help="At most so many (50).")
 @place_options

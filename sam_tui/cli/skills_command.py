@@ -17,7 +17,7 @@ def skills_group() -> None:
     """Folders with a SKILL.md: yours, and those of a trusted folder."""
 
 
-@skills_group.command("list")
+@skills_group.command("list", short_help="List them in the order in which they count.")
 @click.option("--json", "as_json", is_flag=True, help="As one JSON object.")
 @place_options
 def list_command(**values: Any) -> int:

@@ -97,7 +97,7 @@ def show_command(**values: Any) -> int:
     return DONE
 
 
-@workflow_group.command("lint")
+@workflow_group.command("lint", short_help="Check every definition, or the file PATH.")
 @click.argument("path", required=False)
 @workflow_options
 def lint_command(**values: Any) -> int:
@@ -112,7 +112,7 @@ def lint_command(**values: Any) -> int:
         return FAILED if any(problem.level == "error" for problem in problems) else DONE
 
 
-@workflow_group.command("sync")
+@workflow_group.command("sync", short_help="Say which definition files changed since last time.")
 @workflow_options
 def sync_command(**values: Any) -> int:
     """Say which definition files were added, updated, unchanged or are missing since last time."""
@@ -124,7 +124,7 @@ def sync_command(**values: Any) -> int:
     return DONE
 
 
-@workflow_group.command("new")
+@workflow_group.command("new", short_help="Write a workflow to start from into .sam/workflows.")
 @click.argument("name")
 @workflow_options
 def new_command(**values: Any) -> int:
@@ -150,7 +150,7 @@ def start_command(**values: Any) -> int:
         )
 
 
-@workflow_group.command("next")
+@workflow_group.command("next", short_help="Hand in a step's output with its token.")
 @click.argument("token")
 @click.argument("output", required=False, metavar="[OUTPUT|-]")
 @workflow_options
@@ -226,7 +226,7 @@ def artifact_command(**values: Any) -> int:
     return DONE
 
 
-@workflow_group.command("run")
+@workflow_group.command("run", short_help="Let the agent run a workflow, or go on with one.")
 @click.argument("name", metavar="WORKFLOW|EXECUTION")
 @click.option("-p", "--param", "pairs", multiple=True, metavar="NAME=VALUE", help="Repeatable.")
 @click.option("--params", metavar="JSON", help="All parameters as one object.")

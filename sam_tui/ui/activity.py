@@ -47,7 +47,7 @@ class Activity:
                 return self.starting
             case "retrying":
                 left = max(0, round(self.retry_at - now))
-                return f"retrying in {left} s: {self.retry_reason}"
+                return f"retrying{f' in {left} s' if left else ''}: {self.retry_reason}"
             case "thinking" | "streaming" if self.running:
                 return self._running()
             case _:

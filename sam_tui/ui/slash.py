@@ -33,13 +33,15 @@ def parse(text: str) -> SlashCommand | None:
 def matching(text: str, more: Sequence[Action] = ()) -> list[Action]:
     """The actions whose command begins with what was typed so far; empty for anything else.
 
+    One that was typed whole comes first.
     ``more`` are those that are not always there; an action of that name goes before.
     """
     if not re.fullmatch(r"/[a-zA-Z0-9-]*", text):
         return []
     typed = text[1:].lower()
     offered = BY_SLASH | {one.slash: one for one in more if one.slash not in BY_SLASH}
-    return [action for name, action in offered.items() if name.startswith(typed)]
+    fitting = [action for name, action in offered.items() if name.startswith(typed)]
+    return sorted(fitting, key=lambda action: action.slash != typed)
 
 
 def completed(text: str, more: Sequence[Action] = ()) -> str:

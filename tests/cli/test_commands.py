@@ -5,9 +5,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
-from sam_tui.cli.program import routed
+from sam_tui.cli.program import COMMANDS, program, routed
 from tests.cli.conftest import Command
 
 
@@ -46,6 +47,16 @@ def test_help_names_every_command_and_its_main_options(sam: Command) -> None:
     for word in ("run", "tools", "guard", "sessions", "--continue", "--permission-mode", "--print"):
         assert word in ended.out
     assert "exec" not in ended.out
+
+
+@pytest.mark.requirement("headless:routing")
+@pytest.mark.parametrize("name", [None, *COMMANDS])
+def test_no_sentence_of_a_list_of_commands_is_cut(name: str | None) -> None:
+    context = click.Context(program, terminal_width=80)
+    command = program.get_command(context, name) if name else program
+    assert command is not None
+    text = command.get_help(click.Context(command, terminal_width=80))
+    assert "..." not in text.replace("COMMAND [ARGS]...", "").replace("COMMAND ...", "")
 
 
 @pytest.mark.requirement("headless:exit-codes")

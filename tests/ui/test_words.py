@@ -76,6 +76,7 @@ def test_the_status_tells_what_goes_on() -> None:
     assert activity.words(12.0) == "Reading: b.py (+1)"
     activity.retry(20.0, "busy\x1b")
     assert activity.words(16.6) == "retrying in 3 s: busy"
+    assert activity.words(20.2) == "retrying: busy"
     activity.waiting.add(InquiryId("i"))
     assert activity.words(17.0) == "waiting for you"
     assert not activity.busy

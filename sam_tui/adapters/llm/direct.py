@@ -103,7 +103,10 @@ class DirectModel:
             return unreachable(error, self.endpoint.source)
         if isinstance(error, httpx.TimeoutException):
             kind = ModelCut if begun else ModelUnavailable
-            return kind(f"{where} was silent for {timeout:g} s.", hint="Raise the request timeout.")
+            return kind(
+                f"{where} was silent for {timeout:g} s.",
+                hint="Give it longer with --request-timeout.",
+            )
         if begun:
             return ModelCut(f"The connection to {where} broke in the middle of the answer.")
         if isinstance(error, httpx.TransportError) and not isinstance(

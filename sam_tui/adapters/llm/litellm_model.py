@@ -276,7 +276,7 @@ class LiteLLMModel:
         if isinstance(error, names.Timeout) and not headers:
             kind = ModelCut if begun else ModelUnavailable
             text = f"{source.where} was silent for {self._options.timeout:g} s."
-            return kind(text, hint="Raise the request timeout.")
+            return kind(text, hint="Give it longer with --request-timeout.")
         status = getattr(error, "status_code", None)
         if isinstance(error, names.APIConnectionError) or message == "Connection error.":
             return unreachable(error, source)

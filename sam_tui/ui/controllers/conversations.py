@@ -25,9 +25,11 @@ _LISTED = 100
 
 def age(seconds: float) -> str:
     """How long ago, roughly: ``3 min ago``."""
+    if seconds < 60:
+        return "just now"
     for limit, unit, name in ((3600, 60, "min"), (86_400, 3600, "h"), (float("inf"), 86_400, "d")):
         if seconds < limit:
-            return f"{max(0, int(seconds // unit))} {name} ago"
+            return f"{int(seconds // unit)} {name} ago"
     return ""
 
 

@@ -105,12 +105,10 @@ class PromptArea(Composer):
         self.put(f"/{action.slash} " if action.argument else f"/{action.slash}")
 
     def _meant(self) -> str:
-        """What was written; of a command begun the marked one, or the only one that fits."""
+        """What was written; of a command begun the marked one."""
         text, marked = self.text.strip(), self.menu.marked
-        if marked is None:
-            return text
-        alone = len(self.fitting) == 1
-        return f"/{marked.slash}" if self.menu.moved or alone else text
+        chosen = marked is not None and (self.menu.moved or text != "/")
+        return f"/{marked.slash}" if marked is not None and chosen else text
 
     def _older(self) -> bool:
         if not self.navigator.is_first_wrapped_line(self.cursor_location):
