@@ -1,6 +1,7 @@
 """Sizes: everything to be seen fits, and nothing breaks."""
 
 import pytest
+from rich.color import Color
 from textual.widget import Widget
 
 from sam_tui.ui.screens.dialogs import HelpScreen
@@ -91,9 +92,17 @@ async def test_both_looks_work_and_switch(stage: Stage) -> None:
     async with driven(app_over(stage)) as me:
         await me.ready()
         assert me.app.theme == "sam"
+        dark = me.app.screen.get_component_rich_style("screen--selection")
         await me.send("/theme")
         assert me.app.theme == "sam-light"
         assert not me.app.current_theme.dark
+        light = me.app.screen.get_component_rich_style("screen--selection")
+        for style, text in ((dark, "sam"), (light, "sam-light")):
+            # What is selected is read in the colour of text, over a ground of its own.
+            assert style.color is not None and style.bgcolor is not None
+            shown = me.app.available_themes[text].foreground or ""
+            assert style.color.get_truecolor() == Color.parse(shown).get_truecolor()
+            assert style.color.get_truecolor() != style.bgcolor.get_truecolor()
 
 
 @pytest.mark.requirement("ui:no-color")

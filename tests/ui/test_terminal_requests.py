@@ -185,6 +185,11 @@ async def test_the_cursor_has_the_programs_shape_and_blinks_only_with_the_keys(
     ]
     assert [str(style.bgcolor.name) for style in lit if style.bgcolor] == ["#ff8000"]
     assert not lit[0].reverse
+    wide = Strip([Segment("a漢❤️b", Style())])
+    for column, covered in ((0, "a"), (1, "漢"), (2, "漢"), (3, "❤️"), (5, "b")):
+        cursor = with_cursor(wide, column, "block")
+        assert cursor.text == wide.text
+        assert [s.text for s in cursor if s.style and s.style.reverse] == [covered]
     async with driven(app_over(stage)) as me:
         view = await in_shell(me)
         await shows(me, view, "\\033[3 qx")

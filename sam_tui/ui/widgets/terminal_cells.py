@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rich.cells import cell_len
+from rich.cells import cell_len, split_graphemes
 from rich.color import Color, ColorType
 from rich.color_triplet import ColorTriplet
 from rich.segment import Segment
@@ -109,25 +109,36 @@ def with_cursor(
 
     A bar takes the place of a blank; a character under one is underlined, so that it stays readable.
     """
-    column = max(0, min(column, strip.cell_length - 1))
-    cell = strip.crop(column, column + 1)
+    first, stop = _character(strip, max(0, min(column, strip.cell_length - 1)))
+    cell = strip.crop(first, stop)
     own = Style() if colour is None else Style(color=Color.from_rgb(*colour))
     match shape:
         case "underline":
-            return laid_over(strip, column, column + 1, own + Style(underline=True, bold=True))
+            return laid_over(strip, first, stop, own + Style(underline=True, bold=True))
         case "bar" if not cell.text.strip():
             style = next((segment.style for segment in cell), None)
             parts = [
-                strip.crop(0, column),
+                strip.crop(0, first),
                 Strip([Segment("▏", own if style is None else style + own)], 1),
-                strip.crop(column + 1, strip.cell_length),
+                strip.crop(stop, strip.cell_length),
             ]
             return Strip.join(parts)
         case "bar" | "hollow":
-            return laid_over(strip, column, column + 1, own + Style(underline=True))
+            return laid_over(strip, first, stop, own + Style(underline=True))
         case _ if colour is None:
-            return laid_over(strip, column, column + 1, Style(reverse=True))
+            return laid_over(strip, first, stop, Style(reverse=True))
         case _:
             under = next((s.style.bgcolor for s in cell if s.style is not None), None)
             block = Style(color=under, bgcolor=own.color, reverse=False)
-            return laid_over(strip, column, column + 1, block)
+            return laid_over(strip, first, stop, block)
+
+
+def _character(strip: Strip, column: int) -> tuple[int, int]:
+    """The first cell of the character at a cell, and the one behind it: a wide one is not cut."""
+    text = strip.text
+    stop = 0
+    for _, _, width in () if text.isascii() else split_graphemes(text)[0]:
+        stop += width
+        if stop > column:
+            return stop - width, stop
+    return column, column + 1
