@@ -890,6 +890,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "ui:phase": Requirement("The phase and what it allows stand in the status bar.", "issue 6.4"),
     "ui:question": Requirement("A question of the agent is answered in as many lines as it takes; Esc cancels the turn instead.", "seed 004 user_collaboration"),
     "ui:queue": Requirement("Prompts typed while a turn runs wait visibly, go out in order, and can be taken back for editing.", "issue 2.1"),
+    "ui:queue-kept": Requirement("Prompts that wait outlive the program; opened again they wait on, and are sent only by the person.", "README"),
     "ui:replay": Requirement("Recordings are made by key and played in a tab of their own.", "issue 5.8"),
     "ui:resume-unfinished": Requirement("A conversation whose last turn was cut says so when it is opened.", "architecture 6"),
     "ui:resume": Requirement("Earlier conversations of the workspace are listed, opened whole with todos, usage and history, and go on; none is made before its first prompt.", "architecture 6"),

@@ -55,13 +55,18 @@ class AssistantMessage:
 
 @dataclass(frozen=True, slots=True)
 class ToolMessage:
-    """The one result of one call, as the model reads it."""
+    """The one result of one call, as the model reads it.
+
+    ``operation`` and ``summary`` are what people are shown of the call; empty where that is unknown.
+    """
 
     call_id: CallId
     name: str
     text: str
     ok: bool
     kind: Literal["tool"] = "tool"
+    operation: str = ""
+    summary: str = ""
 
 
 Message = UserMessage | ReminderMessage | AssistantMessage | ToolMessage

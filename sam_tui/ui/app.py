@@ -88,9 +88,10 @@ class SamApp(App[None], inherit_bindings=False):
         self._greeting = f"sam {version} · F1 shows keys and commands"
         self.chat = ChatScreen(standing, Activity())
         self.conversations = Conversations(self, self.chat)
-        self.turns = Turns(self, self.chat, self.conversations.session_for_prompt)
+        self.turns = Turns(self, self.chat, self.conversations)
         self.models = Models(self, self.chat, self.conversations)
         self.conversations.ask_for_model = self.models.choose
+        self.conversations.waiting = self.turns.hold
         self.models.chosen = self.turns.pump
         self.shell = Shell(self, self.chat)
         self.requests = Requests(self, self.chat, self.emit)
@@ -178,6 +179,7 @@ class SamApp(App[None], inherit_bindings=False):
         self.backstage.begin(runtime)
         self.servers.begin(runtime)
         bridge.workflow_moved = lambda _: self.runs.moved()
+        bridge.message_stored = self.turns.stored
         self.chat.status.standing.sandbox = runtime.commands.confinement.kind
         self.requests.begin(runtime)
         self.recordings.begin(runtime)

@@ -92,6 +92,8 @@ class Bridge:
     conversation: ConversationId | None = None
     workflow_moved: Callable[[WorkflowMoved], None] = lambda _: None
     """Hears of every execution that this program moves."""
+    message_stored: Callable[[], None] = lambda: None
+    """Called once what the person sent is part of the conversation."""
 
     async def run(self, subscription: Subscription) -> None:
         """Apply events until cancelled. Waits without a timer while nothing happens."""
@@ -144,6 +146,7 @@ class Bridge:
                 activity.begin(time.monotonic())
                 transcript.add_user(event.text)
             case RequestSent():
+                self.message_stored()
                 activity.turn_to("thinking")
                 transcript.begin_step()
             case TextStreamed():

@@ -294,12 +294,12 @@ async def test_without_colour_no_strip_holds_a_colour(monkeypatch: pytest.Monkey
 async def test_reminders_that_stand_together_are_one_line_live_and_stored() -> None:
     host = Host()
     async with host.run_test(size=(60, 24)) as pilot:
+        host.pane.add_user("go")
         host.pane.add_reminder("user_context", "a day")
         host.pane.add_reminder("todo_list", "a list")
-        host.pane.add_user("go")
         await pilot.pause()
         rows = [row.strip() for row in host.seen() if row.strip()]
-        assert rows == ["↻ user_context, todo_list ▸", "▌ go"]
+        assert rows == ["▌ go", "↻ user_context, todo_list ▸"]
         host.pane.load([
             ReminderMessage("user_context", "a day"),
             ReminderMessage("todo_list", "a list"),

@@ -1,5 +1,6 @@
 """Conversations: one row each, one row per message, totals kept beside them."""
 
+import json
 import time
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -26,6 +27,7 @@ UNREADABLE = "This part of the stored conversation could not be read and was lef
 
 _RECORD = """SELECT id, workspace, title, created_at, updated_at, messages, input_tokens,
     cached_tokens, cache_write_tokens, output_tokens, reasoning_tokens, cost FROM conversations"""
+_SPOKEN = "(messages > 0 OR queued <> '[]') AND parent IS NULL"
 _ORDER = "ORDER BY updated_at DESC, id DESC LIMIT ?"
 
 
@@ -67,19 +69,18 @@ class SqliteConversations:
         return _record(rows[0]) if rows else None
 
     def latest(self, workspace: str) -> ConversationRecord | None:
-        """The last used conversation of that workspace that has a message, or None."""
+        """The last used conversation of that workspace, or None."""
         found = self.recent(workspace, 1)
         return found[0] if found else None
 
     def recent(self, workspace: str | None, limit: int) -> Sequence[ConversationRecord]:
-        """Conversations that have a message, last used first; of every workspace for None."""
+        """Conversations with a message or a prompt that waits, last used first; of every workspace
+        for None."""
         if workspace is None:
-            rows = self._database.query(
-                f"{_RECORD} WHERE messages > 0 AND parent IS NULL {_ORDER}", limit
-            )
+            rows = self._database.query(f"{_RECORD} WHERE {_SPOKEN} {_ORDER}", limit)
         else:
             rows = self._database.query(
-                f"{_RECORD} WHERE messages > 0 AND parent IS NULL AND workspace = ? {_ORDER}",
+                f"{_RECORD} WHERE {_SPOKEN} AND workspace = ? {_ORDER}",
                 storable(workspace),
                 limit,
             )
@@ -181,6 +182,21 @@ class SqliteConversations:
             after,
         )
         return _coherent(_Entry(row[0], row[1], _message(row[2:]), own=True) for row in rows)
+
+    def queued(self, conversation: ConversationId) -> list[str]:
+        """The prompts that were typed and not sent, in order."""
+        rows = self._database.query(
+            "SELECT queued FROM conversations WHERE id = ?", storable(conversation)
+        )
+        return [str(text) for text in json_value(rows[0][0])] if rows else []
+
+    def keep_queued(self, conversation: ConversationId, prompts: Sequence[str]) -> None:
+        """Keep these, and no others, as the prompts that wait."""
+        body = storable(json.dumps(list(prompts), ensure_ascii=False))
+        with self._database.transaction() as connection:
+            connection.execute(
+                "UPDATE conversations SET queued = ? WHERE id = ?", (body, storable(conversation))
+            )
 
     def add_usage(self, conversation: ConversationId, usage: Usage) -> None:
         """Add to the totals; an unknown cost leaves the cost as it is."""

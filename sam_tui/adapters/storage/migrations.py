@@ -200,6 +200,10 @@ STEPS: tuple[Step, ...] = (
         "009-result-files",
         ("ALTER TABLE results ADD COLUMN file TEXT NOT NULL DEFAULT ''",),
     ),
+    Step(
+        "010-queued-prompts",
+        ("ALTER TABLE conversations ADD COLUMN queued TEXT NOT NULL DEFAULT '[]'",),
+    ),
 )
 """Append only. Readers of an older program see a name they do not know and stop."""
 

@@ -262,9 +262,16 @@ class Turn:
     def _store(self, calls: Sequence[ToolCall], done: dict[int, Executed]) -> None:
         """Append the results whose predecessors all have theirs, so that order is call order."""
         while (index := self._history.answered_of(calls)) in done:
-            finished = done[index].finished
+            told = done[index].finished
             self._history.append(
-                ToolMessage(finished.call, calls[index].name, finished.text, finished.ok)
+                ToolMessage(
+                    told.call,
+                    calls[index].name,
+                    told.text,
+                    told.ok,
+                    operation=told.operation,
+                    summary=told.summary,
+                )
             )
 
     def _remind(self, *, new_message: bool) -> None:

@@ -71,6 +71,14 @@ class ConversationStore(Protocol):
         """Let ``opening`` stand for the first ``dropped`` of ``messages``; nothing is deleted."""
         ...
 
+    def queued(self, conversation: ConversationId) -> Sequence[str]:
+        """The prompts that were typed and not sent, in order."""
+        ...
+
+    def keep_queued(self, conversation: ConversationId, prompts: Sequence[str]) -> None:
+        """Keep these, and no others, as the prompts that wait."""
+        ...
+
     def add_usage(self, conversation: ConversationId, usage: Usage) -> None: ...
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sam_tui.core.runtime import Runtime
 
 _UNFINISHED = "The last turn did not come to its end: what you send next goes on from here."
+_UNSENT = "What waits above the prompt was not sent before the program ended: Up brings it back."
 _LISTED = 100
 
 
@@ -54,9 +55,13 @@ class Conversations:
         self._runtime: Runtime | None = None
         self._shown: Shown | None = None
         self.session: Session | None = None
+        self._queued: list[str] = []
+        """The prompts that are kept for the conversation on show."""
         self.ask_for_model: Callable[[], None] = lambda: None
         self.changed: Callable[[], None] = lambda: None
         """Called when another conversation is on show."""
+        self.waiting: Callable[[Sequence[str]], None] = lambda _: None
+        """Told the prompts of the conversation on show that were never sent."""
 
     def begin(self, runtime: "Runtime", shown: Shown) -> None:
         """From here on there is something to open sessions with."""
@@ -79,6 +84,7 @@ class Conversations:
         if self._shown is not None:
             self._shown.conversation = None
         self._empty()
+        self.waiting(())
         self.changed()
 
     def open(self, conversation: "ConversationId") -> None:
@@ -90,6 +96,7 @@ class Conversations:
             record = self._runtime.conversations.find(conversation)
             todos = self._runtime.todos.items(conversation)
             said = self._runtime.conversations.everything(conversation)
+            queued = self._runtime.conversations.queued(conversation)
         except SamError as error:
             self._screen.transcript.add_error(error)
             return
@@ -100,11 +107,15 @@ class Conversations:
         last = next((m.kind for m in reversed(said) if m.kind != "reminder"), "")
         if last in ("user", "tool"):
             screen.transcript.add_notice("info", _UNFINISHED)
+        if queued:
+            screen.transcript.add_notice("info", _UNSENT)
         screen.todos.show(todos)
         screen.status.standing.todos = done_of(todos)
         screen.status.standing.usage = record.usage if record is not None else Usage()
         screen.prompt.area.past = [m.text for m in said if m.kind == "user"]
         screen.status.show()
+        self._queued = list(queued)
+        self.waiting(queued)
         self._app.run_worker(
             self._resume_terminal(self._runtime, conversation),
             name="resume terminal",
@@ -128,7 +139,7 @@ class Conversations:
 
         async def load() -> Sequence[Choice]:
             records = runtime.conversations.recent(runtime.workspace.root, _LISTED)
-            found.extend(record for record in records if record.messages)
+            found.extend(records)
             return [record_choice(record, time.time()) for record in found]
 
         def chosen(index: int | None) -> None:
@@ -138,6 +149,16 @@ class Conversations:
         empty = "No conversation of this workspace is stored yet."
         self._app.push_screen(Picker("continue a conversation", load, empty=empty), chosen)
 
+    def keep_queued(self, prompts: Sequence[str]) -> None:
+        """Keep the prompts that wait, for whoever opens the conversation after a crash."""
+        if self._runtime is None or self.session is None or prompts == self._queued:
+            return
+        self._queued = list(prompts)
+        try:
+            self._runtime.conversations.keep_queued(self.session.conversation, prompts)
+        except SamError as error:
+            self._screen.transcript.add_error(error)
+
     def last_answer(self) -> str:
         """The newest answer of the model, as it wrote it; empty when there is none."""
         messages = self.session.messages if self.session is not None else ()
@@ -145,7 +166,7 @@ class Conversations:
         return next(answers, "")
 
     def _take(self, session: "Session") -> None:
-        self.session = session
+        self.session, self._queued = session, []
         if self._shown is not None:
             self._shown.conversation = session.conversation
         self.changed()

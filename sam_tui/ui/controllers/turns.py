@@ -1,13 +1,14 @@
 """Turns: started one after the other, queued while one runs, cancelled."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from textual.app import App
 from textual.worker import Worker, WorkerCancelled, WorkerFailed
 
 from sam_tui.core.errors import SamError
+from sam_tui.ui.controllers.conversations import Conversations
 from sam_tui.ui.screens.chat import ChatScreen
 
 if TYPE_CHECKING:
@@ -19,15 +20,18 @@ _CLOSE_WITHIN = 10.0
 
 
 class Turns:
-    """``session`` gives what a prompt is to be run in, or None while that cannot be yet."""
+    """Prompts wait here until they are stored as part of the conversation, and are kept till then."""
 
-    def __init__(
-        self, app: App[None], screen: ChatScreen, session: Callable[[], "Session | None"]
-    ) -> None:
+    def __init__(self, app: App[None], screen: ChatScreen, conversations: Conversations) -> None:
         self._app = app
         self._screen = screen
-        self._session = session
+        self._conversations = conversations
         self._worker: Worker[TurnFinished | None] | None = None
+        self._closed = False
+        self._started = ""
+        """The prompt of the turn that has just begun; empty once it is stored."""
+        self._held: list[str] = []
+        """Prompts of an earlier run of the program: they are never sent unasked."""
         self.queue: list[str] = []
 
     @property
@@ -44,16 +48,34 @@ class Turns:
         """Start the next turn if there is one and it can start."""
         session = self._ready() if self.queue and not self.running else None
         if session is not None:
-            text = self.queue.pop(0)
+            self._started = self.queue.pop(0)
+        self._changed()
+        if session is not None:
             self._worker = self._app.run_worker(
-                self._run(session, text), name="turn", group=GROUP, exclusive=True
+                self._run(session, self._started), name="turn", group=GROUP, exclusive=True
             )
-        self._screen.prompt.show_queue(self.queue)
+
+    def hold(self, prompts: Sequence[str]) -> None:
+        """Show prompts that were never sent, and wait for the person to take them back."""
+        self._held = list(prompts)
+        self._changed()
+
+    def stored(self) -> None:
+        """The prompt of the running turn is part of the conversation now."""
+        if self._started:
+            self._started = ""
+            self._changed()
+
+    def _changed(self) -> None:
+        """Show what waits, and keep it."""
+        waiting = [*self._held, *self.queue]
+        self._screen.prompt.show_queue(waiting)
+        self._conversations.keep_queued([self._started, *waiting] if self._started else waiting)
 
     def _ready(self) -> "Session | None":
         """The session to run in. Where none can be opened that is said, and nothing typed is lost."""
         try:
-            return self._session()
+            return self._conversations.session_for_prompt()
         except SamError as error:
             self._screen.transcript.add_error(error)
             self.take_back()
@@ -69,7 +91,8 @@ class Turns:
 
     def ended(self) -> None:
         """The worker is done: whatever it did not live to say, the turn is over."""
-        if not self.running:
+        if not self.running and not self._closed:
+            self._started = ""
             self._screen.status.activity.end()
             self._screen.status.show()
             self.pump()
@@ -86,24 +109,25 @@ class Turns:
 
     def take_back(self) -> bool:
         """Put everything queued back into the prompt, before what is written there."""
-        if not self.queue:
+        waiting = [*self._held, *self.queue]
+        if not waiting:
             return False
         area = self._screen.prompt.area
-        texts = [*self.queue, area.text] if area.text else self.queue
-        area.put("\n".join(texts))
-        self.queue = []
-        self._screen.prompt.show_queue(self.queue)
+        area.put("\n".join([*waiting, area.text] if area.text else waiting))
+        self._held, self.queue = [], []
+        self._changed()
         return True
 
     def take_last(self) -> None:
         """Put the prompt queued last back into the prompt, to be edited."""
-        if self.queue:
-            self._screen.prompt.area.put(self.queue.pop())
-            self._screen.prompt.show_queue(self.queue)
+        waiting = self.queue or self._held
+        if waiting:
+            self._screen.prompt.area.put(waiting.pop())
+            self._changed()
 
     async def close(self) -> None:
-        """Cancel, and wait until the turn has put everything in order."""
-        self.queue = []
+        """Cancel, and wait until the turn has put everything in order. What waits stays kept."""
+        self._closed = True
         if self._worker is None or self._worker.is_finished:
             return
         self._worker.cancel()

@@ -30,21 +30,21 @@ Stored = tuple[Content, int, int]
 
 
 def stored_blocks(messages: Sequence[Message]) -> Iterator[Stored]:
-    """The blocks of a conversation, calls joined with their results."""
+    """The blocks of a conversation, calls joined with their results.
+
+    As while it was live, a message of the person's stands over the reminders that were stored with it.
+    """
     results = {m.call_id: m for m in messages if isinstance(m, ToolMessage)}
     above: Content | None = None
     told: Reminder | None = None
     for message in messages:
         for content in _blocks(message, results):
-            if told is not None and isinstance(content, Reminder):
-                told = told.joined(content)
+            if isinstance(content, Reminder):
+                told = told.joined(content) if told is not None else content
                 continue
-            if told is not None:
+            if told is not None and not isinstance(content, User):
                 yield told, gap_between(above, told), 0
                 above, told = told, None
-            if isinstance(content, Reminder):
-                told = content
-                continue
             yield content, gap_between(above, content), _span(content)
             above = content
     if told is not None:
@@ -69,10 +69,13 @@ def _blocks(message: Message, results: dict[CallId, ToolMessage]) -> Iterator[Co
 
 
 def _card(call: ToolCall, result: ToolMessage | None) -> Card:
-    summary = f"{call.name} {one_line(call.arguments, 80)}".strip()
-    card = Card(call.id, call.name, summary, call.arguments, state="unanswered")
+    raw = f"{call.name} {one_line(call.arguments, 80)}".strip()
+    card = Card(call.id, call.name, raw, call.arguments, state="unanswered")
     if result is None:
         return card
+    card = replace(
+        card, operation=result.operation or call.name, summary=result.summary or card.summary
+    )
     displays = (Text(result.text),) if result.text.strip() else ()
     return replace(card, state="done" if result.ok else "failed", displays=displays)
 

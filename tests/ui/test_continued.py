@@ -1,0 +1,176 @@
+"""A conversation that is opened again: what waited, and what it looks like."""
+
+import json
+import os
+import pty
+import select
+import subprocess
+import sys
+import termios
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from sam_tui.core.ids import ConversationId
+from sam_tui.core.messages import Message
+from tests.fakes.engine_kit import RawModel, calls
+from tests.ui.driver import Stage, app_over, build_stage, driven
+from tests.ui.test_chat import says
+
+SECONDS = 30
+UP, ENTER = b"\x1b[A", b"\r"
+
+
+class Seat:
+    """A person at a real terminal in which the workbench runs."""
+
+    def __init__(self, program: "subprocess.Popen[bytes]", terminal: int) -> None:
+        self.program = program
+        self._terminal = terminal
+
+    def sees(self, *texts: str, pressing: bytes = b"") -> None:
+        """Wait until each was drawn, in this order; meanwhile a key may be pressed again and again."""
+        seen, left = b"", SECONDS
+        for text in texts:
+            while text.encode() not in seen:
+                if select.select([self._terminal], [], [], 1)[0]:
+                    seen += os.read(self._terminal, 65536)
+                    continue
+                left -= 1
+                assert left, seen[-2000:]
+                self.types(pressing)
+            seen = seen.partition(text.encode())[2]
+
+    def types(self, *keys: bytes) -> None:
+        """Press keys."""
+        for key in keys:
+            os.write(self._terminal, key)
+
+
+@contextmanager
+def seated(folder: Path, script: object, *words: str) -> Generator[Seat]:
+    """The workbench over a scripted model; it is killed at the end, as by kill -9."""
+    (folder / "script.json").write_text(json.dumps(script))
+    (folder / "ws").mkdir(exist_ok=True)
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(ours, (30, 110))
+    place = ["-C", str(folder / "ws"), "--data-dir", str(folder / "data")]
+    model = ["--model", f"scripted:{folder / 'script.json'}"]
+    program = subprocess.Popen(
+        [sys.executable, "-P", "-m", "sam_tui", *place, *model, *words],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        env={**os.environ, "TERM": "xterm-256color", "SHELL": "/bin/sh"},
+        start_new_session=True,
+    )
+    os.close(theirs)
+    try:
+        yield Seat(program, ours)
+    finally:
+        program.kill()
+        program.wait()
+        os.close(ours)
+
+
+async def stored(folder: Path) -> tuple[Sequence[Message], Sequence[str]]:
+    """What the last conversation has, and the prompts that wait in it."""
+    stage = build_stage(folder, None)
+    store = stage.runtime.conversations
+    latest = store.latest(str(stage.workspace))
+    assert latest is not None
+    found = store.everything(latest.id), store.queued(latest.id)
+    await stage.runtime.close()
+    return found
+
+
+def typed(messages: Sequence[Message]) -> list[str]:
+    """What the person said."""
+    return [message.text for message in messages if message.kind == "user"]
+
+
+@pytest.mark.requirement("ui:queue-kept")
+async def test_a_queued_prompt_outlives_a_kill_and_is_sent_only_by_the_person(
+    tmp_path: Path,
+) -> None:
+    endless = [{"rate": 200, "text": "word " * 20_000}]
+    with seated(tmp_path, endless, "go") as me:
+        me.sees("word word")
+        me.types(b"second thing", ENTER)
+        me.sees("↳")
+        me.types(b"third thing", ENTER)
+        me.sees("third thing")
+    with seated(tmp_path, [{"text": "heard you"}], "-c") as me:
+        me.sees("was not sent before", "third thing")
+        messages, waiting = await stored(tmp_path)
+        assert (typed(messages), waiting) == (["go"], ["second thing", "third thing"])
+        me.types(UP)
+        me.sees("heard you", pressing=ENTER)
+    messages, waiting = await stored(tmp_path)
+    assert (typed(messages), waiting) == (["go", "third thing"], ["second thing"])
+
+
+@pytest.mark.requirement("ui:queue-kept")
+async def test_what_waited_comes_back_with_its_conversation_alone(
+    stage: Stage, model: RawModel
+) -> None:
+    model.answers += [says("one"), says("two")]
+    async with driven(app_over(stage)) as me:
+        await me.ready()
+        await me.send("first")
+        await me.until(lambda: "one" in me.transcript() and not me.app.turns.running)
+        session = me.app.conversations.session
+        assert session is not None
+        stage.runtime.conversations.keep_queued(session.conversation, ["left over"])
+        me.app.conversations.open(session.conversation)
+        await me.until(lambda: "↳ left over" in me.drawn())
+        await me.send("/new")
+        await me.until(lambda: "↳ left over" not in me.drawn())
+        me.app.conversations.open(session.conversation)
+        await me.send("second")
+        await me.until(lambda: "two" in me.transcript() and not me.app.turns.running)
+        assert [m.text for m in model.seen[-1] if m.kind == "user"] == ["first", "second"]
+        await me.pilot.press("escape")
+        assert me.app.chat.prompt.area.text == "left over"
+        assert not stage.runtime.conversations.queued(session.conversation)
+
+
+@pytest.mark.requirement("ui:queue-kept")
+async def test_a_conversation_with_nothing_but_a_waiting_prompt_is_kept(stage: Stage) -> None:
+    store, only = stage.runtime.conversations, ConversationId("only")
+    root = stage.runtime.workspace.root
+    store.create(only, root)
+    store.keep_queued(only, ["say \ud800 it"])
+    assert not store.remove_unused(before=float("inf"))
+    latest = store.latest(root)
+    assert latest is not None and latest.id == only
+    store.keep_queued(only, [])
+    assert store.remove_unused(before=float("inf")) == [only]
+    await stage.runtime.close()
+
+
+@pytest.mark.requirement("ui:resume")
+async def test_a_conversation_looks_the_same_when_it_is_opened_again(
+    stage: Stage, model: RawModel
+) -> None:
+    (stage.workspace / "notes.md").write_text("milk\n")
+    read = {"operation": "read_file", "filePath": "notes.md"}
+    model.answers += [calls(("file_operations", read)), says("done")]
+    async with driven(app_over(stage)) as me:
+        await me.ready()
+        await me.send("look")
+        await me.until(lambda: "done" in me.transcript() and not me.app.turns.running)
+        session = me.app.conversations.session
+        assert session is not None
+        live = [line for line in me.transcript().splitlines() if line.startswith(("[", ">"))]
+        me.app.conversations.open(session.conversation)
+        again = [line for line in me.transcript().splitlines() if line.startswith(("[", ">"))]
+    assert live == again
+    assert [line.split()[0] for line in live] == [
+        ">",
+        "[user_context]",
+        "[file_operations.read_file]",
+    ]
+    assert "{" not in live[-1]
