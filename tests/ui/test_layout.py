@@ -40,6 +40,23 @@ async def test_the_side_column_is_beside_where_there_is_room_and_takes_turns_whe
         assert chat.side_shown
 
 
+@pytest.mark.requirement("ui:sizes")
+async def test_a_notice_is_seen_while_the_side_column_stands_over_the_transcript(
+    stage: Stage,
+) -> None:
+    async with driven(app_over(stage), (80, 24)) as me:
+        await me.ready()
+        transcript = me.app.chat.transcript
+        transcript.add_notice("info", "Seen where it stands.")
+        await me.pilot.press("f2")
+        await me.until(lambda: not transcript.display)
+        transcript.add_notice("warning", "The [key] is *old*.")
+        shown = me.app._notifications  # pyright: ignore[reportPrivateUsage] # no other way to see them
+        await me.until(lambda: len(shown))
+        told = [(n.message, n.severity, n.markup) for n in shown]
+        assert told == [("The [key] is *old*.", "warning", False)]
+
+
 @pytest.mark.requirement("ui:too-small")
 @pytest.mark.parametrize("size", [(20, 5), (39, 30), (100, 9), (1, 1)])
 async def test_a_terminal_too_small_is_told_so_and_nothing_breaks(

@@ -1,9 +1,10 @@
 """The conversation pane: what happened, as blocks of one scroll view."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from time import monotonic, thread_time
 
+from textual.notifications import SeverityLevel
 from textual.timer import Timer
 
 from sam_tui.core.display import Display, Text
@@ -37,6 +38,8 @@ OUTPUT_KEPT = 64_000
 """Characters kept of what a running call says."""
 _LATER = 1 << 24
 """Orders left free behind an open answer for its parts."""
+
+_SEVERITIES: Mapping[str, SeverityLevel] = {"warning": "warning", "error": "error"}
 
 
 class Transcript(CursorPane):
@@ -152,8 +155,13 @@ class Transcript(CursorPane):
         self._update(index, replace(self.ledger[index], content=card))
 
     def add_notice(self, level: str, text: str) -> None:
-        """Something the program says: ``info``, ``warning`` or ``error``."""
+        """Something the program says: ``info``, ``warning`` or ``error``.
+
+        Where the side column stands over the transcript, it is told above that too.
+        """
         self._append(Notice(level, text))
+        if self.is_attached and not self.display:
+            self.notify(text, severity=_SEVERITIES.get(level, "information"), markup=False)
 
     def add_error(self, error: SamError) -> None:
         """What could not be done, why, and what to do next."""
