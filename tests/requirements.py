@@ -878,6 +878,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "ui:help": Requirement("The help and the palette are made from one table that lists every action.", "issue 2.1"),
     "ui:history": Requirement("Up and Down at the edges of the prompt go through the conversation's prompts and back to the draft.", "issue 2.1"),
     "ui:keys-stay": Requirement("A question takes the keys neither from a terminal in use nor from a dialog.", "peers 2.2 #16"),
+    "ui:mentions": Requirement("An @ in the prompt offers the files of the workspace, the closest first and none that searches leave out; the chosen path goes to the model.", "peers 1 B"),
     "ui:mini-prompts": Requirement("A mini prompt is turned on with /prompts and reaches the model from the second message on.", "issue 3.9"),
     "ui:mode": Requirement("The permission mode changes by command, picker and key, and the status bar shows it.", "architecture 4"),
     "ui:model-named": Requirement("/model NAME uses any model by its name; the picker says so, and where keys come from.", "issue 2.3"),

@@ -18,6 +18,7 @@ from sam_tui.ui.activity import Activity
 from sam_tui.ui.controllers.backstage import Backstage
 from sam_tui.ui.controllers.conversations import Conversations
 from sam_tui.ui.controllers.desk import Controllers, Desk
+from sam_tui.ui.controllers.mentions import Mentions
 from sam_tui.ui.controllers.models import Models
 from sam_tui.ui.controllers.oversight import Oversight
 from sam_tui.ui.controllers.recordings import RecordingDesk
@@ -101,6 +102,7 @@ class SamApp(App[None], inherit_bindings=False):
         self.oversight = Oversight(self, self.chat, self.PATIENCE)
         self.backstage = Backstage(self, self.chat, self.conversations)
         self.servers = Servers(self)
+        self.mentions = Mentions(self, self.chat)
         own = Controllers(
             self.turns,
             self.conversations,
@@ -178,6 +180,7 @@ class SamApp(App[None], inherit_bindings=False):
         self.runs.begin(runtime)
         self.backstage.begin(runtime)
         self.servers.begin(runtime)
+        self.mentions.begin(runtime)
         bridge.workflow_moved = lambda _: self.runs.moved()
         bridge.message_stored = self.turns.stored
         self.chat.status.standing.sandbox = runtime.commands.confinement.kind

@@ -8,12 +8,14 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static, TextArea
 
-from sam_tui.ui import slash
+from sam_tui.ui import mentions, slash
 from sam_tui.ui.actions import Action
 from sam_tui.ui.messages import ActionAsked, PromptSubmitted
 from sam_tui.ui.plain import one_line
 from sam_tui.ui.widgets.composer import Composer
-from sam_tui.ui.widgets.slash_menu import CommandTaken, SlashMenu
+from sam_tui.ui.widgets.file_menu import FileMenu
+from sam_tui.ui.widgets.hint_menu import HintTaken
+from sam_tui.ui.widgets.slash_menu import SlashMenu
 
 _PASSED_ON = {
     "pageup": "page_up",
@@ -31,12 +33,18 @@ class PromptArea(Composer):
     """Sends on Enter and goes through history at its first and last line."""
 
     def __init__(self) -> None:
-        super().__init__("Ask for anything · / for commands · F1 for help", id="prompt")
+        super().__init__(
+            "Ask for anything · / for commands, @ for files · F1 for help", id="prompt"
+        )
         self.past: list[str] = []
         """Earlier prompts of the conversation, oldest first."""
         self.queued = 0
         self.menu = SlashMenu()
         """The commands that fit what is typed."""
+        self.files = FileMenu()
+        """The files that fit what is typed after an ``@``."""
+        self.name_files: Callable[[str | None], object] = lambda _: None
+        """Told how far the name of a file is typed, None when none is."""
         self.more: Callable[[], Sequence[Action]] = lambda: ()
         """Commands that are not always there: the skills."""
         self._at: int | None = None
@@ -50,10 +58,16 @@ class PromptArea(Composer):
 
     def takes(self, event: events.Key) -> bool:
         """The keys that mean something else here than in a text area."""
-        marked = self.menu.marked
+        marked, file = self.menu.marked, self.files.marked
         match event.key:
             case "up" | "down" if marked is not None:
                 self.menu.move(-1 if event.key == "up" else 1)
+            case "up" | "down" if file is not None:
+                self.files.move(-1 if event.key == "up" else 1)
+            case "tab" if file is not None:
+                self.take_file(file)
+            case "escape" if file is not None:
+                self.files.close()
             case "tab" if marked is not None and self.menu.moved:
                 self._complete(marked)
             case "escape" if marked is not None:
@@ -73,7 +87,10 @@ class PromptArea(Composer):
         return True
 
     def send(self) -> None:
-        """Post what was written, unless it is nothing."""
+        """Post what was written, unless it is nothing; while files are offered take the marked one."""
+        if self.files.marked is not None:
+            self.take_file(self.files.marked)
+            return
         text = self._meant()
         if text in ("", "/"):
             return
@@ -81,6 +98,18 @@ class PromptArea(Composer):
         self.remember(text)
         self.text = ""
         self.post_message(PromptSubmitted(text))
+
+    @property
+    def mentioned(self) -> str | None:
+        """What is typed of a file's name before the cursor; None when none is being named."""
+        row, column = self.cursor_location
+        return None if self.recalls else mentions.begun(self.document.get_line(row)[:column])
+
+    def take_file(self, path: str) -> None:
+        """Put a file's path in place of what was typed of it."""
+        part, end = self.mentioned, self.cursor_location
+        if part is not None:
+            self.replace(mentions.written(path), (end[0], end[1] - len(part) - 1), end)
 
     @property
     def recalls(self) -> bool:
@@ -151,6 +180,7 @@ class PromptBox(Vertical):
         yield self._queue
         yield self.area
         yield self.area.menu
+        yield self.area.files
 
     def on_mount(self) -> None:
         """Nothing is queued and nothing is hinted at first."""
@@ -167,13 +197,17 @@ class PromptBox(Vertical):
         self._queue.update(Content("\n").join(lines))
 
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
-        """Hint at the commands that fit what was typed."""
+        """Hint at the commands and files that fit what was typed."""
         event.stop()
+        self.area.name_files(self.area.mentioned)
         self.area.menu.offer(() if self.area.recalls else self.area.fitting)
 
-    def on_command_taken(self, event: CommandTaken) -> None:
-        """A command was clicked."""
+    def on_hint_taken(self, event: HintTaken) -> None:
+        """A command or a file was clicked."""
         event.stop()
         self.area.focus()
-        # As its own deed: what it posted during this one would not come past this widget.
-        self.area.call_later(self.area.take, event.action)
+        if isinstance(event.entry, Action):
+            # As its own deed: what it posted during this one would not come past this widget.
+            self.area.call_later(self.area.take, event.entry)
+        elif isinstance(event.entry, str):
+            self.area.take_file(event.entry)

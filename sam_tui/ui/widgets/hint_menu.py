@@ -1,0 +1,105 @@
+"""A list under the prompt that is gone through by key or mouse while something is typed."""
+
+from collections.abc import Callable, Sequence
+from typing import Generic, TypeVar
+
+from textual import events
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import Static
+
+_ROWS, _ROWS_LOW = 10, 6
+_LOW = 30
+"""Rows of the screen below which the list is shorter."""
+
+T = TypeVar("T")
+
+Row = Callable[[T, Sequence[T], bool], Content]
+"""Draws an entry among those shown, told whether it is the marked one."""
+
+
+class HintTaken(Message):
+    """An entry was clicked."""
+
+    def __init__(self, entry: object) -> None:
+        super().__init__()
+        self.entry = entry
+
+
+class HintMenu(Static, Generic[T]):
+    """Shows a window on the entries, each drawn by ``row``, and ``about`` the marked one below."""
+
+    def __init__(self, row: Row[T], about: Callable[[T], str] = lambda _: "", *, id: str) -> None:
+        super().__init__(markup=False, id=id, classes="hints")
+        self._row = row
+        self._about = about
+        self.display = False
+        self.moved = False
+        """Whether the person marked one, rather than the first being so by itself."""
+        self._entries: Sequence[T] = ()
+        self._at = 0
+        self._top = 0
+
+    @property
+    def marked(self) -> T | None:
+        """The entry that is marked, while there is a list."""
+        return self._entries[self._at] if self.display and self._entries else None
+
+    def offer(self, entries: Sequence[T]) -> None:
+        """Show these, the first of them marked; none takes the list away."""
+        if list(entries) != list(self._entries):
+            self._entries, self._at, self._top, self.moved = entries, 0, 0, False
+        self.display = bool(entries)
+        self._draw()
+
+    def close(self) -> None:
+        """Take the list away until something else is typed."""
+        self.offer(())
+
+    def move(self, by: int) -> None:
+        """Mark another, around the ends."""
+        self.moved = True
+        self._at = (self._at + by) % max(1, len(self._entries))
+        self._draw()
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        """The next one."""
+        event.stop()
+        self.move(1)
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        """The one before."""
+        event.stop()
+        self.move(-1)
+
+    def on_click(self, event: events.Click) -> None:
+        """Take the one on that row."""
+        event.stop()
+        at = self._top + event.y
+        if 0 <= event.y < self._room and at < len(self._entries):
+            self.post_message(HintTaken(self._entries[at]))
+
+    @property
+    def _room(self) -> int:
+        return _ROWS_LOW if self.screen.size.height < _LOW else _ROWS
+
+    def _draw(self) -> None:
+        entries, room = self._entries, self._room
+        if not entries:
+            self.update("")
+            return
+        self._top = min(max(self._top, self._at - room + 1), self._at)
+        shown = entries[self._top : self._top + room]
+        lines: list[Content] = []
+        for number, entry in enumerate(shown, self._top):
+            marked = number == self._at
+            mark = ("▸ " if marked else "  ", "$primary")
+            lines.append(Content.assemble(mark, self._row(entry, shown, marked)))
+        # Always as many rows while there is more than has room, so that nothing jumps.
+        if len(entries) > room:
+            place = f"{self._at + 1} of {len(entries)} · ↑↓ and Enter"
+            lines.append(Content(place).stylize("$text-disabled"))
+        about = self._about(entries[self._at])
+        if about:
+            lines.append(Content(about).stylize("$text-muted"))
+        self.update(Content("\n").join(lines))

@@ -1,0 +1,98 @@
+"""Files are named in a prompt after an @."""
+
+import pytest
+
+from sam_tui.core.ports.model import TextDelta
+from sam_tui.ui.mentions import LISTED, begun, fitting
+from tests.fakes.engine_kit import RawModel
+from tests.ui.driver import Driver, Stage, app_over, driven
+
+
+def fill(stage: Stage, *names: str) -> None:
+    for name in names:
+        file = stage.workspace / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("x", encoding="utf-8")
+
+
+async def offered(me: Driver, path: str) -> None:
+    """Wait until this file is the marked one."""
+    await me.until(lambda: me.app.chat.prompt.area.files.marked == path)
+
+
+@pytest.mark.requirement("ui:mentions")
+@pytest.mark.parametrize(
+    ("before", "part"),
+    [
+        ("@", ""),
+        ("look at @src/a", "src/a"),
+        ("(@a", "a"),
+        ("mail me@example.org", None),
+        ("@a.py and", None),
+        ("@a@", None),
+        ("", None),
+    ],
+)
+def test_a_name_is_begun_by_an_at_sign_that_begins_a_word(before: str, part: str | None) -> None:
+    assert begun(before) == part
+
+
+@pytest.mark.requirement("ui:mentions")
+def test_the_closest_file_comes_first() -> None:
+    paths = ["src/deep/alpha.py", "lib/xalpha.py", "alphabet/z.py", "a/l/p/h/a.txt", "beta.py"]
+    found = ["src/deep/alpha.py", "alphabet/z.py", "lib/xalpha.py", "a/l/p/h/a.txt"]
+    assert list(fitting(paths, "Alpha")) == found
+    assert len(fitting([f"{n}.py" for n in range(1000)], "")) == LISTED
+
+
+@pytest.mark.requirement("ui:mentions")
+async def test_a_file_is_offered_and_its_path_goes_to_the_model(
+    stage: Stage, model: RawModel
+) -> None:
+    fill(stage, "src/engine.py", "src/engine_test.py", "notes with blanks.md", ".env")
+    (stage.workspace / ".gitignore").write_text("build/\n", encoding="utf-8")
+    fill(stage, "build/engine.o")
+    model.answers += [[TextDelta("the answer")]]
+    async with driven(app_over(stage)) as me:
+        await me.ready()
+        area = me.app.chat.prompt.area
+        await me.pilot.press(*"see @eng")
+        await offered(me, "src/engine.py")
+        await me.pilot.press("down", "tab")
+        await me.until(lambda: area.text == "see src/engine_test.py ")
+        await me.pilot.press(*"and @bla")
+        await offered(me, "notes with blanks.md")
+        await me.pilot.press("enter")
+        assert area.text == 'see src/engine_test.py and "notes with blanks.md" '
+        assert area.files.marked is None and not me.app.turns.running
+        await me.pilot.press("enter")
+        await me.until(lambda: "the answer" in me.transcript())
+        assert any('engine_test.py and "notes' in m.text for m in model.seen[0])
+
+
+@pytest.mark.requirement("ui:mentions")
+async def test_what_fits_no_file_is_sent_and_escape_closes_the_list(
+    stage: Stage, model: RawModel
+) -> None:
+    fill(stage, "a.py")
+    model.answers += [[TextDelta("first answer")], [TextDelta("second answer")]]
+    async with driven(app_over(stage), (80, 24)) as me:
+        await me.ready()
+        await me.send("tell @nobody")
+        await me.until(lambda: "first answer" in me.transcript() and not me.app.turns.running)
+        await me.pilot.press(*"tell @a")
+        await offered(me, "a.py")
+        await me.pilot.press("escape", "enter")
+        await me.until(lambda: "second answer" in me.transcript())
+        assert "tell @a" in me.transcript()
+
+
+@pytest.mark.requirement("ui:mentions")
+async def test_a_click_takes_a_file(stage: Stage) -> None:
+    fill(stage, "a.py", "b.py")
+    async with driven(app_over(stage)) as me:
+        await me.ready()
+        await me.pilot.press("@")
+        await offered(me, "a.py")
+        await me.pilot.click(me.app.chat.prompt.area.files, offset=(4, 1))
+        await me.until(lambda: me.app.chat.prompt.area.text == "b.py ")
