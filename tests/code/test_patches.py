@@ -283,3 +283,37 @@ async def test_a_file_that_changed_since_it_was_read_is_not_overwritten(shop: An
     assert file.read_text(encoding="utf-8") == "1\n"
     assert other.read_text(encoding="utf-8") == "somebody else\n"
     assert sorted(shop.tree()) == ["a.txt", "b.txt"]
+
+
+@pytest.mark.requirement("files:patch-unified")
+async def test_what_is_copied_is_the_file_before_its_own_change(shop: Any):
+    shop.write("a.txt", "1\n2\n")
+    await shop.done(
+        "apply_patch",
+        patchContent="diff --git a/a.txt b/a.txt\n--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-1\n+one\n"
+        "diff --git a/a.txt b/b.txt\ncopy from a.txt\ncopy to b.txt\n",
+    )
+    assert (shop.read("a.txt"), shop.read("b.txt")) == ("one\n2\n", "1\n2\n")
+
+
+@pytest.mark.requirement("files:patch-unified")
+@pytest.mark.parametrize(
+    ("patch", "after"), [("-\ufeff1\n+one", "one\n2\n"), ("-1\n+one", "\ufeffone\n2\n")]
+)
+async def test_a_byte_order_mark_goes_only_by_a_patch_that_spells_it(
+    shop: Any, patch: str, after: str
+):
+    shop.write("a.txt", "\ufeff1\n2\n")
+    await shop.done("apply_patch", patchContent=hunk(*patch.split("\n")))
+    assert shop.read("a.txt") == after
+
+
+@pytest.mark.requirement("files:patch-unified")
+async def test_a_mode_holds_when_a_later_part_changes_the_same_file(shop: Any):
+    shop.write("a.txt", "1\n2\n")
+    mode = "diff --git a/a.txt b/a.txt\nold mode 100644\nnew mode 100755\n"
+    await shop.done(
+        "apply_patch", patchContent=mode + "@@ -1 +1 @@\n-1\n+one\n" + hunk("-2", "+two")
+    )
+    assert shop.read("a.txt") == "one\ntwo\n"
+    assert (shop.root / "a.txt").stat().st_mode & 0o111 == 0o111

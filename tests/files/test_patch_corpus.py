@@ -1,5 +1,7 @@
 """Patches as they come: tricky, slightly wrong, or ambiguous."""
 
+import re
+
 import pytest
 
 from sam_tools.file_operations.document import Document
@@ -183,6 +185,74 @@ CORPUS = {
         "2\n",
     ),
     "a fence around it": ("1\n", "```diff\n" + diff("@@ -1 +1 @@", "-1", "+2") + "```\n", "2\n"),
+    "a last line of context that is one blank": (
+        "a\n-\n \nb\n",
+        diff("@@ -1,3 +1,2 @@", " a", "--", "  ").removesuffix("\n"),
+        "a\n \nb\n",
+    ),
+    "a blank line of context at the end, its counts wrong": (
+        "a\n-\n\n",
+        diff("@@ -1,9 +1,2 @@", " a", "--", " "),
+        "a\n\n",
+    ),
+    "git's signature below a mailed patch, counts wrong": (
+        "1\n2\n",
+        diff("@@ -1,5 +1,5 @@", " 1", "-2", "+two", "-- ", "2.43.0"),
+        "1\ntwo\n",
+    ),
+    "a byte order mark before it": ("1\n", "\ufeff" + diff("@@ -1 +1 @@", "-1", "+2"), "2\n"),
+    "new lines among others of a file that mixes its ends": (
+        "a\r\nb\r\nc\r\nd\ne\n",
+        diff("@@ -4,2 +4,3 @@", " d", "+x", " e"),
+        "a\r\nb\r\nc\r\nd\nx\ne\n",
+    ),
+    "only one of the two names": ("1\n", "+++ b/f\n@@ -1 +1 @@\n-1\n+2\n", "2\n"),
+    "prose around a fence": (
+        "1\n",
+        "Here it is:\n\n```diff\n" + diff("@@ -1 +1 @@", "-1", "+2") + "```\n\nIt works.\n",
+        "2\n",
+    ),
+    "prose around an envelope": (
+        "1\n",
+        "Here it is:\n\n```\n" + envelope("-1", "+2") + "\n```\n\nIt works.\n",
+        "2\n",
+    ),
+    "a patch indented as a whole": (
+        "1\n",
+        "".join(f"    {line}\n" for line in envelope("-1", "+2").split("\n")),
+        "2\n",
+    ),
+    "plain quotes, dashes and blanks for typographic ones": (
+        "say “hi” — now\u00a0then\nb\n",
+        diff("@@ -1,2 +1,2 @@", ' say "hi" - now then', "-b", "+c"),
+        "say “hi” — now\u00a0then\nc\n",
+    ),
+    "a whole hunk without the indentation of the file": (
+        "class A:\n    def f():\n        x\n        y\n",
+        diff("@@ -2,3 +2,4 @@", " def f():", "-    x", "+    if x:", "+        z", "     y"),
+        "class A:\n    def f():\n        if x:\n            z\n        y\n",
+    ),
+    "blanks for the tabs of the file": (
+        "f:\n\tx\n\t\ty\n",
+        diff("@@ -1,3 +1,3 @@", " f:", "     x", "-        y", "+    z"),
+        "f:\n\tx\n\tz\n",
+    ),
+    "context without indentation, changes with it": (
+        "    a\n    b\n    c\n",
+        diff("@@ -1,3 +1,3 @@", " a", "-    b", "+    x", " c"),
+        "    a\n    x\n    c\n",
+    ),
+    "an anchor that is the beginning of a signature": (
+        "def a(x):\n    x\ndef b(x, y) -> int:\n    x\n",
+        envelope("@@ def b(", "-    x", "+    y"),
+        "def a(x):\n    x\ndef b(x, y) -> int:\n    y\n",
+    ),
+    "search and replace blocks below a name": (
+        "1\n2\n3\n",
+        "### `f`\n```py\n<<<<<<< SEARCH\n1\n2\n=======\n1\ntwo\n>>>>>>> REPLACE\n```\n"
+        "<<<<<<< SEARCH\n3\n=======\n>>>>>>> REPLACE\n",
+        "1\ntwo\n",
+    ),
     "an envelope that never ends": (
         "1\n",
         "*** Begin Patch\n*** Update File: f\n@@\n-1\n+2",
@@ -217,7 +287,11 @@ def test_what_went_elsewhere_or_fit_but_nearly_is_told():
             "hunk 2 of 2 overlaps another hunk (line 2)",
         ),
         (envelope("-x", "+y"), "fits in 3 places: lines 31, 32, 33"),
-        (diff("@@ -8,3 +8,3 @@", " 8", "-nine", "+x", " 10"), "does not fit at line 8"),
+        (
+            diff("@@ -8,3 +8,3 @@", " 8", "-nine", "+x", " 10"),
+            "does not fit at line 8; line 9 is '9', and the patch has 'nine'",
+        ),
+        (diff("@@ -7 +7 @@", "-q", "+x"), "line 7 is '7', and the patch has 'q'"),
         (
             diff("@@ -8,9 +8,9 @@", " a", " b", " c", "-9", "+x", " d", " e", " f"),
             "does not fit at line 8",
@@ -253,6 +327,21 @@ def test_what_does_not_fit_is_refused(patch: str, said: str):
         ("diff --git a/o n b/o n\nold mode 100644\nnew mode 100755\n", "update", "o n", ""),
         ("diff --git a/o b/n\nrename from o\nrename to n\n", "update", "o", "n"),
         ("diff --git a/o b/n\ncopy from o\ncopy to n\n", "copy", "o", "n"),
+        (
+            "diff --git i/a w/a\nnew file mode 100644\n"
+            "--- /dev/null\n+++ w/a\n@@ -0,0 +1 @@\n+2\n",
+            "create", "a", "",
+        ),
+        (
+            "diff --git i/a w/a\ndeleted file mode 100644\n"
+            "--- i/a\n+++ /dev/null\n@@ -1 +0,0 @@\n-2\n",
+            "delete", "a", "",
+        ),
+        (
+            "diff --git a/a a/a\ndeleted file mode 100644\n"
+            "--- a/a\n+++ /dev/null\n@@ -1 +0,0 @@\n-2\n",
+            "delete", "a/a", "",
+        ),
         ("diff --git x/y x/y\n--- x/y\n+++ x/y\n@@ -1 +1 @@\n-1\n+2\n", "update", "x/y", ""),
     ],
 )  # fmt: skip
@@ -269,3 +358,36 @@ def test_a_header_in_the_middle_of_a_body_begins_the_next_file_when_counts_allow
     )
     assert [file.path for file in patch.files] == ["f", "g"]
     assert [len(file.hunks[0].lines) for file in patch.files] == [3, 2]
+
+
+@pytest.mark.requirement("files:patch-clear-errors")
+@pytest.mark.parametrize(
+    ("patch", "said"),
+    [
+        ("diff --git a/l b/l\nnew file mode 120000\n@@ -0,0 +1 @@\n+to\n", "l is a symbolic link"),
+        ("diff --git a/m b/m\nnew file mode 160000\n@@ -0,0 +1 @@\n+x\n", "m is a submodule"),
+        (
+            "diff --cc f\n--- a/f\n+++ b/f\n@@@ -1,1 -1,1 +1,2 @@@\n  1\n++x\n",
+            "line 1: a combined diff of a merge",
+        ),
+        ("<<<<<<< SEARCH\n1\n=======\n2\n>>>>>>> REPLACE\n", "line 1: the block has no file"),
+        ("f\n<<<<<<< SEARCH\n1\n=======\n2\n", "line 4: the block does not end"),
+    ],
+)
+def test_what_cannot_be_read_as_a_patch_of_files_is_refused(patch: str, said: str):
+    with pytest.raises(ToolError, match=re.escape(said)):
+        parse(patch)
+
+
+@pytest.mark.requirement("files:patch-tolerant")
+def test_envelopes_one_after_the_other_are_all_read():
+    files = parse(envelope("-1", "+2") + "\nAnd then:\n" + envelope("-3", "+4")).files
+    assert [[line.text for line in file.hunks[0].old] for file in files] == [["1"], ["3"]]
+
+
+@pytest.mark.requirement("files:patch-offset")
+def test_many_hunks_of_alike_lines_are_placed_without_a_look_at_every_line_for_each():
+    old = "x\n" * 20_000
+    hunks = [f"@@ -{at},1 +{at},1 @@\n-x\n+{at}\n" for at in range(1, 20_000, 10)]
+    new = applied(old, diff().removesuffix("\n") + "\n" + "".join(hunks))
+    assert new.splitlines()[::10] == [str(at) for at in range(1, 20_000, 10)]

@@ -12,10 +12,20 @@ from hypothesis import strategies as st
 from sam_tools.file_operations.document import Document
 from sam_tools.file_operations.patch import parse, patched
 
-LINES = st.lists(
-    st.sampled_from(["", "a", "b", "-- c", "++ d", " e", "\tf", "@@ g", "--- h", "+++ i", "\\ j"]),
-    max_size=25,
-)
+LINE = st.sampled_from([
+    "",
+    "a",
+    "b",
+    "-- c",
+    "++ d",
+    " e",
+    "\tf",
+    "@@ g",
+    "--- h",
+    "+++ i",
+    "\\ j",
+])
+LINES = st.lists(LINE, max_size=25)
 ENDS = st.sampled_from(["\n", "\r\n"])
 
 
@@ -79,6 +89,19 @@ def test_a_diff_of_two_crlf_files_as_git_writes_it_applies(old: str, new: str):
         return
     old, new = old.replace("\n", "\r\n"), new.replace("\n", "\r\n")
     assert applied(old, unified(old, new)) == new
+
+
+@pytest.mark.requirement("files:patch-crlf")
+@settings(max_examples=100)
+@given(st.lists(st.tuples(LINE, ENDS), max_size=12), st.lists(st.tuples(LINE, ENDS), max_size=12))
+def test_a_diff_of_files_that_mix_line_ends_leads_to_the_target_byte_for_byte(
+    before: list[tuple[str, str]], after: list[tuple[str, str]]
+):
+    old, new = ("".join(line + end for line, end in side) for side in (before, after))
+    if old == new or "\n" not in old:
+        return
+    patch = unified(old, new)
+    assert applied(old, patch) == new
 
 
 @pytest.mark.requirement("files:patch-offset")

@@ -71,6 +71,10 @@ class Document:
         mark = "BOM" if self.mark and not encoding else ""
         return ", ".join(part for part in (encoding, mark, names[self.newline]) if part)
 
+    def spelt(self) -> "Document":
+        """The same with its byte order mark as the first character of the text."""
+        return Document("\ufeff" + self.text, self.encoding, b"") if self.mark else self
+
     def encode(self, text: str) -> bytes:
         """Other text in the same encoding. Raises ``ToolError`` for what that cannot hold."""
         try:

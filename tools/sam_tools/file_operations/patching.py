@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sam_tools.file_operations.arguments import ApplyPatch
 from sam_tools.file_operations.changes import difference, lf
@@ -32,7 +32,9 @@ class _Draft:
     told: list[str] = field(default_factory=list[str])
     updated: dict[str, int] = field(default_factory=dict[str, int])
     """Where in ``steps`` a file's new content is, by real path."""
-    texts: dict[str, tuple[Content, str]] = field(default_factory=dict[str, tuple[Content, str]])
+    texts: dict[str, tuple[Content, Document]] = field(
+        default_factory=dict[str, tuple[Content, Document]]
+    )
     used: set[str] = field(default_factory=set[str])
     freed: set[str] = field(default_factory=set[str])
 
@@ -106,29 +108,29 @@ class Patching:
             raise ToolError("The patch changes nothing: all its lines are context.")
         return draft
 
-    def _add(self, draft: _Draft, file: FilePatch, ends: _Ends, patch: Patch) -> None:
-        source, target = ends
+    def _add(self, draft: _Draft, file: FilePatch, places: _Ends, patch: Patch) -> None:
+        source, target = places
         plain = file.kind == "update" and not file.renamed
-        for where in {source.real: source, target.real: target}.values():
+        # What is copied is what stood there before the patch, whatever else happens to it.
+        ends = (target,) if file.kind == "copy" else (source, target)
+        for where in {end.real: end for end in ends}.values():
             if where.real in draft.used and not (plain and where.real in draft.texts):
                 raise ToolError(
                     f"{printable(where.shown)} is named by two parts of the patch.",
                     hint="Put all changes of a file into one part, or make two calls.",
                 )
-        draft.used |= {source.real, target.real}
+        draft.used |= {end.real for end in ends}
         match file.kind:
             case "create":
                 self._create(draft, file, target, created(file, printable(target.shown)))
             case "delete":
                 self._delete(draft, file, source, patch)
             case "copy":
-                content = text_of(self._files, source, printable(source.shown), whole=True)
-                text, _ = patched(
-                    content.document, file, printable(source.shown), style=patch.style
-                )
-                self._create(draft, file, target, text, like=content.document)
+                _, document = self._read(source, file)
+                text, _ = patched(document, file, printable(source.shown), style=patch.style)
+                self._create(draft, file, target, text, like=document)
             case "update":
-                self._update(draft, file, ends, patch)
+                self._update(draft, file, places, patch)
 
     def _create(
         self,
@@ -155,9 +157,9 @@ class Patching:
         if file.unseen:
             old, before = self._removable(where)
         else:
-            content = text_of(self._files, where, name, whole=True)
+            content, document = self._read(where, file)
             old, before = content.document.text, content.snapshot
-            rest, _ = patched(content.document, file, name, style=patch.style)
+            rest, _ = patched(document, file, name, style=patch.style)
             if rest:
                 left = counted(len(rest.splitlines()), "line")
                 raise ToolError(
@@ -188,8 +190,8 @@ class Patching:
         if self._begins_a_file(file, source):
             self._create(draft, file, source, created(file, name))
             return
-        content, old = draft.texts.get(source.real) or self._read(source)
-        document = Document(old, content.document.encoding, content.document.mark)
+        content, document = draft.texts.get(source.real) or self._read(source, file)
+        old = document.text
         new, remarks = patched(document, file, name, style=patch.style)
         counts = difference(name, lf(old), lf(new))
         changes = new != old or file.executable is not None
@@ -203,16 +205,19 @@ class Patching:
             draft.diffs.append(Diff(shown, counts.unified, counts.added, counts.removed))
             draft.told.append(f"R {shown}")
         elif changes:
-            self._put(draft, put, content, new)
+            self._put(draft, put, content, replace(document, text=new))
             draft.told.append(f"M {name} (+{counts.added} -{counts.removed})")
         draft.told += [f"  {remark}" for remark in remarks]
 
-    def _put(self, draft: _Draft, put: Put, content: Content, new: str) -> None:
+    def _put(self, draft: _Draft, put: Put, content: Content, new: Document) -> None:
         """One write for each file, however many parts of the patch change it."""
         name, real = printable(put.where.shown), put.where.real
-        diff = difference(name, lf(content.document.text), lf(new))
+        diff = difference(name, lf(content.document.text), lf(new.text.removeprefix("\ufeff")))
         draft.texts[real] = content, new
         if real in draft.updated:
+            earlier = draft.steps[draft.updated[real]]
+            if put.executable is None and isinstance(earlier, Put):
+                put = replace(put, executable=earlier.executable)
             draft.steps[draft.updated[real]] = put
             at = next(i for i, known in enumerate(draft.diffs) if known.path == name)
             draft.diffs[at] = diff
@@ -221,9 +226,11 @@ class Patching:
         draft.steps.append(put)
         draft.diffs.append(diff)
 
-    def _read(self, where: Location) -> tuple[Content, str]:
+    def _read(self, where: Location, file: FilePatch) -> tuple[Content, Document]:
+        """What stands there, and the document that the patch speaks of."""
         content = text_of(self._files, where, printable(where.shown), whole=True)
-        return content, content.document.text
+        document = content.document
+        return content, document.spelt() if file.spells_mark else document
 
     def _begins_a_file(self, file: FilePatch, where: Location) -> bool:
         """Whether an update only adds lines to a file that is not there: it means a new one."""

@@ -1,13 +1,14 @@
 """A patch applied to a text: lines from the file where they stay, from the patch where they are new."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from sam_tools.file_operations.candidates import nearest
 from sam_tools.file_operations.document import Document
+from sam_tools.file_operations.patch.indentation import reindented
 from sam_tools.file_operations.patch.pieces import FilePatch, Hunk, Line
 from sam_tools.file_operations.patch.placement import Ground, Misfit, Place
+from sam_tools.file_operations.patch.refusal import refused
 from sam_tui.core.errors import ToolError
 
 
@@ -46,12 +47,15 @@ def patched(
     lines = [row.text for row in rows]
     ground = Ground(lines, style=style)
     placed: list[tuple[Place, Hunk]] = []
+    remarks: list[str] = []
     for hunk in patch.hunks:
         try:
-            placed.append((ground.place(hunk), hunk))
+            place = ground.place(hunk)
+            fitted = _fitted(lines, place, hunk, strict=style == "unified")
+            placed.append((place, fitted))
+            remarks += _remarks(place, hunk, indented=fitted is not hunk)
         except Misfit as misfit:
-            raise _refused(document.text, patch, hunk, misfit, name) from None
-    remarks = [remark for place, hunk in placed if (remark := _remark(place, hunk))]
+            raise refused(document.text, patch, hunk, misfit, name) from None
     # Equal places are insertions; they stay in the order of the patch.
     placed.sort(key=lambda item: (item[0].at, item[0].end))
     result: list[_Row] = []
@@ -63,7 +67,19 @@ def patched(
     return _joined([*result, *rows[at:]], document.newline), remarks
 
 
-def _remark(place: Place, hunk: Hunk) -> str:
+def _fitted(lines: Sequence[str], place: Place, hunk: Hunk, *, strict: bool) -> Hunk:
+    """The hunk with the file's indentation. Raises ``Misfit`` where ``strict`` and unclear."""
+    kept = hunk.lines[place.head : len(hunk.lines) - place.tail]
+    found = reindented(lines[place.at : place.end], kept)
+    if found is None and strict:
+        raise Misfit("nowhere")
+    if found is None or found == kept:
+        return hunk
+    ends = hunk.lines[: place.head], hunk.lines[len(hunk.lines) - place.tail :]
+    return replace(hunk, lines=(*ends[0], *found, *ends[1]))
+
+
+def _remarks(place: Place, hunk: Hunk, *, indented: bool) -> list[str]:
     """What is worth knowing of where a hunk went; empty for exactly where it was said."""
     words: list[str] = []
     at = place.at - place.head + 1
@@ -71,7 +87,9 @@ def _remark(place: Place, hunk: Hunk) -> str:
         words.append(f"offset {at - hunk.start:+d}")
     if place.head or place.tail:
         words.append(f"fuzz {max(place.head, place.tail)}")
-    return f"hunk {hunk.number} at line {at} ({', '.join(words)})" if words else ""
+    if indented:
+        words.append("indented as the file is")
+    return [f"hunk {hunk.number} at line {at} ({', '.join(words)})"] if words else []
 
 
 def _rows(text: str, separator: str) -> list[_Row]:
@@ -91,12 +109,16 @@ def _changed(rows: Sequence[_Row], place: Place, hunk: Hunk, document: Document)
     lines = hunk.lines[place.head : len(hunk.lines) - place.tail]
     there = rows[place.at : place.end]
     literal = _literal(there, lines) if "\n" in document.text else _spelt(lines)
+    ends = [row.end for row in there if row.end]
     open_end = bool(there) and not there[-1].end and not hunk.marked
     result: list[_Row] = []
     index = place.at
     for line in lines:
         if line.mark == "+":
-            result.append(_new(line, document, literal=literal, open_end=open_end))
+            # Where a file mixes line ends, new lines are like those around them.
+            around = ends[max(index - place.at - 1, 0) :][:1] or ends[-1:] or [document.newline]
+            end = _end(line, around[0], literal=literal)
+            result.append(_new(line, document, end, open_end=open_end))
             continue
         if line.mark == " ":
             result.append(rows[index])
@@ -112,17 +134,21 @@ def _spelt(lines: Sequence[Line]) -> bool:
 def _literal(there: Sequence[_Row], lines: Sequence[Line]) -> bool:
     """Whether the patch spells carriage returns out, and just as the file has them."""
     old = [line for line in lines if line.mark != "+"]
-    return _spelt(old) and all(
+    return _spelt(lines) and all(
         line.text.endswith("\r") == (row.end == "\r\n")
         for line, row in zip(old, there, strict=True)
         if row.end
     )
 
 
-def _new(line: Line, document: Document, *, literal: bool, open_end: bool) -> _Row:
-    carriage = line.text.endswith("\r")
+def _end(line: Line, around: str, *, literal: bool) -> str:
+    if not literal:
+        return around
+    return "\r\n" if line.text.endswith("\r") else "\n"
+
+
+def _new(line: Line, document: Document, end: str, *, open_end: bool) -> _Row:
     text = line.text.removesuffix("\r") if document.separator == "\n" else line.text
-    end = ("\r\n" if carriage else "\n") if literal else document.newline
     # Without any remark on it, a file that ended without a newline goes on doing so.
     return _Row(text, end if line.newline and not open_end else "", kept=False)
 
@@ -133,49 +159,3 @@ def _joined(rows: Sequence[_Row], newline: str) -> str:
         return ""
     inner = "".join(row.text + (row.end or newline) for row in rows[:-1])
     return inner + rows[-1].text + rows[-1].end
-
-
-def _refused(text: str, patch: FilePatch, hunk: Hunk, misfit: Misfit, name: str) -> ToolError:
-    total = len(patch.hunks)
-    which = f"hunk {hunk.number} of {total}" if total > 1 else "the hunk"
-    spots = ", ".join(str(spot) for spot in misfit.spots[:10])
-    where = f" at line {hunk.start}" if hunk.start else ""
-    match misfit.reason:
-        case "several":
-            return ToolError(
-                f"{name}: {which} fits in {len(misfit.spots)} places: lines {spots}. Nothing was "
-                "changed.",
-                hint="Add lines of context, or an @@ line that names what it stands in.",
-            )
-        case "overlap":
-            return ToolError(
-                f"{name}: {which} overlaps another hunk (line {spots}). Nothing was changed.",
-                hint="Make one hunk of the two.",
-            )
-        case "anchor":
-            return ToolError(
-                f"{name}: {which} belongs below {misfit.anchor[:100]!a}, which is not in the file. "
-                "Nothing was changed.",
-                hint=nearest(text, misfit.anchor) or "Read the file and copy that line exactly.",
-            )
-        case "bare":
-            return ToolError(
-                f"{name}: {which} has neither context nor a line number. Nothing was changed.",
-                hint="Add the lines above and below the change, each beginning with a space.",
-            )
-        case "nowhere":
-            return ToolError(
-                f"{name}: {which} does not fit{where}; its lines are not in the file. Nothing was "
-                "changed.",
-                hint=_hint(text, hunk),
-            )
-
-
-def _hint(text: str, hunk: Hunk) -> str:
-    old = "\n".join(line.text.removesuffix("\r") for line in hunk.old)
-    new = "\n".join(line.text.removesuffix("\r") for line in hunk.new)
-    plain = text.replace("\r\n", "\n")
-    if new.strip() and new != old and f"\n{new}\n" in f"\n{plain}\n":
-        line = f"\n{plain}\n".index(f"\n{new}\n")
-        return f"The change is there already, at line {plain.count(chr(10), 0, line) + 1}."
-    return nearest(text, old) or "Read the file and copy its lines exactly, white space included."

@@ -16,13 +16,15 @@ def parse_envelope(lines: Sequence[str]) -> tuple[FilePatch, ...]:
     """The files of an envelope in order. Raises ``ToolError`` for lines that belong nowhere."""
     files: list[FilePatch] = []
     at = 0
+    # What a model says before, between and after envelopes is no part of them.
+    inside = not any(line.rstrip() == "*** Begin Patch" for line in lines)
     while at < len(lines):
         line = lines[at]
         section = _SECTION.match(line)
         if section is None:
-            if line.rstrip() == "*** End Patch":
-                break
-            if line.strip() and line.rstrip() != "*** Begin Patch":
+            if line.rstrip() in ("*** Begin Patch", "*** End Patch"):
+                inside = line.rstrip() == "*** Begin Patch"
+            elif line.strip() and inside:
                 raise _wrong(at, f"{line[:60]!a} stands outside of any file")
             at += 1
             continue

@@ -11,6 +11,7 @@ NOTHING = "/dev/null"
 _STAMP = re.compile(r"\s+\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:\s*[+-]\d{4}|Z)?\s*\Z")
 _ESCAPE = re.compile(r"\\([0-7]{1,3}|.)")
 _LETTERS = {"a": 7, "b": 8, "t": 9, "n": 10, "v": 11, "f": 12, "r": 13}
+_NO_FILES = {"120000": "a symbolic link", "160000": "a submodule"}
 _OLD_PREFIXES, _NEW_PREFIXES = ("a/", "i/", "c/", "o/"), ("b/", "w/", "i/", "c/")
 
 
@@ -49,9 +50,14 @@ class Header:
 
     def file(self) -> FilePatch:
         """The finished file. Raises ``ToolError`` when it has no usable name."""
-        old, new = without_prefixes(self.old or self.git[0], self.new or self.git[1])
+        old, new = self._names()
         hunks = tuple(self.hunks)
         bits = self.modes.get("new file mode") or self.modes.get("new mode") or ""
+        if bits in _NO_FILES:
+            raise ToolError(
+                f"{new or old} is {_NO_FILES[bits]} in patchContent; only regular files are patched.",
+                hint="Leave it out of the patch and make it with a command in the terminal.",
+            )
         executable = bits.endswith("755") if bits else None
         if "rename to" in self.moved or "copy to" in self.moved:
             verb = "rename" if "rename to" in self.moved else "copy"
@@ -64,6 +70,16 @@ class Header:
             return FilePatch("delete", _usable(old), old, hunks)
         path = _usable(_chosen(old, new))
         return FilePatch("update", path, path, hunks, executable)
+
+    def _names(self) -> tuple[str, str]:
+        """Both names without what git put before them. Its own line says whether it did."""
+        old, new = self.old or self.git[0], self.new or self.git[1]
+        first, second = self.git
+        if first and first == second:
+            return old, new
+        if _paired(first, second) and first[2:] == second[2:]:
+            return old.removeprefix(first[:2]), new.removeprefix(second[:2])
+        return without_prefixes(old, new)
 
 
 def header_name(text: str) -> str:
@@ -114,10 +130,12 @@ def without_prefixes(old: str, new: str) -> tuple[str, str]:
         return old, new.removeprefix("b/")
     if new in ("", NOTHING):
         return old.removeprefix("a/"), new
-    paired = old.startswith(_OLD_PREFIXES) and new.startswith(_NEW_PREFIXES)
-    if paired and old[0] != new[0]:
-        return old[2:], new[2:]
-    return old, new
+    return (old[2:], new[2:]) if _paired(old, new) else (old, new)
+
+
+def _paired(old: str, new: str) -> bool:
+    known = old.startswith(_OLD_PREFIXES) and new.startswith(_NEW_PREFIXES)
+    return known and old[0] != new[0]
 
 
 def _chosen(old: str, new: str) -> str:
@@ -139,3 +157,17 @@ def _usable(path: str) -> str:
 def follows(lines: Sequence[str], at: int) -> bool:
     """Whether a file header begins here: ``---`` with ``+++`` below it."""
     return at + 1 < len(lines) and lines[at].startswith("--- ") and lines[at + 1].startswith("+++ ")
+
+
+def half_header(lines: Sequence[str], at: int) -> tuple[str, str] | None:
+    """Both names where only one of ``---`` and ``+++`` stands above a hunk; None elsewhere."""
+    if at + 1 == len(lines) or not lines[at + 1].startswith("@@"):
+        return None
+    name = header_name(lines[at][4:])
+    match lines[at][:4]:
+        case "--- ":
+            return name, ""
+        case "+++ ":
+            return "", name
+        case _:
+            return None

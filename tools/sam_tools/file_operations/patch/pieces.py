@@ -68,6 +68,11 @@ class FilePatch:
         """Whether the file moves."""
         return self.kind == "update" and self.path != self.target
 
+    @property
+    def spells_mark(self) -> bool:
+        """Whether a byte order mark is written out in it, as diffs of such files have it."""
+        return any(line.text.startswith("\ufeff") for hunk in self.hunks for line in hunk.lines)
+
 
 @dataclass(frozen=True, slots=True)
 class Patch:

@@ -5,8 +5,17 @@ from dataclasses import dataclass
 from typing import Literal
 
 from sam_tools.file_operations.patch.pieces import Hunk
+from sam_tools.file_operations.patch.rows import Rows
 
 _MOST_FUZZ = 2
+_VARIANTS = {
+    "'": "\u2018\u2019\u201a\u201b\u2032",
+    '"': "\u201c\u201d\u201e\u201f\u2033",
+    "-": "\u2010\u2011\u2012\u2013\u2014\u2015\u2212",
+    " ": "\u00a0\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000",
+}
+_PLAIN = {ord(variant): plain for plain, variants in _VARIANTS.items() for variant in variants}
+"""Characters that models write in their plain form, whatever stands in the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +47,19 @@ def _exact(text: str) -> str:
 
 
 _Comparison = Callable[[str], str]
+
+
+def _plain(text: str) -> str:
+    """Typographic quotes, dashes and blanks as the plain ones that models write instead."""
+    return text.strip() if text.isascii() else text.translate(_PLAIN).strip()
+
+
 _UNIFIED: tuple[tuple[_Comparison, int], ...] = (
-    (_exact, 0), (str.rstrip, 0), (_exact, 1), (_exact, 2), (str.rstrip, 2),
+    (_exact, 0), (str.rstrip, 0), (_exact, 1), (_exact, 2), (str.rstrip, 2), (_plain, 0),
 )  # fmt: skip
-_ENVELOPE: tuple[tuple[_Comparison, int], ...] = ((_exact, 0), (str.rstrip, 0), (str.strip, 0))
+_ENVELOPE: tuple[tuple[_Comparison, int], ...] = (
+    (_exact, 0), (str.rstrip, 0), (str.strip, 0), (_plain, 0),
+)  # fmt: skip
 
 
 class Ground:
@@ -51,7 +69,7 @@ class Ground:
         self._lines = lines
         self._levels = _UNIFIED if style == "unified" else _ENVELOPE
         self._style = style
-        self._forms: dict[_Comparison, list[str]] = {}
+        self._forms: dict[_Comparison, Rows] = {}
         self._taken: list[Place] = []
         self._drift = 0
         self._cursor = 0
@@ -85,12 +103,12 @@ class Ground:
 
     def _anchor(self, anchor: str, begin: int) -> int | None:
         for form in (_exact, str.rstrip, str.strip):
-            wanted = form(anchor)
-            lines = self._formed(form)
-            for index in range(begin, len(lines)):
-                if lines[index] == wanted:
-                    return index
-        return None
+            found = next(self._formed(form).all([form(anchor)], begin), None)
+            if found is not None:
+                return found
+        # A signature cut short still says where, if it does so once.
+        parts = [i for i, line in enumerate(self._lines) if anchor.strip() in line]
+        return parts[0] if len(parts) == 1 and parts[0] >= begin else None
 
     def _bare(self, hunk: Hunk, above: int | None) -> Place:
         """New lines without any context."""
@@ -116,41 +134,56 @@ class Ground:
             head, tail = trimmed
             old = [form(line.text) for line in hunk.old]
             wanted = old[head : len(old) - tail]
-            spots = [Place(at, len(wanted), head, tail) for at in self._matches(wanted, form, hunk)]
-            free = [place for place in spots if not self._clashes(place)]
+            spots = (
+                Place(at, len(wanted), head, tail)
+                for at in self._matches(wanted, form, hunk, head=head)
+            )
+            if hunk.start is not None and form is not _plain:
+                place, taken = self._nearest(spots)
+                if place is not None:
+                    return place
+                clash = clash or taken
+                continue
+            found = list(spots)
+            free = [place for place in found if not self._clashes(place)]
             if free:
                 return self._chosen(hunk, free, above)
-            clash = clash or tuple(place.at + 1 for place in spots)
+            clash = clash or tuple(place.at + 1 for place in found)
         raise Misfit("overlap", clash) if clash else Misfit("nowhere")
 
-    def _matches(self, wanted: Sequence[str], form: _Comparison, hunk: Hunk) -> Iterator[int]:
+    def _matches(
+        self, wanted: Sequence[str], form: _Comparison, hunk: Hunk, *, head: int
+    ) -> Iterator[int]:
+        """Lines where the old ones stand: from the one that the hunk names outwards, else in order."""
         lines = self._formed(form)
-        last = len(lines) - len(wanted)
-        if hunk.at_end and last >= 0 and lines[last:] == wanted:
-            yield last
-            return
+        last = len(self._lines) - len(wanted)
+        if hunk.at_end and lines.stand_at(last, wanted):
+            return iter((last,))
         if hunk.at_end and self._style == "envelope":
-            return
-        first = wanted[0]
-        for at in range(last + 1):
-            if lines[at] == first and lines[at : at + len(wanted)] == wanted:
-                yield at
+            return iter(())
+        if hunk.start is None:
+            return lines.all(wanted)
+        return lines.outward(wanted, hunk.start - 1 + self._drift + head)
+
+    def _nearest(self, spots: Iterator[Place]) -> tuple[Place | None, tuple[int, ...]]:
+        """The first place that is free, and the lines of those that are not."""
+        taken: list[int] = []
+        for place in spots:
+            if not self._clashes(place):
+                return place, ()
+            taken.append(place.at + 1)
+        return None, tuple(taken)
 
     def _chosen(self, hunk: Hunk, free: Sequence[Place], above: int | None) -> Place:
-        if hunk.start is not None:
-            expected = hunk.start - 1 + self._drift
-            # As GNU patch looks: forward first, then back, one line further each time.
-            return min(
-                free, key=lambda p: (abs(p.at - p.head - expected), p.at - p.head < expected)
-            )
-        if above is not None:
-            below = [place for place in free if place.at >= above]
-            if below:
-                return below[0]
-            raise Misfit("nowhere")
-        onward = [place for place in free if place.at >= self._cursor] or list(free)
+        onward = free
+        if hunk.start is None and above is not None:
+            onward = [place for place in free if place.at >= above][:1]
+        elif hunk.start is None:
+            onward = [place for place in free if place.at >= self._cursor] or free
         if len(onward) > 1:
             raise Misfit("several", tuple(place.at + 1 for place in onward))
+        if not onward:
+            raise Misfit("nowhere")
         return onward[0]
 
     def _clashes(self, place: Place) -> bool:
@@ -162,9 +195,9 @@ class Ground:
             for other in self._taken
         )
 
-    def _formed(self, form: _Comparison) -> list[str]:
+    def _formed(self, form: _Comparison) -> Rows:
         if form not in self._forms:
-            self._forms[form] = [form(line) for line in self._lines]
+            self._forms[form] = Rows([form(line) for line in self._lines])
         return self._forms[form]
 
 

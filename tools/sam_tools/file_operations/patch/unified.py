@@ -8,11 +8,18 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sam_tools.file_operations.patch.headers import Header, follows, git_names, header_name
+from sam_tools.file_operations.patch.headers import (
+    Header,
+    follows,
+    git_names,
+    half_header,
+    header_name,
+)
 from sam_tools.file_operations.patch.pieces import FilePatch, Hunk, Line, Mark
 from sam_tui.core.errors import ToolError
 
 _HUNK = re.compile(r"@@+ *-(\d+)(?:,(\d+))? +\+(\d+)(?:,(\d+))? *@@+")
+_VERSION = re.compile(r"\d+\.\d+\S*(?: \(.*\))?\s*\Z")
 _MARKS: dict[str, Mark] = {" ": " ", "+": "+", "-": "-"}
 
 
@@ -52,6 +59,15 @@ class _Reader:
                     current = self._next(current, Header())
                 current.old, current.new = names
                 self._at += 1
+            elif half := half_header(self._lines, self._at):
+                if current.named or current.hunks:
+                    current = self._next(current, Header())
+                current.old, current.new = half
+            elif line.startswith(("@@@", "diff --cc ", "diff --combined ")):
+                raise self._wrong(
+                    "a combined diff of a merge cannot be applied",
+                    "Make a diff against one of the parents, or edit the file itself.",
+                )
             elif line.startswith("@@"):
                 current.hunks.append(self._hunk(len(current.hunks) + 1))
                 continue
@@ -108,7 +124,7 @@ class _Reader:
             at += 1
         if at == len(self._lines) or self._lines[at][0] not in _MARKS:
             return False
-        return not (follows(self._lines, at) or self._lines[at].rstrip() == "--")
+        return not (follows(self._lines, at) or self._signed(at))
 
     def _until_header(self) -> list[Line]:
         body: list[Line] = []
@@ -135,9 +151,12 @@ class _Reader:
         line = self._lines[self._at]
         if line.startswith(("@@", "diff --git ", "Index: ", "```", "*** ")):
             return True
-        if line.rstrip() == "--":  # the signature below a mailed patch
-            return len(self._lines) - self._at <= 4
-        return follows(self._lines, self._at)
+        return follows(self._lines, self._at) or self._signed(self._at)
+
+    def _signed(self, at: int) -> bool:
+        """Whether git's signature below a mailed patch stands here: two dashes and its version."""
+        below = self._lines[at + 1] if at + 1 < len(self._lines) else ""
+        return self._lines[at].rstrip() == "--" and _VERSION.match(below) is not None
 
     def _wrong(self, what: str, hint: str) -> ToolError:
         return ToolError(f"patchContent, line {self._at + 1}: {what}.", hint=hint)

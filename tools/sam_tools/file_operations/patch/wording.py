@@ -1,7 +1,8 @@
-"""From the text of a patch to its pieces: which of the two languages it is, and its wrapping."""
+"""From the text of a patch to its pieces: which of the languages it is, and its wrapping."""
 
 import re
 
+from sam_tools.file_operations.patch.blocks import holds_blocks, parse_blocks
 from sam_tools.file_operations.patch.envelope import parse_envelope
 from sam_tools.file_operations.patch.pieces import Patch
 from sam_tools.file_operations.patch.unified import parse_unified
@@ -14,16 +15,18 @@ _HEADER = re.compile(r"@@|\*\*\* [A-Z]|diff --git |Index: ")
 
 
 def parse(text: str, path: str = "") -> Patch:
-    """The pieces of a unified diff or of a ``*** Begin Patch`` envelope.
+    """The pieces of a unified diff, a ``*** Begin Patch`` envelope or search and replace blocks.
 
     ``path`` names the file of a diff that names none. Raises ``ToolError`` saying what is wrong.
     """
-    lines = _unwrapped(text.split("\n"))
+    lines = _unindented(_unwrapped(text.removeprefix("\ufeff").split("\n")))
     headers = [line for line in lines if _HEADER.match(line)]
     if headers and all(line.endswith("\r") for line in headers):
         lines = [line.removesuffix("\r") for line in lines]
     if any(_SECTION.match(line) for line in lines):
         patch = Patch(parse_envelope(lines), "envelope")
+    elif holds_blocks(lines):
+        patch = Patch(parse_blocks(lines, path), "envelope")
     else:
         kept = [line for line in lines if not re.match(r"\*\*\* (?:Begin|End) Patch\s*\Z", line)]
         patch = Patch(parse_unified(kept, path), "unified")
@@ -40,7 +43,7 @@ def parse(text: str, path: str = "") -> Patch:
 def _unwrapped(lines: list[str]) -> list[str]:
     """Without a code fence or here-document around it, and without empty lines at the ends."""
     lines = list(lines)
-    while lines and not lines[-1].strip():
+    while lines and not lines[-1].strip("\r"):  # a blank may be a line of context
         lines.pop()
     while lines and not lines[0].strip():
         lines.pop(0)
@@ -54,3 +57,12 @@ def _unwrapped(lines: list[str]) -> list[str]:
         if lines and lines[-1].strip() == here[1]:
             lines.pop()
     return lines
+
+
+def _unindented(lines: list[str]) -> list[str]:
+    """Without the indentation that all of it has, as in a list of a model's answer."""
+    first = next((line for line in lines if _HEADER.match(line.lstrip())), "")
+    indent = first[: len(first) - len(first.lstrip())]
+    if not indent or not all(line.startswith(indent) for line in lines if line.strip()):
+        return lines
+    return [line.removeprefix(indent) for line in lines]
