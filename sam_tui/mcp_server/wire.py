@@ -139,9 +139,12 @@ def parsed(line: bytes) -> types.JSONRPCMessage | Fault | None:
     if len(line) > LONGEST:
         return _fault(None, types.PARSE_ERROR, f"Parse error: longer than {LONGEST} bytes")
     try:
-        return types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+        message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+        # A request whose id is none reads like a notification, and its client would wait for ever.
+        if not (isinstance(message, types.JSONRPCNotification) and b'"id"' in line):
+            return message
     except ValidationError:
-        pass
+        message = None
     try:
         value: Any = json.loads(line)
     except (ValueError, RecursionError):
@@ -149,6 +152,8 @@ def parsed(line: bytes) -> types.JSONRPCMessage | Fault | None:
     if not isinstance(value, dict):
         return _fault(None, types.INVALID_REQUEST, "Invalid request: send one JSON object a line")
     fields = cast("dict[str, Any]", value)
+    if message is not None and "id" not in fields:
+        return message
     if "method" not in fields and ("result" in fields or "error" in fields):
         return None  # a malformed answer has no answer
     given = fields.get("id")

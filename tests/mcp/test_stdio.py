@@ -40,6 +40,11 @@ async def test_what_is_no_request_has_the_error_that_json_rpc_has_for_it(place: 
             (None, -32600),
             ("s", -32600),
         ]
+        for none in ("null", "true", "1.5", '{"a":1}'):
+            await server.send(f'{{"jsonrpc":"2.0","id":{none},"method":"ping"}}')
+            fault = await server.next()
+            assert (fault["id"], fault["error"]["code"]) == (None, -32600)
+        await server.send({"method": "notifications/no-such", "params": {"id": 1}})
         codes = {
             "unknown method": await server.ask("no/such"),
             "unknown tool": await server.ask("tools/call", name="no_such", arguments={}),
