@@ -33,6 +33,7 @@ from sam_tui.core.prompt.requests import RequestBuilder
 from sam_tui.core.prompt.skills import OfferedSkills, worded
 from sam_tui.core.prompt.system import guidance, system_prompt
 from sam_tui.core.runtime import Runtime
+from sam_tui.core.settings_files import SettingsFiles
 from sam_tui.core.shield import secrets_of_environment
 from sam_tui.core.tooling.execute import Executor
 from sam_tui.core.tooling.registry import Registry, built_ins_first
@@ -85,6 +86,8 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
     )
     executor.gates = leaves.workflows.gate
     executor.shield.learn(secrets_of_environment(environ))
+    executor.shield.source = SettingsFiles(workspace.root).changed
+    executor.shield.refresh()
     executor.hooks = offer_hooks(leaves, places, guard, trust, executor)
     leaves.inquiries.beside = tell_of_questions(executor.hooks)
     executor.hooks()  # one that is there and cannot be used is no start
@@ -110,6 +113,7 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
                 *plugins.reminders,
             ],
             leaves.todos,
+            leaves.clean,
         ),
         leaves.bus,
         leaves.clock,

@@ -157,7 +157,7 @@ class Leaves:
     def _embedder(self) -> "Embedder | None":
         from sam_tui.adapters.llm.embedding import embedder_from
 
-        return embedder_from(self._environ)
+        return embedder_from(self._environ, lambda text: self.clean(text))
 
     # Files and code
 

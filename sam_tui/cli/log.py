@@ -1,6 +1,7 @@
 """The log file: what libraries complain about, and the details of a defect. Never the terminal."""
 
 import contextlib
+import functools
 import logging
 import os
 import sys
@@ -8,11 +9,22 @@ import traceback
 from collections.abc import Mapping, Sequence
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sam_tui.core.shield import Shield
 
 FILE_NAME = "sam-tui.log"
 LARGEST = 1_000_000
 """Bytes; a longer log is put aside once, when the program starts."""
+
+
+class _Masking(logging.Formatter):
+    """Records without secrets: what fails often says with what."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line, and the traceback where there is one."""
+        return without_secrets(super().format(record))
 
 
 class _PrivateFile(logging.FileHandler):
@@ -36,7 +48,7 @@ def log_to(data_dir: str, *, debug: bool) -> None:
     """Send every log record and warning to the file, from now on."""
     path = Path(data_dir).expanduser() / FILE_NAME
     handler = _PrivateFile(path, delay=True, encoding="utf-8")
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    handler.setFormatter(_Masking("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     logging.basicConfig(handlers=[handler], level=logging.DEBUG if debug else logging.WARNING)
     logging.captureWarnings(True)
 
@@ -45,7 +57,7 @@ def note_defect(fault: BaseException, data_dir: str) -> str:
     """Write the traceback down; the path of the file, or an empty string when nowhere was possible."""
     import tempfile
 
-    text = "".join(traceback.format_exception(fault))
+    text = without_secrets("".join(traceback.format_exception(fault)))
     for folder in (Path(data_dir).expanduser(), Path(tempfile.gettempdir())):
         path = folder / FILE_NAME
         try:
@@ -56,6 +68,22 @@ def note_defect(fault: BaseException, data_dir: str) -> str:
             continue
         return str(path)
     return ""
+
+
+@functools.cache
+def _shield() -> "Shield":
+    from sam_tui.core.settings_files import SettingsFiles  # most runs log nothing
+    from sam_tui.core.shield import Shield, secrets_of_environment
+
+    shield = Shield(secrets_of_environment(os.environ))
+    with contextlib.suppress(OSError):
+        shield.learn(SettingsFiles(os.getcwd()).changed())
+    return shield
+
+
+def without_secrets(text: str) -> str:
+    """A text for the log: what is known by its form, from the environment or from ``.env`` is masked."""
+    return _shield().mask(text).text
 
 
 def data_dir_of(arguments: Sequence[str], environ: Mapping[str, str]) -> str:

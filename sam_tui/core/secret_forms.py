@@ -28,6 +28,26 @@ def _password(value: str) -> bool:
     return len(value) >= 4 and not _PLACEHOLDERS.search(value) and value[:1] not in "$<{%*["
 
 
+def drawn(value: str) -> bool:
+    """Whether a value looks chosen as a secret: digits or signs among letters, nothing of code."""
+    if _PLACEHOLDERS.search(value) or _NOT_VALUES.search(value):
+        return False
+    marked = any(not c.isalnum() and c not in "_-." for c in value)
+    mixed = any(map(str.isalpha, value)) and (marked or any(map(str.isdigit, value)))
+    return mixed and entropy(value) >= 2.7
+
+
+def _numbered(value: str) -> bool:
+    return drawn(value) and any(map(str.isdigit, value))
+
+
+def _cookies(value: str) -> bool:
+    return any(
+        len(cookie) >= 16 and _random(cookie)
+        for cookie in (part.partition("=")[2].strip() for part in value.split(";"))
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Form:
     """One form. It occurs only where one of the ``hints`` does, which a plain search finds quickly.
@@ -71,23 +91,24 @@ _PLACEHOLDERS = re.compile(
 )
 
 
+_ALONE = (
+    r"(?:(?<![A-Za-z0-9_])|(?<=[a-z0-9]_)|(?<=\\[nrtbfv])|(?<=\\u[0-9A-Fa-f]{4})|(?<=\\x[0-9A-Fa-f]{2})"
+    r"|(?<=%[0-9A-Fa-f]{2})|(?<==[0-9A-F]{2})|(?<=\[[0-9]m)|(?<=[;0-9][0-9]m))"
+)
+"""Before it: nothing of a word, or an escape of JSON, of a string, an address, a mail or a terminal."""
+
+_NOT_VALUES = re.compile(r"[$%{}()\[\]\\]|::|^[/.:]|^os\.environ|^https?:|^[\w.]+\.[\w.]+\.[a-z]+$")
+_WORD = r"[^\s\"'`<>|;&\\]"
+
+
 def _form(name: str, body: str, *hints: str, convinces: Callable[[str], bool] = _certain) -> Form:
     """A token that stands alone: nothing of its own alphabet before or after it."""
-    return Form(name, hints, rf"(?<![A-Za-z0-9_])(?P<value>{body})(?![A-Za-z0-9])", convinces)
+    return Form(name, hints, rf"{_ALONE}(?P<value>{body})(?![A-Za-z0-9])", convinces)
 
 
 def _of_scheme(character: str) -> bool:
     return character.isalnum() or character in "+.-"
 
-
-NAMED = {
-    "private-key": re.compile(
-        r"-----BEGIN (?P<kind>[A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?)-----"
-        r"(?:(?:(?!-----).)*?-----END (?P=kind)-----|(?:(?:\\n|\s)+[A-Za-z0-9+/=:,; -]+)*)",
-        re.DOTALL,
-    )
-}
-"""Forms of more than one line."""
 
 FORMS: tuple[Form, ...] = (
     _form("api-key", r"sk-(?:ant-[a-z0-9]+-|or-v1-|proj-|svcacct-|admin-)?[A-Za-z0-9_-]{20,}", "sk-",
@@ -134,6 +155,21 @@ FORMS: tuple[Form, ...] = (
          _random, str.isalpha),
     Form("azure-key", ("AccountKey=", "SharedAccessKey="),
          r"(?:AccountKey|SharedAccessKey)=(?P<value>[A-Za-z0-9+/]{40,}=*)"),
+    Form("password", ("-password ", "-passwd ", "-passphrase ", "-token ", "-secret ", "-key ",
+                      "-apikey "),
+         rf"-[a-z]+ +[\"']?(?P<value>{_WORD}{{8,200}})", _numbered),
+    Form("password", ("curl ",),
+         rf"curl [^\n|;]{{0,400}}?(?:-u|--user)[ =]?[\"']?[^\s:\"']{{1,64}}:(?P<value>{_WORD}{{6,200}})",
+         drawn),
+    Form("password", ("sshpass -p",), rf"sshpass -p ?[\"']?(?P<value>{_WORD}{{6,200}})", drawn),
+    Form("password", ("login ",), rf"login \S{{1,100}}\s+password\s+(?P<value>{_WORD}{{6,200}})",
+         drawn),
+    Form("password", ("ENV ", "ARG "),
+         r"(?:ENV|ARG) [A-Z0-9_]*(?:PASS|TOKEN|SECRET|KEY)[A-Z0-9_]* +[\"']?"
+         rf"(?P<value>{_WORD}{{8,200}})", drawn),
+    Form("password", ("assword>", "asswd>", "assphrase>", "oken>", "ecret>", "piKey>", "pi-key>"),
+         r"[A-Za-z-]+>(?P<value>[^<>\s]{6,200})</", drawn),
+    Form("cookie", ("ookie: ",), r"ookie: (?P<value>[^\r\n\"'\\]{16,4096})", _cookies),
 )  # fmt: skip
 """One-line forms."""
 
@@ -143,10 +179,22 @@ _TELLING = re.compile(
     r"|master|client|license|service|storage|deploy|webhook)[_.-]?key",
     re.IGNORECASE,
 )
-_ASSIGNED = re.compile(
-    r"""(?P<name>[A-Za-z0-9_.-]{1,80})["']?\s{0,3}(?:=>|:=|=|:)\s{0,3}"""
-    r"""(?:(?P<quote>["'`])(?P<quoted>[^"'`\s<>]{8,256})(?P=quote)|(?P<bare>[^\s"'`<>,;()\[\]{}|&]{8,256}))"""
+_OPERATOR = (
+    r"""\\{0,3}["']?(?:\s?:\s?[A-Za-z_][\w.\[\] |]{0,40}?\s?(?==)|\s{0,3})"""
+    r"""(?:=>|:=|=|:|%3[Aa]|%3[Dd])"""
 )
+"""After a name, which may have a type."""
+_ASSIGNED = re.compile(
+    rf"""(?P<name>[A-Za-z0-9_.-]{{1,80}}){_OPERATOR}\s{{0,3}}(?:[bBfFrRuU]{{1,2}}(?=["']))?"""
+    r"""(?:(?P<quote>\\{0,3}["'`])(?P<quoted>[^"'`\s<>]{8,256}?)(?P=quote)"""
+    r"""|(?P<bare>[^\s"'`<>,;()\[\]{}|&]{8,256}))"""
+)
+_NAMED_VALUE = (
+    r"""(?i:name|key)\\{0,3}["']?\s{0,3}[:=]\s{0,3}\\{0,3}["']?(?P<name>[A-Za-z0-9_.-]{1,80})\\{0,3}["']?"""
+    r"""[\s,;]{1,40}\\{0,3}["']?(?i:value)\\{0,3}["']?\s{0,3}[:=]\s{0,3}\\{0,3}["']?"""
+    r"""(?P<value>[^\s"'`<>,;()\[\]{}|&\\]{8,256})"""
+)
+"""A name and its value as entries beside each other."""
 _NAME_ENDS = re.compile(
     r"(?:name|ref|id|ids|path|file|url|uri|type|arn|version|count|length|size|limit|tokens|hash|digest|pub"
     r"|public|public_key|expiry|expires|ttl|policy|field|label|header|prefix|suffix|class|regex|pattern"
@@ -154,8 +202,7 @@ _NAME_ENDS = re.compile(
     re.IGNORECASE,
 )
 _NAME_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-")
-_ASSIGNS = re.compile(r"""[A-Za-z0-9_.-]{1,80}["']?\s{0,3}[:=]""")
-_NOT_VALUES = re.compile(r"[$%{}()\[\]\\]|::|^/|^\.|^https?:|^[\w.]+\.[\w.]+\.[a-z]+$")
+_ASSIGNS = re.compile(rf"[A-Za-z0-9_.-]{{1,80}}{_OPERATOR}")
 
 
 def assigned_secrets(text: str) -> list[tuple[str, int, int]]:
@@ -170,11 +217,30 @@ def assigned_secrets(text: str) -> list[tuple[str, int, int]]:
             if (span := _assigned_at(text, at)) is not None:
                 found.setdefault(span[1], span)
             at = lowered.find(keyword, at + len(keyword))
+    for span in _named_values(text, lowered):
+        found.setdefault(span[1], span)
     kept: list[tuple[str, int, int]] = []
     for span in sorted(found.values(), key=lambda item: item[1]):
         if not kept or span[1] >= kept[-1][2]:
             kept.append(span)
     return kept
+
+
+def telling(name: str, value: str) -> bool:
+    """Whether a value that has a name of its own, as in an object, is a secret by both."""
+    named = bool(_TELLING.search(name)) and not _NAME_ENDS.search(name)
+    return named and len(value) >= 8 and not re.search(r"\s", value) and drawn(value)
+
+
+def _named_values(text: str, lowered: str) -> Iterator[tuple[str, int, int]]:
+    at = lowered.find("value")
+    while at != -1:
+        match = None
+        if _ASSIGNS.match(text, at) and _TELLING.search(text, max(0, at - 160), at):
+            match = re.compile(_NAMED_VALUE).search(text, max(0, at - 160), at + 300)
+        if match and match.start("value") > at and telling(match["name"], match["value"]):
+            yield match["name"], *match.span("value")
+        at = lowered.find("value", at + 5)
 
 
 def _assigned_at(text: str, at: int) -> tuple[str, int, int] | None:
@@ -197,12 +263,9 @@ def _assigned_at(text: str, at: int) -> tuple[str, int, int] | None:
 
 def _looks_secret(name: str, value: str, *, quoted: bool) -> bool:
     """High entropy, digits among letters, and nothing that is code, a path, or a stand-in."""
-    if _PLACEHOLDERS.search(value) or _NOT_VALUES.search(value):
-        return False
-    letters, digits = any(map(str.isalpha, value)), any(map(str.isdigit, value))
-    marked = any(not c.isalnum() and c not in "_-." for c in value)
-    if not letters or not (digits or marked):
+    if not drawn(value):
         return False
     if not quoted and not name.isupper() and value.replace("_", "").replace(".", "").isidentifier():
+        digits = any(map(str.isdigit, value))
         return digits and entropy(value) > 3.5 and "_" not in value.strip("_") and "." not in value
-    return entropy(value) >= 2.7
+    return True

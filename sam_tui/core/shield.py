@@ -4,21 +4,26 @@
 where the value is known. ``Shield.unmask`` puts them back, for local execution only.
 """
 
-import base64
 import hmac
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
-from urllib.parse import quote
 
-from sam_tui.core.secret_forms import FORMS, NAMED, assigned_secrets
-from sam_tui.core.unseen import show_unseen, shown_again
+from sam_tui.core.secret_blocks import NAME as KEY_BLOCK
+from sam_tui.core.secret_blocks import blocks, lines
+from sam_tui.core.secret_forms import FORMS, assigned_secrets, drawn, telling
+from sam_tui.core.secret_spellings import plain_word, spellings, wordlike
+from sam_tui.core.unseen import UNSEEN, show_unseen, shown_again
 
 PLACEHOLDER = re.compile(r"<secret:([A-Za-z0-9_.-]{1,64}):([0-9a-f]{4,64})>")
 _SHORTEST_KNOWN = 6
-_SHORTEST_ENCODED = 12
+_SHORTEST_SEEN = 8
+_MOST_SEEN = 64
+"""Values that were found by their form and are then known wherever they stand."""
+_GAP = rf"(?:\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]{{0,2000}}(?:\x07|\x1b\\)|\0|{UNSEEN})+"
+"""What may stand within a secret and is not seen: colours, links, characters without a width."""
 _UNSAFE_NAME = re.compile(r"[^A-Za-z0-9_.-]")
 
 
@@ -43,42 +48,64 @@ class Shield:
         self._key = key or b"sam-tui shield"
         self._values: dict[str, str] = {}
         self._placeholders: dict[str, str] = {}
-        self._known: list[tuple[str, str]] = []
+        self._known: dict[str, str] = {}
+        self._seen_values: dict[str, set[str]] = {}
+        self._given: set[str] = set()
         self._shown: set[str] = set()
+        self.source: Callable[[], Mapping[str, str]] = dict
+        """Where more may be known by now, such as a changed file of settings; see ``refresh``."""
         self.learn(known or {})
 
     def learn(self, known: Mapping[str, str]) -> None:
         """Mask these values as well from now on; short ones and plain words are left alone."""
         for name, value in known.items():
-            if len(value) >= _SHORTEST_KNOWN and not PLACEHOLDER.fullmatch(value):
-                placeholder = self._placeholder(name, value)
-                forms = {value, *_encodings(value)}
-                self._known.extend((form, placeholder) for form in forms)
-        # The longest first: a value may be part of another.
-        self._known = sorted(set(self._known), key=lambda pair: (-len(pair[0]), pair))
+            if len(value) >= _SHORTEST_KNOWN and not plain_word(value):
+                self._know(name, value)
+        self._sort()
+
+    def refresh(self) -> None:
+        """Learn what the source has come to know."""
+        if more := self.source():
+            self.learn(more)
 
     def mask(self, text: str) -> Masked:
         """The text with placeholders for secrets, and unseen characters written out."""
         found: dict[str, int] = {}
-        text = self._mask_blocks(text, found)
-        for value, placeholder in self._known:
-            if value in text:
-                count = text.count(value)
-                found[placeholder] = found.get(placeholder, 0) + count
-                text = text.replace(value, placeholder)
-        text = self._mask_forms(text, found)
-        text = self._mask_assigned(text, found)
+        if (not text.isascii() or "\x1b" in text or "\0" in text) and re.search(_GAP, text):
+            text = self._mask_across(text, found)
+        text = self._replaced(text, blocks(text) if "-----" in text else (), found)
+        text = self._mask_known(text, found)
+        before = len(self._known)
+        for form in FORMS:
+            text = self._replaced(text, [(form.name, *span) for span in form.spans(text)], found)
+        text = self._replaced(text, assigned_secrets(text), found)
+        if len(self._known) != before:
+            text = self._mask_known(text, found)
         text, unseen = show_unseen(text, self._shown)
+        self._given.update(found)
         names = tuple(dict.fromkeys(p.split(":")[1] for p in found))
         return Masked(text, sum(found.values()), names, unseen)
 
+    def begun(self, text: str) -> int:
+        """How many characters at the end of a text may be the beginning of a known value that has
+        blanks in it."""
+        most = 0
+        for value in self._known:
+            if not any(map(str.isspace, value)):
+                continue
+            longest = range(min(len(value) - 1, len(text)), most, -1)
+            most = next((size for size in longest if text.endswith(value[:size])), most)
+        return most
+
     def unmask(self, text: str) -> str:
-        """The text with the values behind its placeholders; unknown ones stay as they are."""
+        """The text with the values behind its placeholders; those that were never given out, as when
+        they are guessed, stay as they are."""
         if self._shown:
             text = shown_again(text, self._shown)
         if "<secret:" not in text:
             return text
-        return PLACEHOLDER.sub(lambda match: self._values.get(match[0], match[0]), text)
+        given, values = self._given, self._values
+        return PLACEHOLDER.sub(lambda m: values[m[0]] if m[0] in given else m[0], text)
 
     def unmask_data(self, data: Any) -> Any:
         """The same for every text in lists and objects, such as the arguments of a call."""
@@ -92,14 +119,15 @@ class Shield:
         return data
 
     def mask_data(self, data: Any) -> Any:
-        """Placeholders in every text of lists and objects."""
+        """Placeholders in every text of lists and objects, also for what its name alone gives away."""
         if isinstance(data, str):
             return self.mask(data).text
-        if isinstance(data, list):
-            return [self.mask_data(item) for item in cast("list[Any]", data)]
-        if isinstance(data, dict):
-            items = cast("dict[Any, Any]", data).items()
-            return {key: self.mask_data(value) for key, value in items}
+        if isinstance(data, list | tuple):
+            items = [self.mask_data(item) for item in cast("Sequence[Any]", data)]
+            return items if isinstance(data, list) else tuple(items)
+        if isinstance(data, Mapping):
+            pairs = cast("Mapping[Any, Any]", data).items()
+            return {self.mask_data(key): self._mask_entry(key, value) for key, value in pairs}
         return data
 
     def unmask_json(self, text: str) -> str:
@@ -111,21 +139,53 @@ class Shield:
         except (ValueError, RecursionError):
             return text
 
-    def _mask_blocks(self, text: str, found: dict[str, int]) -> str:
-        if "-----BEGIN" not in text:
+    def _mask_entry(self, key: Any, value: Any) -> Any:
+        if isinstance(key, str) and isinstance(value, str) and telling(key, value):
+            found: dict[str, int] = {}
+            placeholder = self._seen(key, value, found)
+            self._given.update(found)
+            return placeholder
+        return self.mask_data(value)
+
+    def _mask_across(self, text: str, found: dict[str, int]) -> str:
+        """The text with placeholders for secrets that colours or unseen characters stand within."""
+        gaps = re.compile(_GAP)
+        pieces: list[str] = []
+        places: list[int] = []
+        at = 0
+        for gap in gaps.finditer(text):
+            pieces.append(text[at : gap.start()])
+            places.extend(range(at, gap.start()))
+            at = gap.end()
+        joined = "".join([*pieces, text[at:]])
+        places.extend(range(at, len(text)))
+        spans = [*blocks(joined), *self._known_spans(joined), *assigned_secrets(joined)]
+        spans += [(form.name, *span) for form in FORMS for span in form.spans(joined)]
+        real = [(name, places[start], places[end - 1] + 1) for name, start, end in spans]
+        parted = [span for span in real if gaps.search(text, span[1], span[2])]
+        return self._replaced(text, parted, found)
+
+    def _known_spans(self, text: str) -> Iterator[tuple[str, int, int]]:
+        for value, placeholder in self._known.items():
+            at = text.find(value)
+            while at != -1:
+                yield placeholder.split(":")[1], at, at + len(value)
+                at = text.find(value, at + len(value))
+
+    def _mask_known(self, text: str, found: dict[str, int]) -> str:
+        """The text without the values that are known, of which the longest count first."""
+        here = [value for value in self._known if value in text]
+        if not here:
             return text
-        return NAMED["private-key"].sub(
-            lambda match: self._seen("private-key", match[0], found), text
-        )
 
-    def _mask_forms(self, text: str, found: dict[str, int]) -> str:
-        for form in FORMS:
-            spans = [(form.name, *span) for span in form.spans(text)]
-            text = self._replaced(text, spans, found)
-        return text
+        def masked(match: re.Match[str]) -> str:
+            placeholder = self._known.get(match[0])
+            if placeholder is None:  # it was one already
+                return match[0]
+            found[placeholder] = found.get(placeholder, 0) + 1
+            return placeholder
 
-    def _mask_assigned(self, text: str, found: dict[str, int]) -> str:
-        return self._replaced(text, assigned_secrets(text), found)
+        return re.sub("|".join([PLACEHOLDER.pattern, *map(_sought, here)]), masked, text)
 
     def _replaced(
         self, text: str, spans: Sequence[tuple[str, int, int]], found: dict[str, int]
@@ -144,7 +204,30 @@ class Shield:
     def _seen(self, name: str, value: str, found: dict[str, int]) -> str:
         placeholder = self._placeholder(name, value)
         found[placeholder] = found.get(placeholder, 0) + 1
+        self._remember(name, value)
         return placeholder
+
+    def _remember(self, name: str, value: str) -> None:
+        """Know a value that was found by its form wherever it stands from now on."""
+        if value in self._seen_values or value in self._known or re.search(_GAP, value):
+            return
+        parts = list(lines(value)) if name == KEY_BLOCK else [value]
+        parts = [part for part in parts if len(part) >= _SHORTEST_SEEN and drawn(part)]
+        self._seen_values[value] = {new for part in parts for new in self._know(name, part)}
+        if len(self._seen_values) > _MOST_SEEN:
+            for old in self._seen_values.pop(next(iter(self._seen_values))):
+                self._known.pop(old, None)
+        self._sort()
+
+    def _know(self, name: str, value: str) -> list[str]:
+        """Mask a value in all its spellings, each of which has its own way back; those that are new."""
+        forms = [v for v in spellings(value) if v not in self._known and not PLACEHOLDER.search(v)]
+        self._known.update((form, self._placeholder(name, form)) for form in forms)
+        return forms
+
+    def _sort(self) -> None:
+        # The longest first: a value may be part of another.
+        self._known = dict(sorted(self._known.items(), key=lambda pair: (-len(pair[0]), pair)))
 
     def _placeholder(self, name: str, value: str) -> str:
         """The one placeholder of a value; its digits grow where two values would share them."""
@@ -215,10 +298,6 @@ def _opaque(value: str) -> bool:
     return " " not in value and "://" not in value and sum(map(str.isdigit, value)) >= 3
 
 
-def _encodings(value: str) -> set[str]:
-    """Other spellings in which a known value may turn up."""
-    found = {quote(value, safe=""), json.dumps(value)[1:-1]}
-    if len(value) >= _SHORTEST_ENCODED:
-        data = value.encode("utf-8", "surrogatepass")
-        found.add(base64.b64encode(data).decode().rstrip("="))
-    return found - {value}
+def _sought(value: str) -> str:
+    """The expression that finds a known value: one of letters alone as a whole word."""
+    return rf"(?<![^\W_]){value}(?![^\W_])" if wordlike(value) else re.escape(value)

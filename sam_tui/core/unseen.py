@@ -3,10 +3,11 @@
 import re
 import unicodedata
 
-_UNSEEN = re.compile(
+UNSEEN = (
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
     "\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e01ef\U0001d173-\U0001d17a]"
 )
+_UNSEEN = re.compile(UNSEEN)
 _WRITTEN = re.compile(r"⟨U\+([0-9A-F]{4,6})⟩")
 _JOINERS = "\u200c\u200d"
 

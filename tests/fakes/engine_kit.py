@@ -117,7 +117,7 @@ def example_tools(journal: Journal) -> list[Tool]:
         note,
     )
     return [
-        Tool("voice", "Says things.", speech),
+        Tool("voice", "Says things.", speech, local=True),
         Tool("ping", "Answers.", (ping,), consolidated=False),
         Tool("off", "Is disabled.", (ping,), consolidated=False),
     ]

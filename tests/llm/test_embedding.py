@@ -8,6 +8,7 @@ import pytest
 
 from sam_tui.adapters.llm.embedding import LiteLLMEmbedder, embedder_from
 from sam_tui.core.errors import ModelAuthError
+from sam_tui.core.shield import Shield
 from tests.fakes.openai_server import FakeServer, Recorded, Reply, failure
 from tests.llm.folding import LITELLM_WARNINGS
 
@@ -36,6 +37,14 @@ async def test_a_refusal_is_one_of_our_errors_after_one_try() -> None:
         with pytest.raises(ModelAuthError):
             await LiteLLMEmbedder("openai/e", server.base, "k").embed(["a"])
         assert len(server.requests) == 1
+
+
+async def test_texts_are_sent_without_secrets() -> None:
+    async with FakeServer([vectors]) as server:
+        shield = Shield({"APP_KEY": "kept-to-ourselves-1"})
+        embedder = LiteLLMEmbedder("openai/e", server.base, "k", lambda t: shield.mask(t).text)
+        await embedder.embed(["it is kept-to-ourselves-1"])
+        assert "kept-to" not in json.dumps(server.requests[0].json)
 
 
 def test_only_a_configured_model_embeds() -> None:

@@ -1,7 +1,7 @@
 """Embeddings through litellm, where the person configured a model for them."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,6 +22,8 @@ class LiteLLMEmbedder:
     name: str
     api_base: str = ""
     api_key: str = field(default="", repr=False)
+    clean: Callable[[str], str] = field(default=str, repr=False)
+    """Takes secrets out of what is sent."""
 
     async def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
         """One vector for each text. Raises ``ModelError``."""
@@ -30,7 +32,7 @@ class LiteLLMEmbedder:
         try:
             answer = await litellm.aembedding(
                 model=self.name,
-                input=list(texts),
+                input=list(map(self.clean, texts)),
                 timeout=_SECONDS,
                 num_retries=0,
                 max_retries=0,
@@ -50,12 +52,15 @@ class LiteLLMEmbedder:
         return failure(Refusal(getattr(error, "status_code", None), str(error)), source)
 
 
-def embedder_from(environ: Mapping[str, str]) -> LiteLLMEmbedder | None:
-    """The embedder that the environment configures, or None."""
+def embedder_from(
+    environ: Mapping[str, str], clean: Callable[[str], str] = str
+) -> LiteLLMEmbedder | None:
+    """The embedder that the environment configures, or None; ``clean`` takes secrets out of texts."""
     model = environ.get(MODEL, "").strip()
     if not model:
         return None
-    return LiteLLMEmbedder(model, environ.get(BASE, "").strip(), environ.get(KEY, "").strip())
+    base, key = environ.get(BASE, "").strip(), environ.get(KEY, "").strip()
+    return LiteLLMEmbedder(model, base, key, clean)
 
 
 def _vectors(answer: Any) -> list[list[float]]:

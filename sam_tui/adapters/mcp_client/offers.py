@@ -70,7 +70,7 @@ def _made(host: Host, fitted: FittedTool) -> Tool:
         accesses=accesses,
         preview=preview,
     )
-    return Tool(fitted.name, fitted.about, (operation,), consolidated=False, foreign=True)
+    return Tool(fitted.name, fitted.about, (operation,), consolidated=False)
 
 
 def _sent(server: str, given: Mapping[str, Any]) -> Diff:

@@ -2,24 +2,23 @@
 
 import asyncio
 import os
-import stat
 import time
 from collections.abc import Mapping, Sequence
 
 from sam_tui.adapters.terminal.recording import Recording, export
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ports.recordings import KeptRecording, Playback
-from sam_tui.core.shield import Shield, secrets_of_env_file, secrets_of_environment
+from sam_tui.core.settings_files import SettingsFiles
+from sam_tui.core.shield import Shield, secrets_of_environment
 
 _SUFFIX = ".cast"
-_LARGEST_ENV = 1024 * 1024
 
 
 class CastRecordings:
     """The ``Recordings`` port: files ``*.cast`` in ``folder``, and any other by its path.
 
-    Known secrets are those of ``environ`` and of ``.env`` in ``workspace``; others are known by their
-    form.
+    Known secrets are those of ``environ`` and of the ``.env`` files in ``workspace``; others are
+    known by their form.
     """
 
     def __init__(self, folder: str, environ: Mapping[str, str], workspace: str) -> None:
@@ -64,7 +63,7 @@ class CastRecordings:
     def export_now(self, path: str, copy: str) -> int:
         """``export``, on the calling thread."""
         shield = Shield(secrets_of_environment(self._environ))
-        shield.learn(secrets_of_env_file(_start_of(os.path.join(self._workspace, ".env"))))
+        shield.learn(SettingsFiles(self._workspace).changed())
         masked = 0
 
         def mask(text: str) -> str:
@@ -94,16 +93,3 @@ def _in(folder: str) -> Sequence[KeptRecording]:
     except OSError:
         return found  # there is no such folder, or it may not be read
     return found
-
-
-def _start_of(path: str) -> str:
-    """A file of settings; nothing where there is none."""
-    try:
-        # A pipe of that name would never end.
-        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-    except OSError:
-        return ""
-    with os.fdopen(handle, "rb") as file:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            return ""
-        return file.read(_LARGEST_ENV).decode(errors="replace")

@@ -144,7 +144,9 @@ class Turn:
         notes = await hooked.admit(text, self.opening) if hooked is not None else ()
         self._remind(new_message=True)
         self._note(notes)
-        self._history.append(UserMessage(text))
+        shield = self._engine.executor.shield
+        shield.refresh()
+        self._history.append(UserMessage(shield.mask(text).text))
 
     async def _gather(self) -> None:
         """Let tools join that have come since; from here to the end of the turn they stay the same,

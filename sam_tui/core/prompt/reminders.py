@@ -5,7 +5,7 @@ Injection Flow). Inside a tool loop one is appended only when it changed since t
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from sam_tui.core.messages import Message, ReminderMessage
@@ -25,12 +25,16 @@ class Reminder(Protocol):
 
 
 def due_reminders(
-    reminders: Sequence[Reminder], view: TurnView, *, new_message: bool
+    reminders: Sequence[Reminder],
+    view: TurnView,
+    *,
+    new_message: bool,
+    clean: Callable[[str], str] = lambda text: text,
 ) -> list[ReminderMessage]:
-    """The reminders to append now, in injection order."""
+    """The reminders to append now, in injection order; ``clean`` takes secrets out of them."""
     due: list[ReminderMessage] = []
     for reminder in reminders:
-        text = neutralise(reminder.content(view) or "")
+        text = neutralise(clean(reminder.content(view) or ""))
         if text and (new_message or text != _last_said(view.messages, reminder.name)):
             due.append(ReminderMessage(reminder.name, text))
     return due

@@ -1,6 +1,6 @@
 """The one builder of a model request: system, tools, history. Streaming or not, it is the same."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from sam_tui.core.board import TodoBoard
@@ -24,16 +24,23 @@ class RequestBuilder:
     """Builds every request of a runtime, so that each extends the one before it."""
 
     def __init__(
-        self, system: str, tools_json: str, reminders: Sequence[Reminder], board: TodoBoard
+        self,
+        system: str,
+        tools_json: str,
+        reminders: Sequence[Reminder],
+        board: TodoBoard,
+        clean: Callable[[str], str] = lambda text: text,
     ) -> None:
         self._system = system
         self._tools_json = tools_json
         self._reminders = tuple(reminders)
         self._board = board
+        self._clean = clean
 
     def narrowed(self, tools_json: str, *, system: str = "") -> "RequestBuilder":
         """The same reminders over other tools, and with another system prompt where one is given."""
-        return RequestBuilder(system or self._system, tools_json, self._reminders, self._board)
+        told = system or self._system
+        return RequestBuilder(told, tools_json, self._reminders, self._board, self._clean)
 
     @property
     def fixed_text(self) -> str:
@@ -53,4 +60,4 @@ class RequestBuilder:
             self._board.now(),
             new_message,
         )
-        return due_reminders(self._reminders, view, new_message=new_message)
+        return due_reminders(self._reminders, view, new_message=new_message, clean=self._clean)

@@ -132,6 +132,8 @@ class Operation(Generic[A]):
     """Whether a call can be tried on a copy of the workspace first."""
     lasting: bool = False
     """Whether it opens a terminal session, which lives on after the call."""
+    sends: bool = False
+    """Whether what it is given may go to a host, although its tool is ``local``."""
     example: Mapping[str, Any] | None = None
     """The arguments of a correct call, where one made of the required ones alone would not be."""
 
@@ -144,5 +146,6 @@ class Tool:
     description: str
     operations: tuple[Operation[Any], ...]
     consolidated: bool = True
-    foreign: bool = False
-    """Whether others get what it is given: placeholders of secrets stay what they are."""
+    local: bool = False
+    """Whether what it is given stays on this machine and out of every model's context: only then do
+    placeholders of secrets become values."""

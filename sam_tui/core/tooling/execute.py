@@ -29,7 +29,7 @@ from sam_tui.core.tooling.contract import (
     ToolContext,
     ToolResult,
 )
-from sam_tui.core.tooling.masking import asked, masked, told
+from sam_tui.core.tooling.masking import MaskedStream, asked, masked, told
 from sam_tui.core.tooling.neutral import mended, neutralise
 from sam_tui.core.tooling.outside import OutsideQuestions
 from sam_tui.core.tooling.registry import Registry, operation_key
@@ -152,10 +152,11 @@ class Executor:
         try:
             resolved = self.registry.resolve(call.name)
             given = mended(parse_arguments(call.arguments), self._broken)
-            given = given if resolved.tool.foreign else self.shield.unmask_data(given)
             operation = resolved.operation
             if operation is None:
                 operation = self._chosen(resolved.tool, given)
+            if resolved.tool.local and not operation.sends:
+                given = self.shield.unmask_data(given)
             key, named = operation_key(resolved.tool, operation), True
             arguments = validate_arguments(resolved.tool, operation, given)
         except SamError as fault:
@@ -317,16 +318,16 @@ class Executor:
         self._bus.publish(
             ToolStarted(conversation, call.id, plan.key, plan.summary, call.arguments)
         )
-        context = ToolContext(
-            conversation,
-            call.id,
-            self._guard.workspace.root,
-            permit,
-            lambda text: self._bus.publish(
-                ToolProgressed(conversation, call.id, self.shield.mask(text).text)
-            ),
+        progress = MaskedStream(
+            self.shield,
+            lambda text: self._bus.publish(ToolProgressed(conversation, call.id, text)),
         )
-        return await plan.operation.run(plan.arguments, context)
+        root = self._guard.workspace.root
+        context = ToolContext(conversation, call.id, root, permit, progress.add)
+        try:
+            return await plan.operation.run(plan.arguments, context)
+        finally:
+            progress.end()
 
     def _finish(
         self,
@@ -337,6 +338,7 @@ class Executor:
         started: float,
     ) -> Executed:
         limit = plan.operation.inline_limit if plan.operation else INLINE_LIMIT
+        self.shield.refresh()  # a command may have written the very file that it printed
         result = masked(result, self.shield)
         text = neutralise(result.text, self._broken)
         text = clip_result(self._results, conversation, plan.call.id, text, limit)

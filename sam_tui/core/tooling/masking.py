@@ -1,11 +1,14 @@
 """Results and decisions without secrets, for the model and for people alike."""
 
-from collections.abc import Sequence
+import json
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from sam_tui.core.accesses import LocatedAccess, Type
 from sam_tui.core.display import Diff, Display, Table, Terminal, Text
 from sam_tui.core.inquiry import ApprovalRequest
+from sam_tui.core.secret_blocks import open_at
 from sam_tui.core.shield import Shield
 from sam_tui.core.tooling.contract import ToolResult
 from sam_tui.core.verdict import Decision
@@ -47,7 +50,9 @@ def asked(question: ApprovalRequest, shield: Shield) -> ApprovalRequest:
         targets=tuple(map(clean, question.targets)),
         why=clean(question.why),
         timed_scope=clean(question.timed_scope),
-        preview=tuple(replace(d, unified=clean(d.unified)) for d in question.preview),
+        preview=tuple(
+            replace(d, path=clean(d.path), unified=clean(d.unified)) for d in question.preview
+        ),
         choices=tuple(
             replace(c, words=clean(c.words), targets=tuple(map(clean, c.targets)))
             for c in question.choices
@@ -56,20 +61,33 @@ def asked(question: ApprovalRequest, shield: Shield) -> ApprovalRequest:
 
 
 def masked(result: ToolResult, shield: Shield) -> ToolResult:
-    """The result with secrets replaced in its text and in what is shown; data for programs stays."""
-    text = shield.mask(result.text)
-    if not text.count and not result.display:
-        return replace(result, text=text.text)
+    """The result with secrets replaced in its text, in what is shown, and in the data for programs."""
+    text = result.text
+    if result.mime_type == "application/json":
+        text = _masked_json(text, shield)
+    text = shield.mask(text).text
     shown = tuple(_masked_display(display, shield) for display in result.display)
-    return replace(result, text=text.text, display=shown)
+    return replace(result, text=text, display=shown, data=shield.mask_data(result.data))
+
+
+def _masked_json(text: str, shield: Shield) -> str:
+    """JSON in which each text was looked at by itself: escapes hide where words begin and end."""
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    clean = shield.mask_data(data)
+    if clean == data:
+        return text
+    return json.dumps(clean, ensure_ascii=False, indent=2 if text[1:2] == "\n" else None)
 
 
 def _masked_display(display: Display, shield: Shield) -> Display:
     match display:
         case Text(text=text):
             return replace(display, text=shield.mask(text).text)
-        case Diff(unified=unified):
-            return replace(display, unified=shield.mask(unified).text)
+        case Diff(path=path, unified=unified):
+            return replace(display, path=shield.mask(path).text, unified=shield.mask(unified).text)
         case Terminal(command=command, output=output):
             return replace(
                 display, command=shield.mask(command).text, output=shield.mask(output).text
@@ -79,3 +97,45 @@ def _masked_display(display: Display, shield: Shield) -> Display:
             return replace(display, rows=cells)
         case _:
             return display
+
+
+_MOST_HELD = 65_536
+_TELLS = re.compile(
+    r"passw|passphrase|secret|token|credential|key|pwd|://|bearer|basic|cookie|login", re.I
+)
+_WORD = re.compile(r"[^\s]*[A-Za-z0-9-][^\s]*\Z")
+
+
+class MaskedStream:
+    """Text that comes in pieces, passed on without secrets: what may be part of one waits for its rest."""
+
+    def __init__(self, shield: Shield, passed_on: Callable[[str], None]) -> None:
+        self._shield = shield
+        self._passed_on = passed_on
+        self._held = ""
+        self._ended = False
+
+    def add(self, piece: str) -> None:
+        """Take the next piece."""
+        text = self._held + piece
+        end = len(text) if self._ended or len(text) > _MOST_HELD else self._safe(text)
+        self._held = text[end:]
+        if end:
+            self._passed_on(self._shield.mask(text[:end]).text)
+
+    def end(self) -> None:
+        """Pass on what was held; what comes after this waits for nothing."""
+        self._ended = True
+        if self._held:
+            self.add("")
+
+    def _safe(self, text: str) -> int:
+        """Up to where no secret is cut: before a private key without its end, a line that names a
+        secret, or a word that may go on."""
+        end = open_at(text)
+        line = max(text.rfind("\n", 0, end), text.rfind("\r", 0, end)) + 1
+        if _TELLS.search(text, line, end):
+            return line
+        word = _WORD.search(text, line, end)
+        end = word.start() if word else end
+        return end - self._shield.begun(text[:end])

@@ -49,7 +49,8 @@ class BuildAndVersionControl:
 
     def tool(self) -> Tool:
         """The tool, ready to register."""
-        return Tool("build_and_version_control", _ABOUT, (*self._tasks(), *self._git()))
+        operations = (*self._tasks(), *self._git())
+        return Tool("build_and_version_control", _ABOUT, operations, local=True)
 
     def _tasks(
         self,

@@ -66,6 +66,7 @@ class DocumentOperations:
                     lambda a: f"Importing document: {_name_of(a.path)}",
                     lambda a: _reading(a.path),
                     schedule=Schedule.SERIAL,
+                    sends=True,
                 ),
                 Operation(
                     "document_create",
@@ -84,8 +85,10 @@ class DocumentOperations:
                     lambda a: f"Getting info: {_name_of(a.path)}" if a.path else "Listing imports",
                     lambda a: _reading(a.path) if a.path.strip() else (),
                     schedule=Schedule.SERIAL,
+                    sends=True,
                 ),
             ),
+            local=True,
         )
 
     async def _import(self, arguments: ImportDocument, context: ToolContext) -> ToolResult:

@@ -57,6 +57,7 @@ class FileOperations:
             "file_operations",
             "Read, find and change files. Read a file before changing it.",
             tuple(self._operations()),
+            local=True,
         )
 
     def _operations(self) -> Iterator[Operation[Any]]:

@@ -254,7 +254,10 @@ class SessionHand:
         if session.holder == "person":
             raise ToolError("The person types in this terminal now; what it shows is theirs.")
         screen = session.screen
-        text = escaped(session.veiled(screen.text())).rstrip("\n")
+        # Wrapped lines whole: what the screen breaks in two is known by neither half.
+        last = (screen.columns - 1, screen.top + screen.rows - 1)
+        shown = screen.text_range((0, screen.top), last)
+        text = escaped(session.veiled(shown)).rstrip("\n")
         return json_result(
             {
                 "session_id": session.id,

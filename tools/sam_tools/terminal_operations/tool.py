@@ -71,6 +71,7 @@ class TerminalOperations:
             "terminal_operations",
             _ABOUT,
             (*self._command_operations(), *self._session_operations()),
+            local=True,
         )
 
     def _command_operations(self) -> tuple[Operation[Any], ...]:

@@ -1,0 +1,48 @@
+"""The ``.env`` files of a workspace, whose values are secrets wherever they turn up."""
+
+import os
+import stat
+from collections.abc import Mapping
+
+from sam_tui.core.shield import secrets_of_env_file
+
+_NAMES = (".env", ".envrc", *(f".env.{kind}" for kind in (
+    "local", "development", "dev", "production", "prod", "staging", "test", "development.local",
+    "production.local", "test.local", "secret", "secrets",
+)))  # fmt: skip
+_LARGEST = 1024 * 1024
+
+
+class SettingsFiles:
+    """Those that lie directly in a folder, under their usual names."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._seen: dict[str, tuple[int, int, int]] = {}
+
+    def changed(self) -> Mapping[str, str]:
+        """The secrets of those that changed since the last call, by their names; often none."""
+        found: dict[str, str] = {}
+        for name in _NAMES:
+            path = os.path.join(self._folder, name)
+            try:
+                about = os.stat(path)
+            except OSError:
+                continue
+            mark = (about.st_ino, about.st_mtime_ns, about.st_size)
+            if stat.S_ISREG(about.st_mode) and self._seen.get(name) != mark:
+                self._seen[name] = mark
+                found.update(secrets_of_env_file(_start_of(path)))
+        return found
+
+
+def _start_of(path: str) -> str:
+    try:
+        # A pipe of that name would never end.
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    except OSError:
+        return ""
+    with os.fdopen(handle, "rb") as file:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            return ""
+        return file.read(_LARGEST).decode(errors="replace")

@@ -1,0 +1,128 @@
+"""No way through the engine shows a secret: pieces, data, messages, reminders, what is passed on."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sam_tui.core.display import Diff
+from sam_tui.core.events import ToolProgressed
+from sam_tui.core.ids import CallId
+from sam_tui.core.messages import Message, ReminderMessage, ToolCall, UserMessage
+from sam_tui.core.ports.model import TextDelta
+from sam_tui.core.prompt.reminders import due_reminders
+from sam_tui.core.prompt.view import TurnView
+from sam_tui.core.settings_files import SettingsFiles
+from sam_tui.core.shield import Shield
+from sam_tui.core.tooling.contract import ToolResult
+from sam_tui.core.tooling.masking import MaskedStream, masked
+from sam_tui.core.tooling.offer import Offer
+from tests.fakes.engine_kit import Echo, Kit, RawModel, example_tools, open_talk
+from tests.shield.test_leaks import PASSWORD, PEM, TOKEN
+
+SPACED = "correct horse battery 9"
+
+
+@pytest.mark.requirement("shield:streams")
+@pytest.mark.parametrize("size", [1, 3, 7, 40, 10_000])
+def test_a_secret_in_pieces_is_masked_and_nothing_is_lost(size: int) -> None:
+    shield, heard = Shield({"SPACED": SPACED}), list[str]()
+    stream = MaskedStream(shield, heard.append)
+    pem = "\n".join(PEM)
+    text = f"go {TOKEN}.\npassword = '{PASSWORD}' x\n{pem}\nsaid {SPACED} so\r100% {TOKEN}"
+    for start in range(0, len(text), size):
+        stream.add(text[start : start + size])
+    stream.end()
+    shown = "".join(heard)
+    assert not [s for s in (TOKEN, PASSWORD, SPACED, *PEM[1:7]) if s in shown]
+    assert shield.unmask(shown) == text
+
+
+@pytest.mark.requirement("shield:streams")
+def test_what_can_be_no_secret_is_shown_at_once() -> None:
+    heard = list[str]()
+    stream = MaskedStream(Shield(), heard.append)
+    for piece in ("tests/a.py ", "..", "..", " done\n", "Continue? [y/N] "):
+        stream.add(piece)
+    assert heard == ["tests/a.py ", "..", "..", " done\n", "Continue? [y/N] "]
+    stream.add("half")
+    assert len(heard) == 5
+    stream.end()
+    stream.add("late")
+    assert heard[5:] == ["half", "late"]
+
+
+@pytest.mark.requirement("shield:results")
+def test_results_are_masked_within_json_in_their_data_and_in_the_names_of_files() -> None:
+    told = {"output": f'a\n{TOKEN}\npassword="{PASSWORD}"', "password": PASSWORD}
+    diff = Diff(f"{TOKEN}.txt", "+x", 1, 0)
+    for indent in (None, 2):
+        text = json.dumps(told, indent=indent)
+        result = ToolResult(text, display=(diff,), data=told, mime_type="application/json")
+        shown = masked(result, Shield())
+        whole = shown.text + json.dumps(dict(shown.data)) + repr(shown.display)
+        assert TOKEN not in whole
+        assert PASSWORD not in whole
+        assert json.loads(shown.text)["output"].startswith("a\n<secret:")
+        assert ("\n" in shown.text) is (indent is not None)
+
+
+@pytest.mark.requirement("shield:unmask")
+async def test_placeholders_become_values_only_for_tools_that_work_here(kit: Kit) -> None:
+    placeholder = kit.executor.shield.mask(TOKEN).text
+    voice = next(tool for tool in example_tools(kit.journal) if tool.name == "voice")
+    away = replace(voice, name="afar", local=False)
+    kit.registry.join((Offer.of(away),))
+    for tool, heard in (("voice", TOKEN), ("afar", placeholder)):
+        given = json.dumps({"operation": "murmur", "text": f"x {placeholder}"})
+        done = await kit.executor.execute(ToolCall(CallId(tool), tool, given), kit.conversation)
+        assert kit.journal.lines[-1] == f"end x {heard}"
+        assert done.finished.text == f"x {placeholder}"
+    progressed = [e for e in kit.events.drain() if isinstance(e, ToolProgressed)]
+    assert TOKEN not in repr(progressed)
+
+
+@pytest.mark.requirement("shield:results")
+async def test_a_message_with_a_key_reaches_the_model_and_the_store_without_it(kit: Kit) -> None:
+    model = RawModel([TextDelta("ok")])
+    await open_talk(kit, model).session.run(f"use {TOKEN} for it")
+    stored = kit.storage.conversations.messages(kit.conversation)
+    for messages in (stored, model.seen[0]):
+        said = [message.text for message in messages if isinstance(message, UserMessage)]
+        assert said == [f"use {kit.executor.shield.mask(TOKEN).text} for it"]
+
+
+@pytest.mark.requirement("shield:results")
+def test_a_reminder_is_masked_and_told_once(kit: Kit) -> None:
+    shield, echo = Shield(), Echo()
+    echo.says = lambda _: f"it ran curl -H 'X-Token: {TOKEN}'"
+
+    def clean(text: str) -> str:
+        return shield.mask(text).text
+
+    def due(messages: Sequence[Message]) -> list[ReminderMessage]:
+        view = TurnView(kit.conversation, messages, (), 0.0)
+        return due_reminders([echo], view, new_message=False, clean=clean)
+
+    (first,) = due([])
+    assert TOKEN not in first.text
+    assert due([first]) == []
+
+
+@pytest.mark.requirement("shield:env-files")
+def test_values_of_env_files_are_known_and_known_anew_when_they_change(tmp_path: Path) -> None:
+    shield = Shield()
+    shield.source = SettingsFiles(str(tmp_path)).changed
+    shield.refresh()
+    (tmp_path / ".env").write_text("DB_PASSWORD=first-pass-1\nPORT=3000\n")
+    (tmp_path / ".env.local").write_text("API_TOKEN='other-one-22'\n")
+    (tmp_path / ".env.example").write_text("DB_PASSWORD=shown-to-all-1\n")
+    shield.refresh()
+    text = "first-pass-1 other-one-22 shown-to-all-1 3000"
+    assert shield.mask(text).names == ("DB_PASSWORD", "API_TOKEN")
+    assert shield.mask(text).text.endswith(" shown-to-all-1 3000")
+    (tmp_path / ".env").write_text("DB_PASSWORD=second-pass-2\n")
+    shield.refresh()
+    assert "second-pass-2" not in shield.mask("second-pass-2 first-pass-1").text

@@ -1,0 +1,180 @@
+"""Ways in which a secret tried to get past the shield, and what must be left alone meanwhile."""
+
+import base64
+import html
+import json
+import shlex
+from collections.abc import Callable
+from urllib.parse import quote, quote_plus
+
+import pytest
+
+from sam_tui.core.shield import Shield
+
+BODY = "aB3dE5gH7jK9mN1pQ3sT5vX7zA9cD1fG3hJ5kL7nP9rS1uW3"
+TOKEN = "ghp_" + BODY[:36]
+PASSWORD = "hunter2Xq9-zz"
+KNOWN = 's3cr3t/Pa55+w&rd "x"\'y<z>'
+DATA = KNOWN.encode()
+
+SPELLINGS = {
+    "plain": KNOWN,
+    "JSON": json.dumps(KNOWN)[1:-1],
+    "JSON in JSON": json.dumps(json.dumps(KNOWN))[3:-3],
+    "an address": quote(KNOWN, safe=""),
+    "a path of an address": quote(KNOWN),
+    "a form": quote_plus(KNOWN),
+    "base64": base64.b64encode(DATA).decode(),
+    "base64 for addresses": base64.urlsafe_b64encode(DATA).decode(),
+    "base64 with a line's end": base64.b64encode(DATA + b"\n").decode(),
+    "base64 of user and password": base64.b64encode(b"user:" + DATA).decode(),
+    "base64 in between": base64.b64encode(b"us:" + DATA + b"x").decode(),
+    "hex": DATA.hex(),
+    "HEX": DATA.hex().upper(),
+    "a shell's word": shlex.quote(KNOWN),
+    "HTML": html.escape(KNOWN),
+    "Python": repr(KNOWN),
+    "a C string": KNOWN.replace('"', '\\"'),
+}
+
+
+@pytest.mark.requirement("shield:known")
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_a_known_value_is_masked_in_every_usual_spelling_and_comes_back_in_it(
+    spelling: str,
+) -> None:
+    shield, text = Shield({"APP_SECRET": KNOWN}), f"a {SPELLINGS[spelling]} b"
+    masked = shield.mask(text)
+    assert SPELLINGS[spelling].strip("='\"")[5:-8] not in masked.text
+    assert masked.names == ("APP_SECRET",)
+    assert shield.unmask(masked.text) == text
+
+
+@pytest.mark.requirement("shield:forms")
+@pytest.mark.parametrize(
+    "around",
+    ["  12 | {}", "12:{}", "+{}", "-{}", "file.py-12-tok={}", "\x1b[31m{}\x1b[0m", '"{}\\n"',
+     '\\"{}\\"', "%22{}%22", "x_{}", "\\n{}", "\\t{}", "\\u0022{}", "=3D{}", "u:{}@h", "/{}/"],
+)  # fmt: skip
+def test_a_token_is_masked_whatever_stands_right_before_it(around: str) -> None:
+    shield, text = Shield(), around.format(TOKEN)
+    assert TOKEN not in shield.mask(text).text
+    assert shield.unmask(shield.mask(text).text) == text
+
+
+@pytest.mark.requirement("shield:forms")
+@pytest.mark.parametrize(
+    "within", ["\x1b[1m", "\x1b[38;5;1m", "\x1b]8;;x\x07", "\u200b", "\xad", "\u202e", "\0"]
+)
+@pytest.mark.parametrize(
+    "text", [TOKEN, f"password='{PASSWORD}'", "my " + KNOWN], ids=["form", "name", "value"]
+)
+def test_what_is_not_seen_within_a_secret_does_not_hide_it(within: str, text: str) -> None:
+    shield = Shield({"APP_SECRET": KNOWN})
+    cut = len(text) - 6
+    broken = f"a {text[:cut]}{within}{text[cut:]} b"
+    masked = shield.mask(broken)
+    assert masked.count == 1
+    assert text[cut - 4 : cut] not in masked.text
+    assert text[cut:].strip("'") not in masked.text
+    assert shield.unmask(masked.text) == broken
+
+
+@pytest.mark.requirement("shield:assignments")
+@pytest.mark.parametrize(
+    "line",
+    ['{{\\"password\\": \\"{}\\"}}', 'password=\\"{}\\"', "--password {}", "--api-key '{}'",
+     "<password>{}</password>", "machine h login u password {}", "password%3D{}",
+     "curl -u user:{} https://x.test", "sshpass -p {} ssh h", "'password': b'{}'",
+     'password = r"{}"', 'password: str = "{}"', 'password: Final[str] = "{}"', "ENV PASSWORD {}",
+     '<add key="password" value="{}"/>', "name: PASSWORD\n      value: {}",
+     '"name": "DB_PASSWORD", "value": "{}"', '"key": "API_TOKEN",\n "value": "{}"',
+     'const char *password = "{}";', "spring.datasource.password={}", "-password={}",
+     "//registry.test/:_authToken={}", "Cookie: theme=dark; session={}1f9a8b7c6d"],
+)  # fmt: skip
+def test_the_many_ways_to_say_what_a_password_is(line: str) -> None:
+    shield, text = Shield(), line.format(PASSWORD)
+    masked = shield.mask(text)
+    assert PASSWORD not in masked.text
+    assert shield.unmask(masked.text) == text
+
+
+PEM = [
+    "-----BEGIN RSA PRIVATE KEY-----",
+    *(BODY[i:] + BODY[:i] + "0123456789abcdef" for i in range(6)),
+    "abcd==",
+    "-----END RSA PRIVATE KEY-----",
+]
+TOLD: dict[str, Callable[[int, str], str]] = {
+    "plain": lambda _, line: line,
+    "removed": lambda _, line: f"-{line}",
+    "added": lambda _, line: f"+{line}",
+    "numbered": lambda number, line: f"{number:6}\t{line}",
+    "found": lambda number, line: f"k.txt-{number}-{line}",
+    "quoted": lambda _, line: f'    "{line}\\n"',
+    "in a table": lambda number, line: f" {number} | {line}",
+    "a comment": lambda _, line: f"# {line}",
+    "ended twice": lambda _, line: f"{line}\r",
+}
+PARTS = {"whole": slice(0, 9), "its head": slice(0, 5), "its tail": slice(3, 9)}
+
+
+@pytest.mark.requirement("shield:forms")
+@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("told", TOLD)
+def test_no_line_of_a_private_key_gets_through(told: str, part: str) -> None:
+    lines = PEM[PARTS[part]]
+    block = "\n".join(TOLD[told](number, line) for number, line in enumerate(lines))
+    spelt = quote(block) if told == "plain" else block.replace("\n", "\\n")
+    for text in (block, json.dumps(block), spelt):
+        shield = Shield()
+        masked = shield.mask(f"before\n{text}\nafter")
+        assert not [line for line in PEM[1:7] if line in masked.text]
+        assert masked.text.startswith("before\n")
+        assert masked.text.endswith("\nafter")
+        assert shield.unmask(masked.text) == f"before\n{text}\nafter"
+
+
+@pytest.mark.requirement("shield:known")
+def test_what_was_masked_once_is_masked_where_nothing_gives_it_away() -> None:
+    shield = Shield()
+    assert PASSWORD not in shield.mask(f"{PASSWORD} was it, password='{PASSWORD}'").text
+    for text in (f"it is {PASSWORD}", f"{PASSWORD[::1]}\n", json.dumps([PASSWORD]), DATA.hex()):
+        assert PASSWORD not in shield.mask(text).text
+    assert PASSWORD.encode().hex() not in shield.mask(f"x {PASSWORD.encode().hex()} y").text
+    shield.mask("\n".join(PEM))
+    assert PEM[3] not in shield.mask(f"only this: {PEM[3]}").text
+
+
+@pytest.mark.requirement("shield:known")
+def test_words_that_are_passwords_stay_readable_where_they_are_words() -> None:
+    shield = Shield({"DB_PASSWORD": "postgres", "KEY": "correcthorse", "PIN": "123456"})
+    shield.mask("postgres://app:postgres@h/db and postgres://me:s3cr3t@h/db")
+    text = "the postgres image, correcthorses, 123456 rows"
+    assert shield.mask(text).text == text
+    assert "correcthorse" not in shield.mask("say correcthorse now").text
+
+
+@pytest.mark.requirement("shield:known")
+def test_a_value_that_is_part_of_a_placeholder_does_not_break_it() -> None:
+    shield = Shield({"FIRST": "private-key-x", "NAME": "FIRST-9"})
+    shield.learn({"FIRST-9": "another-value-1"})
+    text = "private-key-x another-value-1 FIRST-9"
+    assert shield.unmask(shield.mask(text).text) == text
+
+
+@pytest.mark.requirement("shield:unmask")
+def test_a_guessed_placeholder_means_nothing() -> None:
+    shield = Shield({"OPENAI_API_KEY": "never-shown-value-1"})
+    guesses = "".join(f"<secret:OPENAI_API_KEY:{n:04x}>" for n in range(1 << 16))
+    assert shield.unmask(guesses) == guesses
+
+
+@pytest.mark.requirement("shield:known")
+def test_data_is_masked_by_the_names_of_its_entries() -> None:
+    shield = Shield()
+    data = {"user": {"password": PASSWORD, "name": "x"}, "rows": (TOKEN, 1), TOKEN: None}
+    masked = json.dumps(shield.mask_data(data))
+    assert PASSWORD not in masked
+    assert TOKEN not in masked
+    assert '"name": "x"' in masked
