@@ -7,6 +7,7 @@ from textual.widget import Widget
 from sam_tui.ui.screens.dialogs import HelpScreen
 from tests.fakes.engine_kit import RawModel
 from tests.ui.driver import Driver, Stage, app_over, driven
+from tests.ui.terminals import LEAVE_CHORD, in_shell
 
 
 def inside(me: Driver, widget: Widget) -> bool:
@@ -38,6 +39,24 @@ async def test_the_side_column_is_beside_where_there_is_room_and_takes_turns_whe
         await me.pilot.press("f3")
         await me.pilot.pause()
         assert chat.side_shown
+
+
+@pytest.mark.requirement("ui:sizes")
+async def test_the_keys_stay_where_they_were_when_the_screen_gets_narrow(stage: Stage) -> None:
+    async with driven(app_over(stage), (120, 40)) as me:
+        view = await in_shell(me)
+        chat = me.app.chat
+        await me.pilot.resize_terminal(80, 24)
+        await me.until(lambda: chat.narrow and inside(me, chat.terminals))
+        assert view.has_focus
+        await me.pilot.press(*LEAVE_CHORD, "f2")
+        await me.until(lambda: not chat.side_shown)
+        assert chat.prompt.area.has_focus
+        await me.pilot.resize_terminal(120, 40)
+        await me.until(lambda: chat.side_shown)
+        await me.pilot.resize_terminal(80, 24)
+        await me.until(lambda: not chat.side_shown)
+        assert chat.prompt.area.has_focus
 
 
 @pytest.mark.requirement("ui:sizes")

@@ -79,6 +79,9 @@ class ChatScreen(Screen[None], inherit_bindings=False):
         small = event.size.width < _LEAST_WIDTH or event.size.height < _LEAST_HEIGHT
         was_small = self.has_class("-too-small")
         self.set_class(small, "-too-small")
+        if self.narrow and not self.has_class("-narrow"):
+            # Whoever works in the column goes on there: what is hidden has no keys.
+            self._side_over = self._works_in_side
         self._lay_out()
         if was_small and not small:
             self.focus_bottom()
@@ -96,8 +99,9 @@ class ChatScreen(Screen[None], inherit_bindings=False):
             self._side_over = shown
         else:
             self._wants_side = shown
+        left = not shown and self._works_in_side
         self._lay_out()
-        if not shown and self.terminals.current.has_focus:
+        if left:
             self.focus_bottom()
 
     def zoom(self) -> None:
@@ -112,6 +116,11 @@ class ChatScreen(Screen[None], inherit_bindings=False):
     def focus_bottom(self) -> None:
         """Give the keys to the question, or else to the prompt."""
         (self.focus_question or self.prompt.area.focus)()
+
+    @property
+    def _works_in_side(self) -> bool:
+        """Whether todos or terminal have the keys."""
+        return self.todos.has_focus_within or self.terminals.has_focus_within
 
     def _lay_out(self) -> None:
         self.set_class(self.narrow, "-narrow")

@@ -117,7 +117,8 @@ def _folded(canvas: Canvas, card: Card, *, chosen: bool) -> None:
 
 def _left_out(canvas: Canvas, count: int, what: str) -> None:
     if count:
-        canvas.line([(f"… {count} {what}", canvas.palette.faint)])
+        words = what.replace("s", "", 1) if count == 1 else what
+        canvas.line([(f"… {count} {words}", canvas.palette.faint)])
 
 
 def draw_display(canvas: Canvas, display: Display, limit: int) -> int:
