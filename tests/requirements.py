@@ -835,6 +835,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "transcript:load": Requirement("A stored conversation opens at its end and draws only what is seen; calls stand with their results.", "peers 0.3"),
     "transcript:long-fence": Requirement("Whole lines of an open code fence are lexed and drawn once, however long it grows.", "fieldnotes 5b"),
     "transcript:long-lines": Requirement("A line of a megabyte is cut into plain pieces and does not hang the program.", "style card (hostile text)"),
+    "transcript:long-prompt": Requirement("A prompt of many lines folds to its head and says how much is left out; it opens by key and click, and copies are whole.", "peers 1 B (large paste)"),
     "transcript:long-table": Requirement("Rows of a long table are finished as they come, in columns that no longer move.", "fieldnotes 5b"),
     "transcript:memory": Requirement("Rows of at most 2,000 blocks are kept; the rest is kept as source.", "fieldnotes 5b"),
     "transcript:nested": Requirement("A blank line inside a nested list or a quote ends neither.", "fieldnotes 5b"),

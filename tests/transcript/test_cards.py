@@ -13,6 +13,7 @@ from sam_tui.core.messages import (
     UserMessage,
 )
 from sam_tui.core.todos import Todo
+from sam_tui.ui.transcript import Transcript
 from tests.transcript.hosting import Host
 
 CALL = CallId("call_1")
@@ -310,3 +311,28 @@ async def test_reminders_that_stand_together_are_one_line_live_and_stored() -> N
         row = next(n for n, line in enumerate(host.seen()) if "user_context" in line)
         await pilot.click(host.pane, offset=(5, row))
         assert "a day" in host.text() and "a list" in host.text()
+
+
+@pytest.mark.requirement("transcript:long-prompt")
+async def test_a_long_prompt_folds_to_its_head_and_opens_by_key_and_click() -> None:
+    text = "\n".join(f"line {n}" for n in range(5000))
+    host = Host()
+    async with host.run_test(size=(80, 24)) as pilot:
+        host.pane.add_user(text)
+        rows = [row.strip() for row in host.everything() if row]
+        assert (rows[0], rows[9]) == ("▌ line 0", "▌ line 9")
+        assert rows[10:] == ["… 4990 more lines"]
+        await pilot.press("tab", "enter")
+        assert host.everything()[-1].endswith("line 4999")
+        await pilot.press("enter")
+        assert "more lines" in host.text()
+        at = next(y for y, row in enumerate(host.seen()) if "more lines" in row)
+        await pilot.click(Transcript, offset=(5, at))
+        assert host.everything()[-1].endswith("line 4999")
+        assert host.pane.source_text().count("> line") == 5000
+        host.pane.clear()
+        host.pane.add_user("x" * 100_000)
+        assert host.everything()[-1].strip() == "… 99000 more characters"
+        host.pane.clear()
+        host.pane.add_user("\n".join("short" for _ in range(24)))
+        assert "more" not in host.text()

@@ -6,6 +6,8 @@ from typing import Literal
 from sam_tui.core.display import Diff, Display, Table, Terminal, Text, Todos
 from sam_tui.core.ids import CallId
 
+LONG_LINES, LONG_TEXT = 24, 4_000
+"""Lines and characters of a prompt beyond which it folds, such as when a log was pasted."""
 CardState = Literal["running", "done", "failed", "unanswered"]
 
 
@@ -14,6 +16,11 @@ class User:
     """What the person typed."""
 
     text: str
+
+    @property
+    def long(self) -> bool:
+        """Whether it folds."""
+        return len(self.text) > LONG_TEXT or self.text.count("\n") >= LONG_LINES
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +159,8 @@ class Block:
     @property
     def foldable(self) -> bool:
         """Whether the block opens and closes."""
-        return isinstance(self.content, Foldable)
+        content = self.content
+        return isinstance(content, Foldable) or (isinstance(content, User) and content.long)
 
 
 def expanded(block: Block) -> bool:
@@ -217,6 +225,8 @@ def estimate(content: Content, width: int) -> int:
             return 1
         case Card() | Reasoning(finished=True):
             return 1
+        case User(long=True):
+            return LONG_LINES // 2
         case _:
             text = plain(content).strip("\n")
             return max(1, text.count("\n") + 1 + len(text) // max(20, width))

@@ -91,7 +91,7 @@ def _opened(canvas: Canvas, card: Card) -> None:
         _tail(canvas, card.output, MOST_LINES)
     for display in card.displays:
         left = draw_display(canvas, display, MOST_LINES)
-        _left_out(canvas, left, "more lines; c copies all")
+        left_out(canvas, left, "more lines; c copies all")
 
 
 def _folded(canvas: Canvas, card: Card, *, chosen: bool) -> None:
@@ -101,21 +101,22 @@ def _folded(canvas: Canvas, card: Card, *, chosen: bool) -> None:
     for display in card.displays:
         match display:
             case Diff():
-                _left_out(canvas, draw_diff(canvas, display, FOLDED_DIFF), "more lines")
+                left_out(canvas, draw_diff(canvas, display, FOLDED_DIFF), "more lines")
             case Todos(items=items):
                 _todo_extract(canvas, items)
             case Table():
-                _left_out(canvas, draw_display(canvas, display, FOLDED_DIFF), "more rows")
+                left_out(canvas, draw_display(canvas, display, FOLDED_DIFF), "more rows")
             case Terminal():
                 lines = _output_lines(display.output)
-                _left_out(canvas, max(0, len(lines) - FOLDED_OUTPUT), "lines above")
+                left_out(canvas, max(0, len(lines) - FOLDED_OUTPUT), "lines above")
                 _draw_lines(canvas, lines[-FOLDED_OUTPUT:], canvas.palette.dim)
             case Text(text=text):
                 if card.state == "failed":
                     _lines(canvas, clean(text), canvas.palette.bad, limit=FOLDED_OUTPUT)
 
 
-def _left_out(canvas: Canvas, count: int, what: str) -> None:
+def left_out(canvas: Canvas, count: int, what: str) -> None:
+    """That so many of something are not shown; nothing for none. A click on it opens the block."""
     if count:
         words = what.replace("s", "", 1) if count == 1 else what
         canvas.line([(f"… {count} {words}", canvas.palette.faint)])
@@ -179,7 +180,7 @@ def _todo(canvas: Canvas, item: Todo) -> None:
 
 def _tail(canvas: Canvas, output: str, count: int) -> None:
     lines = _output_lines(output)
-    _left_out(canvas, max(0, len(lines) - count), "lines above")
+    left_out(canvas, max(0, len(lines) - count), "lines above")
     _draw_lines(canvas, lines[-count:], canvas.palette.dim)
 
 
@@ -218,7 +219,7 @@ def draw_reasoning(canvas: Canvas, content: Reasoning, *, opened: bool) -> None:
     canvas.push(Lead(bar, bar))
     lines = text.split("\n")
     shown = lines[-MOST_LINES:] if content.finished else lines[-TAIL:]
-    _left_out(canvas, len(lines) - len(shown), "lines above")
+    left_out(canvas, len(lines) - len(shown), "lines above")
     longest = MOST_CHARACTERS if content.finished else 1_200
     for line in shown:
         canvas.line([(expand(line[-longest:]), palette.quote)])

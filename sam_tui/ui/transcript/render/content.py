@@ -23,6 +23,7 @@ from sam_tui.ui.transcript.render.cards import (
     draw_notice,
     draw_reasoning,
     draw_reminder,
+    left_out,
 )
 from sam_tui.ui.transcript.render.cleaning import clean, expand
 from sam_tui.ui.transcript.render.colours import highlighter
@@ -37,6 +38,9 @@ from sam_tui.ui.transcript.render.markdown import (
 from sam_tui.ui.transcript.render.palette import Palette
 from sam_tui.ui.transcript.render.rows import Canvas, Lead, Row, margin
 from sam_tui.ui.transcript.render.table import Shape, draw_rows, measure
+
+_HEAD_LINES, _HEAD_TEXT = 10, 1_000
+"""What is shown of a prompt that folded."""
 
 
 def draw(block: Block, width: int, palette: Palette) -> list[Row]:
@@ -74,8 +78,8 @@ def _draw_event(
 ) -> None:
     """What happened around the answers."""
     match content:
-        case User(text=text):
-            _user(canvas, text)
+        case User():
+            _user(canvas, content, opened=expanded(block))
         case Reasoning():
             draw_reasoning(canvas, content, opened=expanded(block))
         case Card():
@@ -88,12 +92,18 @@ def _draw_event(
             draw_decision(canvas, content)
 
 
-def _user(canvas: Canvas, text: str) -> None:
+def _user(canvas: Canvas, content: User, *, opened: bool) -> None:
     bar = ("▌ ", canvas.palette.user_bar)
+    text = content.text.rstrip("\n")
+    whole = opened or not content.long
+    head = text if whole else "\n".join(text[:_HEAD_TEXT].split("\n")[:_HEAD_LINES])
     canvas.push(Lead(bar, bar))
-    for line in expand(clean(text)).rstrip("\n").split("\n"):
+    for line in expand(clean(head)).split("\n"):
         canvas.line([(line, canvas.palette.user)])
     canvas.pop()
+    if not whole:
+        lines, rest = text.count("\n") - head.count("\n"), len(text) - len(head)
+        left_out(canvas, lines or rest, "more lines" if lines else "more characters")
 
 
 def _code(canvas: Canvas, content: Code) -> None:
