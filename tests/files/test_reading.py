@@ -152,6 +152,16 @@ async def test_a_missing_file_a_folder_and_a_special_file_are_clear_errors(bench
         assert error.value.hint
 
 
+@pytest.mark.requirement("files:read-errors")
+@pytest.mark.parametrize("path", ["src/mian.py", "src/`main.py`", "src/main.py "])
+async def test_a_name_that_is_nearly_right_is_told_the_right_one(bench: Any, path: str):
+    (bench.root / "src").mkdir()
+    (bench.root / "src" / "main.py").write_text("x\n", encoding="utf-8")
+    with pytest.raises(ToolError, match="not found") as error:
+        await bench("read_file", filePath=path)
+    assert error.value.hint == "Did you mean src/main.py?"
+
+
 @pytest.mark.requirement("files:list-dir")
 async def test_a_folder_is_listed_without_hidden_entries(marked: Any):
     (marked.root / "root_files/.secret").touch()
@@ -196,6 +206,15 @@ async def test_names_that_are_not_utf8_are_shown_escaped_and_never_break_json(be
         assert r"caf\udce9\x1b[1m.txt" in result.text
         json.dumps(dict(result.data), ensure_ascii=False).encode()
         result.text.encode()
+
+
+@pytest.mark.requirement("files:odd-names")
+@pytest.mark.parametrize("sent", [r"caf\udce9\x1b[1m.txt", "caf\udce9\x1b[1m.txt"])
+async def test_a_name_can_be_sent_back_as_it_was_shown(bench: Any, sent: str):
+    (bench.root / os.fsdecode(b"caf\xe9\x1b[1m.txt")).write_bytes(b"needle\n")
+    assert "needle" in (await bench("read_file", filePath=sent)).text
+    await bench("rename_file", oldPath=sent, newPath="cafe.txt")
+    assert (bench.root / "cafe.txt").read_bytes() == b"needle\n"
 
 
 @pytest.mark.requirement("files:no-follow")

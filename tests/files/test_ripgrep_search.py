@@ -5,9 +5,12 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from sam_tools.file_operations import FileOperations
+from sam_tui.adapters.files import LocalFiles
 from sam_tui.adapters.search import RipgrepSearch
 from sam_tui.adapters.search.records import Records
 from sam_tui.core.accesses import Location
@@ -243,6 +246,14 @@ async def test_when_the_time_is_up_what_was_found_comes_with_truncated(tmp_path:
         await RipgrepSearch(binary=program, seconds=0.1).files(
             below(tmp_path), "*", limit=1, offset=0
         )
+
+
+@pytest.mark.requirement("search:time-limit")
+async def test_the_model_is_told_that_the_time_cut_a_search_and_not_the_limit(bench: Any):
+    slow = RipgrepSearch(binary=slow_program(bench.root), seconds=0.3)
+    bench.tool = FileOperations(LocalFiles(), slow).tool()
+    result = await bench("grep_search", query="x")
+    assert "the time ran out before all was searched" in result.text.split("\n")[0]
 
 
 @pytest.mark.requirement("search:cancelled")

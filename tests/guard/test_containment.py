@@ -118,6 +118,29 @@ def test_text_that_cannot_be_a_path_is_refused_with_a_reason(
     assert "path" in str(refused.value)
 
 
+@pytest.mark.requirement("guard:bad-paths")
+@pytest.mark.parametrize(
+    ("path", "hint"),
+    [
+        ("file:///etc/my%20file", "Give the path: /etc/my file"),
+        ("file:/etc/x", "Give the path: /etc/x"),
+        ("$HOME/x", "Write ~ for"),
+        ("${PWD}", "Write ~ for"),
+    ],
+)
+def test_what_is_meant_as_something_else_is_no_new_name_but_an_existing_one(
+    folders: tuple[Workspace, Path, Path], path: str, hint: str
+) -> None:
+    workspace, inside, _ = folders
+    with pytest.raises(ToolError) as refused:
+        workspace.locate(path)
+    assert (refused.value.hint or "").startswith(hint)
+    (inside / path.lstrip("/")).parent.mkdir(parents=True, exist_ok=True)
+    (inside / path.lstrip("/")).write_text("", encoding="utf-8")
+    assert workspace.locate(path).inside
+    assert workspace.locate("$id.tsx").shown == "$id.tsx"
+
+
 @pytest.mark.requirement("workspace:unusable")
 def test_a_workspace_that_is_no_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")

@@ -1,6 +1,7 @@
 """System errors as sentences: what happened, to what, and what to do next."""
 
 import errno
+import os
 from collections.abc import Generator
 from contextlib import contextmanager
 
@@ -42,6 +43,11 @@ def refusal(error: OSError, where: Location, done: str) -> ToolError:
 
 def changed(where: Location) -> ToolError:
     """A link stands where the check saw none: somebody swapped it in, or it is a circle of links."""
+    try:
+        os.stat(where.real)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            return refusal(error, where, "followed")
     return ToolError(
         f"{printable(where.shown)} changed while it was being checked: a link stands in its path now.",
         hint="Nothing was read or written. Look at the folder again before the next try.",

@@ -3,16 +3,22 @@
 Rules: spec/sam.md 9.1 S4 and S5. A location is computed once per call and used as it is.
 """
 
+import ast
 import os
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import unquote
 
 from sam_tui.core.accesses import Location
 from sam_tui.core.errors import ToolError, WorkspaceError
+from sam_tui.core.plain import printable
 
 _LONGEST = 4096
 """Bytes: PATH_MAX on Linux; macOS allows less and refuses by itself."""
+_ESCAPE = re.compile(r"\\(?:x[0-9a-f]{2}|u[0-9a-f]{4}|[nrt])")
+_NO_NAME = re.compile(r"file:/|\$(?:HOME|PWD|TMPDIR|\{(?:HOME|PWD|TMPDIR)\})(?:/|\Z)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +45,7 @@ class Workspace:
         Raises ``ToolError`` for text that cannot be a path.
         """
         _refuse_unusable(path)
-        full = os.path.join(self.root, os.path.expanduser(path))
+        full = self._meant(os.path.join(self.root, os.path.expanduser(path)), path)
         head, tail = os.path.split(full.rstrip("/"))
         try:
             if follow or tail in ("", ".", ".."):
@@ -50,6 +56,28 @@ class Workspace:
             # The kernel refuses to say where some links of /proc lead.
             raise ToolError(f"Where {path} leads cannot be told: {error.strerror}.") from error
         return Location(path, real, self._holder(real))
+
+    def _meant(self, full: str, path: str) -> str:
+        """The path itself, else the existing one that results show so: with escapes for odd bytes.
+
+        Raises ``ToolError`` for what is meant as something else than a name, unless it is there.
+        """
+        if not (_ESCAPE.search(full) or _NO_NAME.match(path)) or os.path.lexists(full):
+            return full
+        shown = _ESCAPE.sub(lambda match: ast.literal_eval(f"'{match[0]}'"), full)
+        if shown != full and "\0" not in shown and os.path.lexists(shown):
+            return shown
+        if path.startswith("file:"):
+            plain = unquote(path.removeprefix("file://").removeprefix("file:"))
+            raise ToolError(
+                f"{printable(path)} is a URL.", hint=f"Give the path: {printable(plain)}"
+            )
+        if _NO_NAME.match(path):
+            raise ToolError(
+                f"{printable(path)} names a variable; those are not filled in here.",
+                hint="Write ~ for the home folder, or the path itself.",
+            )
+        return full
 
     def _holder(self, real: str) -> str | None:
         for root in self.roots:

@@ -1,26 +1,39 @@
 """The arguments of every operation, under the seed's names. Shared names have one meaning."""
 
+import re
 from functools import cached_property
 from typing import Annotated, Literal
 
-from pydantic import Field, PrivateAttr, model_validator
+from pydantic import BeforeValidator, Field, PrivateAttr, model_validator
 
 from sam_tools.file_operations.patch import Patch, parse
+from sam_tui.core.plain import printable
 from sam_tui.core.ports.code import CheckPlan
 from sam_tui.core.tooling.arguments import Arguments, NoArguments
 
+
+def _escaped(value: object) -> object:
+    """A name with bytes that are not UTF-8, as results show it; locating finds the name again."""
+    return printable(value) if isinstance(value, str) and _SURROGATE.search(value) else value
+
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_NAMED = BeforeValidator(_escaped)
 FilePath = Annotated[
-    str, Field(min_length=1, description="Path; relative ones start at the workspace")
+    str, Field(min_length=1, description="Path; relative ones start at the workspace"), _NAMED
 ]
-DefaultPath = Annotated[str, Field(description="Path; relative ones start at the workspace")]
+DefaultPath = Annotated[
+    str, Field(description="Path; relative ones start at the workspace"), _NAMED
+]
 Offset = Annotated[
     int, Field(ge=0, description="read_file: first line, from 1. Else: entries to skip")
 ]
 Limit = Annotated[int, Field(ge=1, description="Most lines (2000) or entries (100) to return")]
-RootPath = Annotated[str, Field(description="Folder to search; default the workspace")]
+RootPath = Annotated[str, Field(description="Folder to search; default the workspace"), _NAMED]
 IncludePattern = Annotated[str, Field(description="Glob on paths, such as src/**/*.ts")]
 FilePaths = Annotated[
-    list[str] | None, Field(description="Files or folders; default the workspace")
+    list[Annotated[str, _NAMED]] | None,
+    Field(description="Files or folders; default the workspace"),
 ]
 Query = Annotated[str, Field(min_length=1, description="Glob such as **/*.py, or text to find")]
 
@@ -36,7 +49,7 @@ class ReadFile(Arguments):
 class ListDir(Arguments):
     """The arguments of ``list_dir``."""
 
-    path: Annotated[str, Field(description="Folder; default the workspace")] = ""
+    path: Annotated[str, Field(description="Folder; default the workspace"), _NAMED] = ""
     limit: Limit = 100
     offset: Offset = 0
 
@@ -132,7 +145,7 @@ class ReplaceString(Arguments):
 class Replacement(Arguments):
     """One item of ``multi_replace_string``."""
 
-    filePath: str = ""
+    filePath: Annotated[str, _NAMED] = ""
     oldString: str
     newString: str
     expectedReplacements: Annotated[int, Field(ge=1)] = 1
@@ -187,8 +200,8 @@ class InsertEdit(Arguments):
 class RenameFile(Arguments):
     """The arguments of ``rename_file``."""
 
-    oldPath: Annotated[str, Field(min_length=1, description="File or folder")]
-    newPath: Annotated[str, Field(min_length=1, description="Its new path; must not exist")]
+    oldPath: Annotated[str, Field(min_length=1, description="File or folder"), _NAMED]
+    newPath: Annotated[str, Field(min_length=1, description="Its new path; must not exist"), _NAMED]
 
 
 class DeleteFile(Arguments):

@@ -1,6 +1,7 @@
 """Whole files as text, through the ``Files`` port."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
 
 from sam_tools.file_operations.document import Document, decoded, kind_of
 from sam_tools.file_operations.names import sized
@@ -11,6 +12,8 @@ from sam_tui.core.ports.code import EditableFiles, Snapshot
 
 MOST_READ = 10_000_000
 """Bytes of one file that are held in memory."""
+_MOST_NAMES = 5_000
+_WRAPPING = " \t\"'`@"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +39,10 @@ def text_of(files: EditableFiles, where: Location, name: str, *, whole: bool) ->
 
     Without ``whole`` only the first 10 MB of a longer file are there.
     """
-    snapshot = files.snapshot(where, limit=MOST_READ + 1)
+    try:
+        snapshot = files.snapshot(where, limit=MOST_READ + 1)
+    except ToolError as error:
+        raise ToolError(str(error), hint=_alike(files, where) or error.hint) from error
     data, complete = snapshot.data, len(snapshot.data) <= MOST_READ
     if not complete:
         if whole:
@@ -55,6 +61,23 @@ def text_of(files: EditableFiles, where: Location, name: str, *, whole: bool) ->
             hint="Look at it with a command in the terminal, such as `file` or `xxd`.",
         )
     return Content(document, snapshot)
+
+
+def _alike(files: EditableFiles, where: Location) -> str:
+    """Names in the same folder that a missing one may have been meant as; empty for none."""
+    if where.root is None or where.real == where.root:
+        return ""
+    folder, _, name = where.real.rpartition("/")
+    try:
+        if files.stat(where) is not None:
+            return ""
+        beside = files.list(replace(where, real=folder))
+    except ToolError:
+        return ""
+    names = [entry.name for entry in beside[:_MOST_NAMES] if entry.kind != "directory"]
+    close = get_close_matches(name.strip(_WRAPPING), names, n=3)
+    shown = [printable(replace(where, real=f"{folder}/{found}").shown) for found in close]
+    return f"Did you mean {' or '.join(shown)}?" if shown else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,7 +92,9 @@ class Searching:
         hits = [(_path(where, h.path, context.workspace), h.line, h.text) for h in result.hits]
         shown = len({path for path, _, _ in hits})
         text = f"{counted(len(hits), 'match', 'matches')} in {counted(shown, 'file')}"
-        if result.truncated:
+        if result.truncated and len(hits) < limit:
+            text += "; the time ran out before all was searched: narrow rootPath or includePattern"
+        elif result.truncated:
             text += "; there are more: narrow query or includePattern, or raise maxResults"
         elif not hits:
             text = f"no match for {gist(arguments.query, 200)}; hidden, ignored and binary files "
