@@ -95,7 +95,7 @@ async def test_where_nothing_can_watch_the_network_is_asked_for_by_command(
 ) -> None:
     desk.write_policy(f'network = "hosts"\nhosts = ["127.0.0.1:{port}"]\n')
     desk.open(sandbox="strict")
-    alone = f"exec 3<>/dev/tcp/127.0.0.1/{port} && echo 1"
+    alone = f"there=/dev/tcp/127.0.0.1/{port}; exec 3<>$there && echo 1"
     known = "curl -sS -m 9 http://127.0.0.1:1/; "
     assert not (await desk.run(alone)).finished.ok
     assert desk.asked == []

@@ -5,6 +5,7 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from sam_tui.adapters.shell.evaluation import evaluated, overlooked
 from sam_tui.adapters.shell.words import text_of, word_of
 from sam_tui.core.ports.policy import Redirection, ShellText, SimpleCommand, Word
 
@@ -14,8 +15,9 @@ if TYPE_CHECKING:
 LONGEST = 65_536
 """Characters; a longer text is not read and counts as unparsable."""
 _DEEPEST = 200
-_MISREAD = re.compile(r"[^\s\\]\\\n\S|\\`")
-"""What the grammar takes for something else: a word continued on the next line, nested backquotes."""
+_MISREAD = re.compile(r"[^\s\\]\\\n\S|\\`|[\r\v\f]|(?:^|[\s;&|()<>{}])\\[ \t]")
+"""What the grammar takes for something else: a word continued on the next line, nested backquotes,
+characters that part words for it and belong to them for the shell, a word that begins with ``\\ ``."""
 _RESERVED = frozenset(
     ("{", "}", "(", ")", "!", "if", "then", "elif", "else", "fi", "do", "done", "while", "until", "for",
      "case", "esac", "function")
@@ -41,8 +43,10 @@ class BashParser:
         tree = _parser().parse(text.encode("utf-8", "replace"))
         walk = _Walk()
         walk.visit(tree.root_node, _Place())
-        unparsable = walk.lost or tree.root_node.has_error or bool(_MISREAD.search(text))
-        return ShellText(tuple(walk.commands), unparsable, tuple(walk.functions))
+        lost = walk.lost or tree.root_node.has_error or overlooked(tree.root_node)
+        unparsable = lost or bool(_MISREAD.search(text))
+        functions, evaluates = tuple(walk.functions), evaluated(tree.root_node)
+        return ShellText(tuple(walk.commands), unparsable, functions, evaluates)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +56,8 @@ class _Place:
     redirections: tuple[Redirection, ...] = ()
     fed_by: int | None = None
     depth: int = 0
+    later: tuple[Word, ...] = ()
+    """Words of the command that stand after a redirection."""
 
 
 @dataclass(slots=True)
@@ -69,6 +75,8 @@ class _Walk:
             self.lost = True
             return
         place = replace(place, depth=place.depth + 1)
+        if place.later and node.type != "command":
+            self.lost = True
         match node.type:
             case "command":
                 self._command(node, place)
@@ -81,8 +89,10 @@ class _Walk:
             case "pipeline":
                 self._pipeline(node, place)
             case "function_definition":
-                name = node.child_by_field_name("name")
-                self.functions.append(text_of(name) if name else "")
+                self._function(node)
+                self._children(node, place)
+            case "for_statement":
+                self._loop(node, place)
                 self._children(node, place)
             case _:
                 self._children(node, place)
@@ -91,6 +101,25 @@ class _Walk:
         for child in node.children:
             if child.is_named:
                 self.visit(child, place)
+
+    def _function(self, node: "Node") -> None:
+        """A name means the function only where nothing decides whether it is defined, and after it."""
+        name = node.child_by_field_name("name")
+        after = node.next_sibling
+        used = (
+            any(c.words and c.words[0].text == text_of(name) for c in self.commands)
+            if name
+            else True
+        )
+        top = node.parent is not None and node.parent.type == "program"
+        if name and top and not used and (after is None or after.type in ("\n", ";")):
+            self.functions.append(text_of(name))
+
+    def _loop(self, node: "Node", place: _Place) -> None:
+        """The variable of ``for`` and ``select`` is set like any other."""
+        variable = node.child_by_field_name("variable")
+        if variable is not None:
+            self._add(node, [], [(text_of(variable), Word(""))], [], place)
 
     def _command(self, node: "Node", place: _Place) -> None:
         words: list[Word] = []
@@ -105,10 +134,13 @@ class _Walk:
                 case "comment":
                     pass
                 case _ if child.is_named or child.type not in ("(", ")"):
+                    self.lost = (
+                        self.lost or child.type == "regex"
+                    )  # all up to a blank, operators too
                     words.append(word_of(child))
                 case _:
                     pass
-        self._add(node, words, assignments, redirections, place)
+        self._add(node, [*words, *place.later], assignments, redirections, place)
         self._substitutions(node, place)
 
     def _declaration(self, node: "Node", place: _Place) -> None:
@@ -154,7 +186,7 @@ class _Walk:
 
     def _substitutions(self, node: "Node", place: _Place) -> None:
         """Commands inside the words: ``$(…)``, backquotes, ``<(…)``, at any depth."""
-        inner = replace(place, redirections=(), fed_by=None)
+        inner = replace(place, redirections=(), fed_by=None, later=())
         for child in node.children:
             if child.type == "command":
                 self.visit(child, inner)
@@ -174,18 +206,22 @@ class _Walk:
         body = node.child_by_field_name("body")
         around: list[Redirection] = []
         later: list[Node] = []
+        words: list[Word] = []
         for child in node.children:
             if body is not None and child.id == body.id:
                 continue
             if child.type in ("file_redirect", "herestring_redirect", "heredoc_redirect"):
                 around.extend(_redirections(child))
                 later.append(child)
-        held = replace(place, redirections=place.redirections + tuple(around))
+                words.extend(map(word_of, _words_after(child)))
+        held = replace(place, redirections=place.redirections + tuple(around), later=tuple(words))
         before = len(self.commands)
         if body is not None:
             self.visit(body, held)
-        elif around:
-            self.commands.append(SimpleCommand((), (), held.redirections, None, text_of(node)))
+        elif around or words:
+            self.commands.append(
+                SimpleCommand(tuple(words), (), held.redirections, None, text_of(node))
+            )
         for redirect in later:
             feeder = before if len(self.commands) > before else None
             self._after_heredoc(redirect, replace(place, fed_by=feeder))
@@ -209,6 +245,25 @@ class _Walk:
             self.visit(child, replace(place, fed_by=fed_by))
             if len(self.commands) > before:
                 fed_by = before
+
+
+def _words_after(node: "Node") -> "list[Node]":
+    """What the grammar counts to a redirection and belongs to the command: ``rm 2>&1 -rf x``."""
+    if node.type == "file_redirect":
+        return node.children_by_field_name("destination")[1:]
+    return [
+        word
+        for child in node.children
+        for word in ([child] if child.type in _WORDS else _words_after(child))
+        if node.type == "heredoc_redirect"
+    ]
+
+
+_WORDS = frozenset((
+    "word", "number", "string", "raw_string", "ansi_c_string", "concatenation", "expansion",
+    "simple_expansion", "command_substitution", "process_substitution", "brace_expression",
+    "translated_string", "arithmetic_expansion",
+))  # fmt: skip
 
 
 def _assigned(node: "Node") -> tuple[str, Word]:

@@ -4,11 +4,13 @@ What is found here is a courtesy to the person; what a command can reach is held
 """
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from sam_tui.core.authorization import shell_table as table
+from sam_tui.core.authorization.careful import variables_set
 from sam_tui.core.authorization.programs import (
     COMMAND_CLASSES,
     CommandClass,
@@ -150,6 +152,9 @@ class CommandReader:
             scene.parts.append(Part(("fork bomb",), bomb.classes, bomb.why, exact=False))
         if shell.unparsable:
             scene.parts.extend(_suspects(text))
+        if shell.evaluates:
+            why = "what a variable holds may be run where it is worked out"
+            scene.parts.append(Part((), _UNKNOWN, why, exact=False))
         for command in shell.commands:
             self._command(command, shell, scene)
 
@@ -171,29 +176,36 @@ class CommandReader:
             self._bare(files, values, scene)
             return
         for inner in unwrap(command, shell):
-            scene.tainted = scene.tainted or taints(inner.assignments)
+            scene.tainted = scene.tainted or taints(inner.assignments) or _renamed(inner)
             if inner.script is not None:
                 self._script(inner.script, scene)
+                if files:
+                    self._bare(files, (), scene)
             else:
-                scene.parts.append(_part(inner, shell, scene, files, values))
+                bare = shell.functions if inner.words == command.words else ()
+                scene.parts.append(_part(inner, bare, scene, files, values))
                 _follow(inner.words, scene)
 
     def _bare(self, files: tuple[NamedPath, ...], values: Sequence[Word], scene: _Scene) -> None:
         """An assignment or a redirection without a command."""
-        if not files and all(word.static for word in values):
+        if not files and all(word.static and not _RUNNABLE.search(word.text) for word in values):
             named = tuple(_named(word, scene) for word in values if _pathlike(word))
             scene.parts.append(
                 Part((), frozenset(("read-only",)), "an assignment", True, True, named)
             )
             return
-        kind: CommandClass = "workspace-write" if _stores(files) else "read-only"
+        hosts = _reached(files)
+        held = any(word.static and _RUNNABLE.search(word.text) for word in values)
+        stores: CommandClass = "workspace-write" if held or _stores(files) else "read-only"
+        kind: CommandClass = "network" if hosts else stores
         code = tuple(word.text for word in values if not word.static)
+        why = "a variable holds what could be run" if held else "a redirection"
         scene.parts.append(
-            Part((), frozenset((kind,)), "a redirection", True, not code, files, (), code)
+            Part((), frozenset((kind,)), why, True, not (code or held), files, hosts, code)
         )
 
     def _script(self, script: Word, scene: _Scene) -> None:
-        if script.static:
+        if script.static and not script.pattern:
             scene.depth += 1
             self._read(script.text, scene)
             scene.depth -= 1
@@ -205,15 +217,18 @@ class CommandReader:
 
 def _part(
     inner: Inner,
-    shell: ShellText,
+    functions: Sequence[str],
     scene: _Scene,
     files: tuple[NamedPath, ...],
     values: Sequence[Word],
 ) -> Part:
-    name, found = _judge(inner, shell)
+    name, found = _judge(inner, functions)
     classes, why = found.classes, found.why
     if _stores(files) and classes == frozenset(("read-only",)):
-        classes, why = frozenset[CommandClass](("workspace-write",)), "its output goes to a file"
+        classes, why = _UNKNOWN, "its output goes to a file"
+    if reached := _reached(files):
+        lighter: frozenset[CommandClass] = frozenset(("read-only",))
+        classes, why = (classes - lighter) | _NETWORK, f"it speaks to {reached[0]}"
     operands = inner.words[1:]
     writes = name in table.WRITES or name in ("rm", "dd", "tar")
     paths = [_named(_operand(w), scene, writes=writes) for w in operands if _pathlike(_operand(w))]
@@ -229,12 +244,12 @@ def _part(
         found.known,
         all(word.static for word in inner.words) and not inner.words[0].pattern,
         (*paths, *files),
-        tuple(hosts),
+        (*hosts, *reached),
         tuple(code),
     )
 
 
-def _judge(inner: Inner, shell: ShellText) -> tuple[str, Traits]:
+def _judge(inner: Inner, functions: Sequence[str]) -> tuple[str, Traits]:
     """The bare name of the program, and what it does."""
     first = inner.words[0]
     if not first.static or first.pattern:
@@ -245,9 +260,10 @@ def _judge(inner: Inner, shell: ShellText) -> tuple[str, Traits]:
     folder, _, name = first.text.rpartition("/")
     if folder and folder not in _SYSTEM_FOLDERS:
         return first.text, traits("workspace-write", f"{first.text} may write", known=False)
-    if name in shell.functions:
+    found = classify(name, inner.words)
+    if name in functions and found.classes == _UNKNOWN and not found.known:
         return name, traits("read-only", "a function whose body is judged by itself")
-    return name, classify(name, inner.words)
+    return name, found
 
 
 def _follow(words: Sequence[Word], scene: _Scene) -> None:
@@ -329,6 +345,29 @@ def _at_home(text: str, home: str) -> str:
     if text == "~" or text.startswith("~/"):
         return (home or "~") + text[1:]
     return os.path.expanduser(text) if text.startswith("~") else text
+
+
+_RUNNABLE = re.compile(r"\$\(|`")
+"""In a text that a variable holds: a command, once anything works out what the variable says."""
+
+
+def _renamed(inner: Inner) -> str:
+    """The variable that a builtin changes, where that lets names mean other programs."""
+    if not inner.words or inner.words[0].text not in table.EVALUATING:
+        return ""
+    name, *rest = inner.words
+    return taints([(variable, name) for variable in variables_set(name.text, rest)])
+
+
+def _reached(files: Sequence[NamedPath]) -> tuple[str, ...]:
+    """The hosts of redirections that the shell turns into connections: ``/dev/tcp/host/80``."""
+    parts = [file.text.split("/") for file in files if file.text.startswith(_SOCKETS)]
+    return tuple(part[3].lower() for part in parts if len(part) > 3)
+
+
+_NETWORK: frozenset[CommandClass] = frozenset(("network",))
+_UNKNOWN: frozenset[CommandClass] = frozenset(("workspace-write",))
+_SOCKETS = ("/dev/tcp/", "/dev/udp/")
 
 
 def _stores(files: Sequence[NamedPath]) -> bool:

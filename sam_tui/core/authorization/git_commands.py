@@ -7,42 +7,62 @@ from sam_tui.core.authorization.shell_table import names
 _LOOKING = names("""
     status log diff show rev-parse rev-list ls-files ls-tree cat-file blame annotate describe
     shortlog name-rev merge-base for-each-ref count-objects diff-tree diff-index diff-files
-    check-ignore check-attr whatchanged help version var show-ref show-branch cherry range-diff
+    check-ignore check-attr whatchanged version var show-ref show-branch cherry range-diff
     verify-commit verify-tag fsck get-tar-commit-id
     """)
 _REMOTE = names("fetch pull push clone ls-remote request-pull send-email")
-_LISTING = {
-    "branch": "-a -r -v -vv --list -l --all --remotes --show-current --contains --merged --no-merged",
-    "tag": "-l --list -n --contains --points-at --merged",
+_VERBS = {
     "stash": "list show",
-    "remote": "-v --verbose get-url",
+    "remote": "get-url",
     "worktree": "list",
     "submodule": "status summary",
     "reflog": "show exists",
     "notes": "list show",
-    "bisect": "log view visualize",
-    "config": "--get --get-all --list -l --get-regexp get list --show-origin",
-    "symbolic-ref": "",
+    "bisect": "log",
     "sparse-checkout": "list",
 }
+"""Where the first word after the command says what is done."""
+_LISTS = {
+    "branch": (
+        "-l --list --show-current --contains --no-contains --merged --no-merged --points-at",
+        "-a -r -v --all --remotes --verbose --sort --format --column --no-column --color --no-color "
+        "--ignore-case -i --abbrev",
+    ),
+    "tag": (
+        "-l --list -n --contains --no-contains --merged --no-merged --points-at",
+        "-i --ignore-case --sort --format --column --no-column --color",
+    ),
+    "config": (
+        "--get --get-all --list -l --get-regexp --get-urlmatch",
+        "--show-origin --show-scope --name-only --global --local --system --worktree -z --null --bool "
+        "--int --path --type --default --includes --no-includes --all --regexp --value",
+    ),
+}
+"""The options that make it a list, and those that leave it one. ``get`` and ``list`` of ``config`` are
+words in their place."""
 _ALONE_LISTS = frozenset(("branch", "tag", "remote", "reflog", "notes"))
 _THROWS_AWAY: dict[str, tuple[str, ...]] = {
     "reset": ("--hard", "--merge", "--keep"),
     "checkout": ("-f", "--force", "--", "."),
     "switch": ("-f", "--force", "--discard-changes"),
-    "branch": ("-D", "-d", "--delete", "-M"),
+    "branch": ("-D", "-d", "--delete", "-M", "-f", "--force", "-C"),
     "tag": ("-d", "--delete"),
     "stash": ("drop", "clear"),
     "reflog": ("expire", "delete"),
     "worktree": ("--force", "-f"),
     "update-ref": ("-d",),
-    "rm": ("-f", "--force", "-rf", "-fr"),
-    "gc": ("--prune=now", "--aggressive"),
+    "rm": ("-f", "--force"),
+    "gc": ("--prune", "--aggressive"),
 }
 _ALWAYS_THROWS_AWAY = names("filter-branch filter-repo prune")
 _FORCE = ("-f", "--force", "--force-with-lease", "--delete", "-d", "--mirror", "--prune")
-_VALUED = ("-C", "--git-dir", "--work-tree", "--namespace", "--super-prefix")
-_CODE = ("-c", "--config-env", "--exec-path")
+_VALUED = ("-C", "--git-dir", "--work-tree", "--namespace", "--super-prefix", "--attr-source")
+_CODE = ("-c", "--config-env", "--exec-path", "--git-dir")
+_ALONE = names("""
+    -p -P --paginate --no-pager --bare --no-replace-objects --literal-pathspecs --glob-pathspecs
+    --noglob-pathspecs --icase-pathspecs --no-optional-locks --no-lazy-fetch --no-advice --version
+    --help --html-path --man-path --info-path
+    """)
 _RUNS = (
     "--ext-diff",
     "--textconv",
@@ -51,6 +71,8 @@ _RUNS = (
     "--output",
     "--upload-pack",
     "--exec",
+    "--filters",
+    "--lost-found",
 )
 
 
@@ -59,7 +81,7 @@ def git_subcommand(words: Sequence[str]) -> tuple[int, bool]:
     index, code = 1, False
     while index < len(words) and words[index].startswith("-"):
         option = words[index].partition("=")[0]
-        code = code or option in _CODE
+        code = code or option in _CODE or option not in (*_VALUED, *_ALONE)
         index += 2 if option in (*_VALUED, "-c", "--config-env") and "=" not in words[index] else 1
     return index, code
 
@@ -75,17 +97,20 @@ def git_traits(words: Sequence[str]) -> tuple[set[str], str]:
         return {"destructive"}, f"{title} can throw work away"
     if name == "push":
         return _push(rest)
-    if name in _REMOTE or (name, *rest[:1]) in (
+    if name in _REMOTE or (name, _verb(rest)) in (
         ("remote", "update"),
         ("remote", "show"),
+        ("remote", "prune"),
         ("submodule", "update"),
         ("submodule", "add"),
     ):
         return {"network"}, f"{title} reaches a remote"
+    if name == "archive" and any(w.startswith("--r") for w in rest):
+        return {"network"}, f"{title} reaches a remote"
     if code:
         return {"workspace-write"}, "a git option may run a program"
-    if any(word.partition("=")[0] in _RUNS for word in rest) or (
-        name == "grep" and any(word.startswith("-O") for word in rest)
+    if any(_means(word, _RUNS) for word in rest) or (
+        name == "grep" and any(_short(word) and "O" in word for word in rest)
     ):
         return {"workspace-write"}, f"{title} with an option that runs or writes something"
     if name in _LOOKING or (name == "grep") or _lists(name, rest):
@@ -97,13 +122,38 @@ def git_traits(words: Sequence[str]) -> tuple[set[str], str]:
     return {"workspace-write"}, f"{title} changes the repository"
 
 
+def _verb(rest: Sequence[str]) -> str:
+    """The first word that is no option."""
+    return next((word for word in rest if not word.startswith("-")), "")
+
+
+def _means(word: str, options: Sequence[str]) -> bool:
+    """Whether a word is one of the options: as it is, with a value, or a long one abbreviated."""
+    name = word.partition("=")[0]
+    if name in options:
+        return True
+    return len(name) > 3 and name.startswith("--") and any(o.startswith(name) for o in options)
+
+
 def _throws_away(name: str, rest: Sequence[str]) -> bool:
     if name == "clean":
-        dry = any(w == "--dry-run" or (_short(w) and "n" in w) for w in rest)
-        return not dry
+        return not _only_tells(rest)
     if name == "restore":
-        return not ("--staged" in rest or "-S" in rest) or "--worktree" in rest or "-W" in rest
-    return any(word in _THROWS_AWAY.get(name, ()) for word in rest)
+        return not ("--staged" in rest or "-S" in rest) or any(
+            _means(word, ("--worktree", "-W")) for word in rest
+        )
+    options = _THROWS_AWAY.get(name, ())
+    letters = {option[1] for option in options if len(option) == 2 and _short(option)}
+    return any(
+        _means(word, options) or (_short(word) and bool(letters & set(word[1:]))) for word in rest
+    )
+
+
+def _only_tells(rest: Sequence[str]) -> bool:
+    """``git clean -n``: not where it could be the value of ``-e``, or a name after ``--``."""
+    options = rest[: rest.index("--")] if "--" in rest else rest
+    dry = any(w == "--dry-run" or (_short(w) and "n" in w) for w in options)
+    return dry and not any((_short(w) and "e" in w) or w.startswith("--e") for w in options)
 
 
 def _short(word: str) -> bool:
@@ -111,7 +161,7 @@ def _short(word: str) -> bool:
 
 
 def _push(rest: Sequence[str]) -> tuple[set[str], str]:
-    forced = any(w.partition("=")[0] in _FORCE or w.startswith(("+", ":")) for w in rest)
+    forced = any(_means(w, _FORCE) or w.startswith(("+", ":")) for w in rest)
     clustered = any(_short(w) and ("f" in w or "d" in w) and w != "--" for w in rest)
     if forced or clustered:
         return {"network", "destructive"}, "git push can overwrite or delete what is on the remote"
@@ -119,15 +169,23 @@ def _push(rest: Sequence[str]) -> tuple[set[str], str]:
 
 
 def _lists(name: str, rest: Sequence[str]) -> bool:
-    if name not in _LISTING:
-        return False
     if not rest:
         return name in _ALONE_LISTS
-    listing = _LISTING[name].split()
-    if name in ("stash", "worktree", "submodule", "reflog", "notes", "bisect", "sparse-checkout"):
-        return rest[0] in listing
+    if name in _VERBS:
+        told = name == "remote" and all(word in ("-v", "--verbose") for word in rest)
+        return told or rest[0] in _VERBS[name].split()
     if name == "symbolic-ref":
-        return len([w for w in rest if not w.startswith("-")]) == 1 and "-d" not in rest
-    if name == "remote":
-        return rest[0] in listing
-    return rest[0] in listing or any(w.partition("=")[0] in listing for w in rest)
+        plain = all(w in ("-q", "--quiet", "--short") for w in rest if w.startswith("-"))
+        return plain and len([w for w in rest if not w.startswith("-")]) == 1
+    if name not in _LISTS:
+        return False
+    making, leaving = (words.split() for words in _LISTS[name])
+    options = [word.partition("=")[0] for word in rest if word.startswith("-")]
+    options = [
+        "-v" if option == "-vv" else "-n" if option[1:2] == "n" else option for option in options
+    ]
+    if not all(option in (*making, *leaving) for option in options):
+        return False
+    if name == "config":
+        return rest[0] in ("get", "list") or any(option in making for option in options)
+    return len(options) == len(rest) or any(option in making for option in options)

@@ -10,30 +10,63 @@ def names(text: str) -> frozenset[str]:
 
 
 READ_ONLY = names("""
-    : [ true false test echo printf ls dir cat head tail wc stat df du pwd basename dirname realpath
-    readlink which type whereis uname whoami id groups uptime free ps pgrep nproc arch locale cmp
-    diff comm cut tr nl tac rev fold fmt paste join column od hexdump strings md5sum sha1sum
+    : true false echo ls dir cat head tail wc stat df du pwd basename dirname realpath
+    readlink which type whereis uname whoami id groups uptime free ps pgrep nproc locale cmp
+    diff comm cut tr nl tac rev fold fmt paste join column od hexdump md5sum sha1sum
     sha224sum sha256sum sha384sum sha512sum b2sum cksum shasum seq expr sleep jq grep egrep fgrep
-    zgrep zcat bzcat xzcat zstdcat base64 base32 cd pushd popd dirs exit return break continue wait
-    read shift getopts local declare typeset readonly export unset set shopt let jobs fg bg umask
-    ulimit times caller tput tty nm objdump readelf size lscpu lsblk lsmod lspci lsusb lsof getconf
-    getent cal factor numfmt tsort users who w last logname printenv mapfile readarray disown sum
-    vmstat iostat mpstat pstree pidof cloc tokei pygmentize bat batcat eza exa
+    zgrep zcat bzcat xzcat zstdcat cd pushd popd dirs exit return break continue
+    shift set shopt fg bg umask ulimit times caller tput tty lscpu lsblk lsmod lsusb getconf
+    cal factor numfmt tsort users who w last logname printenv disown sum
+    vmstat iostat mpstat pstree pidof tokei eza exa
     """)
 """Only read, whatever their arguments."""
+
+EVALUATING = names("test [ let jobs wait read mapfile readarray printf getopts unset export readonly "
+                   "declare typeset local")  # fmt: skip
+"""Builtins that only read, but for what a subscript or an option of theirs makes the shell run."""
 
 FLAG_SENSITIVE = {
     "date": (("-s", "--set"), "privileged"),
     "hostname": (("-F", "--file", "-b"), "privileged"),
     "sort": (("-o", "--output", "--compress-program", "-T", "--temporary-directory"), "write"),
-    "tree": (("-o", "--output"), "write"),
+    "tree": (("-o", "--output", "-R"), "write"),
     "file": (("-C", "--compile"), "write"),
     "rg": (("--pre", "--hostname-bin"), "write"),
-    "yq": (("-i", "--inplace", "--in-place", "-s", "--split-exp"), "write"),
-    "man": (("-P", "--pager", "-H", "--html", "-X"), "write"),
-    "less": (("-o", "-O", "--log-file", "--LOG-FILE", "-k", "--lesskey-file"), "write"),
-    "dmesg": (("-c", "-C", "--clear", "--read-clear", "-D", "-E", "-n"), "privileged"),
-    "journalctl": (("--rotate", "--vacuum-size", "--vacuum-time", "--flush"), "privileged"),
+    "yq": (
+        ("-i", "--inplace", "--in-place", "-s", "--split-exp", "--security-enable-system-operator"),
+        "write",
+    ),
+    "man": (("-P", "--pager", "-H", "--html", "-X", "-C", "--config-file", "-B", "-r"), "write"),
+    "dmesg": (("-c", "-C", "--clear", "--read-clear", "-D", "-E", "-n", "--console"), "privileged"),
+    "journalctl": (
+        (
+            "--rotate",
+            "--vacuum-size",
+            "--vacuum-time",
+            "--vacuum-files",
+            "--flush",
+            "--sync",
+            "--relinquish-var",
+            "--smart-relinquish-var",
+            "--setup-keys",
+            "--update-catalog",
+            "--cursor-file",
+        ),
+        "privileged",
+    ),
+    "base64": (("-o", "--output"), "write"),
+    "base32": (("-o", "--output"), "write"),
+    "bat": (("--pager", "--config-file", "--build", "--clear"), "write"),
+    "batcat": (("--pager", "--config-file", "--build", "--clear"), "write"),
+    "lspci": (("-q", "-Q"), "network"),
+    "lsof": (("-D",), "write"),
+    "nm": (("--plugin",), "write"),
+    "objdump": (("--plugin",), "write"),
+    "readelf": (("--plugin",), "write"),
+    "size": (("--plugin",), "write"),
+    "strings": (("--plugin",), "write"),
+    "fd": (("-x", "-X", "--exec", "--exec-batch"), "write"),
+    "fdfind": (("-x", "-X", "--exec", "--exec-batch"), "write"),
 }
 """Only read without these flags; with one they do what is named."""
 
@@ -44,8 +77,8 @@ WRITES = names(
 """Write to the paths that they name and to nothing else."""
 
 NETWORK = names("""
-    curl wget http https httpie xh aria2c ssh scp sftp ftp lftp nc ncat netcat socat telnet dig nslookup
-    host ping ping6 traceroute tracepath mtr whois rclone gh glab hub aws gcloud gsutil az doctl
+    curl wget getent http https httpie xh aria2c ssh scp sftp ftp lftp nc ncat netcat socat telnet dig
+    nslookup host ping ping6 traceroute tracepath mtr whois rclone gh glab hub aws gcloud gsutil az doctl
     flyctl fly heroku vercel netlify wrangler supabase psql mysql mongosh redis-cli kcat nmap openssl
     rsync mosh yt-dlp s3cmd ansible ansible-playbook
     """)
@@ -116,44 +149,46 @@ PRIVILEGED = names("""
     """)
 """Change the system, or reach a process that the sandbox does not hold."""
 
-CALM_SUBCOMMANDS = {
-    "systemctl": "status is-active is-enabled is-failed list-units list-unit-files show cat",
-    "docker": "ps images logs inspect version info top stats port diff history",
-    "podman": "ps images logs inspect version info top stats port diff history",
-    "apt": "list search show policy",
-    "apt-get": "",
-    "dpkg": "-l -L -s -S --list --listfiles --status --search",
-    "rpm": "-q -qa -qi -ql -qf",
-    "brew": "list info search --version --prefix config",
-    "crontab": "-l",
-    "ip": "a addr link route r neigh",
-    "tmux": "ls list-sessions",
-    "snap": "list info find",
-    "loginctl": "list-sessions",
-    "timedatectl": "status show",
-    "kubectl": "get describe logs version config explain api-resources top",
-    "npm": "ls list root bin prefix config-list -v --version",
-    "pip": "list show freeze check --version -V",
-    "pip3": "list show freeze check --version -V",
-    "cargo": "tree metadata --version -V locate-project",
-    "go": "version env list doc vet",
-    "gh": "",
-    "terraform": "version show output validate graph",
-    "uv": "--version tree",
-    "poetry": "show check --version env",
-    "rustup": "show --version",
-    "conda": "list info",
-    "gem": "list environment",
+CALM_SUBCOMMANDS: dict[str, tuple[str, str]] = {
+    "systemctl": (
+        "status is-active is-enabled is-failed list-units list-unit-files show cat",
+        "-l -a -n -p -t --all --no-pager --full --type --state --property --user --system --lines",
+    ),
+    "docker": ("ps images logs inspect version info top stats port diff history", "*"),
+    "podman": ("ps images logs inspect version info top stats port diff history", "*"),
+    "apt": ("list search show policy", "-a --installed --upgradable --all-versions --names-only"),
+    "dpkg": ("-l -L -s -S --list --listfiles --status --search", ""),
+    "rpm": ("-q -qa -qi -ql -qf", "-i -l --info --list --requires --provides --changelog"),
+    "brew": ("list --version --prefix", "--versions --formula --cask -1"),
+    "crontab": ("-l", ""),
+    "snap": ("list", "--all"),
+    "loginctl": ("list-sessions", "--no-pager"),
+    "timedatectl": ("status show", "--no-pager"),
+    "npm": (
+        "ls list root bin prefix -v --version",
+        "-a -g -l -p --all --depth --json --long --parseable --global --omit --prod --link",
+    ),
+    "pip": (
+        "list show freeze check --version -V",
+        "-v -f -q --format --user --local --not-required --all --files --verbose --editable",
+    ),
+    "go": ("version env doc", "-all -u -src -short -json -m"),
+    "conda": ("list info", "-n --name -e --export --json --envs"),
+    "gem": ("list environment", "--local"),
+    "getent": ("passwd group services protocols", ""),
 }
-"""Subcommands that only look, where the program itself does more."""
+"""Subcommands that only look, and the options that leave it so; ``*`` for any."""
 
 VERSIONED = names("""
-    python python2 python3 node deno bun ruby perl php java javac go rustc cargo npm pnpm yarn pip pip3
+    python python2 python3 node deno bun ruby perl php java javac npm pip pip3
     uv poetry gcc g++ clang clang++ cc make cmake ninja git docker podman kubectl terraform helm gh
-    tsc eslint prettier ruff mypy pyright pytest black jest vitest tox nox bash zsh fish tar curl wget
-    rg fd sed awk gawk grep jq yq psql mysql sqlite3 redis-cli ffmpeg gradle mvn swift dotnet zig
+    tsc eslint prettier ruff mypy black bash zsh fish tar curl wget
+    rg fd sed awk gawk grep jq yq psql mysql sqlite3 redis-cli ffmpeg swift zig
     """)
-"""Known to do nothing but answer to ``--version``, ``-V`` or ``--help`` alone."""
+"""Known to do nothing but answer to ``--version`` or ``-V`` alone, whatever the folder holds.
+
+Those that load a folder's own settings or plugins first (yarn, mvn, pytest, tox) are not among them.
+"""
 
 SHELLS = names("sh bash zsh dash ksh ash fish")
 INTERPRETERS = names("""
@@ -161,45 +196,76 @@ INTERPRETERS = names("""
     pypy pypy3 ts-node tsx
     """)
 
-WRAPPERS: dict[str, tuple[str, int]] = {
-    "env": ("-u --unset -C --chdir -S --split-string", 0),
-    "nice": ("-n --adjustment", 0),
-    "ionice": ("-c -n -p -t --class --classdata", 0),
-    "nohup": ("", 0),
-    "setsid": ("", 0),
-    "stdbuf": ("-i -o -e --input --output --error", 0),
-    "time": ("-f -o --format --output", 0),
-    "timeout": ("-s -k --signal --kill-after", 1),
-    "gtimeout": ("-s -k --signal --kill-after", 1),
-    "command": ("", 0),
-    "builtin": ("", 0),
-    "exec": ("-a", 0),
-    "coproc": ("", 0),
-    "xargs": (
-        "-I -i -L -l -n -P -s -d -a -E --replace --max-lines --max-args --max-procs --max-chars "
-        "--delimiter --arg-file --eof",
+WRAPPERS: dict[str, tuple[str, str, int]] = {
+    "env": (
+        "-u --unset -C --chdir",
+        "-i -0 -v --null --debug --ignore-environment",
         0,
     ),
-    "watch": ("-n --interval", 0),
-    "flock": ("-w -E --timeout --conflict-exit-code", 1),
-    "unbuffer": ("", 0),
-    "chronic": ("", 0),
-    "busybox": ("", 0),
-    "strace": ("-e -p -s -u -E -P -o", 0),
-    "ltrace": ("-e -p -s -u -o", 0),
-    "caffeinate": ("-t -w", 0),
-    "sudo": ("-u -g -h -p -C -T -U -D -R -r -t --user --group --host --prompt --chdir", 0),
-    "doas": ("-u -C", 0),
-    "parallel": ("-j --jobs -a --arg-file", 0),
+    "nice": ("-n --adjustment", "", 0),
+    "ionice": ("-c -n -p --class --classdata", "-t --ignore", 0),
+    "nohup": ("", "", 0),
+    "setsid": ("", "-c -f -w --ctty --fork --wait", 0),
+    "stdbuf": ("-i -o -e --input --output --error", "", 0),
+    "time": ("-f --format", "-p -v --portability --verbose", 0),
+    "timeout": (
+        "-s -k --signal --kill-after",
+        "-v -f -p --verbose --foreground --preserve-status",
+        1,
+    ),
+    "gtimeout": ("-s -k --signal --kill-after", "-v --verbose --foreground --preserve-status", 1),
+    "command": ("", "-p", 0),
+    "builtin": ("", "", 0),
+    "exec": ("-a", "-c -l", 0),
+    "coproc": ("", "", 0),
+    "xargs": (
+        "-I -L -n -P -s -d -a -E --max-args --max-procs --max-chars --delimiter --arg-file",
+        "-0 -r -t -x -o -p -i -e -l --null --no-run-if-empty --verbose --exit --replace --max-lines "
+        "--eof --open-tty --interactive",
+        0,
+    ),
+    "watch": (
+        "-n --interval",
+        "-b -c -d -e -g -p -t -x --beep --color --differences --errexit --chgexit --precise --no-title "
+        "--exec",
+        0,
+    ),
+    "flock": (
+        "-w -E --timeout --wait --conflict-exit-code",
+        "-s -x -e -n -u -o -F --shared --exclusive --nb --nonblock --unlock --close --no-fork --verbose",
+        1,
+    ),
+    "unbuffer": ("", "-p", 0),
+    "chronic": ("", "-v -e", 0),
+    "busybox": ("", "", 0),
+    "strace": ("-e -p -s -u -E -P -o", "-f -ff -c -C -t -tt -T -y -v -x -q -r -i -k", 0),
+    "ltrace": ("-e -p -s -u -o", "-f -c -C -t -T -S -i", 0),
+    "caffeinate": ("-t -w", "-d -i -m -s -u", 0),
+    "sudo": (
+        "-u -g -h -p -C -T -U -D -R -r -t --user --group --host --prompt --chdir",
+        "-A -b -E -e -H -i -K -k -l -n -P -S -s -v",
+        0,
+    ),
+    "doas": ("-u -C", "-L -n -s", 0),
+    "parallel": ("-j --jobs -a --arg-file", "-k -0 --keep-order --null --dry-run", 0),
 }
-"""Programs that run another: their options that take a value, and how many words stand before it."""
+"""Programs that run another: their options that take a value, those that take none, and how many words
+stand before it. An option that is not here may change what the words after it are."""
+
+JOINING = names("watch parallel")
+"""Those that hand all their words to a shell."""
 
 DANGEROUS_VARIABLES = sorted(
     names(
-        "PATH LD_* DYLD_* BASH_ENV ENV IFS SHELLOPTS BASHOPTS PS4 PROMPT_COMMAND GIT_* *PAGER *EDITOR "
+        "PATH LD_* DYLD_* BASH_* ENV IFS SHELLOPTS BASHOPTS PS4 PROMPT_COMMAND GIT_* *PAGER *EDITOR "
         "VISUAL PYTHON* NODE_OPTIONS NODE_PATH PERL5* PERLLIB RUBYOPT RUBYLIB JAVA_TOOL_OPTIONS "
-        "_JAVA_OPTIONS GCONV_PATH LESSOPEN LESSCLOSE TAR_OPTIONS RIPGREP_CONFIG_PATH GREP_OPTIONS BROWSER "
-        "SSH_* HOME XDG_* CDPATH GLOBIGNORE BASH_FUNC_* CC CXX RUSTC_WRAPPER MAKEFLAGS NPM_CONFIG_*"
+        "_JAVA_OPTIONS JDK_JAVA_OPTIONS GCONV_PATH GETCONF_DIR GLIBC_TUNABLES LESS* MANOPT MANPATH "
+        "MANROFF* GROFF_* TAR_OPTIONS RIPGREP_CONFIG_PATH GREP_OPTIONS BROWSER SSH_* HOME XDG_* CDPATH "
+        "GLOBIGNORE CC CXX RUSTC* RUSTDOC* RUSTFLAGS RUSTUP_* CARGO_HOME CARGO_BUILD_* CARGO_TARGET_*_* "
+        "CARGO_ALIAS_* GOFLAGS GOROOT GOPATH GOENV GOTOOLCHAIN MAKEFLAGS NPM_CONFIG_* npm_config_* "
+        "COREPACK_* PIP_* UV_* POETRY_* BUNDLE_* GEM_* DOCKER_HOST DOCKER_CONFIG DOCKER_CONTEXT KUBE* "
+        "TF_* DOTNET_* MAVEN_* GRADLE_* OPENSSL_* SYSTEMD_* BAT_* TERMINFO* DPKG_* APT_* AWKPATH "
+        "AWKLIBPATH RANDOM SRANDOM SECONDS LINENO HISTCMD OPTIND"
     )
 )
 """Variables that make a program run something else than its name says."""

@@ -2,7 +2,7 @@
 
 import fnmatch
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sam_tui.core.authorization import shell_table as table
 from sam_tui.core.authorization.programs import Traits, traits
@@ -45,22 +45,32 @@ def unwrap(command: SimpleCommand, shell: ShellText) -> Iterator[Inner]:
         if name not in table.WRAPPERS or _only_asks(name, words):
             yield _interpreted(name, words, command, shell)
             return
-        inner, assignments, script = _stripped(name, words)
-        if name in table.PRIVILEGED:
-            yield Inner(words, verdict=traits("privileged", f"{name} runs with other rights"))
-        elif name in ("strace", "ltrace", "flock", "parallel"):
-            yield Inner(words, verdict=traits("workspace-write", f"{name} may write a file"))
-        if assignments:
-            yield Inner((Word("env"),), tuple(assignments), verdict=_calm("env sets variables"))
-        if script is not None:
-            yield Inner((), script=script)
-        if not inner:
-            yield Inner(words[:1], verdict=_calm(f"{name} alone only reads"))
+        found = _stripped(name, words)
+        yield from _wrapper(name, words, found)
+        if found.script is not None:
+            yield Inner((), script=found.script)
+        if not found.words:
+            if found.script is None:
+                yield Inner(words[:1], verdict=_calm(f"{name} alone only reads"))
             return
-        words = inner
+        words = found.words
     yield Inner(
         words, verdict=traits("workspace-write", "wrapped too deep to be read", known=False)
     )
+
+
+def _wrapper(name: str, words: tuple[Word, ...], found: "_Stripped") -> Iterator[Inner]:
+    """What the wrapper does itself, where it has a say."""
+    if name in table.PRIVILEGED:
+        yield Inner(words, verdict=traits("privileged", f"{name} runs with other rights"))
+    elif name in ("strace", "ltrace", "flock", "parallel"):
+        yield Inner(words, verdict=traits("workspace-write", f"{name} may write a file"))
+    elif not found.known:
+        why = f"{name} with options that are not known here"
+        yield Inner(words, verdict=traits("workspace-write", why, known=False))
+    if found.assignments:
+        verdict = _calm("env sets variables")
+        yield Inner((Word("env"),), tuple(found.assignments), verdict=verdict)
 
 
 def taints(assignments: Sequence[tuple[str, Word]]) -> str:
@@ -102,14 +112,21 @@ def _only_asks(name: str, words: Sequence[Word]) -> bool:
     return name == "coproc" and len(words) == 1
 
 
-def _stripped(
-    name: str, words: Sequence[Word]
-) -> tuple[tuple[Word, ...], list[tuple[str, Word]], Word | None]:
-    """The words after a wrapper, the variables it sets, and a script it splits (``env -S``)."""
-    valued, before = table.WRAPPERS[name]
-    takes_value = valued.split()
-    assignments: list[tuple[str, Word]] = []
+@dataclass(slots=True)
+class _Stripped:
+    """What is left without a wrapper: the words after it, the variables it sets, and what it hands to
+    a shell (``env -S``, ``watch``). ``known`` is False where an option may mean something else."""
+
+    words: tuple[Word, ...] = ()
+    assignments: list[tuple[str, Word]] = field(default_factory=list[tuple[str, Word]])
     script: Word | None = None
+    known: bool = True
+
+
+def _stripped(name: str, words: Sequence[Word]) -> _Stripped:
+    valued, alone, before = table.WRAPPERS[name]
+    takes_value, flags = valued.split(), alone.split()
+    found = _Stripped()
     index = 1
     while index < len(words):
         text = words[index].text
@@ -119,12 +136,19 @@ def _stripped(
         variable, equals, value = text.partition("=")
         if name == "env" and text.startswith(("-S", "--split-string")):
             attached = (equals and value) or text[2:] if text != "-S" else ""
-            script = Word(attached) if attached else (words[index + 1 : index + 2] or (None,))[0]
-            return (), assignments, script
+            given = Word(attached) if attached else (words[index + 1 : index + 2] or (None,))[0]
+            found.script = (
+                _joined([given, *words[index + (1 if attached else 2) :]]) if given else None
+            )
+            return found
+        if name == "flock" and not before and text in ("-c", "--command"):
+            found.script = _joined(words[index + 1 :])
+            return found
         if text.startswith("-") and len(text) > 1:
+            found.known = found.known and _understood(words[index], takes_value, flags)
             index += 2 if text in takes_value else 1
         elif name in ("env", "sudo", "doas") and equals and variable.isidentifier():
-            assignments.append((variable, Word(value, words[index].static)))
+            found.assignments.append((variable, Word(value, words[index].static)))
             index += 1
         elif before:
             before -= 1
@@ -132,9 +156,44 @@ def _stripped(
         else:
             break
     inner = tuple(words[index:])
-    if name in ("xargs", "parallel") and inner:
-        inner = (*inner, _LATER)
-    return inner, assignments, script
+    if name in table.JOINING:
+        until = next(
+            (at for at, word in enumerate(inner) if word.text.startswith(":::")), len(inner)
+        )
+        found.script = _joined(inner[:until]) if inner else None
+        return found
+    if name == "xargs" and inner:
+        inner = (*(_LATER if _replaced(word.text, words) else word for word in inner), _LATER)
+    found.words = inner
+    return found
+
+
+def _replaced(text: str, words: Sequence[Word]) -> bool:
+    """Whether ``xargs`` puts what it reads into a word, as ``-I NAME`` has it."""
+    texts = [word.text for word in words]
+    names = ["{}", *(texts[at + 1] for at, word in enumerate(texts[:-1]) if word == "-I")]
+    return any(name in text for name in names if name)
+
+
+def _joined(words: Sequence[Word]) -> Word:
+    """Words as a shell gets them that is handed all in one text."""
+    text = " ".join(word.text for word in words)
+    return Word(text, all(word.static for word in words), any(word.pattern for word in words))
+
+
+def _understood(word: Word, valued: Sequence[str], flags: Sequence[str]) -> bool:
+    """Whether it is plain what an option of a wrapper means: alone, attached, or among short ones."""
+    text = word.text
+    if not word.static or text in valued or text in flags:
+        return word.static
+    if text.startswith("--"):
+        return text.partition("=")[0] in (*valued, *flags) and "=" in text
+    for at, letter in enumerate(text[1:], 2):
+        if f"-{letter}" in valued:
+            return at < len(text)
+        if f"-{letter}" not in flags and not text[1:].isdigit():
+            return False
+    return True
 
 
 def _shell(words: Sequence[Word], command: SimpleCommand, shell: ShellText) -> Iterator[Inner]:
@@ -193,20 +252,18 @@ def _evaluated(name: str, words: tuple[Word, ...]) -> Iterator[Inner]:
     if not operands:
         yield Inner(words, verdict=_calm("nothing is evaluated"))
         return
-    static = all(word.static for word in operands)
-    yield Inner((), script=Word(" ".join(word.text for word in operands), static))
+    yield Inner((), script=_joined(operands))
 
 
 def _executed(words: Sequence[Word]) -> Iterator[Inner]:
     """What ``find -exec`` and ``fd -x`` run for each file."""
     inner: list[Word] | None = None
-    stops: tuple[str, ...] = (";", "+")
     for word in words[1:]:
         if inner is None:
             if word.text in (*_EXECUTES, "-x", "-X", "--exec", "--exec-batch"):
                 inner = []
             continue
-        if word.text in stops:
+        if word.text == ";" or (word.text == "+" and inner[-1:] == [_LATER]):
             yield from _each(inner)
             inner = None
         else:

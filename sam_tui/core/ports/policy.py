@@ -61,7 +61,9 @@ class ShellText:
     commands: tuple[SimpleCommand, ...]
     unparsable: bool = False
     functions: tuple[str, ...] = ()
-    """Names that the text defines as functions."""
+    """Names that the text defines as functions, for certain and before it uses them."""
+    evaluates: bool = False
+    """Whether the shell works out what a variable holds, which may be a command: ``$((x))``."""
 
 
 class ShellParser(Protocol):
