@@ -69,6 +69,15 @@ async def test_a_recording_plays_to_its_end_and_begins_anew(opened: Open) -> Non
 
 
 @pytest.mark.requirement("terminal:replay")
+async def test_a_recording_with_nothing_in_it_is_over_at_once(opened: Open) -> None:
+    playback = opened([])
+    playback.play()
+    assert (playback.over, playback.playing) == (True, False)
+    await until(playback, lambda: playback.length is not None)
+    assert (playback.at, playback.length) == (0.0, 0.0)
+
+
+@pytest.mark.requirement("terminal:replay")
 async def test_it_is_sought_forwards_and_backwards_and_long_pauses_are_capped(opened: Open) -> None:
     playback = opened([(0.0, "o", "a"), (1.0, "o", "b"), (1e9, "o", "c"), (1e9 + 1, "o", "d")])
     await until(playback, lambda: playback.length is not None)

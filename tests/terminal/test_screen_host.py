@@ -349,3 +349,20 @@ def test_the_mouse_is_wanted_as_the_last_mode_says_and_free_once_it_ended() -> N
     screen.feed(b"\x1b[?1000l")
     assert screen.mouse_mode == "none"
     assert clicked(screen) == b""
+
+
+@pytest.mark.requirement("terminal:screen-answers")
+def test_a_change_between_light_and_dark_is_told_to_a_program_that_wants_to_hear_of_it() -> None:
+    screen = EmulatedScreen(20, 4)
+    told: list[bytes] = []
+    screen.reply = told.append
+    white, black = (255, 255, 255), (0, 0, 0)
+    screen.use_colours(black, white, dark=False)
+    screen.feed(b"\x1b[?2031h")
+    screen.use_colours(black, white, dark=False)
+    assert told == []
+    screen.use_colours(white, black, dark=True)
+    screen.use_colours(black, white, dark=False)
+    assert told == [b"\x1b[?997;1n", b"\x1b[?997;2n"]
+    screen.feed(b"\x1b[?996n")
+    assert told[2:] == [b"\x1b[?997;2n"]

@@ -19,6 +19,7 @@ LONGEST_HOLD = 0.15
 
 _GRAPHEMES = 2027
 """Emoji sequences and flags are one character of two cells, as they are wherever this is drawn."""
+_SCHEME_REPORTS = 2031
 _REQUESTS = 4
 _SCROLLBACK_LINES = 10_000
 _CELL_BYTES, _ROW_BYTES = 8, 200
@@ -106,6 +107,8 @@ class Host:
         palette: Sequence[Rgb] = (),
     ) -> None:
         """What programs are told when they ask for colours: the defaults, the first of the palette."""
+        if dark != self.dark and self._terminal.mode(_SCHEME_REPORTS):
+            self.answers.append(b"\x1b[?997;%dn" % (1 if dark else 2))
         self.dark = dark
         plain = {"FOREGROUND": foreground, "BACKGROUND": background, "CURSOR": foreground}
         for name, rgb in plain.items():

@@ -89,7 +89,7 @@ class CastPlayback:
         if self.over and not self.fault and self._goal is None:
             self._rewind()
         self._hold()
-        self._playing = True
+        self._playing = not self.over  # nothing goes on in an empty one
         self._go_on()
         self._tell()
 

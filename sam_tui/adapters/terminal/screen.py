@@ -214,8 +214,12 @@ class EmulatedScreen:
         dark: bool,
         palette: Sequence[tuple[int, int, int]] = (),
     ) -> None:
-        """What programs are told when they ask for the terminal's colours (0 to 255 each)."""
+        """What programs are told when they ask for the terminal's colours (0 to 255 each).
+
+        Whether it is light or dark is told at once to one that wants to hear of it.
+        """
         self._host.use_colours(foreground, background, dark=dark, palette=palette)
+        self._reply()
 
     def _deliver(self) -> None:
         """Pass on what came up while output acted on the screen."""
