@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 from rich.style import Style
+from textual.geometry import Region
+from textual.strip import Strip
 
 from sam_tui.core.events import TerminalOpened
 from sam_tui.core.ids import CallId, ConversationId
@@ -244,3 +246,25 @@ async def test_the_terminal_on_show_is_recorded(stage: Stage, tmp_path: Path) ->
         await me.until(lambda: "rec2rec" in drawn(view))
         await me.send("/record")
         await me.until(lambda: "rec2rec" in path.read_text())
+
+
+@pytest.mark.requirement("ui:terminal-frames")
+async def test_every_row_fills_its_width_in_every_frame_also_while_the_size_changes(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wrong: list[tuple[int, int]] = []
+    drawn_as = TerminalView.render_lines
+
+    def heard(view: TerminalView, crop: Region) -> list[Strip]:
+        strips = drawn_as(view, crop)
+        wrong.extend((s.cell_length, crop.width) for s in strips if s.cell_length != crop.width)
+        return strips
+
+    monkeypatch.setattr(TerminalView, "render_lines", heard)
+    async with driven(app_over(stage), (120, 40)) as me:
+        view = await in_shell(me)
+        for width in (180, 110, 200):
+            await me.pilot.resize_terminal(width, 40)
+            await me.until(lambda width=width: view.region.right == width - 1)
+            await me.pilot.pause()
+    assert wrong == []

@@ -240,11 +240,16 @@ class TerminalCanvas(Widget):
     # ---- rows
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """Rows as they are kept: Textual's own way makes each anew, for borders that are not here."""
+        """Rows as they are kept: Textual's own way makes each anew, for borders that are not here.
+
+        A frame may come between a new size and the rows for it.
+        """
         filters, ground = self.get_line_filters(), self.background_colors[1]
         strips: list[Strip] = []
         for y in crop.line_range:
             strip = self.render_line(y)
+            if strip.cell_length != self.size.width:
+                strip = strip.adjust_cell_length(self.size.width, self.rich_style)
             for one in filters:
                 strip = strip.apply_filter(one, ground)
             strips.append(strip)
