@@ -65,7 +65,7 @@ def outside(stage: Stage) -> dict[str, str]:
 
 
 @pytest.mark.requirement("ui:approve")
-@pytest.mark.parametrize("size", [(40, 10), (60, 16), (80, 24), (120, 40), (200, 50)])
+@pytest.mark.parametrize("size", [(40, 10), (40, 12), (60, 16), (80, 24), (120, 40), (200, 50)])
 async def test_an_approval_shows_what_would_happen_and_lets_it_happen_once(
     stage: Stage, model: RawModel, size: tuple[int, int]
 ) -> None:
@@ -78,6 +78,8 @@ async def test_an_approval_shows_what_would_happen_and_lets_it_happen_once(
         assert str(target) in words(found) and "+new [text]" in words(found)
         assert me.app.chat.status.activity.words(0) == "waiting for you"
         assert not target.exists()
+        if size[1] > 10:  # before anything is scrolled
+            await me.until(lambda: "target" in me.drawn())
         for button in found.query(Button):
             assert button.region.area and found.region.contains_region(button.region)
             assert me.app.chat.region.contains_region(found.region)

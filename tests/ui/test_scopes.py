@@ -58,7 +58,7 @@ def ask(me: Driver, request: ApprovalRequest = REQUEST) -> asyncio.Task[Outcome]
 
 
 @pytest.mark.requirement("ui:scopes")
-@pytest.mark.parametrize("size", [(40, 12), (80, 24), (120, 40)])
+@pytest.mark.parametrize("size", [(40, 12), (40, 20), (60, 16), (60, 20), (80, 24), (120, 40)])
 async def test_wider_scopes_stand_in_words_and_list_the_past_calls_they_would_have_covered(
     stage: Stage, size: tuple[int, int]
 ) -> None:
@@ -71,6 +71,7 @@ async def test_wider_scopes_stand_in_words_and_list_the_past_calls_they_would_ha
         ]  # fmt: skip
         for button in found.query(Button):
             assert found.region.contains_region(button.region)
+            assert me.app.chat.query_one("#bottom").region.contains_region(found.region)
             assert len(str(button.label)) <= button.region.width
         await me.pilot.press("5")
         await me.until(lambda: found.query("#scopes"))

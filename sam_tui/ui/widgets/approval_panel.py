@@ -21,8 +21,9 @@ _SCROLLS = {"up": -1, "down": 1, "pageup": -10, "pagedown": 10}
 _MOVES = {"left": -1, "shift+tab": -1, "right": 1, "tab": 1}
 _AROUND_LABEL = 4
 """Columns of a button besides its label."""
-_SHORT = 16
-"""Rows of a terminal below which what a button covers scrolls with the details."""
+_SHORT, _SHORT_GRID = 20, 30
+"""Rows of a terminal below which what a button covers scrolls with the details; the latter where
+the buttons stand in columns, as there it takes more rows."""
 _BRIEF = 8
 """Characters of a label where there is little room."""
 _PASSED_ON = frozenset({"f1", "f2", "f3", "f4", "ctrl+right_square_bracket", "ctrl+q"})
@@ -171,7 +172,7 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
         grid = tight and sum(len(deed.brief) + 2 for deed in self._deeds.values()) > width
         self.set_class(tight, "-tight")
         self.set_class(grid, "-grid")
-        self.set_class(self.screen.size.height < _SHORT, "-short")
+        self.set_class(self.screen.size.height < (_SHORT_GRID if grid else _SHORT), "-short")
         for deed in self._deeds.values():
             label = deed.brief if tight else deed.words
             self.query_one(f"#{deed.name}", Button).label = Content(label)

@@ -8,6 +8,11 @@ from sam_tui.core.ids import InquiryId
 from sam_tui.core.inquiry import Inquiry
 from sam_tui.ui.guard import KeyGuard, Patience
 
+_LEFT = 3
+"""Rows left to transcript and status bar at the least."""
+_ENOUGH = 13
+"""Rows up to which a question may leave no more than that."""
+
 
 class InquiryPanel(Vertical):
     """One question: which inquiry, its place in the row, its guard against stray keys."""
@@ -36,8 +41,12 @@ class InquiryPanel(Vertical):
         self.border_title = Content(self.heading + count)
 
     def on_resize(self) -> None:
-        """However small the terminal, the choices below what scrolls stay in view."""
-        room = self.screen.size.height * 6 // 10 - self.around
+        """However small the terminal, the choices below what scrolls stay in view.
+
+        Where there are few rows the question has nearly all of them.
+        """
+        height = self.screen.size.height
+        room = max(height * 6 // 10, min(height - _LEFT, _ENOUGH)) - self.around
         for scrolling in self.query(".scrolls"):
             scrolling.styles.max_height = max(1, room)
 
