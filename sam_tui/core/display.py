@@ -16,13 +16,24 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Diff:
-    """One changed file. ``unified`` is a unified diff without the ``---``/``+++`` lines."""
+    """One changed file. ``unified`` is a unified diff without the ``---``/``+++`` lines.
+
+    ``note`` says in words what the lines do not, such as ``created``; ``made`` is false for a change
+    that was only tried.
+    """
 
     path: str
     unified: str
     added: int
     removed: int
+    note: str = ""
+    made: bool = True
     kind: Literal["diff"] = "diff"
+
+    @property
+    def heading(self) -> str:
+        """The path, and the note where there is one."""
+        return f"{self.path} ({self.note})" if self.note else self.path
 
 
 @dataclass(frozen=True, slots=True)

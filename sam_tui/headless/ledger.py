@@ -139,7 +139,7 @@ class Ledger:
             self._asked_at = None
 
     def _tool_finished(self, event: ToolFinished) -> None:
-        changed = [d.path for d in event.display if isinstance(d, Diff)] if event.ok else []
+        changed = (d.path for d in event.display if isinstance(d, Diff) and d.made)
         self.files_changed.extend(p for p in changed if p not in self.files_changed)
 
     def _decided(self, event: DecisionMade) -> None:

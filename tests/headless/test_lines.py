@@ -186,7 +186,12 @@ def test_the_ledger_adds_up_what_the_result_tells() -> None:
         DecisionMade(C, CallId("k1"), DENIED),
         InquiryClosed(C, InquiryId("i"), "unattended"),
         ToolFinished(C, CallId("k2"), "f", "s", True, "ok", (diff, diff), 0.1),
-        ToolFinished(C, CallId("k3"), "f", "s", False, "no", (Diff("b", "", 1, 1),), 0.1),
+        ToolFinished(
+            C, CallId("k3"), "f", "s", False, "no", (Diff("b", "", 1, 1, made=False),), 0.1
+        ),
+        ToolFinished(
+            C, CallId("k4"), "f", "s", False, "1", (Diff("c", "", 1, 1, note="new"),), 0.1
+        ),
         RequestSent(C, 2),
         Answered(C, AssistantMessage("Done"), USAGE),
         TurnFinished(C, "finished", "Done", USAGE, 2),
@@ -194,7 +199,7 @@ def test_the_ledger_adds_up_what_the_result_tells() -> None:
     line = result_line(C, ledger, Outcome("error_blocked", "Done", "Blocked", "why"))
     assert line["num_turns"] == 2
     assert line["usage"]["input"] == 200
-    assert line["files_changed"] == ["src/a.py"]
+    assert line["files_changed"] == ["src/a.py", "c"]
     assert line["permission_denials"][0]["tool_name"] == "file_operations"
     assert line["permission_denials"][0]["tool_input"]["filePath"] == "/x"
     assert (line["is_error"], line["exit_code"], line["result"]) == (True, 3, "Done")

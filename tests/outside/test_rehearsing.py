@@ -38,13 +38,16 @@ async def test_a_destructive_command_can_be_tried_first_and_then_kept_or_dropped
     words = {choice.id: choice.words for choice in first.choices}["rehearse"]
     assert "over the network is sent" in words
     assert "make the changes: 1 created, 3 deleted" in second.summary
-    assert {diff.path: diff.unified for diff in second.preview}["made (created)"].endswith("+new")
+    assert {diff.heading: diff.unified for diff in second.preview}["made (created)"].endswith(
+        "+new"
+    )
     assert (desk.folder / "ws/src").exists() is not keeps
     assert (desk.folder / "ws/made").exists() is keeps
     became = "the changes were made" if keeps else "none was made"
     assert became in done.finished.text
     assert "deleted src/a" in done.finished.text
     assert done.data["kept"] is keeps
+    assert {diff.made for diff in done.finished.display if isinstance(diff, Diff)} == {keeps}
     tried, kept = desk.decisions()
     assert (tried.scope, tried.outcome) == ("a rehearsal on a copy of the workspace", "allow")
     assert (kept.rule, kept.outcome) == ("rehearsed", "allow" if keeps else "deny")
@@ -56,7 +59,7 @@ async def test_by_the_flag_every_command_is_tried_that_does_more_than_read(desk:
     desk.open(rehearse=True)
     done = await desk.run("for n in 1 2 3; do echo $n > gen$n; done; sed -i s/a/A/ src/a")
     (asked,) = desk.asked
-    assert [diff.path for diff in asked.preview] == [
+    assert [diff.heading for diff in asked.preview] == [
         "gen1 (created)",
         "gen2 (created)",
         "gen3 (created)",

@@ -13,12 +13,15 @@ import pytest
 
 from sam_tui.adapters.terminal.commands import ShellCommands
 from sam_tui.adapters.terminal.confinement import Sandbox
+from sam_tui.adapters.terminal.rehearsal import MOUNTS, Branch, Rehearsals
+from sam_tui.core.ports.rehearsal import Rehearsed
 from sam_tui.core.ports.sandbox import AskOutside, HostTerms, Network
 from sam_tui.core.ports.terminals import CommandRequest, CommandResult
 from tests.fakes.name_server import NameServer
 from tests.sandbox.hosts_kit import PRELUDE, Answerer, Held, Person
 
 Run = Callable[..., Coroutine[None, None, CommandResult]]
+Rehearse = Callable[[str], Coroutine[None, None, Rehearsed]]
 
 DEADLINE = 20.0
 
@@ -188,3 +191,44 @@ async def held(
     yield running
     for box in boxes:
         box.close()
+
+
+WAYS = {"overlay": "an overlay", "bind": "a copy, mounted", "none": "a copy;"}
+
+
+@pytest.fixture(params=["overlay", "bind", "none"])
+def way(request: pytest.FixtureRequest) -> str:
+    """Each way to make a branch, the better ones not tried."""
+    return request.param
+
+
+@pytest.fixture
+def project(workspace: Path) -> Path:
+    (workspace / "src" / "deep").mkdir(parents=True)
+    (workspace / "a.txt").write_text("one\ntwo\nthree\n")
+    (workspace / "src" / "b.py").write_text("b = 1\n")
+    (workspace / "src" / "deep" / "c").write_bytes(b"\0\1")
+    (workspace / "link").symlink_to("a.txt")
+    return workspace
+
+
+@pytest.fixture
+def branch(sandbox: Sandbox, project: Path, way: str) -> Iterator[Branch]:
+    ways = MOUNTS[list(WAYS).index(way) :]
+    made = Rehearsals(ShellCommands(sandbox), sandbox, ways).open(str(project))
+    if not made.detail.startswith(WAYS[way]):
+        made.drop()
+        pytest.skip(f"this system makes {made.detail}")
+    yield made
+    made.drop()
+
+
+@pytest.fixture
+def rehearse(branch: Branch, project: Path) -> Rehearse:
+    async def running(command: str) -> Rehearsed:
+        folder = str(project)
+        return await branch.run(
+            CommandRequest(command, folder, True, (folder,), 20.0, lambda _: None)
+        )
+
+    return running

@@ -1,18 +1,16 @@
 """Commands on a branch of the workspace: nothing changes until it is committed."""
 
 import os
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from sam_tui.adapters.terminal.commands import ShellCommands
 from sam_tui.adapters.terminal.confinement import Sandbox
-from sam_tui.adapters.terminal.rehearsal import MOUNTS, Branch, Rehearsals
+from sam_tui.adapters.terminal.rehearsal import Branch
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ports.rehearsal import Rehearsed
-from sam_tui.core.ports.terminals import CommandRequest
 
 Portrait = Callable[[Path], dict[str, tuple[object, ...]]]
 Rehearse = Callable[[str], Coroutine[None, None, Rehearsed]]
@@ -20,46 +18,6 @@ Rehearse = Callable[[str], Coroutine[None, None, Rehearsed]]
 pytestmark = pytest.mark.skipif(
     Sandbox().confinement.kind not in ("live", "landlock"), reason="nothing confines commands here"
 )
-
-WAYS = {"overlay": "an overlay", "bind": "a copy, mounted", "none": "a copy;"}
-
-
-@pytest.fixture(params=["overlay", "bind", "none"])
-def way(request: pytest.FixtureRequest) -> str:
-    """Each way to make a branch, the better ones not tried."""
-    return request.param
-
-
-@pytest.fixture
-def project(workspace: Path) -> Path:
-    (workspace / "src" / "deep").mkdir(parents=True)
-    (workspace / "a.txt").write_text("one\ntwo\nthree\n")
-    (workspace / "src" / "b.py").write_text("b = 1\n")
-    (workspace / "src" / "deep" / "c").write_bytes(b"\0\1")
-    (workspace / "link").symlink_to("a.txt")
-    return workspace
-
-
-@pytest.fixture
-def branch(sandbox: Sandbox, project: Path, way: str) -> Iterator[Branch]:
-    ways = MOUNTS[list(WAYS).index(way) :]
-    made = Rehearsals(ShellCommands(sandbox), sandbox, ways).open(str(project))
-    if not made.detail.startswith(WAYS[way]):
-        made.drop()
-        pytest.skip(f"this system makes {made.detail}")
-    yield made
-    made.drop()
-
-
-@pytest.fixture
-def rehearse(branch: Branch, project: Path) -> Rehearse:
-    async def running(command: str) -> Rehearsed:
-        folder = str(project)
-        return await branch.run(
-            CommandRequest(command, folder, True, (folder,), 20.0, lambda _: None)
-        )
-
-    return running
 
 
 def command_lines() -> list[bytes]:

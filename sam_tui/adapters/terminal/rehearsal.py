@@ -8,11 +8,12 @@ import stat
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Generator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 
 from sam_tui.adapters.terminal.commands import ShellCommands
+from sam_tui.adapters.terminal.committing import commit
 from sam_tui.adapters.terminal.confinement import Sandbox
 from sam_tui.adapters.terminal.holding import Holding
 from sam_tui.adapters.terminal.sandbox.branching import NOT_MOUNTED, Mount
@@ -23,9 +24,10 @@ from sam_tui.adapters.terminal.sandbox.differences import (
     snapshot,
     upper_layer,
 )
-from sam_tui.adapters.terminal.sandbox.kernel import open_exactly
+from sam_tui.adapters.terminal.sandbox.keeping import kept_within
 from sam_tui.adapters.terminal.sandbox.supervision import Held
 from sam_tui.core.errors import ToolError
+from sam_tui.core.plain import escaped
 from sam_tui.core.ports.rehearsal import Rehearsed
 from sam_tui.core.ports.terminals import CommandRequest
 
@@ -60,6 +62,12 @@ class Rehearsals:
         if self._sandbox.confinement.kind not in ("live", "landlock", "bubblewrap"):
             raise ToolError("Rehearsals need a system that can confine commands.")
         real = os.path.realpath(workspace)
+        if kept := kept_within(self._sandbox.secrets, (real,)):
+            raise ToolError(
+                f"Commands cannot be rehearsed here: {escaped(kept[0])} lies in the workspace, and a"
+                " copy would show it.",
+                hint="Start in a folder below.",
+            )
         return Branch(self._commands, real, self._sandbox, self._ways)
 
 
@@ -89,6 +97,7 @@ class Branch:
             self.drop()
             raise
         self._changes: list[Differing] = []
+        self._stamps: list[tuple[int, ...]] = []
 
     @property
     def detail(self) -> str:
@@ -99,43 +108,35 @@ class Branch:
         """Run a command on the branch; the changes are all that there are since it began."""
         if not self._folder:
             raise ToolError("The rehearsal is over.", hint="Begin a new one.")
-        holding = Holding(
-            Held(-1),
-            _nothing,
-            prefix=self._words(
-                self._mount,
-                self._place(request.cwd),
-                network=self._sandbox.network(request.network),
-            ),
-        )
-        result = await self._commands.run_held(replace(request, cwd=self._folder), holding)
+        cwd = self._place(request.cwd)
+        if self._mount == "none":
+            # Where nothing can be mounted, a supervisor keeps it from all that is no file of its own.
+            only = replace(request, cwd=cwd, writable=(self._at("copy"),), ask=None, confined=True)
+            result = await self._commands.run(only)
+        else:
+            network = self._sandbox.network(request.network)
+            words = self._words(self._mount, cwd, network=network)
+            holding = Holding(Held(-1), _nothing, prefix=words)
+            result = await self._commands.run_held(replace(request, cwd=self._folder), holding)
         self._changes = await asyncio.to_thread(self._look)
+        self._stamps = list(map(_stamp, self._changes))
         return Rehearsed(result, tuple(differing.change for differing in self._changes))
 
     def commit(self) -> None:
         """Make the changes real. Raises ``ToolError``, changing nothing, when the workspace changed."""
         now = snapshot(self._workspace)
         if now != self._start:
-            other = sorted(now.items() ^ self._start.items())[0][0]
+            other = escaped(sorted(now.items() ^ self._start.items())[0][0])
             raise ToolError(
                 f"The workspace changed since the rehearsal began: {other}.",
                 hint="Drop it and rehearse again.",
             )
-        for differing in self._changes:
-            if differing.source is not None and not _readable(differing.source):
-                raise ToolError(f"The command made {differing.change.path} unreadable.")
-        try:
-            for differing in reversed(self._changes):
-                if differing.source is None or _other_kind(self._workspace, differing):
-                    _delete(self._workspace, differing.change.path)
-            for differing in self._changes:
-                if differing.source is not None:
-                    _place(self._workspace, differing.change.path, differing.source)
-            for differing in reversed(self._changes):
-                if differing.source is not None:
-                    _finish(self._workspace, differing.change.path, differing.source)
-        except OSError as error:
-            raise ToolError(f"The changes could not be made: {error}.") from error
+        if [_stamp(differing) for differing in self._changes] != self._stamps:
+            raise ToolError(
+                "What the command started was still at work, so the changes are not those shown.",
+                hint="Drop it and rehearse again.",
+            )
+        commit(self._workspace, self._changes)
         self.drop()
 
     def drop(self) -> None:
@@ -179,6 +180,8 @@ class Branch:
                 return mode
             if tried.returncode != NOT_MOUNTED:
                 raise ToolError(f"Rehearsals do not work here: {tried.stderr.decode().strip()}")
+        if self._sandbox.confinement.kind != "live":
+            raise ToolError("Rehearsals need a system that can mount a copy or supervise commands.")
         return "none"
 
     def _words(self, mount: Mount, cwd: str, *, network: str = "on") -> tuple[str, ...]:
@@ -186,7 +189,6 @@ class Branch:
             "mount": mount,
             "workspace": self._workspace,
             "cwd": cwd,
-            "writable": self._at("copy") if mount == "none" else self._workspace,
             "secrets": self._sandbox.secrets,
             "opened": self._sandbox.opened,
             "network": network,
@@ -210,8 +212,15 @@ class Branch:
         )
 
 
-def _readable(path: str) -> bool:
-    return os.path.islink(path) or os.access(path, os.R_OK)
+def _stamp(differing: Differing) -> tuple[int, ...]:
+    """What changes when the new state of a path does."""
+    if differing.source is None:
+        return ()
+    try:
+        found = os.lstat(differing.source)
+    except OSError:
+        return (0,)
+    return (found.st_mode, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
 
 
 def _nothing() -> None:
@@ -245,76 +254,3 @@ def _open_and_retry(act: Callable[..., object], path: str, _: object) -> None:
             shutil.rmtree(path, ignore_errors=True)
         else:
             act(path)
-
-
-def _other_kind(workspace: str, differing: Differing) -> bool:
-    old = os.path.join(workspace, differing.change.path)
-    if differing.source is None or not os.path.lexists(old):
-        return False
-    return stat.S_IFMT(os.lstat(old).st_mode) != stat.S_IFMT(os.lstat(differing.source).st_mode)
-
-
-def _delete(workspace: str, path: str) -> None:
-    with _folder_of(workspace, path) as (within, name):
-        found = os.stat(name, dir_fd=within, follow_symlinks=False)
-        if stat.S_ISDIR(found.st_mode):
-            os.rmdir(name, dir_fd=within)
-        else:
-            os.unlink(name, dir_fd=within)
-
-
-def _place(workspace: str, path: str, source: str) -> None:
-    """Put the new state of one path into the workspace: files by renaming, no link followed."""
-    found = os.lstat(source)
-    kind = stat.S_IFMT(found.st_mode)
-    with _folder_of(workspace, path) as (within, name):
-        if kind == stat.S_IFDIR:
-            with suppress(FileExistsError):
-                os.mkdir(name, 0o700, dir_fd=within)
-        else:
-            fresh = f".{name[:200]}.rehearsed"
-            with suppress(FileNotFoundError):
-                os.unlink(fresh, dir_fd=within)
-            if kind == stat.S_IFLNK:
-                os.symlink(os.readlink(source), fresh, dir_fd=within)
-            elif kind == stat.S_IFREG:
-                _write(source, fresh, within)
-            elif kind == stat.S_IFIFO:
-                os.mkfifo(fresh, dir_fd=within)
-            else:
-                return  # a socket is of no use without its server
-            os.replace(fresh, name, src_dir_fd=within, dst_dir_fd=within)
-
-
-def _finish(workspace: str, path: str, source: str) -> None:
-    """Owner, mode and times, once everything stands: a folder may forbid writing to itself."""
-    found = os.lstat(source)
-    with _folder_of(workspace, path) as (within, name):
-        try:
-            if os.geteuid() == 0:
-                os.chown(name, found.st_uid, found.st_gid, dir_fd=within, follow_symlinks=False)
-            if not stat.S_ISLNK(found.st_mode):
-                os.chmod(name, stat.S_IMODE(found.st_mode), dir_fd=within)
-                os.utime(name, ns=(found.st_atime_ns, found.st_mtime_ns), dir_fd=within)
-        except FileNotFoundError:
-            return  # a socket, which was not made
-
-
-def _write(source: str, name: str, within: int) -> None:
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
-    with (
-        open(source, "rb") as data,
-        open(os.open(name, flags, 0o600, dir_fd=within), "wb") as target,
-    ):
-        shutil.copyfileobj(data, target)
-
-
-@contextmanager
-def _folder_of(workspace: str, path: str) -> Generator[tuple[int, str]]:
-    """The folder of a path in the workspace as a descriptor, and the name in it."""
-    folder, name = os.path.split(os.path.join(workspace, path))
-    handle = open_exactly(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        yield handle, name
-    finally:
-        os.close(handle)

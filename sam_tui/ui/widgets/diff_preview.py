@@ -16,7 +16,7 @@ _STYLES = {"+": "$success", "-": "$error", "@": "$primary"}
 def diff_content(diff: "Diff") -> Content:
     """One file's change: its path, the counts, and the lines; nothing in them is hidden."""
     head = Content.assemble(
-        (visible_line(diff.path), "bold"),
+        (visible_line(diff.heading), "bold"),
         (f"  +{diff.added}", "$success"),
         (f" -{diff.removed}", "$error"),
     )

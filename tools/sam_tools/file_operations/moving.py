@@ -95,4 +95,4 @@ def _without(where: Location, old: Replaced | None) -> Diff:
 
 
 def _moved(old: Location, new: Location) -> Diff:
-    return Diff(f"{printable(old.shown)} -> {printable(new.shown)}", "", 0, 0)
+    return Diff(printable(new.shown), "", 0, 0, note=f"was {printable(old.shown)}")

@@ -27,7 +27,7 @@ class Rehearsed:
     @property
     def displays(self) -> tuple[Diff, ...]:
         """The changes for people."""
-        return tuple(map(diff_of, self.changes[:_MOST_SHOWN]))
+        return tuple(diff_of(change, made=self.kept) for change in self.changes[:_MOST_SHOWN])
 
     @property
     def data(self) -> dict[str, Any]:
@@ -79,7 +79,7 @@ async def _run(branch: Rehearsal, request: CommandRequest, ask: AskKept) -> Rehe
     done = await branch.run(replace(request, ask=None, again=None, granted=()))
     if not done.changes:
         return Rehearsed(done.result, (), kept=False)
-    shown = tuple(map(diff_of, done.changes[:_MOST_SHOWN]))
+    shown = tuple(diff_of(change, made=False) for change in done.changes[:_MOST_SHOWN])
     kept = await ask(f"{tally(done.changes)}, as rehearsed on {branch.detail}", shown)
     if kept:
         await asyncio.shield(asyncio.to_thread(branch.commit))
@@ -94,13 +94,14 @@ def tally(changes: Sequence[FileChange]) -> str:
     return ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
 
 
-def diff_of(change: FileChange) -> Diff:
-    """A change as people are shown it."""
+def diff_of(change: FileChange, *, made: bool) -> Diff:
+    """A change as people are shown it, and whether it is there or was only tried."""
     lines = [line for line in change.diff.splitlines() if not line.startswith(("---", "+++"))]
     added = sum(line.startswith("+") for line in lines)
     removed = sum(line.startswith("-") for line in lines)
     said = change.note or ("" if lines else change.kind)
-    name = escaped(change.path) + (f" ({said})" if said else "")
     if change.kind != "modified" and lines:
-        name = f"{escaped(change.path)} ({change.kind})"
-    return Diff(name, escaped("\n".join(lines)), added, removed)
+        said = change.kind
+    return Diff(
+        escaped(change.path), escaped("\n".join(lines)), added, removed, note=said, made=made
+    )

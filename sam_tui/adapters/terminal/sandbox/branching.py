@@ -8,13 +8,15 @@ import ctypes
 import json
 import os
 import signal
+import struct
 import sys
+from collections.abc import Sequence
 from typing import Any, Literal, cast
 
 from sam_tui.adapters.terminal.sandbox import landlock
 from sam_tui.adapters.terminal.sandbox.entry import enrolment, restrict
 from sam_tui.adapters.terminal.sandbox.filter import program
-from sam_tui.adapters.terminal.sandbox.kernel import libc
+from sam_tui.adapters.terminal.sandbox.kernel import AT_FDCWD, libc, syscall
 from sam_tui.adapters.terminal.sandbox.machine import machine
 
 NOT_MOUNTED = 213
@@ -23,6 +25,8 @@ Mount = Literal["overlay", "bind", "none"]
 _NEWNS, _NEWUSER, _NEWPID = 0x20000, 0x10000000, 0x20000000
 _BIND, _RECURSIVE, _PRIVATE = 0x1000, 0x4000, 0x40000
 _NOSUID, _NODEV, _NOEXEC = 2, 4, 8
+_MOUNT_SETATTR = 442
+_ALL_BELOW, _READ_ONLY = 0x8000, 1
 _SET_DEATH_SIGNAL = 1
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/pts", "/dev/ptmx", "/dev/shm")
 
@@ -30,8 +34,6 @@ _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/pts", "/dev
 def main() -> None:
     """Be the launcher. The last words of the command line: a JSON object, then what to execute."""
     told, words = cast("dict[str, Any]", json.loads(sys.argv[2])), sys.argv[3:]
-    if told["mount"] == "none":
-        _become(told, words)
     try:
         _branch(told)
     except OSError as error:
@@ -61,12 +63,47 @@ def _branch(told: dict[str, Any]) -> None:
     workspace = told["workspace"]
     if told["mount"] == "bind":
         _mount(told["copy"], workspace, None, _BIND, None)
-        return
-    layers = ",".join(
-        f"{key}={_escaped(told[name])}"
-        for key, name in (("lowerdir", "workspace"), ("upperdir", "upper"), ("workdir", "work"))
-    )
-    _mount("overlay", workspace, "overlay", 0, f"{layers},userxattr")
+    else:
+        layers = ",".join(
+            f"{key}={_escaped(told[name])}"
+            for key, name in (("lowerdir", "workspace"), ("upperdir", "upper"), ("workdir", "work"))
+        )
+        _mount("overlay", workspace, "overlay", 0, f"{layers},userxattr")
+    _mount(told["scratch"], told["scratch"], None, _BIND, None)
+    _close_outside(workspace, told["scratch"])
+
+
+def _close_outside(*writable: str) -> None:
+    """Make all but some mounts read-only, which Landlock cannot for owners, modes, times and attributes;
+    give it shared memory and terminals of its own, and no way to servers by sockets of files."""
+    sockets = _sockets(writable)
+    _set_attributes("/", _ALL_BELOW, on=_READ_ONLY)
+    for path in writable:
+        _set_attributes(path, 0, off=_READ_ONLY)
+    _mount("tmpfs", "/dev/shm", "tmpfs", _NOSUID | _NODEV, "mode=1777")
+    _mount("devpts", "/dev/pts", "devpts", _NOSUID | _NOEXEC, "newinstance,ptmxmode=0666")
+    if not os.path.islink("/dev/ptmx"):
+        _mount("/dev/pts/ptmx", "/dev/ptmx", None, _BIND, None)
+    for path in sockets:
+        try:
+            _mount("/dev/null", path, None, _BIND, None)
+        except OSError:
+            continue  # gone, or out of the command's reach as well
+
+
+def _sockets(writable: Sequence[str]) -> list[str]:
+    """Where sockets of other programs stand, as far as they lie outside (proc(5), net/unix)."""
+    with open("/proc/net/unix", encoding="utf-8", errors="surrogateescape") as lines:
+        fields = [line.rstrip("\n").split(None, 7) for line in lines]
+    paths = dict.fromkeys(words[7] for words in fields if len(words) == 8)
+    own = tuple(f"{path}/" for path in writable)
+    there = [path for path in paths if path.startswith("/")]
+    return [path for path in there if not os.path.realpath(path).startswith(own)]
+
+
+def _set_attributes(path: str, flags: int, *, on: int = 0, off: int = 0) -> None:
+    given = struct.pack("=4Q", on, off, 0, 0)
+    syscall(_MOUNT_SETATTR, AT_FDCWD, os.fsencode(path), flags, given, len(given))
 
 
 def _init(told: dict[str, Any], words: list[str]) -> None:
@@ -91,7 +128,7 @@ def _become(told: dict[str, Any], words: list[str]) -> None:
     """Confine this process to the branch, and become the command."""
     try:
         os.chdir(told["cwd"])
-        writable = (told["writable"], told["scratch"])
+        writable = (told["workspace"], told["scratch"])
         bounds = landlock.Bounds(
             writable,
             _DEVICES,

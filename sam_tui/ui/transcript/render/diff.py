@@ -17,7 +17,7 @@ def draw_diff(canvas: Canvas, diff: Diff, limit: int) -> int:
     """Draw the path, the counts and at most ``limit`` lines; return how many were left out."""
     palette = canvas.palette
     canvas.line([
-        (clean(diff.path), palette.text),
+        (clean(diff.heading), palette.text),
         (f"  +{diff.added}", palette.good),
         (f" -{diff.removed}", palette.bad),
     ])
