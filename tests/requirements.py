@@ -251,7 +251,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "headless:hijack": Requirement("No module of the workspace runs, by console script, python -m or PYTHONPATH, whatever its name.", "codebases 4.2"),
     "headless:json": Requirement("Json output is exactly one result object.", "peers 3.8"),
     "headless:killed": Requirement("A killed run is continued with -c; its open call is closed as interrupted.", "architecture 6"),
-    "headless:limit": Requirement("The turn limit hit with a tool call open ends with 53, and the call has its result.", "peers 3.8"),
+    "headless:limit": Requirement("A limit of calls, tokens or money ends with 53, also one that cannot be kept; a tool call that is open has its result.", "peers 3.8"),
     "headless:one-result": Requirement("Exactly one result, always last, whose exit_code is the process's.", "peers 3.8 rule 4"),
     "headless:partials": Requirement("Pieces stream as stream_event lines only with --include-partial-messages.", "peers 3.8"),
     "headless:provider-500": Requirement("A provider that fails for ever ends the run with 75 after told retries.", "peers 3.8"),

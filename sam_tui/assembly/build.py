@@ -21,7 +21,7 @@ from sam_tui.assembly.guarding import make_guard
 from sam_tui.assembly.leaves import Leaves
 from sam_tui.assembly.options import Options
 from sam_tui.assembly.serving import Serving
-from sam_tui.core.agent.budget import DEFAULT_STEPS
+from sam_tui.core.agent.budget import DEFAULT_STEPS, Limits
 from sam_tui.core.agent.retry import RetryPolicy
 from sam_tui.core.agent.room import Room
 from sam_tui.core.agent.turn import Engine
@@ -134,7 +134,7 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
         executor,
         engine,
         serving,
-        max_steps=options.max_turns or DEFAULT_STEPS,
+        limits=Limits(options.max_turns or DEFAULT_STEPS, options.max_tokens, options.max_cost),
         topic=options.topic,
         plugins=plugins.reports,
     )

@@ -35,6 +35,9 @@ class Options:
     mode: "PermissionMode | None" = None
     add_dirs: tuple[str, ...] = ()
     max_turns: int | None = None
+    max_tokens: int | None = None
+    max_cost: float | None = None
+    """In US dollars."""
     attended: "bool | Attends" = False
     responder: "Responder | None" = None
     request_timeout: float | None = None

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from sam_tui.core.agent.budget import DEFAULT_STEPS
+from sam_tui.core.agent.budget import Limits
 from sam_tui.core.agent.history import History
 from sam_tui.core.agent.session import Session
 from sam_tui.core.agent.turn import Engine
@@ -78,7 +78,8 @@ class Runtime:
     executor: "Executor"
     engine: Engine
     servers: "McpServers"
-    max_steps: int = DEFAULT_STEPS
+    limits: Limits = field(default_factory=Limits)
+    """Of each turn."""
     topic: str = ""
     """Whose memory new conversations share; empty for their own."""
     plugins: "tuple[PluginReport, ...]" = ()
@@ -207,7 +208,7 @@ class Runtime:
         history = History(self.conversations, identifier)
         if known is not None:
             history.restore()
-        return Session(self.engine, history, self.model, max_steps=self.max_steps)
+        return Session(self.engine, history, self.model, limits=self.limits)
 
     def open_runner(self, tell: Callable[[str], None]) -> "Runner":
         """Who works on one execution with this runtime's agent; ``tell`` hears how it goes."""

@@ -128,7 +128,7 @@ class GuardedToolbox:
         if plan.key != "run_subagent" or model is None or budgets.get(conversation) is not None:
             yield
             return
-        with budgets.running(conversation, Budget(self._runtime.max_steps), model):
+        with budgets.running(conversation, Budget(self._runtime.limits.steps), model):
             yield
 
     def _result(self, executed: Executed, conversation: ConversationId) -> types.CallToolResult:

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from sam_tui.adapters.storage import Storage, open_storage
 from sam_tui.core.accesses import Write
-from sam_tui.core.agent.budget import Budgets
+from sam_tui.core.agent.budget import Budgets, Limits
 from sam_tui.core.agent.history import History
 from sam_tui.core.agent.retry import RetryPolicy
 from sam_tui.core.agent.room import Room
@@ -239,7 +239,9 @@ def open_talk(
     engine = replace(engine, workflow_mode=workflow_mode)
     history = History(kit.storage.conversations, kit.conversation)
     history.restore()
-    return Talk(kit, model, clock, reminder, Session(engine, history, model, max_steps=max_steps))
+    return Talk(
+        kit, model, clock, reminder, Session(engine, history, model, limits=Limits(max_steps))
+    )
 
 
 def open_kit(folder: Path, responder: Responder | None = None) -> Kit:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sam_reminders.todo_list import TodoListReminder
 from sam_tui.adapters.storage import open_storage
-from sam_tui.core.agent.budget import Budgets
+from sam_tui.core.agent.budget import Budgets, Limits
 from sam_tui.core.agent.history import History
 from sam_tui.core.agent.retry import RetryPolicy
 from sam_tui.core.agent.room import Room
@@ -176,7 +176,7 @@ def session_over(desk: Desk, model: RawModel) -> Session:
         Room(desk.storage.archive, desk.bus),
     )
     history = History(desk.storage.conversations, desk.conversation)
-    return Session(engine, history, model, max_steps=20)
+    return Session(engine, history, model, limits=Limits(20))
 
 
 def think(id_: str) -> list[Piece]:

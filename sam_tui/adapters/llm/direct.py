@@ -184,6 +184,8 @@ class _Answer:
             began = f" It began: {said[:200]}" if said else ""
             raise ModelRejected(f"{where} did not answer as a model does.{began}", hint=_CHECK)
         out += self._reader.end()
+        if not self._reader.finish and not self.begun and not out:
+            raise ModelCut(f"{where} ended the stream without an answer.")
         if self._reader.finish == "content_filter" and not self.begun:
             raise ModelRejected(f"{where} withheld the answer: its content filter stepped in.")
         if self._reader.usage:

@@ -14,39 +14,83 @@ DEFAULT_STEPS = 300
 """Model calls in one turn: seed 004's iteration limit."""
 
 
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one turn may spend: model calls, tokens in and out, US dollars; None is no limit."""
+
+    steps: int = DEFAULT_STEPS
+    tokens: int | None = None
+    cost: float | None = None
+
+
 @dataclass(slots=True)
 class Budget:
     """Limits and what was used of them. ``max_steps`` may be raised while work is going on.
 
-    What is spent here is spent by ``parent`` too; its steps are its own.
+    What is spent here is spent by ``parent`` too, within its limits; its steps are its own.
     """
 
     max_steps: int = DEFAULT_STEPS
     steps: int = 0
     usage: Usage = field(default_factory=Usage)
     parent: "Budget | None" = None
+    limits: Limits = Limits()
+    """Of tokens and dollars; an answer that is on its way is not cut by them."""
+    unmetered: bool = False
+    """Whether an answer came without what it used."""
 
     def take_step(self) -> int:
         """Count one model call, before it is made. Raises ``BudgetExhausted``."""
-        if self.spent:
-            raise BudgetExhausted(
-                f"The limit of {self.max_steps} model calls was reached.",
-                limit="turns",
-                hint="Continue with another message, or raise --max-turns.",
-            )
+        refusal = self._refusal()
+        if refusal is not None:
+            raise refusal
         self.steps += 1
         return self.steps
 
     @property
     def spent(self) -> bool:
         """Whether the next step would be refused."""
-        return self.steps >= self.max_steps
+        return self._refusal() is not None
+
+    def _refusal(self) -> BudgetExhausted | None:
+        if self.steps >= self.max_steps:
+            return _reached(f"{self.max_steps} model calls", "turns")
+        return self._overdrawn()
+
+    def _overdrawn(self) -> BudgetExhausted | None:
+        """Whether tokens or money are gone; a limit that nothing can be held against ends it too."""
+        tokens, cost = self.limits.tokens, self.limits.cost
+        used = self.usage.input_tokens + self.usage.output_tokens
+        if tokens is not None:
+            if self.unmetered:
+                why = "the model does not say what it uses"
+                return _unkept(f"{tokens:,} tokens", "tokens", why, "--max-turns")
+            if used >= tokens:
+                return _reached(f"{tokens:,} tokens", "tokens")
+        if cost is not None:
+            if self.unmetered or (used and self.usage.cost is None):
+                why = "what the model costs is not known"
+                return _unkept(f"${cost:g}", "cost", why, "--max-tokens or --max-turns")
+            if (self.usage.cost or 0.0) >= cost:
+                return _reached(f"${cost:g}", "cost")
+        return self.parent._overdrawn() if self.parent is not None else None
 
     def spend(self, usage: Usage) -> None:
         """Add what a call used, here and for whoever this is done for."""
         self.usage = self.usage.plus(usage)
+        self.unmetered = self.unmetered or not (usage.input_tokens or usage.output_tokens)
         if self.parent is not None:
             self.parent.spend(usage)
+
+
+def _reached(what: str, limit: str) -> BudgetExhausted:
+    hint = f"Continue with another message, or raise --max-{limit}."
+    return BudgetExhausted(f"The limit of {what} was reached.", limit=limit, hint=hint)
+
+
+def _unkept(what: str, limit: str, why: str, instead: str) -> BudgetExhausted:
+    text = f"The limit of {what} cannot be kept: {why}."
+    return BudgetExhausted(text, limit=limit, hint=f"Use {instead} instead.")
 
 
 class Budgets:

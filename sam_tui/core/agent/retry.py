@@ -11,7 +11,8 @@ class RetryPolicy:
 
     What may pass soon is tried again a few times, a rate limit for as long as a person would: its
     waits are long and many. A provider's own Retry-After is honoured up to ``patience`` seconds; a
-    longer one is not waited for, because a person would rather know.
+    longer one is not waited for, because a person would rather know. One that names no time goes on
+    for ever: after a few tries there is a wait of our own.
     """
 
     waits: tuple[float, ...] = (2.0, 4.0, 6.0)
@@ -30,6 +31,7 @@ class RetryPolicy:
         if attempt >= self.attempts(error):
             return None
         if error.retry_after is not None:
-            return error.retry_after if error.retry_after <= self.patience else None
+            least = self.waits[-1] if self.waits and attempt > len(self.waits) else 0.0
+            return max(error.retry_after, least) if error.retry_after <= self.patience else None
         waits = self.limited if isinstance(error, ModelLimited) else self.waits
         return waits[min(attempt, len(waits)) - 1]

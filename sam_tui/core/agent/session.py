@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from sam_tui.core.agent.budget import Budget
+from sam_tui.core.agent.budget import Budget, Limits
 from sam_tui.core.agent.history import History
 from sam_tui.core.agent.turn import Engine, Turn
 from sam_tui.core.errors import ConfigurationError, UsageError
@@ -16,11 +16,11 @@ class Session:
     """One open conversation. ``model`` may be changed between turns."""
 
     def __init__(
-        self, engine: Engine, history: History, model: Model | None, *, max_steps: int
+        self, engine: Engine, history: History, model: Model | None, *, limits: Limits
     ) -> None:
         self._engine = engine
         self._history = history
-        self._max_steps = max_steps
+        self._limits = limits
         self.model = model
         self.busy = False
         self._opening = "resume" if history.messages else "startup"
@@ -49,7 +49,8 @@ class Session:
             raise ConfigurationError("No model is chosen.", hint="Choose one with --model.")
         self.busy = True
         try:
-            budget, gate = Budget(self._max_steps), self._engine.executor.gates(self.conversation)
+            budget = Budget(self._limits.steps, limits=self._limits)
+            gate = self._engine.executor.gates(self.conversation)
             with self._engine.budgets.running(self.conversation, budget, self.model, gate):
                 turn = Turn(self._engine, self.model, self._history, budget, gate)
                 turn.opening, self._opening = self._opening, ""
