@@ -12,7 +12,7 @@ from typing import Any
 from sam_tui.adapters.terminal.ghostty import copied, set_mode, set_option, string
 
 _OURS = (
-    rb"\[[?!]?+[0-9;]*+[gnptxWhl]|[cH]"
+    rb"\[[?!]?+[0-9;]*+(?:[gnptxWhl]|(?<=\[0)[LMPSTIZae])|[cH]"
     rb"|\]52;[a-z0-9]{0,8};\?(?:\x07|\x1b\\)|P\$q[^\x1b]{1,2}\x1b\\|P\+q[0-9A-Fa-f;]*+\x1b\\"
 )
 _ACTED_ON = re.compile(rb"\x1b(?!\[[0-9;]*+m)(?:" + _OURS + rb")")
@@ -31,6 +31,7 @@ _UNFINISHED = re.compile(
     rb"|P(?:\$(?:q[^\x1b]{0,2}\x1b?)?|\+(?:q[0-9A-Fa-f;]{0,24}\x1b?)?)?)?\Z"
 )
 _LONGEST_UNFINISHED = 32
+_COUNTED = tuple(bytes([last]) for last in b"LMPSTIZae")
 _TITLES = 10
 _TITLE = re.compile(rb"\[(2[23])(?:;[012]?)?(?:;\d*)?t")
 _ASIDE = re.compile(rb"\x1bP1\$r(\d+);(\d+)s\x1b\\")
@@ -119,6 +120,11 @@ class Sequences:
 
     def _act(self, body: bytes) -> Act | None:
         """What to do for a sequence, given without its ESC; None leaves it to the library."""
+        if body.endswith((b"h", b"l")):
+            own = body.startswith(b"[?") and not _CHANGE_MORE.isdisjoint(_modes(body))
+            return self._switch if own else None
+        if body[:2] == b"[0" and body[2:] in _COUNTED:
+            return self._count_once
         if body in _REPORTS:
             return self._report
         if (known := _KNOWN.get(body)) is not None:
@@ -133,9 +139,11 @@ class Sequences:
             return self._keep_title
         if body == b"\b" or body.endswith(b"D"):
             return self._go_back
-        if not body.startswith(b"[?") or not body.endswith((b"h", b"l")):
-            return None
-        return None if _CHANGE_MORE.isdisjoint(_modes(body)) else self._switch
+        return None
+
+    def _count_once(self, body: bytes) -> None:
+        """A count of 0 is 1; the library does nothing."""
+        self._terminal.feed(b"\x1b[" + body[2:])
 
     def _say(self, answer: bytes) -> None:
         self._answers.append(b"\x1b" + answer)
