@@ -205,7 +205,7 @@ async def test_keys_for_a_terminal_without_a_sandbox_are_asked_and_shown(root: P
     desk.answers = [Approval("deny")]
     send = "terminal_operations.send_input"
     assert not (await desk.decide(Type("term_1", "rm -rf ~\r"), operation=send)).allowed
-    assert desk.asked[0].targets == ("keys 'rm -rf ~\\r'",)
+    assert desk.asked[0].targets == ("keys 'rm -rf ~\\r' in term_1",)
     assert (await Desk(root).decide(Type("term_1", "ls\r"), operation=send)).allowed
 
 

@@ -1,7 +1,6 @@
 """Hosts that commands may reach: entries, lists of several files, scopes, and what is kept of them."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ from sam_tui.adapters.policy.sandboxing import merged, sandbox_plan
 from sam_tui.core.accesses import Connect, Run
 from sam_tui.core.authorization.hosts import HostEntry, family
 from sam_tui.core.authorization.lint import lint, lint_hosts
-from sam_tui.core.authorization.rules import Rule, RuleSet
+from sam_tui.core.authorization.rules import Rule
 from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.inquiry import Approval
 from sam_tui.core.ports.sandbox import Network
@@ -257,19 +256,20 @@ def test_lint_looks_at_lists_of_hosts_and_at_hosts_that_are_many_peoples() -> No
 
 
 @pytest.mark.requirement("guard:hosts-scopes")
-async def test_what_was_allowed_for_good_is_in_the_list_of_the_next_program(
+async def test_what_was_allowed_for_good_holds_in_the_next_program_as_long_as_it_is_kept(
     ward: Callable[..., Ward], tmp_path: Path
 ) -> None:
     saved = SavedRules(str(tmp_path / "settings"), str(tmp_path / "home"))
     here = ward(saved=saved, answers=[Approval("scope", scope="project-below")])
     assert (await here.decide(Connect("a.b.test:443"), operation=CONNECT)).allowed
-    kept = RuleSet.of(saved.rules(), workspace=here.workspace.root, trusted=False)
+    text = Path(saved.path).read_text(encoding="utf-8")  # noqa: ASYNC240 - a test waits for no one
+    later = ward(saved=saved, rules=text)
+    assert later.explain(Connect("c.b.test:443"), operation=CONNECT).outcome == "allow"
     terms = SandboxTerms(network="hosts", lists=((),))
-    plan = sandbox_plan(terms, replace(here.policy(), rules=kept), here.home)
-    assert plan.hosts.lists == (("*.b.test",),)
-    elsewhere = RuleSet.of(saved.rules(), workspace="/elsewhere", trusted=False)
-    plan = sandbox_plan(terms, replace(here.policy(), rules=elsewhere), here.home)
-    assert plan.hosts.lists == ((),)
+    plan = sandbox_plan(terms, later.policy(), later.home)
+    assert plan.hosts.lists == ((),), "the guard answers, for it hears when it is taken back"
+    assert saved.revoke(saved.rules()[0].id)
+    assert later.explain(Connect("c.b.test:443"), operation=CONNECT).outcome == "ask"
 
 
 @pytest.mark.requirement("guard:hosts")

@@ -8,7 +8,7 @@ from typing import Any, cast
 from sam_tui.core.authorization.hosts import ANY, HostEntry, entries_of
 from sam_tui.core.authorization.outside import CONNECT
 from sam_tui.core.authorization.policy import Policy
-from sam_tui.core.authorization.rules import Layer, Subject
+from sam_tui.core.authorization.rules import KEPT, Layer, Subject
 from sam_tui.core.ports.sandbox import NETWORKS, HostTerms, Network, SandboxChoice
 
 KEYS = ("sandbox", "network", "hosts", "caches")
@@ -196,12 +196,16 @@ def _redirected(opened: Sequence[str]) -> Mapping[str, str]:
 
 
 def host_terms(terms: SandboxTerms, policy: Policy, local: tuple[str, ...]) -> HostTerms:
-    """The lists, the first of them with what the person allowed; what a rule restricts is asked."""
+    """The lists, the first of them with what the person allowed; what a rule restricts is asked.
+
+    What was allowed in a question is left to the guard, which hears when it is taken back.
+    """
     about = [rule for rule in policy.rules.rules if rule.about_hosts and rule.concerns(CONNECT)]
     allowed = tuple(
         entry
         for rule in about
         if rule.effect == "allow" and rule.layer == "user" and rule.window.always
+        if not rule.id.startswith(KEPT)
         for entry in entries_of(rule.host or ANY)
     )
     judged = tuple(

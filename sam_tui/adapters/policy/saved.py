@@ -3,8 +3,8 @@
 import json
 import os
 import shlex
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
 from datetime import date
 
 from sam_tui.adapters.policy.files import POLICY_FILE, load_policy, parse_policy
@@ -25,6 +25,9 @@ class SavedRules:
     config_dir: str
     home: str
     today: Callable[[], date] = date.today
+    _seen: dict[tuple[int, ...], frozenset[str]] = field(
+        default_factory=dict[tuple[int, ...], frozenset[str]], compare=False
+    )
 
     @property
     def path(self) -> str:
@@ -52,6 +55,26 @@ class SavedRules:
         """What was allowed this way; rules that were written by hand are left out."""
         found = load_policy(self.path, "user", root=self.home or "/", home=self.home).rules
         return tuple(rule for rule in found if rule.id.startswith("user:grant_"))
+
+    def withdrawn(self, identifiers: Collection[str]) -> frozenset[str]:
+        """Those ids that the file holds no longer; one ``stat`` where nothing changed.
+
+        A file that cannot be read now says nothing about them.
+        """
+        try:
+            found = os.stat(self.path)
+            mark = (found.st_mtime_ns, found.st_size, found.st_ino)
+        except OSError:
+            return frozenset(identifiers)
+        if mark not in self._seen:
+            try:
+                text = self._text()
+                held = frozenset(rule.id for rule in self._rules(text))
+            except (OSError, ConfigurationError):
+                return frozenset()
+            self._seen.clear()
+            self._seen[mark] = held
+        return frozenset(identifiers) - self._seen[mark]
 
     def revoke(self, identifier: str) -> bool:
         """Take the rule of that id out of the file; False when it holds none such."""

@@ -47,6 +47,10 @@ class Grant:
             return reading is not None and pattern_covers(self.pattern, reading)
         return lies_in(self.target, target)
 
+    def names(self, target: str) -> bool:
+        """Whether it was given for this very target, and not for what begins or lies like it."""
+        return self.pattern is None and self.target.rstrip("/") == target.rstrip("/")
+
 
 def lies_in(granted: str, target: str) -> bool:
     """Whether a target is the granted one or below it: in a folder, or on a site (``https://host/``)."""
@@ -135,11 +139,18 @@ class Grants:
         operation: str,
         target: str,
         reading: Reading | None = None,
+        *,
+        exactly: bool = False,
     ) -> Grant | None:
-        """A grant that covers the target now, or None."""
+        """A grant that covers the target now, or None; with ``exactly`` only one that names just it."""
         self._expire()
         for grant in self._grants:
-            if grant.conversation == conversation and grant.covers(operation, target, reading):
+            named = not exactly or grant.names(target)
+            if (
+                named
+                and grant.conversation == conversation
+                and grant.covers(operation, target, reading)
+            ):
                 return grant
         return None
 
@@ -160,13 +171,15 @@ class Grants:
     def places(self, conversation: ConversationId, operation: str) -> tuple[str, ...]:
         """The real paths of a conversation's grants, as they may be handed out now.
 
-        One that was granted alone is left out while it is a folder: its content was not.
+        One that was granted alone is left out while it is a folder: its content was not. So is one on
+        whose way a link stands by now: it leads to what was never granted.
         """
         held = [g.target for g in self.current(conversation) if g.operation == operation]
         return tuple(
-            target.rstrip("/") or "/"
+            place
             for target in held
             if target.startswith("/") and (target.endswith("/") or not os.path.isdir(target))
+            if os.path.realpath(place := target.rstrip("/") or "/") == place
         )
 
     def remaining(self, grant: Grant) -> float:

@@ -27,6 +27,7 @@ from sam_tui.core.authorization.rules import saved_rule
 from sam_tui.core.authorization.scopes import (
     LOOKED_AT,
     Offer,
+    chosen_of,
     grant_seconds,
     offers,
     rehearsal,
@@ -106,7 +107,7 @@ class Guard:
 
     async def confirm(self, request: Request, why: str, rule: str) -> Decision:
         """Ask about a call that nothing here stops. A yes holds for this call alone."""
-        touched = _targets(self.explain(request.conversation, request.operation, request.accesses))
+        touched = self.explain(request.conversation, request.operation, request.accesses).targets
         question = ApprovalRequest(
             request.operation,
             request.summary,
@@ -178,6 +179,7 @@ class Guard:
         self, conversation: ConversationId, operation: str, accesses: Sequence[LocatedAccess]
     ) -> Explanation:
         """What would be decided now, without asking anyone or using a grant up."""
+        self._heed_withdrawn()
         judgements = tuple(self.policy.judge(access, operation) for access in accesses)
         used: list[Grant] = []
         open_questions: list[Judgement] = []
@@ -186,7 +188,13 @@ class Guard:
                 return Explanation("deny", judgement.reason, judgement.rule, judgements)
             if judgement.outcome != "ask":
                 continue
-            grant = self.grants.find(conversation, operation, judgement.target, judgement.reading)
+            grant = self.grants.find(
+                conversation,
+                operation,
+                judgement.target,
+                judgement.reading,
+                exactly=not judgement.plain,
+            )
             if grant is None:
                 open_questions.append(judgement)
             else:
@@ -205,6 +213,12 @@ class Guard:
             return Explanation("allow", "touches nothing", "no-access", judgements)
         weightiest = judgements[0]
         return Explanation("allow", weightiest.reason, weightiest.rule, judgements)
+
+    def _heed_withdrawn(self) -> None:
+        """What was allowed for good and taken back, by whichever process, counts no more."""
+        kept = self.policy.rules.kept() if self._saved is not None else frozenset[str]()
+        if self._saved is not None and kept and (gone := self._saved.withdrawn(kept)):
+            self.policy = replace(self.policy, rules=self.policy.rules.without(gone))
 
     def trace(
         self, operation: str, accesses: Sequence[LocatedAccess]
@@ -293,7 +307,7 @@ class Guard:
             by,
             explained.rule,
             explained.reason,
-            targets=_targets(explained),
+            targets=explained.targets,
             asker=request.asker,
         )
 
@@ -325,7 +339,7 @@ class Guard:
             explained.reason,
             scope=", ".join(targets),
             elapsed=outcome.elapsed,
-            targets=_targets(explained),
+            targets=explained.targets,
             asker=request.asker,
         )
         if outcome.closed == "unattended":
@@ -335,7 +349,7 @@ class Guard:
         if not isinstance(outcome.answer, Approval):
             return verdict
         answer = outcome.answer
-        chosen = _chosen(answer, on_offer)
+        chosen = chosen_of(answer, on_offer)
         if chosen is None:
             return replace(verdict, comment=answer.comment)
         if chosen.choice.id == "rehearse":
@@ -384,15 +398,3 @@ class Guard:
             span = "1 minute" if minutes == 1 else f"{minutes} minutes"
             return f"exactly this: {', '.join(timed.targets)}, for {span}"
         return timed.words
-
-
-def _chosen(answer: Approval, on_offer: Sequence[Offer]) -> Offer | None:
-    """The offer that an answer takes; None for a refusal, and for one that was never offered."""
-    if answer.choice == "deny":
-        return None
-    wanted = answer.scope if answer.choice == "scope" else answer.choice
-    return next((offer for offer in on_offer if offer.choice.id == wanted), None)
-
-
-def _targets(explained: Explanation) -> tuple[str, ...]:
-    return tuple(judgement.target for judgement in explained.judgements if judgement.target)

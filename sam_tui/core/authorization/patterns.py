@@ -88,11 +88,14 @@ class CommandPattern:
         return _fits(self.words, words, exact=self.exact)
 
     def names(self, words: Sequence[str]) -> bool:
-        """As ``covers``, also for a program given by any path: what forbids or asks uses this."""
+        """As ``covers``, also for a program given by any path, and with options of its own before the
+        words: ``git -C x push`` is ``git push``. What forbids or asks uses this."""
         if not words:
             return False
-        bare = (words[0].rpartition("/")[2], *words[1:])
-        return self.covers(words) or _fits(self.words, bare, exact=self.exact)
+        name = words[0].rpartition("/")[2]
+        return self.covers(words) or any(
+            _fits(self.words, (name, *words[start:]), exact=self.exact) for start in _starts(words)
+        )
 
     def within(self, other: "CommandPattern") -> bool:
         """Whether everything this names is surely named by ``other``."""
@@ -124,6 +127,16 @@ def _fits(pattern: Sequence[str], words: Sequence[str], *, exact: bool) -> bool:
     if head != word and not (_GLOB.search(head) and fnmatch.fnmatchcase(word, head)):
         return False
     return _fits(pattern[1:], words[1:], exact=exact)
+
+
+def _starts(words: Sequence[str]) -> list[int]:
+    """Where the words after a program may begin: at once, and after each of its leading options, with
+    the value that it may have."""
+    starts, index = [1], 1
+    while index < len(words) and words[index].startswith("-"):
+        starts += [index + 1, index + 2]
+        index += 1 if words[index + 1 : index + 2] and words[index + 1].startswith("-") else 2
+    return starts
 
 
 @lru_cache(maxsize=256)

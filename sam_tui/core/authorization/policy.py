@@ -5,6 +5,7 @@ allow rules, the class of a command, grants (looked at by the guard), the mode's
 """
 
 import os
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -89,10 +90,10 @@ class Policy(Grounds):
                 return Case(Subject(operation, kind, real), located, now, real), PATH_STAGES
             case Run(command=command, cwd=cwd):
                 subject = Subject(operation, "run", reading=self._read(command, cwd))
-                return Case(subject, located, now, f"$ {command}"), COMMAND_STAGES
-            case Type(keys=keys):
+                return Case(subject, located, now, self._command(command, cwd)), COMMAND_STAGES
+            case Type(session=session, keys=keys):
                 subject = Subject(operation, "type", reading=self._typed(keys))
-                return Case(subject, located, now, f"keys {keys!r}"), COMMAND_STAGES
+                return Case(subject, located, now, f"keys {keys!r} in {session}"), COMMAND_STAGES
             case Fetch(url=url):
                 subject = Subject(
                     operation, "fetch", host=host_of(url if "://" in url else f"https://{url}")
@@ -109,6 +110,12 @@ class Policy(Grounds):
                 return Case(Subject(operation, "use"), located, now, operation), USE_STAGES
             case _:
                 return Case(Subject(operation, "read"), located, now, ""), ()
+
+    def _command(self, command: str, cwd: str) -> str:
+        """A command as a grant names it: with its folder, for there the same words may do otherwise."""
+        root = self.roots[0] if self.roots else ""
+        real = os.path.realpath(os.path.join(root, os.path.expanduser(cwd))) if cwd else root
+        return f"$ {command}" if real == root else f"$ cd {shlex.quote(real)} && {command}"
 
     def _read(self, command: str, cwd: str) -> Reading | None:
         return self.reader.read(command, cwd) if self.reader else None

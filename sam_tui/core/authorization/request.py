@@ -43,6 +43,11 @@ class Explanation:
     judgements: tuple[Judgement, ...]
     grants: tuple[Grant, ...] = ()
 
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """What the accesses are about, as a grant would name it."""
+        return tuple(judgement.target for judgement in self.judgements if judgement.target)
+
 
 def no_preview() -> Sequence[Diff]:
     """What a running program will write is not known before."""

@@ -1,7 +1,7 @@
 """Rules of a policy: what one says, where it came from, and what it applies to."""
 
 import fnmatch
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -220,6 +220,14 @@ class RuleSet:
             found = allowed
         return found
 
+    def kept(self) -> frozenset[str]:
+        """The ids of what the person allowed for good in a question."""
+        return frozenset(rule.id for rule in self.rules if rule.id.startswith(KEPT))
+
+    def without(self, identifiers: Collection[str]) -> "RuleSet":
+        """The same rules but for some."""
+        return RuleSet(tuple(rule for rule in self.rules if rule.id not in identifiers))
+
     def unlocks(self, subject: Subject, now: float) -> Rule | None:
         """The person's own rule that opens a secret place: it must name a path, and not all of them."""
         for rule in self.rules:
@@ -232,6 +240,10 @@ class RuleSet:
             ):
                 return rule
         return None
+
+
+KEPT = "user:grant_"
+"""Begins the id of a rule that a question made."""
 
 
 def saved_rule(saved: SavedGrant, identifier: str) -> Rule:

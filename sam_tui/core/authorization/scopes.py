@@ -21,7 +21,7 @@ from sam_tui.core.authorization.hosts import HostEntry, address_of, family
 from sam_tui.core.authorization.patterns import CommandPattern
 from sam_tui.core.authorization.rules import LAYERS
 from sam_tui.core.authorization.shell_table import INTERPRETERS, SHELLS, WRAPPERS, names
-from sam_tui.core.inquiry import PastCall, ScopeChoice, ScopeSpan
+from sam_tui.core.inquiry import Approval, PastCall, ScopeChoice, ScopeSpan
 from sam_tui.core.ports.policy import DecisionEntry, SavedGrant
 from sam_tui.core.verdict import Decision
 
@@ -36,7 +36,15 @@ _REHEARSED = (
 _SITE = re.compile(r"https?://[a-z0-9.-]+(?::[0-9]+)?/")
 """A plainly written address up to its path; every other spelling is granted as it is, or once."""
 _NEVER_BY_NAME = (
-    SHELLS | set(WRAPPERS) | names("rm dd sed awk find eval source . ssh curl wget docker podman")
+    SHELLS
+    | set(WRAPPERS)
+    | names("rm dd sed awk find eval source . ssh curl wget docker podman alias trap")
+    | names(
+        "taskset chrt script entr expect gdb lldb vim vi nvim emacs ed ex direnv dotenv cross-env"
+    )
+    | names(
+        "concurrently nodemon watchexec hyperfine prlimit numactl setarch fakeroot bwrap firejail"
+    )
 )
 """Programs whose name alone says nothing about what they will do."""
 _TWO_WORDS = names("""
@@ -199,6 +207,9 @@ def command_prefix(part: Part) -> tuple[str, ...]:
         return words[:2] if script else ()
     if name in _NEVER_BY_NAME:
         return ()
+    if words[:2] in _THREE_WORDS and set(words[2:3]) & (_NEVER_BY_NAME | INTERPRETERS):
+        inner = command_prefix(replace(part, words=words[2:]))
+        return (*words[:2], *inner) if inner else ()
     wanted = 3 if words[:2] in _THREE_WORDS else 2 if name in _TWO_WORDS else 1
     prefix = words[:wanted]
     if len(prefix) < wanted or any(word.startswith("-") for word in prefix[1:]):
@@ -307,6 +318,14 @@ def _host_offer(span: ScopeSpan, operation: str, host: str, grounds: Grounds) ->
     saved = (SavedGrant(operation, where, host=host),) if span != "session" else ()
     name = f"{span}-below" if host.startswith("*.") else span
     return Offer(ScopeChoice(name, words, span, (host,)), (host,), HostEntry.of(host), saved)
+
+
+def chosen_of(answer: Approval, on_offer: Sequence[Offer]) -> Offer | None:
+    """The offer that an answer takes; None for a refusal, and for one that was never offered."""
+    if answer.choice == "deny":
+        return None
+    wanted = answer.scope if answer.choice == "scope" else answer.choice
+    return next((offer for offer in on_offer if offer.choice.id == wanted), None)
 
 
 def grant_seconds(choice: ScopeChoice) -> float:

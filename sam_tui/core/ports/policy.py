@@ -1,6 +1,6 @@
 """Policy: what the guard reads from outside: shell text, rule files, trust and its own history."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -131,6 +131,10 @@ class RuleStore(Protocol):
 
     def add(self, grant: "SavedGrant") -> str:
         """Write it down; its id. Raises ``ConfigurationError`` when the file cannot be written."""
+        ...
+
+    def withdrawn(self, identifiers: Collection[str]) -> frozenset[str]:
+        """Those ids of rules (``user:…``) that are no longer written down."""
         ...
 
 
