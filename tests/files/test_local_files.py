@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 import resource
 import socket
 import stat
@@ -156,6 +157,17 @@ def test_a_missing_file_a_folder_and_a_file_in_the_way_say_so(files: LocalFiles,
         files.write(at(tmp_path, "n" * 300), b"", replace=False)
     assert files.stat(at(tmp_path, "file/x")) is None
     assert files.stat(at(tmp_path, "none")) is None
+
+
+@pytest.mark.requirement("files:errors")
+def test_a_workspace_that_is_gone_is_told_as_that(files: LocalFiles, tmp_path: Path):
+    where = Location("a/b", f"{tmp_path}/ws/a/b", f"{tmp_path}/ws")
+    gone = f"a/b cannot be %s: the folder {tmp_path}/ws itself is gone"
+    with pytest.raises(ToolError, match=re.escape(gone % "read")):
+        files.read(where, limit=10)
+    with pytest.raises(ToolError, match=re.escape(gone % "written")):
+        files.write(where, b"x", replace=False)
+    assert not (tmp_path / "ws").exists()
 
 
 @pytest.mark.requirement("files:errors")

@@ -79,6 +79,11 @@ CORPUS = {
         diff("@@ -1,2 +1,3 @@", " 1", " 2", "+3"),
         "1\n2\n3",
     ),
+    "an empty line among those after the last one that has no newline": (
+        "1",
+        diff("@@ -1 +1,3 @@", " 1", "+", "+3"),
+        "1\n\n3",
+    ),
     "counts too large": (
         "1\n2\n3\n",
         diff("@@ -1,7 +1,9 @@", " 1", "-2", "+two", " 3"),

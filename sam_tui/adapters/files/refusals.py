@@ -37,6 +37,12 @@ _MEANINGS: dict[int, tuple[str, str]] = {
 
 def refusal(error: OSError, where: Location, done: str) -> ToolError:
     """The error a model reads when the system refused; ``done`` is a participle such as ``read``."""
+    if error.errno == errno.ENOENT and where.root is not None and not os.path.isdir(where.root):
+        return ToolError(
+            f"{printable(where.shown)} cannot be {done}: the folder {printable(where.root)} itself "
+            "is gone.",
+            hint="Nothing can be read or written there until it is back; tell the person.",
+        )
     what, hint = _MEANINGS.get(error.errno or 0, (error.strerror or "the system refused", ""))
     return ToolError(f"{printable(where.shown)} cannot be {done}: {what}.", hint=hint)
 

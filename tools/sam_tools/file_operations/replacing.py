@@ -59,20 +59,21 @@ def _spots(
     Newlines in it match whatever line ends the file has. Text that the host made harmless before
     showing it (``<\\system-reminder``) is looked for as the file has it, too.
     """
+    usual = document.newline
     for wanted, instead in ((old, new), (as_stored(old), as_stored(new))):
         lines = re.split(r"\r\n|\n|\r", wanted)
         ends = re.escape(document.separator) if document.separator == "\r" else r"\r?\n"
         pattern = re.compile(ends.join(re.escape(line) for line in lines))
         spots = [match.span() for match in pattern.finditer(document.text)]
         if spots:
-            return spots, lambda found, text=instead: with_ends(text, _end_in(found, document))
+            return spots, lambda found, text=instead: with_ends(text, _end_in(found) or usual)
     return [], str
 
 
-def _end_in(found: str, document: Document) -> str:
-    """The line end to write: the one that is replaced, else the file's usual one."""
+def _end_in(found: str) -> str:
+    """The line end that is replaced; empty where there is none."""
     match = re.search(r"\r\n|\n|\r", found)
-    return match[0] if match else document.newline
+    return match[0] if match else ""
 
 
 def _miscounted(text: str, spots: Sequence[tuple[int, int]], name: str, expected: int) -> ToolError:

@@ -14,11 +14,53 @@ from sam_tui.core.errors import ToolError
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A line of the result. ``kept`` says that it is one of the file's own."""
+    """A line and its end; the last one of a file may have none."""
 
     text: str
     end: str
-    kept: bool
+
+
+class _Text:
+    """A document in lines. They are told apart from their ends only where something changes."""
+
+    def __init__(self, document: Document) -> None:
+        self.separator, self.usual = document.separator, document.newline
+        self.feeds = "\n" in document.text
+        self._raw = document.text.split(self.separator)
+        self._open = bool(self._raw[-1])
+        if not self._open:
+            self._raw.pop()
+
+    @property
+    def lines(self) -> list[str]:
+        """All lines without their ends."""
+        if self.separator == "\r":
+            return self._raw
+        return [line.removesuffix("\r") for line in self._raw]
+
+    def rows(self, begin: int, stop: int) -> list[_Row]:
+        """Lines with their ends."""
+        return [self._row(index) for index in range(begin, stop)]
+
+    def _row(self, index: int) -> _Row:
+        raw = self._raw[index]
+        if self._open and index == len(self._raw) - 1:
+            return _Row(raw, "")
+        if self.separator == "\n" and raw.endswith("\r"):
+            return _Row(raw[:-1], "\r\n")
+        return _Row(raw, self.separator)
+
+    def kept(self, begin: int, stop: int) -> list[str]:
+        """Lines as they are in the file, in one piece; none where there are none."""
+        if begin == stop:
+            return []
+        end = "" if self._open and stop == len(self._raw) else self.separator
+        return [self.separator.join(self._raw[begin:stop]) + end]
+
+    def joined(self, parts: Sequence[str]) -> str:
+        """One text: only its last line may lack an end."""
+        inner = [part if part.endswith(self.separator) else part + self.usual for part in parts]
+        return "".join([*inner[:-1], *parts[-1:]])
 
 
 def created(patch: FilePatch, name: str) -> str:
@@ -42,9 +84,8 @@ def patched(
 
     Raises ``ToolError`` naming the first that does not fit.
     """
-    separator = document.separator
-    rows = _rows(document.text, separator)
-    lines = [row.text for row in rows]
+    text = _Text(document)
+    lines = text.lines
     ground = Ground(lines, style=style)
     placed: list[tuple[Place, Hunk]] = []
     remarks: list[str] = []
@@ -58,13 +99,13 @@ def patched(
             raise refused(document.text, patch, hunk, misfit, name) from None
     # Equal places are insertions; they stay in the order of the patch.
     placed.sort(key=lambda item: (item[0].at, item[0].end))
-    result: list[_Row] = []
+    result: list[str] = []
     at = 0
     for place, hunk in placed:
-        result += rows[at : place.at]
-        result += _changed(rows, place, hunk, document)
+        result += text.kept(at, place.at)
+        result += [row.text + row.end for row in _changed(text, place, hunk)]
         at = place.end
-    return _joined([*result, *rows[at:]], document.newline), remarks
+    return text.joined([*result, *text.kept(at, len(lines))]), remarks
 
 
 def _fitted(lines: Sequence[str], place: Place, hunk: Hunk, *, strict: bool) -> Hunk:
@@ -92,36 +133,24 @@ def _remarks(place: Place, hunk: Hunk, *, indented: bool) -> list[str]:
     return [f"hunk {hunk.number} at line {at} ({', '.join(words)})"] if words else []
 
 
-def _rows(text: str, separator: str) -> list[_Row]:
-    pieces = text.split(separator)
-    last = pieces.pop()
-    rows = [
-        _Row(piece[:-1], "\r" + separator, kept=True)
-        if piece.endswith("\r") and separator == "\n"
-        else _Row(piece, separator, kept=True)
-        for piece in pieces
-    ]
-    return [*rows, _Row(last, "", kept=True)] if last else rows
-
-
-def _changed(rows: Sequence[_Row], place: Place, hunk: Hunk, document: Document) -> list[_Row]:
+def _changed(text: _Text, place: Place, hunk: Hunk) -> list[_Row]:
     """The hunk's lines as they will stand: its context as the file has it."""
     lines = hunk.lines[place.head : len(hunk.lines) - place.tail]
-    there = rows[place.at : place.end]
-    literal = _literal(there, lines) if "\n" in document.text else _spelt(lines)
+    there = text.rows(place.at, place.end)
+    literal = _literal(there, lines) if text.feeds else _spelt(lines)
     ends = [row.end for row in there if row.end]
     open_end = bool(there) and not there[-1].end and not hunk.marked
     result: list[_Row] = []
-    index = place.at
+    index = 0
     for line in lines:
         if line.mark == "+":
             # Where a file mixes line ends, new lines are like those around them.
-            around = ends[max(index - place.at - 1, 0) :][:1] or ends[-1:] or [document.newline]
+            around = ends[max(index - 1, 0) :][:1] or ends[-1:] or [text.usual]
             end = _end(line, around[0], literal=literal)
-            result.append(_new(line, document, end, open_end=open_end))
+            result.append(_new(line, text.separator, end, open_end=open_end))
             continue
         if line.mark == " ":
-            result.append(rows[index])
+            result.append(there[index])
         index += 1
     return result
 
@@ -147,15 +176,7 @@ def _end(line: Line, around: str, *, literal: bool) -> str:
     return "\r\n" if line.text.endswith("\r") else "\n"
 
 
-def _new(line: Line, document: Document, end: str, *, open_end: bool) -> _Row:
-    text = line.text.removesuffix("\r") if document.separator == "\n" else line.text
+def _new(line: Line, separator: str, end: str, *, open_end: bool) -> _Row:
+    text = line.text.removesuffix("\r") if separator == "\n" else line.text
     # Without any remark on it, a file that ended without a newline goes on doing so.
-    return _Row(text, end if line.newline and not open_end else "", kept=False)
-
-
-def _joined(rows: Sequence[_Row], newline: str) -> str:
-    """One text: only its last line may lack an end."""
-    if not rows:
-        return ""
-    inner = "".join(row.text + (row.end or newline) for row in rows[:-1])
-    return inner + rows[-1].text + rows[-1].end
+    return _Row(text, end if line.newline and not open_end else "")

@@ -1,5 +1,6 @@
 """Lines of a file in which runs of lines are found at the speed of a text search."""
 
+from array import array
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
@@ -10,7 +11,7 @@ class Rows:
 
     def __init__(self, lines: Sequence[str]) -> None:
         self._text = "\n".join(["", *lines, ""])
-        self._starts = [0, *accumulate(len(line) + 1 for line in lines)]
+        self._starts = array("Q", accumulate((len(line) + 1 for line in lines), initial=0))
         """Where the line feed before each line stands; last the one that ends the text."""
 
     def stand_at(self, line: int, wanted: Sequence[str]) -> bool:
