@@ -232,3 +232,15 @@ async def test_a_run_s_transcript_opens_in_the_chat(stage: Stage, model: RawMode
         session = me.app.conversations.session
         assert session is not None
         assert session.conversation == ConversationId(step.conversation)
+
+
+@pytest.mark.requirement("ui:runs")
+@pytest.mark.parametrize("size", [(40, 12), (80, 24), (120, 40)])
+async def test_the_keys_of_the_screen_fit_and_say_how_to_leave(
+    stage: Stage, size: tuple[int, int]
+) -> None:
+    async with driven(app_over(stage), size) as me:
+        await me.ready()
+        await me.send("/workflow")
+        await me.until(lambda: isinstance(me.app.screen, RunsScreen))
+        await me.until(lambda: me.drawn().rstrip().endswith("Esc"))

@@ -34,7 +34,12 @@ _LOW = 18
 """Rows below which what was kept and what happened give way to the steps."""
 _LOOKS = 0.5
 """Seconds between two looks at the store: other programs move runs too, and tell nobody."""
-_KEYS = "n new · g go on · p pause · r resume · t retry · x abandon · o transcript · Tab, Enter: read · Esc"
+_KEYS = (
+    "n new · g go on · p pause · r resume · t retry · x abandon · o transcript · Tab, Enter: read · Esc",
+    "n new · g go on · p pause · r resume · t retry · x abandon · o read · Esc",
+    "n new · g go on · x abandon · Esc",
+)
+"""The longest that fits is shown."""
 _IDLE = "The agent does not work on it here: g lets it go on"
 _AGAIN = "Press x again to end this run for good"
 
@@ -107,6 +112,10 @@ class RunsScreen(Screen[None]):
         """Where there is little room, the steps have it."""
         self.set_class(event.size.height < _LOW, "-low")
 
+    def _keys(self) -> str:
+        room = self.size.width - 2
+        return next((keys for keys in _KEYS if len(keys) <= room), _KEYS[-1])
+
     def look(self) -> None:
         """Draw anew if anything happened since the last look."""
         waiting = self._waiting()
@@ -114,7 +123,9 @@ class RunsScreen(Screen[None]):
             words = "A question waits" if waiting == 1 else f"{waiting} questions wait"
             self._hint.update(Content(f"{words} for you: Esc shows it").stylize("bold $warning"))
         else:
-            self._hint.update(Content(_AGAIN if self._armed else _KEYS).stylize("$text-muted"))
+            self._hint.update(
+                Content(_AGAIN if self._armed else self._keys()).stylize("$text-muted")
+            )
         try:
             last = self._workflows.last_event()
         except SamError as error:
