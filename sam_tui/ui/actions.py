@@ -138,6 +138,12 @@ ACTIONS: tuple[Action, ...] = (
         local=True,
     ),
     Action("round", "Go round", "From prompt to todos and transcript", ("tab",), local=True),
+    Action(
+        "edit_prompt",
+        "Write in the editor",
+        "Open the prompt in $VISUAL or $EDITOR; what is saved there comes back",
+        ("ctrl+g",),
+    ),
     Action("help", "Help", "Show this help (also ? in an empty prompt)", ("f1",), "help"),
     Action("cancel", "Cancel", "Cancel the running turn; queued prompts come back", ("escape",)),
     Action(

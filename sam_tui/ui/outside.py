@@ -1,6 +1,7 @@
 """Programs of the person that are started from here: pager, editor, browser."""
 
 import asyncio
+import contextlib
 import os
 import shlex
 import shutil
@@ -32,24 +33,44 @@ async def read(app: App[None], reader: Reader, text: str) -> str:
 
     What runs goes on. Returns why it could not be shown, or nothing.
     """
+    _, trouble = await _lend(app, reader, text)
+    return trouble
+
+
+async def edit(app: App[None], text: str) -> tuple[str, str]:
+    """Let a text be edited in the editor; the text as it was left, and why that was not possible.
+
+    An editor that ends with a code other than 0 changed nothing.
+    """
+    return await _lend(app, "editor", text)
+
+
+async def _lend(app: App[None], reader: Reader, text: str) -> tuple[str, str]:
     command = command_for(reader)
     if command is None:
-        return f"There is no {reader} here: set ${_VARIABLES[reader][0]}."
-    handle, name = tempfile.mkstemp(prefix="sam-tui-output-", suffix=".txt")  # mode 0600
+        return text, f"There is no {reader} here: set ${_VARIABLES[reader][0]}."
+    handle, name = tempfile.mkstemp(prefix="sam-tui-", suffix=".txt")  # mode 0600
     try:
         with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as file:
             file.write(text)
         # Nothing is drawn before the terminal is ours again.
         with app.batch_update(), app.suspend():
             # No shell, and the person's own terminal.
-            await _ended(await asyncio.create_subprocess_exec(*command, name))
+            code = await _ended(await asyncio.create_subprocess_exec(*command, name))
+        left = _content(name)
     except SuspendNotSupported:
-        return "This terminal cannot be lent to another program."
+        return text, "This terminal cannot be lent to another program."
     except OSError as error:
-        return f"{command[0]} could not be started: {error.strerror}"
+        return text, f"{command[0]} could not be used: {error.strerror}"
     finally:
-        os.unlink(name)
-    return ""
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(name)
+    return (left if code == 0 else text), ""
+
+
+def _content(name: str) -> str:
+    with open(name, encoding="utf-8", errors="replace") as file:
+        return file.read()
 
 
 async def browse(address: str) -> bool:

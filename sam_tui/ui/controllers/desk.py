@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from textual.app import App
 
 from sam_tui.core.errors import SamError
-from sam_tui.ui import theme
+from sam_tui.ui import outside, theme
 from sam_tui.ui.actions import ACTIONS, MODES, Action
 from sam_tui.ui.controllers.backstage import Backstage
 from sam_tui.ui.controllers.conversations import Conversations
@@ -75,6 +75,7 @@ class Desk:
         self._deeds: dict[str, Callable[[str], object]] = {
             "help": lambda _: app.push_screen(HelpScreen()),
             "cancel": lambda _: self._cancel(),
+            "edit_prompt": lambda _: app.run_worker(self._edit_prompt(), group="reader"),
             "interrupt": lambda _: self._interrupt(),
             "new": lambda _: self._when_idle(controllers.conversations.new),
             "resume": lambda _: self._when_idle(controllers.conversations.choose),
@@ -195,6 +196,15 @@ class Desk:
             self._quit_armed = True
             screen.status.say("Press Ctrl+C again to quit")
             screen.set_timer(_AGAIN_WITHIN, self._disarm)
+
+    async def _edit_prompt(self) -> None:
+        area = self._screen.prompt.area
+        text, trouble = await outside.edit(self._app, area.text)
+        if trouble:
+            self._screen.transcript.add_notice("warning", trouble)
+        else:
+            area.put(text.rstrip("\n"))
+            self._screen.focus_bottom()
 
     def _disarm(self) -> None:
         self._quit_armed = False
