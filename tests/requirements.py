@@ -95,7 +95,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "execute:names": Requirement("Dotted names, bare operations and the operation argument mean the same.", "spec/sam.md 1.0, C30"),
     "execute:neutral": Requirement("A tool result cannot pass for a reminder or a turn, and edits of such text still fit.", "architecture 5, S10, issue 4.10"),
     "execute:recorded": Requirement("Each decision is stored with who made it and its rule.", "issue 2.5"),
-    "execute:spellings": Requirement("Snake_case and camelCase twins, numbers as text and lists as text are accepted.", "architecture 2, C4"),
+    "execute:spellings": Requirement("Snake_case and camelCase twins, names of other editors, numbers as text and lists as text are accepted.", "architecture 2, C4"),
     "files:binary": Requirement("A binary file is an error that names its kind and size.", "spec 1.13 (HEAD)"),
     "files:bounded-read": Requirement("A read holds no more than its limit in memory, whatever the size of the file.", "spec 1.13"),
     "files:cancelled": Requirement("A cancelled edit writes nothing afterwards.", "spec 9.2 C22"),

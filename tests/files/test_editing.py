@@ -365,3 +365,29 @@ async def test_a_result_is_encodable_whatever_the_folder_is_called(bench: Any):
     arguments = operation.arguments.model_construct(**given, overwrite=False)
     (diff,) = operation.preview(arguments, bench.locations("create_file", arguments))
     assert diff.path == r"d\udce9/f"
+
+
+@pytest.mark.requirement("execute:spellings")
+@pytest.mark.parametrize(
+    ("operation", "given"),
+    [
+        ("replace_string", {"path": "a", "old_str": "1", "new_str": "2"}),
+        ("replace_string", {"file": "a", "old_text": "1", "newText": "2"}),
+        ("apply_patch", {"patch": "--- a/a\n+++ b/a\n@@ -1 +1 @@\n-1\n+2\n"}),
+        ("create_file", {"path": "a", "file_text": "2\n", "overwrite": True}),
+        ("insert_edit", {"path": "a", "line": 1, "newText": "2", "insertOperation": "replace"}),
+    ],
+)
+async def test_arguments_under_the_names_of_other_editors_are_taken(
+    bench: Any, operation: str, given: dict[str, Any]
+):
+    (bench.root / "a").write_text("1\n", encoding="utf-8")
+    await bench(operation, **given)
+    assert (bench.root / "a").read_text(encoding="utf-8") == "2\n"
+
+
+@pytest.mark.requirement("execute:spellings")
+async def test_an_argument_s_own_name_counts_before_any_other(bench: Any):
+    (bench.root / "a").write_text("needle\n", encoding="utf-8")
+    result = await bench("grep_search", query="needle", pattern="nothing", path="a")
+    assert result.text == "1 match in 1 file\na:1: needle"

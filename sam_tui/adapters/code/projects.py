@@ -162,7 +162,7 @@ def _for_files(root: str, files: Sequence[str]) -> Iterator[Task]:
             if marker or (kind.bare and not os.path.isdir(path)):
                 folders.setdefault(folder, (marker, []))[1].append(path)
         for folder, (marker, there) in list(folders.items())[:_MOST_PROJECTS]:
-            yield Task(kind, folder, tuple(there), marker or "the files")
+            yield Task(kind, folder, tuple(there), marker or "every such file")
 
 
 def _project(root: str, path: str, kind: Kind) -> tuple[str, str]:

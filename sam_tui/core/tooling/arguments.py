@@ -1,8 +1,9 @@
 """What a call is parsed with: the base of every operation's argument model."""
 
 import json
+from collections.abc import Mapping
 from types import UnionType
-from typing import Any, Union, cast, get_args, get_origin
+from typing import Any, ClassVar, Union, cast, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
@@ -15,6 +16,9 @@ class Arguments(BaseModel):
     """
 
     model_config = ConfigDict(extra="ignore", coerce_numbers_to_str=True, frozen=True)
+    also: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    """What models call arguments as well, in small letters without underscores: the first of those
+    arguments that there is, unless it is given by its own name."""
 
     @model_validator(mode="before")
     @classmethod
@@ -23,7 +27,13 @@ class Arguments(BaseModel):
         if not isinstance(data, dict):
             return data
         given: dict[str, Any] = cast("dict[str, Any]", data)
-        names = {_plain(name): name for name in cls.model_fields}
+        own = {_plain(name): name for name in cls.model_fields}
+        taken = {own.get(_plain(key)) for key in given}
+        further = {
+            other: next((name for name in names if name in cls.model_fields), "")
+            for other, names in cls.also.items()
+        }
+        names = {other: name for other, name in further.items() if name not in taken} | own
         fitted: dict[str, Any] = {}
         for key, value in given.items():
             name = key if key in cls.model_fields else names.get(_plain(key), key)

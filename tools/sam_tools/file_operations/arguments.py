@@ -1,8 +1,9 @@
 """The arguments of every operation, under the seed's names. Shared names have one meaning."""
 
 import re
+from collections.abc import Mapping
 from functools import cached_property
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, PrivateAttr, model_validator
 
@@ -38,7 +39,30 @@ FilePaths = Annotated[
 Query = Annotated[str, Field(min_length=1, description="Glob such as **/*.py, or text to find")]
 
 
-class ReadFile(Arguments):
+class FileArguments(Arguments):
+    """What the arguments of all operations have in common: names that other tools of this kind use."""
+
+    also: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "path": ("filePath", "rootPath"),
+        "file": ("filePath",),
+        "filename": ("filePath",),
+        "oldstr": ("oldString",),
+        "oldtext": ("oldString",),
+        "newstr": ("newString",),
+        "newtext": ("newString",),
+        "filetext": ("content",),
+        "contents": ("content",),
+        "pattern": ("query",),
+        "glob": ("includePattern",),
+        "include": ("includePattern",),
+        "patch": ("patchContent",),
+        "diff": ("patchContent",),
+        "input": ("patchContent",),
+        "line": ("lineNumber",),
+    }
+
+
+class ReadFile(FileArguments):
     """The arguments of ``read_file``."""
 
     filePath: FilePath
@@ -46,7 +70,7 @@ class ReadFile(Arguments):
     limit: Limit = 2000
 
 
-class ListDir(Arguments):
+class ListDir(FileArguments):
     """The arguments of ``list_dir``."""
 
     path: Annotated[str, Field(description="Folder; default the workspace"), _NAMED] = ""
@@ -54,7 +78,7 @@ class ListDir(Arguments):
     offset: Offset = 0
 
 
-class GetErrors(Arguments):
+class GetErrors(FileArguments):
     """The arguments of ``get_errors``."""
 
     filePaths: FilePaths = None
@@ -75,7 +99,7 @@ class GetSearchResults(NoArguments):
     """The arguments of ``get_search_results``: none."""
 
 
-class FileSearch(Arguments):
+class FileSearch(FileArguments):
     """The arguments of ``file_search``."""
 
     query: Query
@@ -84,7 +108,7 @@ class FileSearch(Arguments):
     offset: Offset = 0
 
 
-class GrepSearch(Arguments):
+class GrepSearch(FileArguments):
     """The arguments of ``grep_search``."""
 
     query: Query
@@ -94,7 +118,7 @@ class GrepSearch(Arguments):
     rootPath: RootPath = ""
 
 
-class SemanticSearch(Arguments):
+class SemanticSearch(FileArguments):
     """The arguments of ``semantic_search``."""
 
     query: Query
@@ -102,7 +126,7 @@ class SemanticSearch(Arguments):
     limit: Limit = 20
 
 
-class ListUsages(Arguments):
+class ListUsages(FileArguments):
     """The arguments of ``list_usages``."""
 
     symbolName: Annotated[str, Field(min_length=1, description="Name, or Class.name")]
@@ -110,7 +134,7 @@ class ListUsages(Arguments):
     limit: Limit = 100
 
 
-class SearchIndex(Arguments):
+class SearchIndex(FileArguments):
     """The arguments of ``search_index``."""
 
     query: Annotated[str, Field(description="Part of a file name")] = ""
@@ -123,7 +147,7 @@ class SearchIndex(Arguments):
     refresh: Annotated[bool, Field(description="Build the index anew")] = False
 
 
-class CreateFile(Arguments):
+class CreateFile(FileArguments):
     """The arguments of ``create_file``."""
 
     filePath: FilePath
@@ -131,7 +155,7 @@ class CreateFile(Arguments):
     overwrite: Annotated[bool, Field(description="Replace an existing file")] = False
 
 
-class ReplaceString(Arguments):
+class ReplaceString(FileArguments):
     """The arguments of ``replace_string``."""
 
     filePath: FilePath
@@ -142,7 +166,7 @@ class ReplaceString(Arguments):
     ] = 1
 
 
-class Replacement(Arguments):
+class Replacement(FileArguments):
     """One item of ``multi_replace_string``."""
 
     filePath: Annotated[str, _NAMED] = ""
@@ -151,7 +175,7 @@ class Replacement(Arguments):
     expectedReplacements: Annotated[int, Field(ge=1)] = 1
 
 
-class MultiReplaceString(Arguments):
+class MultiReplaceString(FileArguments):
     """The arguments of ``multi_replace_string``."""
 
     replacements: Annotated[
@@ -167,7 +191,7 @@ class MultiReplaceString(Arguments):
         return self
 
 
-class ApplyPatch(Arguments):
+class ApplyPatch(FileArguments):
     """The arguments of ``apply_patch``."""
 
     patchContent: Annotated[
@@ -185,7 +209,7 @@ class ApplyPatch(Arguments):
         return parse(self.patchContent, self.filePath)
 
 
-class InsertEdit(Arguments):
+class InsertEdit(FileArguments):
     """The arguments of ``insert_edit``."""
 
     filePath: FilePath
@@ -197,14 +221,14 @@ class InsertEdit(Arguments):
     ] = "insert"
 
 
-class RenameFile(Arguments):
+class RenameFile(FileArguments):
     """The arguments of ``rename_file``."""
 
     oldPath: Annotated[str, Field(min_length=1, description="File or folder"), _NAMED]
     newPath: Annotated[str, Field(min_length=1, description="Its new path; must not exist"), _NAMED]
 
 
-class DeleteFile(Arguments):
+class DeleteFile(FileArguments):
     """The arguments of ``delete_file``."""
 
     filePath: FilePath
