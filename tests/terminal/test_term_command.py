@@ -15,9 +15,10 @@ from sam_tui.adapters.terminal.baton import VEIL
 from sam_tui.adapters.terminal.confinement import Sandbox
 from sam_tui.adapters.terminal.held import Holders
 from sam_tui.adapters.terminal.recording import Recorder, Recording, Stage, play
+from sam_tui.adapters.terminal.screen import EmulatedScreen
 from sam_tui.adapters.terminal.sessions import PtyTerminals
 from sam_tui.core.ids import ConversationId
-from sam_tui.core.ports.terminals import SessionSpec, TerminalSession
+from sam_tui.core.ports.terminals import KeyPress, SessionSpec, TerminalSession
 
 Until = Callable[[TerminalSession, str], Awaitable[str]]
 _Pty: Any = ptyprocess.PtyProcess
@@ -99,7 +100,7 @@ async def test_a_kept_session_is_attached_to_typed_into_and_left_running(
     def at_it() -> str:
         seat = _Pty.spawn([*argv, str(tmp_path / "data")], dimensions=(19, 83))
         text = _read_until(seat, b"earlier\r\n")
-        seat.write(b"stty size; echo by-ha''nd\r")
+        seat.write(b"stty size; printf '\\33[>1u\\33[?1004h\\33[4 q'; echo by-ha''nd\r")
         text += _read_until(seat, b"by-hand\r\n")
         seat.write(b"\x1d")
         text += _read_until(seat, b"goes on]")
@@ -110,6 +111,12 @@ async def test_a_kept_session_is_attached_to_typed_into_and_left_running(
     text = await asyncio.wait_for(asyncio.to_thread(at_it), 60)
     assert "19 83\r\n" in text
     assert "7717" not in text
+    # What the program switched on here is off again.
+    around = EmulatedScreen(83, 19)
+    around.feed(text.encode())
+    assert around.encode_focus(gained=True) == b""
+    assert around.encode_key(KeyPress("escape", None)) == b"\x1b"
+    assert around.cursor_shape == "block"
     (kept,) = await holders.all()
     assert not kept.attached
     terminals = PtyTerminals(sandbox, holders)
@@ -119,7 +126,8 @@ async def test_a_kept_session_is_attached_to_typed_into_and_left_running(
     assert "by-hand" not in told
     assert "the person typed here" in told
     assert session.holder == "agent"
-    assert session.veiled("$ stty size; echo by-ha''nd") == f"$ {VEIL}"
+    typed = "stty size; printf '\\33[>1u\\33[?1004h\\33[4 q'; echo by-ha''nd"
+    assert session.veiled(f"$ {typed}") == f"$ {VEIL}"
     session.write(b"echo by-ag''ent\r")
     await until(session, "by-agent\r\n")
     await session.settled(within=20)
@@ -144,7 +152,7 @@ async def test_a_recording_is_played_with_its_pauses_cut(tmp_path: Path) -> None
     recorder = Recorder(str(path), (80, 24), clock=lambda: now)
     recorder.output(b"first\r\n")
     now = 9000.0
-    recorder.output(b"\x1b]52;c;cm0gLXJm\x07sec\x1b[1mond\r\n")
+    recorder.output(b"\x1b]52;c;cm0gLXJm\x07sec\x1b[6n\x1b[c\x1b[?u\x1b[1mond\r\n")
     recorder.close()
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "sam_tui", "term", "play", str(path), "--idle-limit", "0.01"),

@@ -24,8 +24,11 @@ _LAST_READS = 256
 _STRING = re.compile(rb"\x1b[\]PX^_][^\x07\x1b\x18\x1a]*(?:\x07|\x1b\\|[\x18\x1a])")
 _BEGUN = re.compile(rb"\x1b(?:[\]PX^_][^\x07\x1b\x18\x1a]*\x1b?)?\Z")
 _LONGEST_STRING = 1024 * 1024
-_CLEAR = b"\x1b[!p\x1b[?1049l\x1b[?1000;1002;1003;1006;2004l\x1b[?25h\x1b[m"
-"""What a program may have left switched on."""
+_CLEAR = (
+    b"\x1b[!p\x1b[?1049l\x1b[?9;1000;1002;1003;1004;1005;1006;1015;1016;2004;2026;2031;2048l"
+    b"\x1b[=0;1u\x1b[>4m\x1b[0 q\x1b[?25h\x1b[m"
+)
+"""What a program may have left switched on: modes, ways to tell keys, the cursor's shape, attributes."""
 
 
 async def attach(holders: Holders, kept: Kept) -> int | None:
@@ -162,7 +165,8 @@ async def show(recording: Recording, *, speed: float, longest_pause: float) -> N
     loop = asyncio.get_running_loop()
     interactive = sys.stdin.isatty()
     tame = Tame()
-    stage = Stage(lambda data: _write(tame(data)), lambda _columns, _rows: None)
+    # Nobody is there any more for the answers to what was asked: they would be typed here.
+    stage = Stage(lambda data: _write(QUESTION.sub(b"", tame(data))), lambda _columns, _rows: None)
     playing = loop.create_task(
         play(recording, stage, speed=speed, longest_pause=longest_pause, running=running)
     )
