@@ -244,6 +244,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "headless:defect": Requirement("A defect is one sentence with exit code 70; its traceback is in a private log file.", "brief headless 3"),
     "headless:dumb-terminal": Requirement("A terminal that says it cannot be drawn on is refused in words, with exit code 2.", "peers 3.8"),
     "headless:early-failure": Requirement("A run that cannot begin still ends with a result in the chosen format and its documented code.", "peers 3.8 rule 1"),
+    "headless:empty-lists": Requirement("A list with nothing in it says so on standard error.", "issue 2 bad input"),
     "headless:empty-prompt": Requirement("An empty prompt is a usage error with exit code 2.", "brief headless 2"),
     "headless:exit-codes": Requirement("The exit code is a pure function of the result's subtype.", "peers 3.8 rule 4"),
     "headless:first-frame-imports": Requirement("The workbench command imports neither pydantic nor any leaf before the first frame.", "architecture 9"),

@@ -37,6 +37,8 @@ def list_command(**values: Any) -> int:
     if values["as_json"]:
         click.echo(json.dumps([asdict(entry) for entry in entries], indent=2))
         return 0
+    if not entries:
+        click.echo("This conversation has changed no file that can be put back.", err=True)
     for entry in entries:
         at = datetime.fromtimestamp(entry.at).strftime("%Y-%m-%d %H:%M:%S")
         line = f"{entry.id}  {at}  {entry.operation}  {', '.join(entry.paths)}"
@@ -66,5 +68,8 @@ def _conversation(runtime: Runtime, given: str | None) -> ConversationId:
         return named_conversation(given)
     latest = runtime.conversations.latest(runtime.workspace.root)
     if latest is None:
-        raise UsageError(f"There is no conversation in {runtime.workspace.root}.", hint="Name one.")
+        raise UsageError(
+            f"There is no conversation in {runtime.workspace.root}.",
+            hint="Name one with --conversation; “sam-tui sessions list” shows all.",
+        )
     return latest.id

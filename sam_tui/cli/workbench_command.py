@@ -29,8 +29,19 @@ if TYPE_CHECKING:
     from sam_tui.core.runtime import Runtime
 
 
+class MainContext(click.Context):
+    """Of a command without a name: usage texts show the program's alone."""
+
+    @property
+    def command_path(self) -> str:
+        """The program's name."""
+        return super().command_path.strip()
+
+
 class MainCommand(click.Command):
     """Called by the program's own name, without one of its own."""
+
+    context_class = MainContext
 
     def make_context(
         self,

@@ -171,6 +171,8 @@ def status_command(**values: Any) -> int:
         name = values["execution"]
         if not name:
             views = at.workflows.executions()
+            if not views:
+                click.echo("No workflow was run yet: “workflow start NAME” begins one.", err=True)
             lines = [line for view in views for line in execution_lines(view)]
             at.show([execution_object(view) for view in views], lines)
             return DONE

@@ -36,6 +36,17 @@ def test_a_change_that_was_changed_since_is_left_alone(sam: Command) -> None:
     assert (sam.workspace / "a.txt").read_text(encoding="utf-8") == "mine\n"
 
 
+@pytest.mark.requirement("headless:empty-lists")
+def test_an_empty_list_says_so_and_keeps_standard_output_empty(sam: Command) -> None:
+    nowhere = sam("edits", "list")
+    assert (nowhere.code, "sessions list" in nowhere.err) == (2, True)
+    for words in (("edits", "list", "--conversation", "c"), ("workflow", "status")):
+        listed = sam(*words)
+        assert (listed.code, listed.out) == (0, "")
+        assert listed.err.startswith(("This conversation", "No workflow"))
+    assert "sam-tui --help" in sam("--bogus").err
+
+
 @pytest.mark.requirement("memory:prompts-cli")
 def test_prompts_are_listed_and_a_mini_prompt_is_turned_on(sam: Command) -> None:
     listed = sam("prompts", "list", "--json").json
