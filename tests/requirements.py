@@ -615,7 +615,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "servers:endings": Requirement("When the program ends nothing of a server is left: no process, no descriptor.", "issue 4.3"),
     "servers:environment": Requirement("A server gets the environment of commands, what its file gives it, and no key of ours; what files give is masked.", "issue 4.10"),
     "servers:flag": Requirement("A file named by a flag counts before the others, and alone where that is asked.", "issue 4.8"),
-    "servers:garbage": Requirement("Lines that are no messages are passed over, up to a number.", "issue 4.3"),
+    "servers:garbage": Requirement("Lines that are no messages are passed over, up to a number; an answer that does not fit the protocol ends its call at once.", "issue 4.3"),
     "servers:headless": Requirement("A headless run waits for the servers and introduces itself with them and their tools.", "research/peers.md MCP"),
     "servers:held": Requirement("A server's program is held like a command: what it wants outside waits for the person, with path and process.", "issue 4.3, issue 4.4"),
     "servers:hooked": Requirement("A hook sees a server's call by its name and arguments, and may stop it.", "issue 4.8"),

@@ -40,6 +40,8 @@ TOOLS: dict[str, dict[str, Any]] = {
     "sample": {"description": "Want a model.", "inputSchema": {"type": "object"}},
     "mixed": {"description": "All kinds of content.", "inputSchema": {"type": "object"}},
     "data": {"description": "Structured alone.", "inputSchema": {"type": "object"}},
+    "cut": {"description": "Half a character.", "inputSchema": {"type": "object"}},
+    "misspeak": {"description": "No answer at all.", "inputSchema": {"type": "object"}},
 }
 FORM = {
     "type": "object",
@@ -170,6 +172,7 @@ HANDS: dict[str, Callable[[Given, Any], dict[str, Any]]] = {
     "sample": sample,
     "mixed": mixed,
     "data": lambda _, __: {"content": [], "structuredContent": {"answer": 42}},
+    "cut": lambda _, __: said("half a smile \ud83d"),
 }
 
 
@@ -196,6 +199,9 @@ def answer(message: dict[str, Any]) -> None:
             result = {"tools": [{"name": name, **tool} for name, tool in TOOLS.items()]}
         case "tools/call" if params["name"] == "refuse":
             send({"id": number, "error": {"code": -32602, "message": "no such thing \u202e"}})
+            return
+        case "tools/call" if params["name"] == "misspeak":
+            send({"id": number, "error": {"code": "x"}})
             return
         case "tools/call":
             result = call(number, params)

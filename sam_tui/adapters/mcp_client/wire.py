@@ -1,12 +1,20 @@
 """The stdio transport over a program that the sandbox holds: a message a line, and little patience."""
 
+import json
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from typing import Any, cast
 
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.shared.message import SessionMessage
-from mcp_types import jsonrpc_message_adapter
+from mcp_types import (
+    INTERNAL_ERROR,
+    ErrorData,
+    JSONRPCError,
+    JSONRPCMessage,
+    jsonrpc_message_adapter,
+)
 
 from sam_tui.core.ports.piped import PipedProgram
 
@@ -69,16 +77,38 @@ async def _messages(program: PipedProgram) -> AsyncIterator[SessionMessage]:
     """Every message; lines that are none are passed over, up to a number."""
     stray = 0
     async for line in _lines(program):
-        try:
-            message = jsonrpc_message_adapter.validate_json(line, by_name=False)
-        except (ValueError, RecursionError):
+        message = message_of(line)
+        if message is None:
             stray += bool(line.strip())
             if stray > MOST_STRAY:
-                raise NotSpoken(
-                    "it prints things on standard output that are no messages"
-                ) from None
+                raise NotSpoken("it prints things on standard output that are no messages")
             continue
         yield SessionMessage(message)
+
+
+def message_of(line: bytes) -> JSONRPCMessage | None:
+    """The message of a line; None where it is none.
+
+    Half a character, as programs leave one that cut texts, is replaced. An answer that does not fit
+    the protocol becomes an error of its request, which would wait for ever else.
+    """
+    try:
+        return jsonrpc_message_adapter.validate_json(line, by_name=False)
+    except (ValueError, RecursionError):
+        pass
+    try:
+        value: Any = json.loads(line)
+        whole = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
+    except (ValueError, RecursionError):
+        return None
+    with suppress(ValueError, RecursionError):
+        return jsonrpc_message_adapter.validate_json(whole, by_name=False)
+    fields = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    asked = fields.get("id")
+    if "method" in fields or not isinstance(asked, int | str) or isinstance(asked, bool):
+        return None
+    error = ErrorData(code=INTERNAL_ERROR, message="what it answered does not fit the protocol")
+    return JSONRPCError(jsonrpc="2.0", id=asked, error=error)
 
 
 async def _lines(program: PipedProgram) -> AsyncIterator[bytes]:
