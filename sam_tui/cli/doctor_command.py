@@ -84,7 +84,18 @@ def examine(places: "Places", folder: str, values: dict[str, Any]) -> list[Check
         ("MCP servers", lambda: _servers(values)),
         ("keys", _keys),
     ]
-    return [_careful(name, examination) for name, examination in examinations]
+    return _once([_careful(name, examination) for name, examination in examinations])
+
+
+def _once(checks: list[Check]) -> list[Check]:
+    """What is wrong with the policy is said there alone, and not by all that could not begin for it."""
+    said = {(c.detail, c.advice) for c in checks if c.name == "policy" and c.state == "missing"}
+    return [
+        Check(c.name, "note", "not looked at: see policy")
+        if c.name != "policy" and (c.detail, c.advice) in said
+        else c
+        for c in checks
+    ]
 
 
 def _careful(name: str, examination: Callable[[], Check]) -> Check:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sam_tui.adapters.policy import FileTrust
+from sam_tui.adapters.policy import FileTrust, Places, read_layers, renewed
 from sam_tui.core.errors import ConfigurationError
 
 
@@ -146,3 +146,55 @@ def test_a_folder_is_known_by_its_real_path(trust: FileTrust, folder: Path) -> N
         str(folder)
     }
     assert trust.state(str(alias)) == "trusted"
+
+
+@pytest.mark.requirement("trust:changed")
+def test_a_name_that_is_no_text_is_not_taken_for_one_that_is_spelled_like_it(
+    trust: FileTrust, folder: Path
+) -> None:
+    odd = os.fsencode(folder / ".sam/hooks") + b"/a\xff"
+    alike = folder / ".sam/hooks/a\\xff"
+    try:
+        Path(os.fsdecode(odd)).write_text("one", encoding="utf-8")
+    except OSError:
+        pytest.skip("names here are text")
+    alike.write_text("two", encoding="utf-8")
+    trust.trust(str(folder))
+    assert trust.state(str(folder)) == "trusted"
+    for path in (Path(os.fsdecode(odd)), alike):
+        before = path.read_text(encoding="utf-8")
+        path.write_text("evil", encoding="utf-8")
+        assert trust.state(str(folder)) == "changed"
+        assert trust.changes(str(folder)) == ("changed: .sam/hooks/a\\xff",)
+        path.write_text(before, encoding="utf-8")
+
+
+@pytest.mark.requirement("trust:changed")
+def test_what_hides_in_a_name_or_in_where_a_link_leads_is_written_out(
+    trust: FileTrust, folder: Path
+) -> None:
+    trust.trust(str(folder))
+    (folder / ".sam/hooks/a\x1b[2K\rb\n").write_text("x", encoding="utf-8")
+    (folder / ".sam/hooks/c").symlink_to("\x1b[8mhidden\u202e")
+    assert trust.changes(str(folder)) == (
+        "new: .sam/hooks/a\\x1b[2K\\rb\\n",
+        "new: .sam/hooks/c",
+    )
+    believed = {item.name: item.meaning for item in trust.believed(str(folder))}
+    assert ".sam/hooks/a\\x1b[2K\\rb\\n" in believed
+    assert believed[".sam/hooks/c"].endswith("(a link to \\x1b[8mhidden\\u202e)")
+
+
+@pytest.mark.requirement("trust:changed")
+def test_a_policy_that_is_swapped_between_its_reading_and_the_look_at_it_is_not_believed(
+    tmp_path: Path, folder: Path
+) -> None:
+    places = Places(str(tmp_path / "cfg"), str(tmp_path / "data"), str(tmp_path))
+    FileTrust(places.config_dir).trust(str(folder))
+    layers = read_layers(places, str(folder))
+    assert layers.trusted
+    (folder / ".sam/policy.toml").write_text(
+        '[[rule]]\neffect = "allow"\nclass = "privileged"\n', encoding="utf-8"
+    )
+    # The last look at the folder found it as it was trusted.
+    assert not renewed(layers, places, str(folder), "trusted").trusted

@@ -5,7 +5,7 @@ import re
 import stat
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 from sam_tui.adapters.policy.lines import line_of
@@ -49,6 +49,8 @@ class PolicyFile:
     minutes: float | None = None
     exists: bool = False
     sandbox: SandboxTerms = UNSAID
+    text: str = field(default="", repr=False)
+    """As it was read."""
     local: tuple[str, ...] = ()
     """``host:port`` of servers that the web tools may reach although they are not public."""
 
@@ -113,6 +115,7 @@ class _Reader:
             self._minutes(table),
             True,
             read_terms(table, self.layer, self._fault),
+            self.text,
             self._local(table),
         )
 

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from sam_tui.adapters.policy.files import PolicyFile, load_policies
+from sam_tui.adapters.policy.files import PROJECT_FILE, PolicyFile, load_policies
 from sam_tui.adapters.policy.sandboxing import SandboxTerms, merged
 from sam_tui.adapters.policy.saved import SavedRules
 from sam_tui.adapters.policy.trust import FileTrust
@@ -80,13 +80,19 @@ def read_layers(places: Places, workspace: str) -> Layers:
     trust = FileTrust(places.config_dir)
     user, project = load_policies(places.config_dir, workspace, places.home)
     saved = SavedRules(places.config_dir, places.home)
-    return Layers(user, project, trust.state(workspace), trust, saved)
+    state = trust.state(workspace)
+    # What was read counts, not what stands there a moment later, when its digest is looked at.
+    if project.exists and state == "trusted":
+        same = trust.vouches(workspace, PROJECT_FILE, project.text.encode())
+        state = "trusted" if same else "changed"
+    return Layers(user, project, state, trust, saved)
 
 
 def renewed(layers: Layers, places: Places, workspace: str, state: TrustState) -> Layers:
     """The layers once the folder stands otherwise. Only trusting can fail for what is in a file."""
     try:
-        return replace(read_layers(places, workspace), state=state)
+        found = read_layers(places, workspace)
+        return found if state == "trusted" else replace(found, state=state)
     except ConfigurationError:
         if state == "trusted":
             raise

@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from sam_tui.adapters.policy.storing import exclusive, replace_file
 from sam_tui.core.errors import ConfigurationError
+from sam_tui.core.plain import printable
 from sam_tui.core.ports.policy import Believed, TrustState
 
 TRUST_FILE = "trust.json"
@@ -76,7 +77,7 @@ class FileTrust:
         names = sorted({*known, *now})
         words = {(True, False): "removed", (False, True): "new", (True, True): "changed"}
         return tuple(
-            f"{words[name in known, name in now]}: {name}"
+            f"{words[name in known, name in now]}: {printable(name.removeprefix(_NOT_TEXT))}"
             for name in names
             if known.get(name) != now.get(name)
         )
@@ -158,11 +159,12 @@ def _believed(folder: str, name: str) -> Believed | None:
     """One file that is there; a link is not followed."""
     path = os.path.join(folder, name)
     meaning = next(words for begin, words in _MEANINGS if name.startswith(begin))
-    shown = os.fsencode(name).decode("utf-8", "backslashreplace")
+    shown = printable(name)
     try:
         found = os.lstat(path)
         if stat.S_ISLNK(found.st_mode):
-            return Believed(shown, f"{meaning} (a link to {os.readlink(path)})", found.st_size)
+            target = printable(os.readlink(path))
+            return Believed(shown, f"{meaning} (a link to {target})", found.st_size)
         if not stat.S_ISREG(found.st_mode):
             return Believed(shown, f"{meaning} (no file)", found.st_size)
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
@@ -184,13 +186,27 @@ def _digests(folder: str, nested: Iterable[str]) -> dict[str, str] | None:
         if len(found) >= MOST_FILES or size > MOST_BYTES:
             return None
         if digest:
-            found[os.fsencode(name).decode("utf-8", "backslashreplace")] = digest
+            found[_key(name)] = digest
     return found
+
+
+_NOT_TEXT = "\0"
+"""Begins the key of a name that is no UTF-8, so that no other name is spelled like it."""
+
+
+def _key(name: str) -> str:
+    """A name as it is stored."""
+    shown = os.fsencode(name).decode("utf-8", "backslashreplace")
+    return shown if os.fsencode(shown) == os.fsencode(name) else _NOT_TEXT + shown
 
 
 def _nested_of(known: Iterable[str]) -> tuple[str, ...]:
     """Those of the trusted names that lie below."""
-    return tuple(n for n in known if n not in FILES and not n.startswith((".sam/", ".agents/")))
+    return tuple(
+        name
+        for name in known
+        if name not in FILES and not name.startswith((".sam/", ".agents/", _NOT_TEXT))
+    )
 
 
 def _nested(folder: str) -> Iterator[str]:

@@ -251,6 +251,8 @@ class HookedCall:
         said = await self._ask("PreToolUse", {})
         if said.word == "deny" or said.halt:
             return self._decision("deny", said, said.reason or said.halt)
+        # Hooks take their time: what is refused by now no yes of theirs opens.
+        explained = guard.explain(request.conversation, request.operation, request.accesses)
         if said.word == "allow" and explained.outcome == "ask":
             return self._decision("allow", said, said.reason or "a hook of the person's allows it")
         if said.word != "ask":
