@@ -1,11 +1,14 @@
 """Files that confined commands may not read."""
 
+import os
+import stat
 from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 
 import pytest
 
 from sam_tui.adapters.terminal.confinement import Sandbox
+from sam_tui.adapters.terminal.sandbox.devices import raw_devices
 from sam_tui.core.ports.terminals import CommandResult
 
 Run = Callable[..., Coroutine[None, None, CommandResult]]
@@ -94,3 +97,51 @@ async def test_a_workspace_that_is_itself_a_secret_can_be_worked_in(
         assert (await run("cat .env; echo x > new; cat new", box=box)).output == "mine\nx\n"
     finally:
         box.close()
+
+
+def _disk() -> str:
+    """A block device of this machine that somebody may open; empty where there is none."""
+    found = (p for p in raw_devices() if stat.S_ISBLK(os.stat(p).st_mode) and os.access(p, os.R_OK))
+    return next(found, "")
+
+
+@pytest.mark.requirement("sandbox:devices-read")
+async def test_disks_memory_and_consoles_are_not_read(run: Run, box: Sandbox) -> None:
+    device = _disk()
+    if not device:
+        pytest.skip("nobody may read a disk here")
+    others = [p for p in raw_devices() if os.access(p, os.R_OK)]
+    listed = " ".join(others)
+    result = await run(
+        f"for d in {listed}; do (: < $d) 2>/dev/null && echo $d; done; true", box=box
+    )
+    assert result.output == ""
+    result = await run(f"ln -s {device} d; head -c 1 d; mknod e b 7 0 && head -c 1 e", box=box)
+    assert result.exit_code != 0
+
+
+@pytest.mark.requirement("sandbox:devices-read")
+async def test_usual_devices_are_read_as_ever(run: Run, box: Sandbox) -> None:
+    read = "head -c 8 /dev/urandom | wc -c; head -c 3 /dev/zero | wc -c; cat /dev/null; ls /dev"
+    result = await run(
+        f"{read}; echo x | cat /dev/stdin > /dev/null && echo ok > /dev/stderr", box=box
+    )
+    assert result.exit_code == 0
+    assert result.output.split()[:2] == ["8", "3"]
+
+
+@pytest.mark.requirement("sandbox:devices-read")
+def test_devices_are_told_by_kind_and_name() -> None:
+    found = set(raw_devices())
+    assert not found & {
+        "/dev/null",
+        "/dev/zero",
+        "/dev/urandom",
+        "/dev/tty",
+        "/dev/kvm",
+        "/dev/fuse",
+    }
+    blocks = {
+        p.path for p in os.scandir("/dev") if not p.is_symlink() and p.stat().st_mode >> 12 == 6
+    }
+    assert found >= blocks

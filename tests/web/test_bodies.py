@@ -6,6 +6,7 @@ import zlib
 import pytest
 
 from sam_tui.adapters.web import GuardedWeb
+from sam_tui.adapters.web.decoding import Decoder
 from sam_tui.core.errors import ToolError
 from tests.fakes.web_server import Answer, WebServer, packed
 
@@ -62,3 +63,24 @@ async def test_compressed_pages_are_read_and_unasked_or_broken_compression_is_to
     site.routes["/z"] = Answer(b"not gzip at all", 200, {"content-encoding": "gzip"})
     with pytest.raises(ToolError, match="compression is broken"):
         await web.fetch(site.url("/z"))
+
+
+@pytest.mark.requirement("web:size")
+@pytest.mark.parametrize(
+    "endless",
+    [b"\x1f\x8b\x08\x08" + bytes(6) + b"a", gzip.compress(b"x"), b"\x1f\x8b\x08" + bytes(7)],
+    ids=["a name", "what stands after the end", "blocks of nothing"],
+)
+def test_a_compressed_body_that_comes_to_nothing_is_read_no_further_than_the_limit(
+    endless: bytes,
+) -> None:
+    decoder, piece = Decoder("gzip", 100_000), b"\x00\x00\x00\xff\xff" * 1000
+    decoder.feed(endless)
+    if endless.endswith(b"a"):
+        piece = b"a" * 5000
+    fed = 0
+    while not decoder.full and fed < 1_000_000:
+        decoder.feed(piece)
+        fed += len(piece)
+    assert fed <= 105_000
+    assert len(decoder.body) <= 1

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sam_tui.adapters.terminal.sandbox import landlock
+from sam_tui.adapters.terminal.sandbox.devices import raw_devices
 from sam_tui.adapters.terminal.sandbox.keeping import kept_within, ways
 from sam_tui.adapters.terminal.sandbox.landlock import Bounds
 from sam_tui.core.errors import ToolError
@@ -59,7 +60,11 @@ class Rulesets:
         """Which secrets lie in what may be changed, looked at once a second."""
         now = time.monotonic()
         if self._within is None or self._within[0] < now or self._within[1] != writable:
-            self._within = (now + _SEEN_SECONDS, writable, kept_within(secrets, writable))
+            self._within = (
+                now + _SEEN_SECONDS,
+                writable,
+                kept_within((*secrets, *raw_devices()), writable),
+            )
         return self._within[2]
 
     def close(self) -> None:

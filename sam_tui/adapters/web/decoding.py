@@ -9,12 +9,19 @@ OFFERED = "gzip, deflate"
 """The encodings asked for; brotli and zstd would need more libraries."""
 
 
+_HEADER = 64
+"""Bytes within which a compression shows whether it is what it says; names may make a header longer."""
+
+
 class Decoder:
-    """Bytes as sent -> bytes as meant, never more than ``most``: a bomb fills that and no more."""
+    """Bytes as sent -> bytes as meant, never more than ``most`` of either: a bomb fills that and no more,
+    and what comes to nothing, as an endless header, is not read for ever.
+    """
 
     def __init__(self, encoding: str, most: int) -> None:
         self._most = most
         self._raw_start = b""
+        self._taken = 0
         self.body = bytearray()
         self.full = False
         """Whether the limit was reached with more to come."""
@@ -33,6 +40,8 @@ class Decoder:
         if self._inflate is None:
             self._keep(data)
             return
+        self._taken += len(data)
+        self.full = self.full or self._taken > self._most
         try:
             self._keep(self._expanded(self._inflate, data))
         except zlib.error:
@@ -44,7 +53,7 @@ class Decoder:
                 self._keep(self._expanded(self._inflate, self._raw_start + data))
             except zlib.error:
                 raise ToolError("The page's compression is broken.") from None
-        if not self.body:
+        if not self.body and len(self._raw_start) < _HEADER:
             self._raw_start += data
 
     def _expanded(self, inflate: Any, data: bytes) -> bytes:

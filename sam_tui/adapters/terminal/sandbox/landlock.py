@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from sam_tui.adapters.terminal.sandbox.devices import raw_devices
 from sam_tui.adapters.terminal.sandbox.keeping import carved
 from sam_tui.adapters.terminal.sandbox.kernel import forbid_new_privileges, syscall
 
@@ -103,14 +104,15 @@ def restrict(ruleset: int) -> None:
 
 
 def maskable(bounds: Bounds) -> tuple[str, ...]:
-    """The secrets that can be masked: those that are there, and outside of what may be written, or kept.
+    """The secrets and devices that can be masked: those that are there, and outside of what may be
+    written, or kept.
 
     Landlock adds rights on the way down and takes none away, so all siblings on the way to a secret
     are allowed one by one. Inside the workspace that would hide new files from their maker, unless a
     supervisor opens them.
     """
     found: list[str] = []
-    for secret in bounds.secrets:
+    for secret in (*bounds.secrets, *raw_devices()):
         real = os.path.realpath(secret)
         inside = any(real == w or real.startswith(w.rstrip("/") + "/") for w in bounds.writable)
         inside = inside and real not in bounds.kept

@@ -1,0 +1,48 @@
+"""Devices that no command may read: disks, memory, what is typed and shown on other terminals."""
+
+import os
+import re
+import stat
+from collections.abc import Iterator
+
+_ROOT = "/dev"
+_ELSEWHERE = frozenset({"pts", "shm", "mqueue", "hugepages", "char", "block", "disk", "fd"})
+"""Folders of /dev that hold no devices of their own, or have rules of their own."""
+_DEEPEST = 3
+_RAW = re.compile(
+    r"(?:k?mem|oldmem|port|kmsg|nvram|mcelog|crash|snapshot|u?input|uhid|hidraw\d+|vcs[au]?\d*|tty\d+"
+    r"|n?st\d+\w*|sg\d+|bsg|raw|rawctl|ng\d+n\d+|nvme\d+|mtd\d+(?:ro)?|tpm(?:rm)?\d+|ipmi\d+|mei\d+|msr"
+    r"|watchdog\d*|loop-control|btrfs-control|control|vfio|megaraid\w*|mpt\dctl)$"
+)
+"""Character devices and folders of them by which disks, memory, keys or screens are read."""
+
+
+def raw_devices() -> tuple[str, ...]:
+    """Every device that is there now and none of a command's business: all block devices, and some
+    others by their names."""
+    return tuple(_below(_ROOT, 1))
+
+
+def _below(folder: str, depth: int) -> Iterator[str]:
+    try:
+        with os.scandir(folder) as found:
+            entries = list(found)
+    except OSError:
+        return
+    for entry in entries:
+        if entry.is_symlink() or (depth == 1 and entry.name in _ELSEWHERE):
+            continue
+        if _RAW.match(entry.name):
+            yield entry.path
+        elif entry.is_dir(follow_symlinks=False):
+            if depth < _DEEPEST:
+                yield from _below(entry.path, depth + 1)
+        elif _is_disk(entry):
+            yield entry.path
+
+
+def _is_disk(entry: os.DirEntry[str]) -> bool:
+    try:
+        return stat.S_ISBLK(entry.stat(follow_symlinks=False).st_mode)
+    except OSError:
+        return False
