@@ -126,7 +126,7 @@ ACTIONS: tuple[Action, ...] = (
     Action(
         "history",
         "History",
-        "At the first or last line: earlier and later prompts; a queued prompt comes back for editing",
+        "At the first or last line: prompts sent here earlier, later; a queued one comes back for editing",
         ("up", "down"),
         local=True,
     ),

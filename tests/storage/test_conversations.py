@@ -81,6 +81,7 @@ def test_the_latest_of_a_workspace_is_the_one_used_last_that_has_messages(storag
     assert storage.conversations.latest("/nowhere") is None
     assert [r.id for r in storage.conversations.recent(None, 10)] == ["a", "c", "b"]
     assert [r.id for r in storage.conversations.recent("/w", 1)] == ["a"]
+    assert storage.conversations.prompts("/w", 2) == ["b", "a"]
 
 
 @pytest.mark.requirement("headless:storage-roundtrip")

@@ -29,6 +29,8 @@ _RECORD = """SELECT id, workspace, title, created_at, updated_at, messages, inpu
     cached_tokens, cache_write_tokens, output_tokens, reasoning_tokens, cost FROM conversations"""
 _SPOKEN = "(messages > 0 OR queued <> '[]') AND parent IS NULL"
 _ORDER = "ORDER BY updated_at DESC, id DESC LIMIT ?"
+_LOOKED_THROUGH = 20
+"""Conversations, the last used ones, in which prompts are looked for."""
 
 
 class SqliteConversations:
@@ -85,6 +87,18 @@ class SqliteConversations:
                 limit,
             )
         return [_record(row) for row in rows]
+
+    def prompts(self, workspace: str, limit: int) -> Sequence[str]:
+        """What was last asked in this workspace, oldest first; nothing of subagents."""
+        rows = self._database.query(
+            "SELECT kind, call, name, body FROM messages WHERE kind = 'user' AND conversation IN"
+            f" (SELECT id FROM conversations WHERE {_SPOKEN} AND workspace = ? {_ORDER})"
+            " ORDER BY created_at DESC, position DESC LIMIT ?",
+            storable(workspace),
+            _LOOKED_THROUGH,
+            limit,
+        )
+        return [message.text for row in reversed(rows) if (message := _message(row)).kind == "user"]
 
     def children(self, conversation: ConversationId) -> Sequence[ConversationRecord]:
         """The conversations of its subagents, oldest first."""

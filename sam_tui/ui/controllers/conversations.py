@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 _UNFINISHED = "The last turn did not come to its end: what you send next goes on from here."
 _UNSENT = "What waits above the prompt was not sent before the program ended: Up brings it back."
 _LISTED = 100
+_RECALLED = 200
+"""Prompts of earlier conversations that Up goes back to."""
 
 
 def age(seconds: float) -> str:
@@ -66,6 +68,14 @@ class Conversations:
     def begin(self, runtime: "Runtime", shown: Shown) -> None:
         """From here on there is something to open sessions with."""
         self._runtime, self._shown = runtime, shown
+        self._screen.prompt.area.earlier = lambda: self._asked_before(runtime)
+
+    def _asked_before(self, runtime: "Runtime") -> Sequence[str]:
+        try:
+            return runtime.conversations.prompts(runtime.workspace.root, _RECALLED)
+        except SamError as error:
+            self._screen.transcript.add_error(error)
+            return ()
 
     def session_for_prompt(self) -> "Session | None":
         """The session a prompt runs in, made if needed; None before the start or without a model."""
@@ -112,7 +122,7 @@ class Conversations:
         screen.todos.show(todos)
         screen.status.standing.todos = done_of(todos)
         screen.status.standing.usage = record.usage if record is not None else Usage()
-        screen.prompt.area.past = [m.text for m in said if m.kind == "user"]
+        screen.prompt.area.begin_past([m.text for m in said if m.kind == "user"])
         screen.status.show()
         self._queued = list(queued)
         self.waiting(queued)
@@ -176,7 +186,7 @@ class Conversations:
         screen.transcript.clear()
         screen.todos.show(())
         screen.terminals.forget_agent()
-        screen.prompt.area.past = []
+        screen.prompt.area.begin_past(())
         screen.status.standing.todos = (0, 0)
         screen.status.standing.usage = Usage()
         screen.status.show()

@@ -33,11 +33,12 @@ class PromptArea(Composer):
     """Sends on Enter and goes through history at its first and last line."""
 
     def __init__(self) -> None:
-        super().__init__(
-            "Ask for anything · / for commands, @ for files · F1 for help", id="prompt"
-        )
+        super().__init__("Ask anything · / commands · @ files · F1 help", id="prompt")
         self.past: list[str] = []
-        """Earlier prompts of the conversation, oldest first."""
+        """Earlier prompts, oldest first: of the conversation, once they are through of others too."""
+        self.earlier: Callable[[], Sequence[str]] = lambda: ()
+        """What was asked in this workspace, oldest first."""
+        self._all_past = False
         self.queued = 0
         self.menu = SlashMenu()
         """The commands that fit what is typed."""
@@ -49,6 +50,10 @@ class PromptArea(Composer):
         """Commands that are not always there: the skills."""
         self._at: int | None = None
         self._draft = ""
+
+    def begin_past(self, texts: Sequence[str]) -> None:
+        """Another conversation is on show, with these prompts."""
+        self.past, self._at, self._all_past = list(texts), None, False
 
     def remember(self, text: str) -> None:
         """Add a prompt to the history."""
@@ -146,6 +151,11 @@ class PromptArea(Composer):
             self.post_message(ActionAsked("unqueue"))
             return True
         at = len(self.past) if self._at is None else self._at
+        if at == 0 and not self._all_past:
+            self._all_past = True
+            newest_first = dict.fromkeys(reversed(self.earlier()))
+            found = [text for text in newest_first if text not in self.past][::-1]
+            self.past[:0], at = found, len(found)
         if at == 0:
             return self._at is not None or not self.text
         if self._at is None:

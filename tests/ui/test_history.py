@@ -1,0 +1,35 @@
+"""Up goes back through what was asked here before."""
+
+import pytest
+
+from sam_tui.core.ids import ConversationId
+from sam_tui.core.messages import UserMessage
+from sam_tui.core.ports.model import TextDelta
+from tests.fakes.engine_kit import RawModel
+from tests.ui.driver import Stage, app_over, driven
+
+
+@pytest.mark.requirement("ui:history")
+async def test_behind_the_first_prompt_come_those_of_earlier_conversations_here(
+    stage: Stage, model: RawModel
+) -> None:
+    model.answers += [[TextDelta("the answer")]]
+    store = stage.runtime.conversations
+    for number, root in enumerate((stage.runtime.workspace.root, "/elsewhere")):
+        store.create(ConversationId(f"c{number}"), root)
+        asked = [UserMessage(f"{words} {number}") for words in ("old", "new", "old")]
+        store.append(ConversationId(f"c{number}"), asked)
+    async with driven(app_over(stage)) as me:
+        await me.ready()
+        area = me.app.chat.prompt.area
+        await me.send("mine")
+        await me.until(lambda: "the answer" in me.transcript() and not me.app.turns.running)
+        seen: list[str] = []
+        for _ in range(4):
+            await me.pilot.press("up")
+            seen.append(area.text)
+        assert seen == ["mine", "old 0", "new 0", "new 0"]
+        area.put("")
+        await me.send("/new")
+        await me.pilot.press("up", "up")
+        assert area.text == "old 0"
