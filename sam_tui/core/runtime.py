@@ -207,7 +207,7 @@ class Runtime:
             )
         history = History(self.conversations, identifier)
         if known is not None:
-            history.restore()
+            history.restore(self.executor.plan)
         return Session(self.engine, history, self.model, limits=self.limits)
 
     def open_runner(self, tell: Callable[[str], None]) -> "Runner":

@@ -238,7 +238,7 @@ def open_talk(
     engine = open_engine(kit, [reminder], clock)
     engine = replace(engine, workflow_mode=workflow_mode)
     history = History(kit.storage.conversations, kit.conversation)
-    history.restore()
+    history.restore(kit.executor.plan)
     return Talk(
         kit, model, clock, reminder, Session(engine, history, model, limits=Limits(max_steps))
     )

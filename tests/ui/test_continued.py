@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from sam_tui.core.ids import ConversationId
-from sam_tui.core.messages import Message
+from sam_tui.core.ids import CallId, ConversationId
+from sam_tui.core.messages import AssistantMessage, Message, ToolCall, UserMessage
 from tests.fakes.engine_kit import RawModel, calls
 from tests.ui.driver import Stage, app_over, build_stage, driven
 from tests.ui.test_chat import says
@@ -149,6 +149,18 @@ async def test_a_conversation_with_nothing_but_a_waiting_prompt_is_kept(stage: S
     store.keep_queued(only, [])
     assert store.remove_unused(before=float("inf")) == [only]
     await stage.runtime.close()
+
+
+@pytest.mark.requirement("ui:resume")
+async def test_a_call_that_a_crash_cut_is_told_in_words(stage: Stage) -> None:
+    session = stage.runtime.open_session()
+    read = '{"operation": "read_file", "filePath": "notes.md"}'
+    cut = AssistantMessage("", calls=(ToolCall(CallId("c1"), "file_operations", read),))
+    stage.runtime.conversations.append(session.conversation, [UserMessage("look"), cut])
+    async with driven(app_over(stage, conversation=session.conversation)) as me:
+        await me.ready()
+        await me.until(lambda: "[file_operations.read_file]" in me.transcript())
+        assert "Reading: notes.md" in me.transcript() and "{" not in me.transcript()
 
 
 @pytest.mark.requirement("ui:resume")

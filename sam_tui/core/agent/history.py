@@ -1,6 +1,6 @@
 """A conversation's messages: in memory for the loop, on disk before the next step begins."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from sam_tui.core.agent.compaction import Compacted
 from sam_tui.core.ids import CallId, ConversationId
@@ -13,6 +13,7 @@ from sam_tui.core.messages import (
     unanswered,
 )
 from sam_tui.core.ports.storage import ConversationStore
+from sam_tui.core.tooling.execute import Plan
 from sam_tui.core.usage import Usage
 
 INTERRUPTED = "ERROR: The program ended before this call did. Whether it took effect is not known."
@@ -28,15 +29,28 @@ class History:
         self._calls: set[CallId] = set()
         self._answered: set[CallId] = set()
 
-    def restore(self) -> None:
-        """Load what is stored, and close the calls that a crash left without a result."""
+    def restore(self, plan: Callable[[ToolCall], Plan]) -> None:
+        """Load what is stored, and close the calls that a crash left without a result.
+
+        ``plan`` reads such a call, for the words that people are shown.
+        """
         for message in self._store.messages(self.conversation):
             self._remember(message)
         # A dropped call's id must not come again: its stored result is still read by it.
         everything = self._store.everything(self.conversation)
         self._calls.update(call.id for call in calls_of(everything))
         for call in unanswered(self._messages):
-            self.append(ToolMessage(call.id, call.name, INTERRUPTED, ok=False))
+            read = plan(call)
+            self.append(
+                ToolMessage(
+                    call.id,
+                    call.name,
+                    INTERRUPTED,
+                    ok=False,
+                    operation=read.key,
+                    summary=read.summary,
+                )
+            )
 
     @property
     def messages(self) -> Sequence[Message]:

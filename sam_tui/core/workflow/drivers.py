@@ -138,7 +138,7 @@ class Drivers:
         known = ConversationId(self._workflows.claimed(ticket.execution_id, ticket.step))
         if known and crew.conversations.find(known) is not None:
             history = History(crew.conversations, known)
-            history.restore()
+            history.restore(crew.engine.executor.plan)
             if history.messages:
                 return history, resumed_prompt(ticket)
             return history, self._prompt(ticket)
