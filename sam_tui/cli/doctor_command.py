@@ -15,7 +15,7 @@ import click
 
 from sam_tui import __version__
 from sam_tui.cli.log import default_data_dir
-from sam_tui.cli.options import open_runtime, place_options, workspace_of
+from sam_tui.cli.options import closing_runtime, place_options, workspace_of
 from sam_tui.cli.streams import require_output
 from sam_tui.core.errors import SamError
 from sam_tui.headless.output import terminal_safe
@@ -114,11 +114,8 @@ def _program() -> Check:
 
 def _sandbox(values: dict[str, Any]) -> Check:
     """What the runtime itself would run commands in."""
-    runtime = open_runtime({**values, "model": None})
-    try:
+    with closing_runtime(values, model=None) as runtime:
         found = runtime.commands.confinement
-    finally:
-        runtime.parts.close()
     covered = [p.shield for p in found.protections if p.held]
     absent = [f"{p.shield} ({p.detail})" for p in found.protections if not p.held]
     detail = found.detail + (f" ({', '.join(covered)})" if covered else "")
@@ -137,11 +134,8 @@ def _network(places: "Places", workspace: str, values: dict[str, Any]) -> Check:
     network = terms.network or "on"
     if network != "hosts":
         return Check("network", "ok", f"{network} for commands")
-    runtime = open_runtime({**values, "model": None})
-    try:
+    with closing_runtime(values, model=None) as runtime:
         kind = runtime.commands.confinement.kind
-    finally:
-        runtime.parts.close()
     named = ", ".join(name for entries in terms.lists for name in entries) or "none"
     if kind == "none":
         return Check("network", "missing", "nothing holds commands to a list of hosts here")
@@ -265,14 +259,11 @@ def _hooks(values: dict[str, Any]) -> Check:
     """Those that run, and what they are about."""
     from sam_tui.cli.hooks_command import note_on, subjects
 
-    runtime = open_runtime({**values, "model": None})
-    try:
+    with closing_runtime(values, model=None) as runtime:
         hooking = runtime.executor.hooks()
         if hooking is None:
             return Check("hooks", "ok", "none")
         listing, names = hooking.hooks.listing(), subjects(runtime)
-    finally:
-        runtime.parts.close()
     told = [f"{len(listing.hooks)} run at events"]
     told += [f"not those of {file}" for file in listing.left_out]
     if odd := [hook.matcher for hook in listing.hooks if note_on(hook, names)]:
@@ -290,11 +281,8 @@ def _described(file: "PolicyFile") -> str:
 
 def _servers(values: dict[str, Any]) -> Check:
     """What is named, and what is wrong with how it is named; nothing is started."""
-    runtime = open_runtime({**values, "model": None})
-    try:
+    with closing_runtime(values, model=None) as runtime:
         reports = runtime.servers.reports()
-    finally:
-        runtime.parts.close()
     if not reports:
         return Check("MCP servers", "note", "none is named")
     words = {"untrusted": " (not loaded: the folder is not trusted)", "disabled": " (disabled)"}

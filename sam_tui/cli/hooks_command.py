@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from sam_tui.cli.options import open_runtime, place_options
+from sam_tui.cli.options import closing_runtime, place_options
 from sam_tui.cli.streams import require_output
 from sam_tui.core.plain import gist
 from sam_tui.core.ports.hooks import Hook, HookListing
@@ -28,13 +28,10 @@ def hooks_group() -> None:
 def list_command(**values: Any) -> int:
     """List the hooks in the order in which they are asked, and the files that do not count."""
     require_output()
-    runtime = open_runtime(values)
-    try:
+    with closing_runtime(values) as runtime:
         hooking = runtime.executor.hooks()
         listing = hooking.hooks.listing() if hooking is not None else HookListing()
         names = subjects(runtime)
-    finally:
-        runtime.parts.close()
     if values["as_json"]:
         rows = [{**asdict(hook), "note": note_on(hook, names)} for hook in listing.hooks]
         click.echo(json.dumps({"hooks": rows, "left_out": dict(listing.left_out)}, indent=2))

@@ -2,7 +2,8 @@
 
 import gc
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -321,6 +322,16 @@ def open_runtime(
     finally:
         gc.freeze()
         gc.enable()
+
+
+@contextmanager
+def closing_runtime(values: Values, **changed: Any) -> "Generator[Runtime, None, None]":
+    """The runtime that the options describe, closed at the end. Raises ``SamError``."""
+    runtime = open_runtime({**values, **changed})
+    try:
+        yield runtime
+    finally:
+        runtime.parts.close()
 
 
 def workspace_of(values: Values) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from sam_tui.cli.options import open_runtime, place_options
+from sam_tui.cli.options import closing_runtime, place_options
 from sam_tui.cli.streams import require_output
 from sam_tui.core.ports.skills import SkillListing
 from sam_tui.headless.output import terminal_safe
@@ -23,13 +23,10 @@ def skills_group() -> None:
 def list_command(**values: Any) -> int:
     """List them in the order in which they count; what cannot be used is told on standard error."""
     require_output()
-    runtime = open_runtime(values)
-    try:
+    with closing_runtime(values) as runtime:
         parts = runtime.parts
         listing = parts.skills.listing() if parts.has_skills else SkillListing()
         trusted = runtime.trust.trusted
-    finally:
-        runtime.parts.close()
     if values["as_json"]:
         click.echo(json.dumps([asdict(skill) for skill in listing.skills], indent=2))
     for skill in listing.skills if not values["as_json"] else ():

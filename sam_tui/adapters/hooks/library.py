@@ -20,6 +20,7 @@ from sam_tui.core.ports.hooks import (
     Occasion,
 )
 from sam_tui.core.ports.terminals import CommandRequest, Commands
+from sam_tui.core.unchanged import Signature, signature_of
 
 USER_FILE = "hooks.json"
 """Below the settings folder."""
@@ -28,8 +29,6 @@ PROJECT_FILE = ".sam/hooks.json"
 LARGEST = 262_144
 """Bytes of a hooks file."""
 UNTRUSTED = "the folder is not trusted as it is now: see sam-tui trust --show"
-
-Signature = tuple[int, int, int] | None
 
 
 @dataclass(slots=True)
@@ -40,7 +39,7 @@ class _File:
     source: HookSource
     root: str | None
     """The folder below which no link is followed; None for the person's own file."""
-    signature: Signature = None
+    signature: Signature | None = None
     hooks: tuple[Hook, ...] = ()
 
 
@@ -92,7 +91,7 @@ class FileHooks:
     def listing(self) -> HookListing:
         """All that is configured. The hooks of a folder that is not trusted are not read."""
         self._refresh(self._user)
-        if _signature(self._project.path) is None:
+        if signature_of(self._project.path) is None:
             return HookListing(self._user.hooks)
         if not self._trusts():
             return HookListing(self._user.hooks, {self._project.path: UNTRUSTED})
@@ -133,7 +132,7 @@ class FileHooks:
         """What counts now: the project's file only as long as the folder is trusted as it is."""
         self._reread(self._user)
         yield from self._user.hooks
-        if _signature(self._project.path) is None or not self._trusts():
+        if signature_of(self._project.path) is None or not self._trusts():
             self._project.signature, self._project.hooks = None, ()
             return
         self._reread(self._project)
@@ -141,16 +140,16 @@ class FileHooks:
 
     def _reread(self, file: _File) -> None:
         """Read a file that changed; one that broke is told of once, and stays as it was."""
-        if file.signature == _signature(file.path):
+        if file.signature == signature_of(file.path):
             return
         try:
             self._refresh(file)
         except ConfigurationError as error:
-            file.signature = _signature(file.path)
+            file.signature = signature_of(file.path)
             self._problems.append(f"{error.explain()} What was read of it before goes on.")
 
     def _refresh(self, file: _File) -> None:
-        before = _signature(file.path)
+        before = signature_of(file.path)
         text = self._text(file) if before is not None else None
         file.hooks = parse_hooks(text, file.path, file.source) if text is not None else ()
         file.signature = before
@@ -170,15 +169,6 @@ class FileHooks:
             return data.decode("utf-8-sig")
         except UnicodeDecodeError:
             raise ConfigurationError(f"{file.path} is not UTF-8.") from None
-
-
-def _signature(path: str) -> Signature:
-    """What tells whether a file is still the one that was read; None where there is none."""
-    try:
-        found = os.lstat(path)
-    except OSError:
-        return None
-    return (found.st_mtime_ns, found.st_size, found.st_ino)
 
 
 def _unheard(_: str) -> None:

@@ -9,6 +9,7 @@ from sam_tui.core.accesses import Location
 from sam_tui.core.errors import SamError
 from sam_tui.core.ports.files import Files
 from sam_tui.core.ports.instructions import Instruction
+from sam_tui.core.unchanged import Unchanged
 
 USER_FILE = "AGENTS.md"
 """Below the settings folder."""
@@ -21,8 +22,6 @@ LONGEST = 32_000
 """Characters of a file that the model reads."""
 MOST_NESTED = 20
 """Folders below whose instructions are read."""
-
-Signature = tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +48,7 @@ class FileInstructions:
         self._workspace = workspace
         self._sources = sources
         self._trusted = trusted
-        self._read: dict[str, tuple[Signature, Instruction]] = {}
+        self._read: Unchanged[Instruction | None] = Unchanged()
 
     def standing(self, touched: Callable[[], Collection[str]]) -> Sequence[Instruction]:
         """Those that hold now, the widest first."""
@@ -78,24 +77,17 @@ class FileInstructions:
     def _first(self, folder: str) -> str:
         """The instruction file of a folder, or nothing; a link is none."""
         names = [posixpath.join(folder, name) for name in PROJECT_FILES]
-        return next((n for n in names if _signature(self._place(n)) is not None), "")
+        return next((n for n in names if _is_file(self._place(n))), "")
 
     def _place(self, name: str) -> str:
         return os.path.join(self._workspace, name)
 
     def _instruction(self, path: str, name: str) -> Instruction | None:
-        """What a file says; None where there is none, or it is not what was trusted."""
-        signature = _signature(path)
-        if signature is None:
-            self._read.pop(path, None)
-            return None
-        kept = self._read.get(path)
-        if kept is not None and kept[0] == signature:
-            return kept[1]
-        # A refusal is not kept: the person may trust the very same file later.
-        if (found := self._fresh(path, name)) is not None:
-            self._read[path] = (signature, found)
-        return found
+        """What a file says; None where there is none, or it is not what was trusted.
+
+        A refusal is not kept: the person may trust the very same file later.
+        """
+        return self._read.get(path, lambda: self._fresh(path, name)) if _is_file(path) else None
 
     def _fresh(self, path: str, name: str) -> Instruction | None:
         where = Location(path, path, self._workspace if name else None)
@@ -119,12 +111,6 @@ class FileInstructions:
         return shown
 
 
-def _signature(path: str) -> Signature | None:
-    """What tells whether a file is still the one that was read; None for what is no file."""
-    try:
-        found = os.lstat(path)
-    except OSError:
-        return None
-    if not os.path.isfile(path) or os.path.islink(path):
-        return None
-    return (found.st_mtime_ns, found.st_size, found.st_ino)
+def _is_file(path: str) -> bool:
+    """Whether a file stands there, and no link to one."""
+    return os.path.isfile(path) and not os.path.islink(path)

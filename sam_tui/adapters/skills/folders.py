@@ -3,6 +3,7 @@
 import os
 import posixpath
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from sam_tui.adapters.skills.front_matter import Unusable, read_skill
 from sam_tui.core.accesses import Location
@@ -11,6 +12,7 @@ from sam_tui.core.plain import printable
 from sam_tui.core.ports.files import Files
 from sam_tui.core.ports.prompts import FileProblem
 from sam_tui.core.ports.skills import Skill, SkillListing, SkillSource
+from sam_tui.core.unchanged import Unchanged, signature_of
 
 USER_FOLDER = "skills"
 """Below the settings folder."""
@@ -22,8 +24,6 @@ LARGEST = 262_144
 MOST = 100
 """Skills of one folder."""
 MOST_FILES = 50
-
-Signature = tuple[int, int, int]
 
 
 class FileSkills:
@@ -49,7 +49,7 @@ class FileSkills:
         self._trusted = trusted
         self._vouches = vouches
         self._clean = clean
-        self._read: dict[str, tuple[Signature, Skill]] = {}
+        self._read: Unchanged[Skill] = Unchanged()
 
     def listing(self) -> SkillListing:
         """Those that count, the person's own first; of two of one name the first."""
@@ -59,7 +59,7 @@ class FileSkills:
             for place in self._folders(folder, source):
                 file = os.path.join(place, FILE)
                 try:
-                    skill = self._skill(file, source)
+                    skill = self._read.get(file, partial(self._fresh, file, source))
                 except Unusable as why:
                     problems.append(FileProblem(printable(file), str(why)))
                     continue
@@ -97,17 +97,7 @@ class FileSkills:
         places = [os.path.join(folder, one.name) for one in found if one.kind in kinds]
         if source == "user":
             places = [os.path.realpath(place) for place in places]
-        return [p for p in places if _signature(os.path.join(p, FILE)) is not None][:MOST]
-
-    def _skill(self, file: str, source: SkillSource) -> Skill:
-        signature = _signature(file)
-        kept = self._read.get(file)
-        if kept is not None and kept[0] == signature:
-            return kept[1]
-        skill = self._fresh(file, source)
-        if signature is not None:
-            self._read[file] = (signature, skill)
-        return skill
+        return [p for p in places if signature_of(os.path.join(p, FILE)) is not None][:MOST]
 
     def _fresh(self, file: str, source: SkillSource) -> Skill:
         try:
@@ -128,12 +118,3 @@ class FileSkills:
 
     def _where(self, path: str, source: SkillSource) -> Location:
         return Location(path, path, self._workspace if source == "project" else None)
-
-
-def _signature(path: str) -> Signature | None:
-    """What tells whether a file is still the one that was read; None where there is none."""
-    try:
-        found = os.lstat(path)
-    except OSError:
-        return None
-    return (found.st_mtime_ns, found.st_size, found.st_ino)

@@ -1,0 +1,35 @@
+"""What was made of a file, kept as long as the file stays the one that was read."""
+
+import os
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+Made = TypeVar("Made")
+Signature = tuple[int, int, int]
+
+
+def signature_of(path: str) -> Signature | None:
+    """What tells whether a file (or a link itself) is still the same; None where there is none."""
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return None
+    return (found.st_mtime_ns, found.st_size, found.st_ino)
+
+
+class Unchanged(Generic[Made]):
+    """One made thing for each path."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, tuple[Signature, Made]] = {}
+
+    def get(self, path: str, make: Callable[[], Made]) -> Made:
+        """What was made, or is made now. None is not kept: the same file may do later."""
+        signature = signature_of(path)
+        kept = self._kept.get(path)
+        if kept is not None and kept[0] == signature:
+            return kept[1]
+        made = make()
+        if signature is not None and made is not None:
+            self._kept[path] = (signature, made)
+        return made
