@@ -147,8 +147,9 @@ async def test_a_write_that_fails_in_the_middle_puts_the_earlier_ones_back(shop:
         "apply_patch",
         patchContent="*** Begin Patch\n*** Update File: a.txt\n-1\n+one\n*** Delete File: b.txt\n"
         "*** Update File: c.txt\n*** Move to: d.txt\n-3\n+three\n*** Add File: new.txt\n+x\n"
-        "*** Add File: new.txt/below.txt\n+x\n*** End Patch",
+        "*** Add File: made/deep/new.txt\n+x\n*** Add File: new.txt/below.txt\n+x\n*** End Patch",
     )
+    assert not (shop.root / "made").exists()
     assert "a part of this path is a file" in text
     assert {name: file.stat().st_ino for name, file in files.items()} == identities
     assert shop.journal.entries(shop.conversation) == []

@@ -110,6 +110,19 @@ def test_the_owner_survives_a_write_by_root(files: LocalFiles, tmp_path: Path):
     assert (found.st_uid, found.st_gid) == (1234, 1235)
 
 
+@pytest.mark.requirement("files:mode-bits")
+@pytest.mark.skipif(sys.platform != "linux", reason="Python reads them on Linux alone")
+def test_extended_attributes_survive_a_write(files: LocalFiles, tmp_path: Path):
+    file = tmp_path / "f"
+    file.write_bytes(b"1")
+    try:
+        os.setxattr(file, "user.note", b"kept")
+    except OSError:
+        pytest.skip("this file system has none")
+    files.write(at(tmp_path, "f"), b"2", replace=True)
+    assert (file.read_bytes(), os.getxattr(file, "user.note")) == (b"2", b"kept")
+
+
 @pytest.mark.requirement("files:hard-link")
 def test_a_hard_link_to_an_outside_file_is_broken_and_not_written_through(
     files: LocalFiles, tmp_path: Path

@@ -9,6 +9,7 @@ import secrets
 import stat
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
+from dataclasses import replace
 
 from sam_tui.adapters.files.descent import Entry, entry_of
 from sam_tui.adapters.files.exclusive import rename_new, rename_over
@@ -32,6 +33,8 @@ class Batch:
         self._held = ExitStack()
         self._back: list[Callable[[], None]] = []
         self._aside: list[Entry] = []
+        self._folders: list[Location] = []
+        """Those that steps may have made, each above the one before it."""
 
     def run(self, steps: Sequence[EditStep]) -> None:
         """All steps, or none. Raises ``ToolError``."""
@@ -41,6 +44,7 @@ class Batch:
                     self._step(step)
             except BaseException as error:
                 stuck = self._take_back()
+                self._remove_folders()
                 if stuck and isinstance(error, ToolError):
                     raise ToolError(
                         f"{error} Not everything could be put back: {'; '.join(stuck)}.",
@@ -52,6 +56,10 @@ class Batch:
                     os.unlink(entry.name, dir_fd=entry.folder)
 
     def _step(self, step: EditStep) -> None:
+        if not isinstance(step, Drop):
+            self._folders[:0] = _missing_above(
+                step.target if isinstance(step, Move) else step.where
+            )
         match step:
             case Put():
                 self._put(step)
@@ -125,6 +133,22 @@ class Batch:
             except (OSError, ToolError) as error:
                 stuck.append(str(error))
         return stuck
+
+    def _remove_folders(self) -> None:
+        """Take away the folders that were made; one that something else lies in stays."""
+        for where in self._folders:
+            with suppress(OSError, ToolError), entry_of(where) as entry:
+                os.rmdir(entry.name, dir_fd=entry.folder)
+
+
+def _missing_above(where: Location) -> list[Location]:
+    """The folders that have to be made for it, the innermost first."""
+    found: list[Location] = []
+    path = os.path.dirname(where.real)
+    while path not in (where.root, "/") and not os.path.lexists(path):
+        found.append(replace(where, real=path))
+        path = os.path.dirname(path)
+    return found
 
 
 def stamp_of(found: os.stat_result) -> Stamp:

@@ -4,6 +4,7 @@ import errno
 import os
 import secrets
 import stat
+import sys
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager, suppress
 from typing import Literal
@@ -52,6 +53,7 @@ def replaceable(entry: Entry, where: Location, *, replace: bool) -> os.stat_resu
     return old
 
 
+_VOUCHING = ("security.capability", "security.ima", "security.evm")
 _EFFECTIVE = os.access in os.supports_effective_ids
 
 
@@ -66,8 +68,9 @@ def filled(
 ) -> Generator[Entry, None, None]:
     """A temporary file with the content, in the same folder; gone afterwards unless renamed.
 
-    With ``old`` it gets that one's owner and mode bits, and nobody else can read it before. ``mode``
-    sets the bits instead; ``usual`` are those of a new file before the umask.
+    With ``old`` it gets that one's owner and mode bits, and nobody else can read it before, and the
+    extended attributes of what stands in the place. ``mode`` sets the bits instead; ``usual`` are
+    those of a new file before the umask.
     """
     temporary = Entry(beside.folder, f".{secrets.token_hex(12)}.tmp")
     secret = old is not None or mode is not None
@@ -82,6 +85,8 @@ def filled(
                 _liken(target, old)
             if mode is not None:
                 os.fchmod(target, mode)
+            if old is not None:
+                _copy_attributes(beside, target)
         finally:
             os.close(target)
         yield temporary
@@ -100,3 +105,18 @@ def _liken(target: int, old: os.stat_result) -> None:
         except PermissionError:
             mode &= ~(stat.S_ISUID | stat.S_ISGID)
     os.fchmod(target, mode)
+
+
+def _copy_attributes(source: Entry, target: int) -> None:
+    """Extended attributes, access lists among them, as far as the system lets them be set.
+
+    Not what vouches for the old content: capabilities and signatures.
+    """
+    if sys.platform != "linux":
+        return
+    path = f"/proc/self/fd/{source.folder}/{source.name}"
+    with suppress(OSError):
+        for name in os.listxattr(path, follow_symlinks=False):
+            if name not in _VOUCHING:
+                with suppress(OSError):
+                    os.setxattr(target, name, os.getxattr(path, name, follow_symlinks=False))
