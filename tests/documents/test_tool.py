@@ -175,6 +175,15 @@ async def test_an_existing_file_is_replaced_only_on_demand(desk: Desk) -> None:
 
 
 @pytest.mark.requirement("documents:tool-create")
+async def test_a_name_with_a_line_feed_is_told_escaped(desk: Desk) -> None:
+    got = await desk.done(
+        "document_operations", operation="document_create", content="x", filename="n", format="txt",
+        output_path="a\nb/",
+    )  # fmt: skip
+    assert "Created a\\nb/n.txt (txt" in got.finished.text
+
+
+@pytest.mark.requirement("documents:tool-create")
 async def test_every_styling_is_honoured(desk: Desk) -> None:
     import docx
     from pypdf import PdfReader

@@ -18,6 +18,7 @@ from sam_tui.core.clock import Clock, SystemClock
 from sam_tui.core.display import Text
 from sam_tui.core.errors import ToolError
 from sam_tui.core.memories import ImportedDocument, MemoryDraft
+from sam_tui.core.plain import printable
 from sam_tui.core.ports.documents import Documents, DocumentText
 from sam_tui.core.ports.files import Files
 from sam_tui.core.ports.memory import DocumentStore, MemoryStore
@@ -158,7 +159,8 @@ class DocumentOperations:
         where = context.location("output_path")
         if not arguments.overwrite and self._files.stat(where) is not None:
             raise ToolError(
-                f"{where.shown} exists already.", hint="Use another filename, or overwrite=true."
+                f"{printable(where.shown)} exists already.",
+                hint="Use another filename, or overwrite=true.",
             )
         styling = (arguments.styling or Looks()).styling()
         context.emit(f"Writing {arguments.chosen}\n")
@@ -167,10 +169,10 @@ class DocumentOperations:
         )
         await asyncio.to_thread(self._files.write, where, file.data, replace=arguments.overwrite)
         size = len(file.data)
-        text = "\n".join([f"Created {where.shown} ({arguments.chosen}, {size} bytes).",
+        text = "\n".join([f"Created {printable(where.shown)} ({arguments.chosen}, {size} bytes).",
                           *(f"Note: {note}." for note in file.notes)])  # fmt: skip
-        data = {"path": where.shown, "format": arguments.chosen, "bytes": size}
-        return ToolResult(text, display=(Text(where.shown),), data=data)
+        data = {"path": printable(where.shown), "format": arguments.chosen, "bytes": size}
+        return ToolResult(text, display=(Text(printable(where.shown)),), data=data)
 
     async def _info(self, arguments: DocumentInfo, context: ToolContext) -> ToolResult:
         if not arguments.path.strip():
@@ -218,7 +220,9 @@ class DocumentOperations:
         where = context.location("path")
         data = await asyncio.to_thread(self._files.read, where, limit=_MOST_BYTES + 1)
         if len(data) > _MOST_BYTES:
-            raise ToolError(f"{where.shown} has more than {_MOST_BYTES // 1_000_000} MB.")
+            raise ToolError(
+                f"{printable(where.shown)} has more than {_MOST_BYTES // 1_000_000} MB."
+            )
         return data, _basename(where), where.real, ""
 
 
