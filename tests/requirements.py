@@ -885,6 +885,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "ui:hang-up": Requirement("When its terminal goes away the workbench ends, whatever it was drawing.", "issue 5.7"),
     "ui:help": Requirement("The help and the palette are made from one table that lists every action.", "issue 2.1"),
     "ui:history": Requirement("Up and Down at the edges of the prompt go through the conversation's prompts, then those of earlier ones here, and back to the draft.", "issue 2.1"),
+    "ui:input": Requirement("Nothing in a paste is a key, and bytes that are no text break nothing.", "issue 5.2, spec 9.1 S16"),
     "ui:keys-stay": Requirement("A question takes the keys neither from a terminal in use nor from a dialog.", "peers 2.2 #16"),
     "ui:mentions": Requirement("An @ in the prompt offers the files of the workspace, the closest first and none that searches leave out; the chosen path goes to the model.", "peers 1 B"),
     "ui:mini-prompts": Requirement("A mini prompt is turned on with /prompts and reaches the model from the second message on.", "issue 3.9"),

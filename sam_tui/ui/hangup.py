@@ -63,4 +63,10 @@ def lasting(driver: type[Driver]) -> type[Driver]:
 
             self._file: Any = Forgiving(self._file, gone)
 
+        def run_input_thread(self) -> None:
+            """Read as ``incoming`` does."""
+            from sam_tui.ui.incoming import read_input
+
+            read_input(self.fileno, self.exit_event, self.process_message, debug=self._debug)
+
     return LastingDriver

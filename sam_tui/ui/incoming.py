@@ -1,0 +1,76 @@
+"""What the terminal around sends: nothing in a paste is a key, and bytes that are no text break nothing."""
+
+import os
+import selectors
+from codecs import getincrementaldecoder
+from collections.abc import Callable, Iterable, Iterator
+from threading import Event
+
+from textual._xterm_parser import XTermParser
+from textual.message import Message
+
+_START, _END, _ESC = "\x1b[200~", "\x1b[201~", "\x1b"
+_READ = 4096
+_LOOK = 0.1
+"""Seconds between two looks at whether reading is to end."""
+
+
+class Pastes:
+    """Passes text on without the escapes within pastes, which Textual's parser takes for keys.
+
+    Terminals leave them out themselves, but not all do, such as tmux with its own buffers.
+    """
+
+    def __init__(self) -> None:
+        self._pasting = False
+        self._seen = ""
+        """The end of what was passed on, where the start of a paste may have been cut."""
+        self._held = ""
+        """The start of a paste's end, which waits for its rest."""
+
+    def tamed(self, text: str) -> str:
+        """What the parser may see of a piece of input."""
+        return "".join(self._parts(text))
+
+    def _parts(self, text: str) -> Iterator[str]:
+        while text:
+            if self._pasting:
+                inside, end, text = (self._held + text).partition(_END)
+                self._held = "" if end else _begun(inside)
+                yield inside[: len(inside) - len(self._held)].replace(_ESC, "") + end
+                self._pasting = not end
+            else:
+                before, start, rest = (self._seen + text).partition(_START)
+                yield text[: len(text) - len(rest)] if start else text
+                self._seen = "" if start else before[1 - len(_START) :]
+                self._pasting, text = bool(start), rest
+
+
+def _begun(text: str) -> str:
+    """What a text ends with that may be the start of a paste's end."""
+    at = text.rfind(_ESC, max(0, len(text) - len(_END) + 1))
+    return text[at:] if at >= 0 and _END.startswith(text[at:]) else ""
+
+
+def read_input(
+    descriptor: int, ended: Event, pass_on: Callable[[Message], None], *, debug: bool
+) -> None:
+    """Read a terminal until ``ended`` is set, or it goes away, and pass on what it tells."""
+    parser, pastes = XTermParser(debug), Pastes()
+    # One byte that is none of UTF-8 would end a strict one, and with it the workbench.
+    decode = getincrementaldecoder("utf-8")("replace").decode
+
+    def tell(messages: Iterable[Message]) -> None:
+        for message in messages:
+            pass_on(message)
+
+    with selectors.SelectSelector() as waiting:
+        waiting.register(descriptor, selectors.EVENT_READ)
+        while not ended.is_set():
+            if waiting.select(_LOOK):
+                data = os.read(descriptor, _READ)
+                if not data:
+                    return
+                if text := pastes.tamed(decode(data)):
+                    tell(parser.feed(text))
+            tell(parser.tick())

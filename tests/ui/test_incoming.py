@@ -1,0 +1,52 @@
+"""What the terminal around sends, as the workbench takes it."""
+
+import os
+from threading import Event
+
+import pytest
+from textual import events
+from textual._xterm_parser import XTermParser
+from textual.message import Message
+
+from sam_tui.ui.incoming import Pastes, read_input
+
+
+def heard(data: bytes) -> list[str]:
+    """What is told of these bytes: keys by name, pastes as ``paste: text``."""
+    reading, writing = os.pipe()
+    os.write(writing, data)
+    os.close(writing)
+    told: list[Message] = []
+    try:
+        read_input(reading, Event(), told.append, debug=False)
+    finally:
+        os.close(reading)
+    return [
+        f"paste: {message.text}" if isinstance(message, events.Paste) else message.key
+        for message in told
+        if isinstance(message, (events.Key, events.Paste))
+    ]
+
+
+@pytest.mark.requirement("ui:input")
+def test_nothing_in_a_paste_is_a_key() -> None:
+    pasted = b"\x1b[200~one\x1b[31m two\nrm x\n\x1b\x1b[A\x1b[<0;1;1M\x1b[201~z\x1b[A"
+    assert heard(pasted) == ["paste: one[31m two\nrm x\n[A[<0;1;1M", "z", "up"]
+
+
+@pytest.mark.requirement("ui:input")
+def test_a_paste_is_the_same_however_its_bytes_come() -> None:
+    text = "a\x1b[200~one\x1b[2Jtwo\x1b\x1b[201~\x1b[200~\x1b[200~b\x1b[20\x1b[201~c\x1b[B"
+    wanted = "a\x1b[200~one[2Jtwo\x1b[201~\x1b[200~[200~b[20\x1b[201~c\x1b[B"
+    for size in range(1, len(text) + 1):
+        pastes, parser = Pastes(), XTermParser(debug=False)
+        tamed = [pastes.tamed(text[at : at + size]) for at in range(0, len(text), size)]
+        assert "".join(tamed) == wanted
+        told = [message for piece in tamed if piece for message in parser.feed(piece)]
+        assert [m.text for m in told if isinstance(m, events.Paste)] == ["one[2Jtwo", "[200~b[20"]
+
+
+@pytest.mark.requirement("ui:input")
+def test_bytes_that_are_no_text_break_nothing() -> None:
+    assert heard(b"a\xffb\xc3") == ["a", "replacement_character", "b"]
+    assert heard("é漢".encode()) == ["é", "漢"]
