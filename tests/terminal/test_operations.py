@@ -15,6 +15,7 @@ from sam_tui.core.errors import ToolError
 from sam_tui.core.events import Event
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.ports.terminals import SessionSpec, TerminalSession
+from tests.shield.test_leaks import TOKEN
 
 ME = ConversationId("me")
 OTHER = ConversationId("other")
@@ -211,6 +212,16 @@ async def test_the_buffer_is_what_the_screen_shows(hand: Hand) -> None:
     assert await hand.data("get_terminal_buffer", id=session) == found
     with pytest.raises(ToolError, match="no terminal session"):
         await hand.call("get_terminal_buffer", hand.context(OTHER), id=session)
+
+
+@pytest.mark.requirement("terminal:tool-buffer")
+async def test_a_line_that_the_screen_wraps_is_told_whole(hand: Hand) -> None:
+    (hand.workspace / "long").write_text(f"{'-' * 80}{TOKEN}\n")
+    session = (await hand.data("create_session"))["session_id"]
+    await hand.call("send_input", session_id=session, input="clear; cat long\r")
+    found = await hand.data("get_terminal_buffer")
+    assert found["columns"] < 80 + len(TOKEN)
+    assert TOKEN in found["buffer"]
 
 
 @pytest.mark.requirement("terminal:tool-last-command")

@@ -14,6 +14,8 @@ from sam_tui.adapters.terminal.sessions import PtyTerminals
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.ports.terminals import SessionSpec, TerminalSession
+from sam_tui.core.shield import Shield
+from tests.shield.test_leaks import PEM, TOKEN
 
 Until = Callable[[TerminalSession, str], Awaitable[str]]
 
@@ -132,6 +134,20 @@ def test_an_export_masks_secrets_however_they_were_printed(tmp_path: Path) -> No
     assert Recording(str(target)).header.title == "demo"
     times = [event.at for event in Recording(str(target)).events()]
     assert times == sorted(times)
+
+
+@pytest.mark.requirement("terminal:recording-secrets")
+def test_an_export_masks_titles_private_keys_and_what_colours_part(tmp_path: Path) -> None:
+    raw, target = tmp_path / "raw.cast", tmp_path / "public.cast"
+    recorder = Recorder(str(raw), (80, 24), title=f"on {TOKEN}", clock=lambda: 0.0)
+    for piece in (*PEM, f"{TOKEN[:9]}\x1b[1m{TOKEN[9:]}", "after"):
+        recorder.output(f"{piece}\r\n".encode())
+    recorder.close()
+    shield = Shield()
+    export(Recording(str(raw)), str(target), lambda text: shield.mask(text).text)
+    shown = target.read_text()
+    assert not [secret for secret in (TOKEN, TOKEN[9:], *PEM[1:7]) if secret in shown]
+    assert joined(target, "o").endswith("\r\nafter\r\n")
 
 
 @pytest.mark.requirement("terminal:recording")

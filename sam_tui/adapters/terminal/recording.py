@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from sam_tui.core.errors import ToolError
+from sam_tui.core.secret_blocks import open_at
 
 _LONGEST_LINE = 8 * 1024 * 1024
 _LARGEST_SIDE = 1000
@@ -173,13 +174,16 @@ class Recording:
 
 
 def export(recording: Recording, path: str, mask: Callable[[str], str]) -> None:
-    """Write a copy in which ``mask`` has seen all text, line by line, however it was printed.
+    """Write a copy in which ``mask`` has seen all text, line by line, however it was printed, and
+    private keys as a whole.
 
     A line appears at once, when its end did.
     """
     head = recording.header
     now = 0.0
-    copy = Recorder(path, (head.columns, head.rows), title=head.title, mask=mask, clock=lambda: now)
+    copy = Recorder(
+        path, (head.columns, head.rows), title=mask(head.title), mask=mask, clock=lambda: now
+    )
     waiting: dict[str, str] = {"o": "", "i": ""}
     try:
         for event in recording.events():
@@ -189,11 +193,12 @@ def export(recording: Recording, path: str, mask: Callable[[str], str]) -> None:
                     copy.resized(*size)
             elif event.code in waiting:
                 text = waiting[event.code] + event.data
-                whole, end, rest = text.rpartition("\n" if event.code == "o" else "\r")
-                if len(rest) > _LONGEST_HELD:
-                    whole, end, rest = text, "", ""
-                waiting[event.code] = rest
-                copy.text(event.code, whole + end)
+                end = text.rfind("\n" if event.code == "o" else "\r") + 1
+                end = min(end, open_at(text))
+                if len(text) - end > _LONGEST_HELD:
+                    end = len(text)
+                waiting[event.code] = text[end:]
+                copy.text(event.code, text[:end])
         for code, rest in waiting.items():
             copy.text(code, rest)
     finally:
