@@ -187,7 +187,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "guard:commands-cwd": Requirement("Paths in a command follow its folder, every cd, ~ and $HOME.", "issue 4.6"),
     "guard:commands-found": Requirement("Every simple command of a compound is found: pipes, lists, bodies, substitutions, here-documents.", "issue 4.6"),
     "guard:commands-hidden": Requirement("What runs, writes or reaches out is never taken for reading, however the text hides it.", "issue 4.6"),
-    "guard:commands-typed": Requirement("Whole lines typed into the agent's terminal are judged like commands.", "issue 4.6"),
+    "guard:commands-typed": Requirement("What is typed into the agent's terminal is judged like commands, line by line, ended or not.", "issue 4.6"),
     "guard:commands-unparsable": Requirement("What cannot be parsed never counts as read-only and is never saved as a rule.", "issue 4.6"),
     "guard:commands-words": Requirement("Words, redirections, assignments and pipes are read as the shell will see them.", "issue 4.6"),
     "guard:every-path": Requirement("Every path argument of a call is guarded.", "issue 2.5, spec/sam.md S5"),

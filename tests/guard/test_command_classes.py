@@ -179,6 +179,28 @@ def test_whole_lines_typed_into_a_sandboxed_terminal_are_judged_as_commands(
     assert ward(mode="plan").explain(Type("t", "ls\r"), operation=send).outcome == DENY
 
 
+@pytest.mark.requirement("guard:commands-typed")
+@pytest.mark.parametrize(
+    "keys",
+    [
+        "rm -rf src",
+        "rm -rf src\x0f",
+        "ls\x15rm -rf src\r",
+        "rm -x\x7frf src\r",
+        "ls \x03rm -rf src\n",
+    ],
+)
+def test_a_line_without_its_enter_or_with_keys_that_edit_it_is_judged_too(
+    ward: Callable[..., Ward], keys: str
+) -> None:
+    send = "terminal_operations.send_input"
+    assert ward().explain(Type("t", keys), operation=send).outcome == ASK
+    denying = ward(rules='[[rule]]\neffect = "deny"\ncommand = "rm"\n')
+    assert denying.explain(Type("t", keys), operation=send).outcome == DENY
+    for harmless in ("q", "\x1b[A", "\x1b:wq\r", "\x03", "y\r"):
+        assert denying.explain(Type("t", harmless), operation=send).outcome == ALLOW
+
+
 @pytest.mark.requirement("guard:commands-cwd")
 def test_paths_in_a_command_follow_its_folder_and_every_cd(ward: Callable[..., Ward]) -> None:
     here = ward(sandboxed=False)

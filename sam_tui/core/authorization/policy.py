@@ -5,6 +5,7 @@ allow rules, the class of a command, grants (looked at by the guard), the mode's
 """
 
 import os
+import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -121,9 +122,22 @@ class Policy(Grounds):
         return self.reader.read(command, cwd) if self.reader else None
 
     def _typed(self, keys: str) -> Reading | None:
-        """Whole lines that were typed are read as commands; the rest may follow later."""
-        lines, ended, _ = keys.replace("\r", "\n").rpartition("\n")
-        return self.reader.read(lines) if self.reader and ended and lines.strip() else None
+        """Lines that are typed are read as commands, one without its Enter too: that may follow alone."""
+        lines = _entered(keys)
+        return self.reader.read(lines) if self.reader and lines.strip() else None
+
+
+_BEGUN_ANEW = str.maketrans(dict.fromkeys("\r\x03\x0b\x0f\x15\x17", "\n"))
+"""Keys after which a shell runs the line, or takes it or a part of it away: Enter, Ctrl+C, K, O, U, W."""
+_RUBBED_OUT = re.compile(r"[^\n\x08\x7f][\x08\x7f]")
+
+
+def _entered(keys: str) -> str:
+    """The lines that keys come to at a prompt, as far as a line editor can be foretold."""
+    lines, count = keys.translate(_BEGUN_ANEW), 1
+    while count:
+        lines, count = _RUBBED_OUT.subn("", lines)
+    return lines
 
 
 def _public(_: Grounds, case: Case) -> Judgement:
