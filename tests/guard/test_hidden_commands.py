@@ -1,12 +1,15 @@
 """Commands that look as if they only read: what runs, writes or reaches out has to be seen in them."""
 
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from sam_tui.adapters.shell import BashParser
+from sam_tui.core.accesses import Run
 from sam_tui.core.authorization.commands import CommandReader
+from tests.guard.ward import Ward
 
 READER = CommandReader(BashParser(), root="/ws", home="/home/u")
 
@@ -242,3 +245,45 @@ def test_a_character_that_bash_does_not_take_for_a_blank_hides_nothing(blank: st
     reading = READER.read(f"echo a{blank}# ; rm -rf src")
     assert (reading.calm, reading.parsed) == (False, False)
     assert reading.holds("destructive")
+
+
+@pytest.mark.requirement("guard:command-modes")
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cd; touch x",
+        "cd && rm -r Documents",
+        "cd ~ && mv a b",
+        "cd - && touch x",
+        "cd $X; touch x",
+        "env -C ../out touch x",
+        "env --chdir=../out rm x",
+        "cp -t../out a",
+        "install -t../out a",
+        "tar xf a.tar -C../out",
+        "unzip -d../out a.zip",
+        "cd && unzip ../ws/a.zip",
+        "zip a.zip b -T -TT ./run",
+        "split --filter=./run a",
+        "split --fil=./run a",
+        "patch -i a.diff",
+        "rename 's/a/b/e' a",
+        "install -s --strip-program=./run a b",
+    ],
+)
+def test_accept_edits_takes_nothing_for_an_edit_inside_that_goes_out_or_runs_something(
+    ward: Callable[..., Ward], command: str
+) -> None:
+    here = ward(mode="accept-edits", sandboxed=False)
+    assert here.explain(Run(command)).outcome == "ask"
+    assert here.explain(Run("cd sub && touch x && mv a b && tar xf c.tar")).outcome == "allow"
+
+
+@pytest.mark.requirement("guard:command-modes")
+def test_a_folder_that_a_command_is_given_counts_for_the_plain_names_in_it(
+    ward: Callable[..., Ward],
+) -> None:
+    here = ward(mode="accept-edits", sandboxed=False, trusted=True)
+    assert here.explain(Run("rm x", "../out")).outcome == "ask"
+    denying = ward(rules='[[rule]]\neffect = "deny"\npath = "Makefile"\naccess = "write"\n')
+    assert denying.explain(Run("rm Makefile")).outcome == "deny"

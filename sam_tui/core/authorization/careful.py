@@ -4,7 +4,14 @@ import re
 from collections.abc import Callable, Sequence
 
 from sam_tui.core.authorization.shell_table import names
-from sam_tui.core.authorization.traits import Traits, has_flag, known_words, only_given, traits
+from sam_tui.core.authorization.traits import (
+    Traits,
+    has_flag,
+    hides_path,
+    known_words,
+    only_given,
+    traits,
+)
 from sam_tui.core.ports.policy import Word
 
 _SED_SAFE = re.compile(
@@ -106,14 +113,16 @@ def _tar(rest: Sequence[Word]) -> Traits:
     if listing and not elsewhere and only_given(dashed, _TAR_OPTIONS, valued="fCXT"):
         return traits("read-only", "tar lists an archive")
     known = only_given(dashed, _TAR_OPTIONS | names("-x -c -r -u -A"), valued="fCXT")
-    return traits("workspace-write", "tar writes", known=known and not elsewhere)
+    known = known and not elsewhere and not hides_path(texts)
+    return traits("workspace-write", "tar writes", known=known)
 
 
 def _unzip(rest: Sequence[Word]) -> Traits:
     first = rest[0].text if rest else ""
     if known_words(rest) and has_flag(first, ("-l", "-Z", "-v")):
         return traits("read-only", "unzip lists an archive")
-    return traits("workspace-write", "unzip writes")
+    known = not hides_path([word.text for word in rest])
+    return traits("workspace-write", "unzip writes", known=known)
 
 
 def _less(rest: Sequence[Word]) -> Traits:

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from sam_tui.core.authorization import shell_table as table
-from sam_tui.core.authorization.careful import variables_set
 from sam_tui.core.authorization.programs import (
     COMMAND_CLASSES,
     CommandClass,
@@ -18,7 +17,7 @@ from sam_tui.core.authorization.programs import (
     classify,
     traits,
 )
-from sam_tui.core.authorization.wrapping import Inner, function_bomb, taints, unwrap
+from sam_tui.core.authorization.wrapping import Inner, function_bomb, renamed, taints, unwrap
 from sam_tui.core.ports.policy import ShellParser, ShellText, SimpleCommand, Word
 
 _DEEPEST = 6
@@ -176,7 +175,7 @@ class CommandReader:
             self._bare(files, values, scene)
             return
         for inner in unwrap(command, shell):
-            scene.tainted = scene.tainted or taints(inner.assignments) or _renamed(inner)
+            scene.tainted = scene.tainted or taints(inner.assignments) or renamed(inner)
             if inner.script is not None:
                 self._script(inner.script, scene)
                 if files:
@@ -227,11 +226,16 @@ def _part(
     if _stores(files) and classes == frozenset(("read-only",)):
         classes, why = _UNKNOWN, "its output goes to a file"
     if reached := _reached(files):
-        lighter: frozenset[CommandClass] = frozenset(("read-only",))
-        classes, why = (classes - lighter) | _NETWORK, f"it speaks to {reached[0]}"
+        classes, why = (classes - _READS) | _NETWORK, f"it speaks to {reached[0]}"
     operands = inner.words[1:]
     writes = name in table.WRITES or name in ("rm", "dd", "tar")
-    paths = [_named(_operand(w), scene, writes=writes) for w in operands if _pathlike(_operand(w))]
+    plain = found.known and classes != _READS  # then every word may be a file of the folder
+    words = [
+        o for w in operands if _pathlike(o := _operand(w)) or (plain and w.text[:1] not in "-+")
+    ]
+    paths = [_named(word, scene, writes=writes) for word in words]
+    if plain and name in table.WRITES_HERE:
+        paths.append(_named(Word("."), scene, writes=True))
     paths += [_named(word, scene) for word in values if word.static and _pathlike(word)]
     code = [
         w.text for w in (*operands, *values) if not w.static or any(c in w.text for c in " ;(\n")
@@ -351,20 +355,13 @@ _RUNNABLE = re.compile(r"\$\(|`")
 """In a text that a variable holds: a command, once anything works out what the variable says."""
 
 
-def _renamed(inner: Inner) -> str:
-    """The variable that a builtin changes, where that lets names mean other programs."""
-    if not inner.words or inner.words[0].text not in table.EVALUATING:
-        return ""
-    name, *rest = inner.words
-    return taints([(variable, name) for variable in variables_set(name.text, rest)])
-
-
 def _reached(files: Sequence[NamedPath]) -> tuple[str, ...]:
     """The hosts of redirections that the shell turns into connections: ``/dev/tcp/host/80``."""
     parts = [file.text.split("/") for file in files if file.text.startswith(_SOCKETS)]
     return tuple(part[3].lower() for part in parts if len(part) > 3)
 
 
+_READS: frozenset[CommandClass] = frozenset(("read-only",))
 _NETWORK: frozenset[CommandClass] = frozenset(("network",))
 _UNKNOWN: frozenset[CommandClass] = frozenset(("workspace-write",))
 _SOCKETS = ("/dev/tcp/", "/dev/udp/")

@@ -10,6 +10,7 @@ from sam_tui.core.authorization.traits import (
     CommandClass,
     Traits,
     has_flag,
+    hides_path,
     known_words,
     only_given,
     traits,
@@ -124,7 +125,9 @@ def _writes(name: str, texts: Sequence[str]) -> Traits:
     )
     if name in ("chmod", "chown", "chgrp") and recursive:
         return traits("destructive", f"{name} -R changes everything below")
-    return traits("workspace-write", f"{name} writes")
+    runs = table.WRITES_AND_RUNS.get(name, ())
+    known = not hides_path(texts) and runs != "*" and not any(has_flag(t, runs) for t in texts)
+    return traits("workspace-write", f"{name} writes", known=known)
 
 
 def _remove(rest: Sequence[Word]) -> Traits:

@@ -3,6 +3,8 @@
 A program that stands nowhere here is taken to write to the workspace.
 """
 
+from collections.abc import Sequence
+
 
 def names(text: str) -> frozenset[str]:
     """The words of a text, as a set."""
@@ -74,7 +76,19 @@ WRITES = names(
     "mkdir touch cp mv rm rmdir ln install tee patch unzip gunzip gzip bzip2 bunzip2 xz unxz zip split "
     "csplit mktemp chmod chgrp chown rename unlink"
 )
-"""Write to the paths that they name and to nothing else."""
+"""Write to the paths that they name and to nothing else, but for these."""
+
+WRITES_HERE = names("tar unzip zip split csplit mktemp")
+"""Write to the folder that they run in, whatever they name."""
+
+WRITES_AND_RUNS: dict[str, Sequence[str]] = {
+    "zip": ("-T", "--test", "--unzip-command"),
+    "split": ("--filter",),
+    "install": ("-s", "--strip", "--strip-program"),
+    "patch": "*",
+    "rename": "*",
+}
+"""With these options, or ``*`` with any words, they run something else."""
 
 NETWORK = names("""
     curl wget getent http https httpie xh aria2c ssh scp sftp ftp lftp nc ncat netcat socat telnet dig

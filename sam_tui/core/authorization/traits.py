@@ -48,6 +48,13 @@ def has_flag(text: str, flags: Sequence[str]) -> bool:
     return False
 
 
+def hides_path(texts: Sequence[str]) -> bool:
+    """Whether a short option has a path for its value in one word with it: ``-C/etc``."""
+    return any(
+        text[:1] == "-" and text[1:2] != "-" and any(c in text for c in "/.~") for text in texts
+    )
+
+
 def only_given(words: Sequence[Word], allowed: Collection[str], *, valued: str = "") -> bool:
     """Whether all options among known words are allowed ones. A letter of ``valued`` takes the rest
     of its word, or the next one, for its value."""

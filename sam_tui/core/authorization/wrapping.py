@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from sam_tui.core.authorization import shell_table as table
+from sam_tui.core.authorization.careful import variables_set
 from sam_tui.core.authorization.programs import Traits, traits
 from sam_tui.core.ports.policy import ShellText, SimpleCommand, Word
 
@@ -81,6 +82,14 @@ def taints(assignments: Sequence[tuple[str, Word]]) -> str:
     return ""
 
 
+def renamed(inner: Inner) -> str:
+    """The variable that a builtin changes, where that lets names mean other programs."""
+    if not inner.words or inner.words[0].text not in table.EVALUATING:
+        return ""
+    name, *rest = inner.words
+    return taints([(variable, name) for variable in variables_set(name.text, rest)])
+
+
 def function_bomb(shell: ShellText) -> bool:
     """Whether a function feeds itself, as ``:(){ :|:& };:`` does."""
     if not shell.functions:
@@ -145,7 +154,10 @@ def _stripped(name: str, words: Sequence[Word]) -> _Stripped:
             found.script = _joined(words[index + 1 :])
             return found
         if text.startswith("-") and len(text) > 1:
-            found.known = found.known and _understood(words[index], takes_value, flags)
+            moved = name == "env" and text.startswith(("-C", "--ch"))
+            found.known = (
+                found.known and not moved and _understood(words[index], takes_value, flags)
+            )
             index += 2 if text in takes_value else 1
         elif name in ("env", "sudo", "doas") and equals and variable.isidentifier():
             found.assignments.append((variable, Word(value, words[index].static)))
