@@ -318,3 +318,16 @@ async def test_a_mode_holds_when_a_later_part_changes_the_same_file(shop: Any):
     )
     assert shop.read("a.txt") == "one\ntwo\n"
     assert (shop.root / "a.txt").stat().st_mode & 0o111 == 0o111
+
+
+@pytest.mark.requirement("files:patch-unified")
+async def test_a_part_that_changes_nothing_is_told(shop: Any):
+    shop.write("a.txt", "1\n")
+    shop.write("b.txt", "1\n")
+    same = hunk(" 1").replace("a.txt", "b.txt")
+    done = await shop.done("apply_patch", patchContent=hunk("-1", "+one") + same)
+    assert done.finished.text.split("\n") == [
+        "Patched 1 file (+1 -1)",
+        "M a.txt (+1 -1)",
+        "= b.txt: nothing to change, it is so already",
+    ]

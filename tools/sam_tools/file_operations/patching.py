@@ -207,6 +207,8 @@ class Patching:
         elif changes:
             self._put(draft, put, content, replace(document, text=new))
             draft.told.append(f"M {name} (+{counts.added} -{counts.removed})")
+        else:
+            draft.told.append(f"= {name}: nothing to change, it is so already")
         draft.told += [f"  {remark}" for remark in remarks]
 
     def _put(self, draft: _Draft, put: Put, content: Content, new: Document) -> None:
