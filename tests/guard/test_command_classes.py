@@ -210,3 +210,13 @@ def test_paths_in_a_command_follow_its_folder_and_every_cd(ward: Callable[..., W
     assert here.explain(Run("cd ~/.ssh; cat id_rsa")).outcome == DENY
     assert here.explain(Run('cat "$HOME/.ssh/config"')).outcome == DENY
     assert here.explain(Run("cat ~/.ss*/id*")).outcome == DENY
+
+
+@pytest.mark.requirement("guard:command-classes")
+@pytest.mark.parametrize(
+    "script", ["p" + "\n" * 3000 + "X", "p;" + "\n p" * 3000 + "X", " \n" * 5000 + "X"]
+)
+def test_a_sed_script_made_to_be_slow_is_judged_all_the_same(script: str) -> None:
+    reading = READER.read(f"sed -n '{script}' a")
+    assert reading.heaviest is not None
+    assert reading.heaviest.heaviest == "workspace-write"

@@ -15,9 +15,11 @@ from sam_tui.core.authorization.traits import (
 from sam_tui.core.ports.policy import Word
 
 _SED_SAFE = re.compile(
-    r"(?:\s*(?:[\d$]+|/(?:[^/\\]|\\.)*/)?(?:,(?:[\d$+~]+|/(?:[^/\\]|\\.)*/))?\s*!?\s*"
-    r"(?:[pdq=lnNDPgGhHx]|s([|/#,@:!])(?:(?!\1)[^\\]|\\.)*\1(?:(?!\1)[^\\]|\\.)*\1[gpiI0-9]*)\s*(?:;|$|\n))+"
+    r"(?:\s*+(?:[\d$]+|/(?:[^/\\]|\\.)*+/)?(?:,(?:[\d$+~]+|/(?:[^/\\]|\\.)*+/))?\s*+(?:!\s*+)?"
+    r"(?:[pdq=lnNDPgGhHx]|s([|/#,@:!])(?:(?!\1)[^\\]|\\.)*+\1(?:(?!\1)[^\\]|\\.)*+\1[gpiI0-9]*+)"
+    r"[^\S\n]*+(?:;|$|\n))+"
 )
+"""No part of it can be tried twice: a text of blanks and lines would keep the guard for minutes."""
 
 
 _SED_OPTIONS = names("""
