@@ -33,7 +33,7 @@ class Shelf:
 
     def undo(self) -> None:
         """Pick a file change of this conversation and take it back."""
-        runtime, conversation = self._runtime, self._conversation()
+        runtime, conversation = self._runtime, self._conversation("/undo")
         if runtime is None or conversation is None:
             return
         entries = runtime.journal.entries(conversation)
@@ -65,7 +65,7 @@ class Shelf:
 
         Reading leaves the conversation on show, so it goes through ``when_idle``.
         """
-        runtime, conversation = self._runtime, self._conversation()
+        runtime, conversation = self._runtime, self._conversation("/agents")
         if runtime is None or conversation is None:
             return
         records = runtime.conversations.children(conversation)
@@ -105,7 +105,7 @@ class Shelf:
 
     def prompts(self) -> None:
         """Pick a mini prompt and turn it on, or off where it is on."""
-        runtime, conversation = self._runtime, self._conversation()
+        runtime, conversation = self._runtime, self._conversation("/prompts")
         if runtime is None or conversation is None:
             return
         listed = [prompt for prompt in runtime.prompts.list_mini().prompts if prompt.active]
@@ -135,17 +135,19 @@ class Shelf:
 
     def topic(self, name: str) -> None:
         """Share the memory of a topic from now on; without a name the conversation's own again."""
-        runtime, conversation = self._runtime, self._conversation()
+        runtime, conversation = self._runtime, self._conversation("/topic")
         if runtime is None or conversation is None:
             return
         runtime.memories.set_topic(conversation, name.strip())
         told = f"This conversation shares the memory of “{one_line(name, 40)}”."
         self._tell("info", told if name.strip() else "This conversation has its own memory.")
 
-    def _conversation(self) -> "ConversationId | None":
+    def _conversation(self, command: str) -> "ConversationId | None":
         session = self._conversations.session
         if session is None:
-            self._tell("info", "The conversation begins with its first prompt.")
+            self._tell(
+                "info", f"{command} is about a conversation: send a first prompt to begin one."
+            )
             return None
         return session.conversation
 
