@@ -14,6 +14,7 @@ from sam_tui.adapters.policy.opening import Places, make_policy, read_layers
 from sam_tui.adapters.shell import BashParser
 from sam_tui.core.accesses import Fetch, Read, Run, Write
 from sam_tui.core.authorization.containment import Workspace
+from sam_tui.core.authorization.patterns import CommandPattern, PathPattern
 from sam_tui.core.authorization.rules import Layer
 from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.ports.policy import SavedGrant
@@ -289,3 +290,22 @@ def test_the_layers_of_a_workspace_become_one_policy(tmp_path: Path) -> None:
     assert [rule.layer for rule in policy.rules.rules] == ["user", "project"]
     assert policy.trusted
     assert load_policies(places.config_dir, workspace.root, places.home)[1].exists
+
+
+@pytest.mark.requirement("guard:policy-errors")
+@pytest.mark.parametrize(
+    "text", ["a = " + "[" * 100_000, f"minutes = {'9' * 5000}", "a = 1\na = 2"]
+)
+def test_a_file_that_the_parser_gives_up_on_is_an_error_like_any(text: str) -> None:
+    with pytest.raises(ConfigurationError, match=r"policy\.toml"):
+        parse_policy(text, "policy.toml", "project", root="/ws", home="/h")
+
+
+@pytest.mark.requirement("guard:rules-properties")
+def test_no_pattern_takes_long_however_many_stars_it_has() -> None:
+    deep = "/ws/" + "/".join(["a" * 60] * 60)
+    for text in ("/ws/" + "**/a*/" * 30 + "b", "/ws/" + "*a" * 40 + "b", "/ws/" + "**/" * 60 + "b"):
+        assert not PathPattern.of(text, root="/ws", home="/h").covers(deep)
+    words = ["a"] * 2000
+    assert not CommandPattern.of("** a " * 20 + "b").covers(words)
+    assert CommandPattern.of("** a " * 20).covers(words)

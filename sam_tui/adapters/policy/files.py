@@ -81,6 +81,9 @@ def parse_policy(text: str, path: str, layer: Layer, *, root: str, home: str) ->
         line = int(found[1]) if found and found[1] else text.count("\n") + 1
         said = _AT_LINE.sub("", str(error)).strip()
         raise ConfigurationError(f"{path}:{line}: {said}.", hint="Correct the TOML.") from None
+    except (ValueError, RecursionError):
+        said = "a number is too long, or brackets are nested too deep"
+        raise ConfigurationError(f"{path}: {said}.", hint="Correct the TOML.") from None
     return _Reader(text, path, layer, root, home).file(table)
 
 

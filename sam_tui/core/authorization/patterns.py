@@ -6,7 +6,6 @@ import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 _GLOB = re.compile(r"[*?\[]")
 
@@ -44,7 +43,9 @@ class PathPattern:
         below = self.fixed if self.fixed.endswith("/") else self.fixed + "/"
         if not self.rest:
             return real == self.fixed or real.startswith(below)
-        return real.startswith(below) and bool(_glob(self.rest).match(real[len(below) :]))
+        return real.startswith(below) and _below(
+            self.rest.split("/"), real[len(below) :].split("/")
+        )
 
     def within(self, other: "PathPattern") -> bool:
         """Whether everything this names is surely named by ``other``."""
@@ -117,16 +118,23 @@ def host_covered(pattern: str, host: str) -> bool:
 
 
 def _fits(pattern: Sequence[str], words: Sequence[str], *, exact: bool) -> bool:
-    if not pattern:
-        return not exact or not words
-    if pattern[0] == "**":
-        return any(_fits(pattern[1:], words[skip:], exact=exact) for skip in range(len(words) + 1))
-    if not words:
-        return False
-    head, word = pattern[0], words[0]
-    if head != word and not (_GLOB.search(head) and fnmatch.fnmatchcase(word, head)):
-        return False
-    return _fits(pattern[1:], words[1:], exact=exact)
+    """Whether words begin with a pattern, or with ``exact`` are it.
+
+    In steps that grow with both lengths alone: a folder that nobody trusts yet may have rules, too.
+    """
+    ends = {0}
+    for head in pattern:
+        if head == "**":
+            ends = set(range(min(ends), len(words) + 1))
+        else:
+            ends = {at + 1 for at in ends if at < len(words) and _named(head, words[at])}
+        if not ends:
+            return False
+    return len(words) in ends if exact else True
+
+
+def _named(head: str, word: str) -> bool:
+    return head == word or bool(_GLOB.search(head) and fnmatch.fnmatchcase(word, head))
 
 
 def _starts(words: Sequence[str]) -> list[int]:
@@ -139,41 +147,8 @@ def _starts(words: Sequence[str]) -> list[int]:
     return starts
 
 
-@lru_cache(maxsize=256)
-def _glob(pattern: str) -> re.Pattern[str]:
-    """A path pattern as an expression: ``*`` stays in a folder, ``**`` does not; below counts too."""
-    pieces: list[str] = []
-    for part in pattern.split("/"):
-        if part == "**":
-            pieces.append("(?:[^/]+/)*")
-            continue
-        pieces.append(_segment(part) + "/")
-    body = "".join(pieces)
-    if body.endswith("*"):
-        return re.compile(body[: -len("(?:[^/]+/)*")] + ".+", re.DOTALL)
-    return re.compile(body[:-1] + "(?:/.*)?$", re.DOTALL)
-
-
-def _closing(part: str, index: int) -> int:
-    """Where a set that opens before ``index`` closes; its first character may be ``]``."""
-    return part.find("]", index + 1 + part.startswith("!", index))
-
-
-def _segment(part: str) -> str:
-    """One path component; ``fnmatch.translate`` would let ``*`` cross a slash."""
-    out, index = "", 0
-    while index < len(part):
-        char = part[index]
-        index += 1
-        if char == "*":
-            out += "[^/]*"
-        elif char == "?":
-            out += "[^/]"
-        elif char == "[" and (end := _closing(part, index)) != -1:
-            inner = part[index:end]
-            kept = re.sub(r"([\\^\[])", r"\\\1", inner.removeprefix("!"))
-            out += f"(?!/)[{'^' if inner.startswith('!') else ''}{kept}]"
-            index = end + 1
-        else:
-            out += re.escape(char)
-    return out
+def _below(pattern: Sequence[str], names: Sequence[str]) -> bool:
+    """Whether names fit a path pattern, or lie below what does; a last ``**`` is what lies below."""
+    if pattern[-1] != "**":
+        return _fits(pattern, names, exact=False)
+    return _fits(pattern[:-1], names[:-1], exact=False)
