@@ -25,16 +25,24 @@ def _random(value: str) -> bool:
 
 
 def _password(value: str) -> bool:
-    return len(value) >= 4 and not _PLACEHOLDERS.search(value) and value[:1] not in "$<{%*["
+    return len(value) >= 4 and not _stands_in(value) and value[:1] not in "$<{%*["
+
+
+def _stands_in(value: str) -> bool:
+    """Whether a value says that the real one belongs there."""
+    lowered = value.lower()
+    if lowered in _STAND_INS or any(part in lowered for part in _STAND_IN_PARTS):
+        return True
+    return ("example" in lowered or "secret" in lowered) and bool(_STAND_IN_WORDS.search(lowered))
 
 
 def drawn(value: str) -> bool:
     """Whether a value looks chosen as a secret: digits or signs among letters, nothing of code."""
-    if _PLACEHOLDERS.search(value) or _NOT_VALUES.search(value):
-        return False
     marked = any(not c.isalnum() and c not in "_-." for c in value)
     mixed = any(map(str.isalpha, value)) and (marked or any(map(str.isdigit, value)))
-    return mixed and entropy(value) >= 2.7
+    if not mixed or entropy(value) < 2.7:
+        return False
+    return not (_NOT_VALUES.search(value) or _stands_in(value))
 
 
 def _numbered(value: str) -> bool:
@@ -83,12 +91,12 @@ class Form:
 
 
 _LONGEST_BEFORE = 24
-_PLACEHOLDERS = re.compile(
-    r"(?<![A-Za-z0-9])example|changeme"
-    r"|change[-_ ]me|placeholder|your[-_]|dummy|xxxx|\*\*\*|^pass(?:word|wd)?$|^secret$"
-    r"|^user$|^test(?:ing)?$|redacted|<secret:|^token$|not[-_]?a[-_]?secret|\.\.\.",
-    re.IGNORECASE,
-)
+_STAND_INS = frozenset(("pass", "password", "passwd", "secret", "user", "test", "testing", "token"))
+_STAND_IN_PARTS = (
+    "changeme", "change-me", "change_me", "change me", "placeholder", "your-", "your_", "dummy", "xxxx",
+    "***", "redacted", "<secret:", "...",
+)  # fmt: skip
+_STAND_IN_WORDS = re.compile(r"(?<![a-z0-9])example|not[-_]?a[-_]?secret")
 
 
 _ALONE = (
