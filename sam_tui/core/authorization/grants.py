@@ -195,15 +195,6 @@ class Grants:
             self._changed()
         return gone
 
-    def revoke_all(self, conversation: ConversationId) -> int:
-        """Take back all of a conversation, as when it ends; how many there were."""
-        kept = [g for g in self._grants if g.conversation != conversation]
-        count = len(self._grants) - len(kept)
-        self._grants = kept
-        if count:
-            self._changed()
-        return count
-
     def watch(self, changed: Callable[[], None]) -> Callable[[], None]:
         """Call ``changed`` when grants come or go by hand; returns how to stop."""
         self._watchers.append(changed)
