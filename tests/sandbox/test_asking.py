@@ -21,6 +21,9 @@ pytestmark = pytest.mark.skipif(
 
 
 ROOT = Path(__file__).resolve().parents[2]
+PYTHON = f"{sys.executable} -c"
+MARK = f"""{PYTHON} 'import os, sys; os.setxattr(sys.argv[1], "user.a", b"b")'"""
+UNMARK = f"""{PYTHON} 'import os, sys; os.removexattr(sys.argv[1], "user.a")'"""
 
 
 class Person:
@@ -101,7 +104,7 @@ async def test_an_approved_change_of_metadata_is_the_one_that_was_asked_for(
     victim = outside / "victim"
     person = Person()
     result = await run(
-        f"chmod 640 {victim} && touch -d @1234567890 {victim} && setfattr -n user.a -v b {victim}",
+        f"chmod 640 {victim} && touch -d @1234567890 {victim} && {MARK} {victim}",
         ask=person,
     )
     assert (result.exit_code, result.output) == (0, "")
@@ -120,8 +123,8 @@ async def test_metadata_inside_changes_without_a_question(run: Run, workspace: P
     person = Person()
     result = await run(
         "touch f; mkdir d; chmod 750 f d; touch -d @1000 f; touch -h -d @1000 f; cp -a f g; ln -s f l;"
-        " touch -h -d @2000 l; chown $(id -u) f; chown -h $(id -u) l; setfattr -n user.a -v b f;"
-        " setfattr -x user.a f; cd d; chmod 700 .; chmod 711 ../f; tar cf t ../f; tar xf t;"
+        " touch -h -d @2000 l; chown $(id -u) f; chown -h $(id -u) l; "
+        f"{MARK} f; {UNMARK} f; cd d; chmod 700 .; chmod 711 ../f; tar cf t ../f; tar xf t;"
         " git init -q . && stat -c '%a %Y' ../f ../g",
         ask=person,
     )

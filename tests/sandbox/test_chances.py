@@ -1,6 +1,7 @@
 """Nobody is asked about what fails by itself: it fails in the kernel's own words."""
 
 import os
+import shlex
 import subprocess
 import sys
 import textwrap
@@ -53,6 +54,30 @@ async def test_what_cannot_succeed_is_not_asked(run: Run, outside: Path, command
         assert result.refused == ()
     assert FAILING[command] in result.output
     assert (outside / "victim").read_text() == "precious\n"
+
+
+@pytest.mark.requirement("sandbox:asked-worthwhile")
+@pytest.mark.parametrize("kept", [False, True], ids=["nothing kept yet", "beside what is kept"])
+async def test_python_does_without_bytecode_outside_and_nobody_is_asked(
+    run: Run, outside: Path, kept: bool
+) -> None:
+    (outside / "module.py").write_text("said = 'loaded'\n", encoding="utf-8")
+    if kept:
+        (outside / "__pycache__").mkdir()
+    asked: list[OutsideAccess] = []
+
+    async def consent(access: OutsideAccess) -> bool:
+        asked.append(access)
+        return True
+
+    load = f"import sys; sys.path.insert(0, {str(outside)!r}); import module; print(module.said)"
+    result = await run(
+        f"env -u PYTHONDONTWRITEBYTECODE {sys.executable} -c {shlex.quote(load)}", ask=consent
+    )
+    assert (result.output, asked, result.refused) == ("loaded\n", [], ())
+    removed = await run(f"rm -rf {outside}/__pycache__", ask=consent)
+    assert removed.exit_code == 0
+    assert bool(asked) == kept
 
 
 @pytest.mark.requirement("sandbox:asked-worthwhile")

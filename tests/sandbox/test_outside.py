@@ -77,7 +77,7 @@ ATTACKS = {
     "touch": "touch {o}/victim",
     "touch -d": "touch -d 2020-01-01 {o}/victim",
     "touch -h": "touch -h -d 2020-01-01 {o}/link",
-    "setfattr": "setfattr -n user.mark -v x {o}/victim",
+    "setxattr": "{py1} 'os.setxattr(o+\"/victim\", \"user.mark\", b\"x\")'",
     "fchmod by a reader": "{py1} 'fd=os.open(o+\"/victim\",os.O_RDONLY); os.fchmod(fd,0o777)'",
     "futimens by a reader": "{py1} 'fd=os.open(o+\"/victim\",os.O_RDONLY); os.utime(fd,(1,1))'",
     "fsetxattr by a reader": "{py1} 'fd=os.open(o,0); os.setxattr(fd,\"user.a\",b\"b\")'",

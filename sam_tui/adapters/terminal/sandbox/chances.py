@@ -1,8 +1,9 @@
 """Whether a change outside could succeed at all: nobody is asked about what fails by itself.
 
 `mkdir -p` tries every folder on the way, `rm -f` what is not there, an installer places that are not
-the person's. Such a call is left to the kernel, which refuses it in its own words. A wrong answer here
-costs a question or a plain refusal, never a write: Landlock decides all that is let through.
+the person's, and Python would keep the bytecode of every module that it loads. Such a call is left to
+the kernel, which refuses it in its own words. A wrong answer here costs a question or a plain refusal,
+never a write: Landlock decides all that is let through.
 """
 
 import os
@@ -11,11 +12,12 @@ from collections.abc import Callable
 
 Chance = Callable[[str], bool]
 """Takes a real path."""
+_BYTECODE = "__pycache__"
 
 
 def can_make(real: str) -> bool:
     """A new name: its folder takes names, and has not got this one."""
-    return _takes_names(real) and not os.path.lexists(real)
+    return _takes_names(real) and not os.path.lexists(real) and not _is_bytecode(real)
 
 
 def can_remove(real: str) -> bool:
@@ -33,7 +35,7 @@ def can_open(real: str, flags: int) -> bool:
     try:
         mode = os.lstat(real).st_mode
     except OSError:
-        return bool(flags & os.O_CREAT) and _takes_names(real)
+        return bool(flags & os.O_CREAT) and _takes_names(real) and not _is_bytecode(real)
     if flags & os.O_CREAT and flags & os.O_EXCL:
         return False
     if stat.S_ISDIR(mode) and flags & os.O_TMPFILE != os.O_TMPFILE:
@@ -53,3 +55,9 @@ def can_link(old: str, new: str) -> bool:
 
 def _takes_names(real: str) -> bool:
     return os.access(os.path.dirname(real), os.W_OK | os.X_OK)
+
+
+def _is_bytecode(real: str) -> bool:
+    """Whether it is where Python keeps bytecode, which it does without where it cannot (PEP 3147)."""
+    folder, name = os.path.split(real)
+    return name == _BYTECODE or (os.path.basename(folder) == _BYTECODE and ".pyc" in name)
