@@ -96,6 +96,8 @@ class Supervisor:
         """One message of the program; False once it is gone."""
         try:
             data, descriptors, _, _ = socket.recv_fds(self._control, MESSAGE, 4)
+        except ConnectionResetError:
+            return True  # it went with something unread; what it said before is still to come
         except OSError:
             return False
         if not data:
