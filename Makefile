@@ -30,7 +30,7 @@ demo: venv
 	@$(BIN)/sam-tui demo $(ARGS)
 
 test: venv
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
 
 check: check-format check-lint check-types check-imports check-dependencies
 

@@ -41,7 +41,7 @@ _ON_A_FILE = _WRITE_FILE | _TRUNCATE | _IOCTL_DEV
 _TCP = 0b11
 _SCOPES = 0b11
 """Abstract unix sockets and signals stay within the sandbox."""
-_MOST_SIBLINGS = 4096
+_MOST_SIBLINGS = 16 * 1024
 
 
 @dataclass(frozen=True, slots=True)
