@@ -19,11 +19,9 @@ _PLAIN_EXPANSION = re.compile(
     re.DOTALL,
 )
 _KEYS = re.compile(rb"\$\{![A-Za-z_][A-Za-z0-9_]*(?:\[[@*]\]|[@*])\}$")
-_EXPANDED = ("simple_expansion", "expansion", "command_substitution")
-
-
 _HIDDEN = re.compile(rb"(?<!\\)(?:`|\$\(|[<>]\()")
 _LITERAL = frozenset(("raw_string", "ansi_c_string", "comment"))
+_EXPANDED = ("simple_expansion", "expansion", "command_substitution")
 
 
 def overlooked(root: "Node") -> bool:

@@ -22,6 +22,7 @@ _SED_SAFE = re.compile(
 """No part of it can be tried twice: a text of blanks and lines would keep the guard for minutes."""
 
 
+_NAMED = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
 _SED_OPTIONS = names("""
     -n -E -r -s -u -z --quiet --silent --regexp-extended --posix --debug --separate --unbuffered
     --null-data --expression --line-length
@@ -180,9 +181,6 @@ def builtin_traits(name: str, rest: Sequence[Word]) -> Traits:
     named = [word for word in rest if not _NAMED.match(word.text)]
     plain = known_words(named) and not any("[" in word.text.partition("=")[0] for word in rest)
     return _reads(name) if plain else _may_write(name)
-
-
-_NAMED = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
 
 
 def variables_set(name: str, rest: Sequence[Word]) -> list[str]:

@@ -20,6 +20,12 @@ from sam_tui.core.authorization.programs import (
 from sam_tui.core.authorization.wrapping import Inner, function_bomb, renamed, taints, unwrap
 from sam_tui.core.ports.policy import ShellParser, ShellText, SimpleCommand, Word
 
+_RUNNABLE = re.compile(r"\$\(|`")
+"""In a text that a variable holds: a command, once anything works out what the variable says."""
+_READS: frozenset[CommandClass] = frozenset(("read-only",))
+_NETWORK: frozenset[CommandClass] = frozenset(("network",))
+_UNKNOWN: frozenset[CommandClass] = frozenset(("workspace-write",))
+_SOCKETS = ("/dev/tcp/", "/dev/udp/")
 _DEEPEST = 6
 _SYSTEM_FOLDERS = frozenset((
     "/bin",
@@ -351,20 +357,10 @@ def _at_home(text: str, home: str) -> str:
     return os.path.expanduser(text) if text.startswith("~") else text
 
 
-_RUNNABLE = re.compile(r"\$\(|`")
-"""In a text that a variable holds: a command, once anything works out what the variable says."""
-
-
 def _reached(files: Sequence[NamedPath]) -> tuple[str, ...]:
     """The hosts of redirections that the shell turns into connections: ``/dev/tcp/host/80``."""
     parts = [file.text.split("/") for file in files if file.text.startswith(_SOCKETS)]
     return tuple(part[3].lower() for part in parts if len(part) > 3)
-
-
-_READS: frozenset[CommandClass] = frozenset(("read-only",))
-_NETWORK: frozenset[CommandClass] = frozenset(("network",))
-_UNKNOWN: frozenset[CommandClass] = frozenset(("workspace-write",))
-_SOCKETS = ("/dev/tcp/", "/dev/udp/")
 
 
 def _stores(files: Sequence[NamedPath]) -> bool:
