@@ -17,12 +17,14 @@ class Read:
 class Write:
     """A file or folder that is made, changed, renamed or deleted.
 
-    With ``follow`` false a link at the end of the path is meant itself: rename and delete.
+    With ``follow`` false a link at the end of the path is meant itself: rename and delete. ``planted``
+    is what the supervisor of the sandbox found to run or instruct later by its content.
     """
 
     path: str
     parameter: str
     follow: bool = True
+    planted: bool = False
     kind: Literal["write"] = "write"
 
 

@@ -183,8 +183,29 @@ def test_what_decides_which_programs_run_here_is_asked_even_inside(
         ".sam/policy.toml",
         ".mcp.json",
         "sub/.git/x",
+        "sub/.vscode/tasks.json",
+        "sub/AGENTS.md",
+        "ClAuDe.md",
+        ".husky/pre-commit",
+        ".github/workflows/ci.yml",
+        ".idea/workspace.xml",
+        ".claude/settings.json",
+        ".cargo/config.toml",
+        "node_modules/x/.git/config",
+        "x.code-workspace",
     ):
         found = here.explain(Write(path, "p"), operation=CREATE)
         assert (found.outcome, found.rule) == ("ask", "guarded-file"), path
         assert here.explain(Read(path, "p"), operation=READ).outcome == "allow"
-    assert here.explain(Write(".github/x.yml", "p"), operation=CREATE).outcome == "allow"
+    for path in (
+        ".github/x.yml",
+        "Makefile",
+        "package.json",
+        "conftest.py",
+        ".gitignore",
+        "config",
+        "src/hooks/use.ts",
+        "node_modules/x/.vscode/tasks.json",
+        "node_modules/x/CLAUDE.md",
+    ):
+        assert here.explain(Write(path, "p"), operation=CREATE).outcome == "allow", path

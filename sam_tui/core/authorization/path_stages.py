@@ -3,6 +3,7 @@
 import os
 import stat
 
+from sam_tui.core.accesses import Write
 from sam_tui.core.authorization.grounds import (
     Case,
     Grounds,
@@ -14,10 +15,9 @@ from sam_tui.core.authorization.grounds import (
     refused_by_plan,
     rule_reason,
 )
+from sam_tui.core.authorization.places import place_of
 
 _KERNEL = ("/proc", "/sys", "/dev")
-_GUARDED = (".git", ".sam", ".mcp.json")
-"""Below the workspace: what decides which programs run, and what this guard itself allows."""
 
 
 def own_data(grounds: Grounds, case: Case) -> Judgement | None:
@@ -73,15 +73,19 @@ def allowed_by_rule(grounds: Grounds, case: Case) -> Judgement | None:
 
 
 def guarded(grounds: Grounds, case: Case) -> Judgement | None:
-    """What decides which programs run here, and what the guard allows, is asked even inside."""
+    """What later runs or instructs is asked even inside, as what the supervisor judged to be that."""
     where = case.where
     if not (case.writes and where.root is not None and grounds.secrets is not None):
         return None
-    parts = where.real[len(where.root) :].strip("/").lower().split("/")
-    if parts[0] in _GUARDED or ".git" in parts:
-        reason = f"{where.real} decides which programs run or what is allowed here"
-        return case.ask("guarded-file", reason, plain=False)
-    return None
+    if isinstance(case.located.access, Write) and case.located.access.planted:
+        reason = f"{where.real} would later run or instruct"
+    elif place := place_of(where.real, where.root):
+        reason = f"{where.real} {place.what}"
+    elif ".git" in where.real[len(where.root) :].lower().split("/"):
+        reason = f"{where.real} is git's own"
+    else:
+        return None
+    return case.ask("guarded-file", reason, plain=False)
 
 
 def contained(grounds: Grounds, case: Case) -> Judgement | None:

@@ -1,0 +1,163 @@
+"""Whether a change of a git configuration starts a program or leads elsewhere.
+
+Read as git reads it (git-config(1), Syntax). A file that git would refuse in its first line starts nothing.
+"""
+
+import os
+import re
+from collections.abc import Sequence
+
+_HASHES = re.compile(rb"\A(?:ref: |[0-9a-f]{40,64}(?:[ \n\t]|\Z))")
+"""A branch may be called ``config``: what names a commit is no configuration."""
+_SECTION = re.compile(r'\[\s*([A-Za-z0-9.-]+)(?:[ \t]+"((?:[^"\\\n]|\\.)*)")?\s*\]')
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9-]*")
+_LARGEST = 256 * 1024
+
+Entry = tuple[str, str]
+"""A key, its section and name in lower case, and its value."""
+
+HARMLESS = re.compile(
+    r"""
+    core\.(?:repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks
+      |autocrlf|eol|safecrlf|whitespace|sharedrepository|abbrev|compression|loosecompression|quotepath
+      |preloadindex|untrackedcache|fscache|longpaths|protecthfs|protectntfs|sparsecheckout|trustctime
+      |sparsecheckoutcone|commentchar|splitindex|multipackindex|commitgraph|bigfilethreshold|checkstat)
+    | extensions\.(?:objectformat|compatobjectformat|worktreeconfig|partialclone|noop|preciousobjects
+      |refstorage|relativeworktrees)
+    | (?:user|author|committer)\.\w+ | init\.defaultbranch | pull\.(?:rebase|ff) | push\.(?:default
+      |autosetupremote|followtags) | fetch\.(?:prune|prunetags|parallel) | merge\.(?:ff|conflictstyle)
+    | rebase\.(?:autostash|autosquash|updaterefs) | rerere\.(?:enabled|autoupdate) | gc\.(?:auto|autodetach)
+    | maintenance\.(?:auto|strategy) | status\.\w+ | color\.[\w.]+ | column\.\w+ | advice\.\w+
+    | feature\.\w+ | index\.\w+ | diff\.(?:renames|algorithm|mnemonicprefix|noprefix|colormoved)
+    | log\.(?:date|decorate|follow) | http\.postbuffer | lfs\.repositoryformatversion | lfs\..+\.access
+    | branch\.(?:sort|autosetupmerge|autosetuprebase)
+    | branch\..*\.(?:merge|rebase|description|vscode-merge-base|github-pr-owner-number|gh-merge-base)
+    | remote\..*\.(?:fetch|push|tagopt|prune|prunetags|mirror|skipfetchall|skipdefaultupdate|promisor
+      |partialclonefilter|gh-resolved)
+    | submodule\.(?:recurse|active|fetchjobs) | submodule\..*\.(?:active|branch|ignore|shallow
+      |fetchrecursesubmodules)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+"""Keys that start nothing and lead nowhere, whatever their value."""
+HARMLESS_VALUES: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = tuple(
+    (re.compile(key, re.DOTALL), re.compile(value))
+    for key, value in (
+        (r"core\.fsmonitor", r"true|false|"),
+        (r"core\.hookspath", r"\.husky(?:/_)?/?|/dev/null"),
+        (r"branch\..*\.(?:remote|pushremote)", r"\.|[\w][\w./-]*"),
+        (r"submodule\..*\.url", r"(?!.*::).*"),
+        (r"submodule\..*\.update", r"checkout|rebase|merge|none"),
+        (r"filter\.lfs\.clean", r"git-lfs clean -- %f"),
+        (r"filter\.lfs\.smudge", r"git-lfs smudge -- %f"),
+        (r"filter\.lfs\.process", r"git-lfs filter-process"),
+        (r"filter\.lfs\.required", r"true|false"),
+    )
+)
+"""Keys that start or lead, and the values with which they do not. `.husky` is a place itself."""
+_URL = re.compile(r"remote\..*\.url", re.DOTALL)
+_WORKTREE = "core.worktree"
+
+
+def entries(text: str) -> list[Entry]:
+    """All entries in their order. Raises ``ValueError`` for what git cannot read."""
+    found: list[Entry] = []
+    section, at = "", 0
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n")
+    while at < len(text):
+        if text[at].isspace():
+            at += 1
+        elif text[at] in "#;":
+            at = (text.find("\n", at) + 1) or len(text)
+        elif match := _SECTION.match(text, at):
+            below = match[2]
+            section = match[1].lower()
+            if below is not None:
+                section += "." + re.sub(r"\\(.)", r"\1", below)
+            at = match.end()
+        elif section and (match := _NAME.match(text, at)):
+            value, at = _value(text, match.end())
+            found.append((f"{section}.{match[0].lower()}", value))
+        else:
+            raise ValueError("not a git configuration")
+    return found
+
+
+def _value(text: str, at: int) -> tuple[str, int]:
+    """The value behind a name, and where the next line begins; a name alone is true."""
+    while at < len(text) and text[at] in " \t":
+        at += 1
+    if at == len(text) or text[at] in "\n#;":
+        return "true", (text.find("\n", at) + 1) or len(text)
+    if text[at] != "=":
+        raise ValueError("not a git configuration")
+    parts: list[str] = []
+    quoted, solid, at = False, 0, at + 1
+    while at < len(text) and (quoted or text[at] not in "\n#;"):
+        letter = text[at]
+        if letter == "\\":
+            at += 1
+            escape = text[at : at + 1]
+            if escape not in ("\n", '"', "\\", "n", "t", "b"):
+                raise ValueError("not a git configuration")
+            parts.append({"\n": "", "n": "\n", "t": "\t", "b": "\b"}.get(escape, escape))
+            solid = len(parts)
+        elif letter == '"':
+            quoted = not quoted
+        elif letter == "\n":
+            raise ValueError("not a git configuration")
+        elif quoted or not letter.isspace():
+            parts.append(letter)
+            solid = len(parts)
+        elif parts:
+            parts.append(letter)
+        at += 1
+    return "".join(parts[:solid]), (text.find("\n", at) + 1) or len(text)
+
+
+def harm(before: bytes | None, after: bytes, *, real: str, inside: Sequence[str]) -> str:
+    """What a change of the file ``real`` starts or leads to, in words; empty when nothing.
+
+    ``inside`` are the real folders that a work tree may lie in.
+    """
+    if _HASHES.match(after):
+        return ""
+    if len(after) > _LARGEST:
+        return "it is too large to be judged"
+    try:
+        new = entries(after.decode("utf-8", "surrogateescape"))
+    except ValueError:
+        return "it is no configuration that can be judged"
+    try:
+        old = entries((before or b"").decode("utf-8", "surrogateescape"))
+    except ValueError:
+        old = []
+    for key in dict.fromkeys(key for key, _ in new):
+        values = [value for name, value in new if name == key]
+        if values == [value for name, value in old if name == key]:
+            continue
+        if why := _starts(key, values, old, real, inside):
+            return why
+    return ""
+
+
+def _starts(key: str, values: list[str], old: list[Entry], real: str, inside: Sequence[str]) -> str:
+    if HARMLESS.fullmatch(key):
+        return ""
+    for keys, harmless in HARMLESS_VALUES:
+        if keys.fullmatch(key) and all(harmless.fullmatch(value) for value in values):
+            return ""
+    if _URL.fullmatch(key):
+        known = [value for name, value in old if name == key]
+        added = [value for value in values if value not in known]
+        if not known and not any("::" in value for value in added):
+            return ""
+        return f"{key} leads elsewhere: {', '.join(added)[:200]}"
+    if key == _WORKTREE and all(_lies(value, real, inside) for value in values):
+        return ""
+    return f"{key} = {', '.join(values)[:200]} may start a program or lead elsewhere"
+
+
+def _lies(path: str, real: str, inside: Sequence[str]) -> bool:
+    tree = os.path.realpath(os.path.join(os.path.dirname(real), path))
+    return any(tree == root or tree.startswith(f"{root.rstrip('/')}/") for root in inside)

@@ -1,0 +1,295 @@
+"""Places that later run or instruct: what the person's own programs start or heed from a workspace.
+
+One list for file tools, commands, terminals, tasks, rehearsals and the supervisor of the sandbox. Where
+a place has a grammar its content is judged. Build files (Makefile, package.json, conftest.py, build.rs)
+are no places: whoever runs a build runs what was just written.
+"""
+
+import hashlib
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+from sam_tui.core.authorization import git_config
+
+Grammar = Literal["", "git config", "git pointer", "git head", "git todo", "husky", "hook"]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What something is good for, in words, and how its content is judged; without a grammar, not.
+
+    ``removal``: whether what goes from there allows more than before.
+    """
+
+    what: str
+    grammar: Grammar = ""
+    removal: bool = False
+
+
+_OWN = Place("decides what this program runs and allows", removal=True)
+_AGENT = Place("instructs agents or names what they start")
+_AGENT_SETTINGS = Place("decides what an agent runs and allows", removal=True)
+_EDITOR = Place("has an editor start programs")
+_SHELL = Place("is run by a shell")
+_DEBUGGER = Place("is run by a debugger or an interpreter")
+_CI = Place("is run by a build server")
+_HOOKS = Place("is run at commits")
+_HUSKY = Place("is run at commits", "husky")
+_CONTAINER = Place("is run when the folder is opened in a container")
+_PACKAGES = Place("decides what a package client runs and where it loads from")
+_VERSIONS = Place("decides which programs version control starts")
+_GIT_CONFIG = Place("decides which programs git starts", "git config")
+_GIT_POINTER = Place("leads git to another folder", "git pointer")
+_GIT_HEAD = Place("makes a repository of a folder", "git head")
+_GIT_TODO = Place("lists what a rebase runs", "git todo")
+_GIT_HOOK = Place("is run by git", "hook")
+
+FOLDERS: dict[str, Place] = {
+    ".sam": _OWN,
+    ".claude": _AGENT_SETTINGS, ".codex": _AGENT_SETTINGS, ".gemini": _AGENT_SETTINGS,
+    ".cursor": _AGENT_SETTINGS, ".opencode": _AGENT_SETTINGS, ".agents": _AGENT, ".windsurf": _AGENT,
+    ".continue": _AGENT, ".kiro": _AGENT, ".amazonq": _AGENT, ".junie": _AGENT, ".roo": _AGENT,
+    ".clinerules": _AGENT,
+    ".vscode": _EDITOR, ".idea": _EDITOR, ".zed": _EDITOR, ".fleet": _EDITOR, ".vim": _EDITOR,
+    ".github/workflows": _CI, ".github/actions": _CI, ".gitea/workflows": _CI,
+    ".forgejo/workflows": _CI, ".circleci": _CI, ".buildkite": _CI, ".woodpecker": _CI,
+    ".github/instructions": _AGENT,
+    ".husky": _HUSKY, ".githooks": _HOOKS, ".lefthook": _HOOKS,
+    ".devcontainer": _CONTAINER,
+    ".config/git": _GIT_CONFIG, ".config/fish": _SHELL,
+}  # fmt: skip
+"""Everything below these, wherever they lie."""
+FILES: dict[str, Place] = {
+    **dict.fromkeys((".mcp.json", "opencode.json", ".aider.conf.yml"), _AGENT_SETTINGS),
+    **dict.fromkeys(
+        ("agents.md", "agents.override.md", "claude.md", "claude.local.md", "gemini.md", ".goosehints",
+         ".cursorrules", ".windsurfrules", ".github/copilot-instructions.md"),
+        _AGENT,
+    ),
+    **dict.fromkeys(
+        (".nvim.lua", ".nvimrc", ".exrc", ".vimrc", ".lvimrc", ".dir-locals.el", ".dir-locals-2.el"),
+        _EDITOR,
+    ),
+    **dict.fromkeys(
+        (".envrc", ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases",
+         ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin", ".inputrc", ".tmux.conf", ".screenrc"),
+        _SHELL,
+    ),
+    **dict.fromkeys(
+        (".gdbinit", ".lldbinit", ".pdbrc", ".irbrc", ".pryrc", ".rprofile", ".ghci", ".ocamlinit",
+         ".psqlrc", ".sqliterc"),
+        _DEBUGGER,
+    ),
+    **dict.fromkeys(
+        (".gitlab-ci.yml", ".travis.yml", ".drone.yml", ".woodpecker.yml", "jenkinsfile", ".cirrus.yml",
+         "azure-pipelines.yml", "bitbucket-pipelines.yml", "appveyor.yml"),
+        _CI,
+    ),
+    **dict.fromkeys(
+        (".pre-commit-config.yaml", "lefthook.yml", ".lefthook.yml", ".overcommit.yml"), _HOOKS
+    ),
+    ".devcontainer.json": _CONTAINER,
+    **dict.fromkeys(
+        (".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", ".cargo/config", ".cargo/config.toml"),
+        _PACKAGES,
+    ),
+    ".hg/hgrc": _VERSIONS, ".jj/repo/config.toml": _VERSIONS,
+    ".gitconfig": _GIT_CONFIG,
+}  # fmt: skip
+"""Files by their name, or by the end of their path."""
+SUFFIXES: dict[str, Place] = {".code-workspace": _EDITOR, ".sublime-project": _EDITOR}
+UNHEEDED = (".gitignore", ".gitkeep", "license", "license.txt")
+"""Names that mean nothing wherever they stand."""
+INSTALLED = frozenset((
+    "node_modules", "site-packages", "dist-packages", "bower_components", "vendor", "pods"
+))  # fmt: skip
+"""Folders that installers fill with whole packages, their settings included: only git counts there."""
+_GIT_FREE = ("objects", "lfs", "rr-cache")
+_CONFIGS = ("config", "config.worktree")
+_LINKING = frozenset(
+    part for path in FOLDERS for part in (path, path.split("/")[0])
+) | {".git", ".hg", ".jj", ".cargo", "hooks"}  # fmt: skip
+
+_HUSKY_HOOK = re.compile(
+    rb'#!/usr/bin/env sh\n\. "\$(?:\(dirname "\$0"\)|\{0%/\*\})/h"\n?|', re.DOTALL
+)
+_HUSKY_FILES = frozenset((
+    "548990e1c11285694096184993d907b258d41235461a7ca2551e3b53ff9d3a38",  # 9.0: h
+    "70200b200ca709b0622784f93839a5b2872333a917a09afddefd7dc2d8cdc680",  # 9.1: h
+    "21122903fca7209a13c991e5be68780636e28f1b8f0ae7ea07ed0065dfe37268",  # 9.1: husky.sh
+    "c1641b48a19909e308e8f203af9e945932a7a28dedc22d87f1ac070337cfdadb",  # 8.0: husky.sh
+))  # fmt: skip
+"""SHA-256 of what husky's own installer writes below ``.husky/_``."""
+_EXECUTES = re.compile(rb"^\s*(?:exec|x)\s.*$", re.MULTILINE)
+
+
+def place_of(real: str, root: str) -> Place | None:
+    """The place that a real path below a real folder is; None for ordinary work.
+
+    Looks at the disk only for names that a repository under any name would have.
+    """
+    folder, _, name = real[len(root.rstrip("/")) + 1 :].lower().rpartition("/")
+    found = _named(folder, name)
+    if found is not None or name in UNHEEDED:
+        return found
+    return _of_repository(real, name, folder)
+
+
+def _named(folder: str, name: str) -> Place | None:
+    for path, place, installed in _folders_in(folder):
+        if path == ".git":
+            return _in_git(f"{folder}/{name}".rpartition(".git/")[2])
+        if not installed and name not in UNHEEDED:
+            return place
+    if name == ".git":
+        return _GIT_POINTER
+    if _installed(folder):
+        return None
+    last = folder.rpartition("/")[2]
+    found = (
+        FILES.get(name) or FILES.get(f"{last}/{name}") or SUFFIXES.get(os.path.splitext(name)[1])
+    )
+    if found is None and name == "config.toml" and folder.endswith(".jj/repo"):
+        return _VERSIONS
+    return found
+
+
+@lru_cache(4096)
+def _folders_in(folder: str) -> tuple[tuple[str, Place, bool], ...]:
+    """The folders of places that a folder is or lies in, git's first."""
+    parts = folder.split("/")
+    if ".git" in parts:
+        return ((".git", _GIT_CONFIG, False),)
+    found: list[tuple[str, Place, bool]] = []
+    for at, part in enumerate(parts):
+        path = part if part in FOLDERS else "/".join(parts[at : at + 2])
+        if path in FOLDERS:
+            found.append((path, FOLDERS[path], _installed("/".join(parts[:at]))))
+    return tuple(found)
+
+
+@lru_cache(4096)
+def _installed(folder: str) -> bool:
+    return not INSTALLED.isdisjoint(folder.split("/"))
+
+
+def _in_git(below: str) -> Place | None:
+    """What a path below a repository's own folder is."""
+    *folders, name = below.split("/")
+    if folders and folders[0] in _GIT_FREE:
+        return None
+    if name in _CONFIGS:
+        return _GIT_CONFIG
+    if name == "commondir":
+        return _GIT_POINTER
+    if name == "git-rebase-todo":
+        return _GIT_TODO
+    if "hooks" in folders and not name.endswith(".sample"):
+        return _GIT_HOOK
+    return None
+
+
+def _of_repository(real: str, name: str, folder: str) -> Place | None:
+    """The same for a repository under another name, known by its HEAD."""
+    above = os.path.dirname(real)
+    if name in (*_CONFIGS, "commondir") and os.path.lexists(f"{above}/HEAD"):
+        return _GIT_POINTER if name == "commondir" else _GIT_CONFIG
+    if name == "head":
+        return _GIT_HEAD
+    if "hooks" in folder.split("/") and not name.endswith(".sample"):
+        while above and os.path.basename(above).lower() != "hooks":
+            above = os.path.dirname(above)
+        if os.path.lexists(f"{os.path.dirname(above)}/HEAD"):
+            return _GIT_HOOK
+    return None
+
+
+def leads_to_places(real: str, root: str) -> bool:
+    """Whether a link at a path would lead a program to what it takes for a place, wherever it leads."""
+    relative = real[len(root.rstrip("/")) + 1 :].lower()
+    name = relative.rpartition("/")[2]
+    last_two = "/".join(relative.split("/")[-2:])
+    if ".git" in relative.split("/") or name == "head" or place_of(real, root) is not None:
+        return True
+    if name in (*_CONFIGS, "commondir", "hooks"):
+        return os.path.lexists(f"{os.path.dirname(real)}/HEAD")
+    return (name in _LINKING or last_two in _LINKING) and not _installed(relative)
+
+
+def surroundings(folder: str, root: str) -> str:
+    """What of a folder's path decides about the places below it: folders whose is the same are alike."""
+    parts = folder[len(root.rstrip("/")) + 1 :].lower().split("/")
+    special = INSTALLED | _LINKING | {".config", ".github", ".gitea", ".forgejo", "repo"}
+    first = next((at for at, part in enumerate(parts) if part in special), None)
+    if first is None:
+        return ""
+    if parts[first] in INSTALLED and not any(part in _LINKING for part in parts[first:]):
+        return "installed"
+    return "/".join(parts[first:])
+
+
+def founding(folder: str) -> tuple[str, ...]:
+    """The files that count once a folder is a repository."""
+    found = [f"{folder}/{name}" for name in (*_CONFIGS, "commondir")]
+    try:
+        found += [f"{folder}/hooks/{name}" for name in sorted(os.listdir(f"{folder}/hooks"))]
+    except OSError:
+        pass
+    return tuple(path for path in found if os.path.lexists(path) and not path.endswith(".sample"))
+
+
+def reason(
+    place: Place, real: str, before: bytes | None, after: bytes, *, roots: Sequence[str]
+) -> str:
+    """Why the person is asked before a place gets new content; empty when nothing starts by it.
+
+    ``roots`` are the real folders of the workspace. What makes a repository of a folder is judged
+    with the files that ``founding`` names, by who can read them.
+    """
+    if before == after or not (after or place.removal):
+        return ""  # an empty file starts nothing
+    why = ""
+    match place.grammar:
+        case "git config":
+            why = git_config.harm(before, after, real=real, inside=roots)
+        case "git pointer":
+            why = "" if _leads_home(real, after, roots) else "it leads to another folder"
+        case "git todo":
+            new = set(_EXECUTES.findall(after)) - set(_EXECUTES.findall(before or b""))
+            why = "it has programs run" if new else ""
+        case "git head":
+            return ""
+        case "husky":
+            own = os.path.basename(os.path.dirname(real)) == "_" and _is_husky(after)
+            why = "" if own else f"it {place.what}"
+        case "hook":
+            why = "" if re.fullmatch(rb"[0-9a-f]{40,64}\n", after) else f"it {place.what}"
+        case _:
+            why = f"it {place.what}"
+    return f"{real} {place.what}: {why}" if why else ""
+
+
+def _is_husky(content: bytes) -> bool:
+    if _HUSKY_HOOK.fullmatch(content):
+        return True
+    return hashlib.sha256(content).hexdigest() in _HUSKY_FILES
+
+
+def _leads_home(real: str, content: bytes, roots: Sequence[str]) -> bool:
+    """Whether it leads to a folder in a repository's own, in the workspace, where everything is judged."""
+    text = os.fsdecode(content)
+    if os.path.basename(real).lower() == ".git":
+        if not text.startswith("gitdir: "):
+            return re.fullmatch(r"[0-9a-f]{40,64}\n|", text) is not None
+        text = text.removeprefix("gitdir: ")
+    target = os.path.realpath(os.path.join(os.path.dirname(real), text.rstrip("\n")))
+    if real.startswith(f"{target}/"):
+        return True  # a work tree's folder in its repository
+    return any(
+        target.startswith(f"{root.rstrip('/')}/") and ".git" in target[len(root) :].split("/")
+        for root in roots
+    )

@@ -1,0 +1,122 @@
+"""What counts as a place that later runs or instructs, and which content of one starts nothing."""
+
+from pathlib import Path
+
+import pytest
+
+from sam_tui.core.authorization.places import place_of, reason
+
+INITIAL = "[core]\n\trepositoryformatversion = 0\n\tbare = false\n"
+
+
+def judged(root: Path, path: str, after: str, before: str | None = None) -> str:
+    """Why somebody is asked about it; empty when nobody is."""
+    place = place_of(str(root / path), str(root))
+    assert place is not None, path
+    old = None if before is None else before.encode()
+    return reason(place, str(root / path), old, after.encode(), roots=[str(root)])
+
+
+@pytest.mark.requirement("guard:places-grammar")
+@pytest.mark.parametrize(
+    "added",
+    [
+        '[remote "o"]\n\turl = git@example.org:a/b.git\n\tfetch = +refs/heads/*:refs/remotes/o/*\n',
+        '[branch "main"]\n\tremote = origin\n\tmerge = refs/heads/main\n\trebase = true\n',
+        "[user]\n\tname = A\n\temail = a@example.org\n",
+        "[core]\n\thooksPath = .husky/_\n\tfsmonitor = true\n\tautocrlf = input\n",
+        "[core] ignorecase = true ; why not\n# [core] pager = x\n",
+        '[submodule "lib"]\n\turl = ../lib\n\tactive = true\n\tupdate = merge\n',
+        '[filter "lfs"]\n\tclean = git-lfs clean -- %f\n\trequired = true\n',
+        "[extensions]\n\tworktreeConfig = true\n",
+        "[core]\n\tworktree = ../sub\n",
+    ],
+)
+def test_a_git_configuration_that_starts_nothing_passes(tmp_path: Path, added: str) -> None:
+    assert judged(tmp_path, ".git/config", INITIAL + added, INITIAL) == ""
+
+
+@pytest.mark.requirement("guard:places-grammar")
+@pytest.mark.parametrize(
+    "added",
+    [
+        "[core]\n\tfsmonitor = touch x; false\n",
+        "[core]fsmonitor=x\n",
+        "[CORE]\n\tFsMonitor = x\n",
+        '[core]\n\tfsmonitor = "tr\\\nue x"\n',
+        "[core] bare = false\n[core]\n\thooksPath = hooks\n",
+        '[core]\n\thooksPath = " .husky"\n',
+        "[core]\n\tsshCommand = x\n\n",
+        "[core]\n\tworktree = /etc\n",
+        "[core]\n\tpager\n",
+        "[alias]\n\tst = !x\n",
+        '[filter "x"]\n\tclean = x\n',
+        '[filter "lfs"]\n\tclean = x\n',
+        '[diff "a"]\n\ttextconv = x\n',
+        "[diff]\n\texternal = x\n",
+        '[credential "https://example.org"]\n\thelper = x\n',
+        "[gpg]\n\tprogram = x\n",
+        "[include]\n\tpath = ../x\n",
+        '[includeIf "gitdir:/"]\n\tpath = ../x\n',
+        '[url "x"]\n\tinsteadOf = y\n',
+        '[remote "o"]\n\turl = ext::sh -c x\n',
+        '[remote "o"]\n\tuploadpack = x\n',
+        '[branch "main"]\n\tremote = ext::x\n',
+        '[branch "main"]\n\tremote = /outside\n',
+        '[submodule "a"]\n\tupdate = !x\n',
+        "[gc]\n\trecentObjectsHook = x\n",
+        "[something]\n\tnew = x\n",
+        "[a.b]\n\tc = x\n",
+        "[core\n\tpager = x\n",
+    ],
+)
+def test_a_git_configuration_that_starts_or_leads_asks(tmp_path: Path, added: str) -> None:
+    assert judged(tmp_path, ".git/config", INITIAL + added, INITIAL)
+    assert judged(tmp_path, ".git/modules/a/config", added)
+    assert judged(tmp_path, ".git/config", INITIAL + added, INITIAL + added) == ""
+
+
+@pytest.mark.requirement("guard:places-grammar")
+def test_what_is_there_stays_and_what_leads_is_not_turned(tmp_path: Path) -> None:
+    remote = INITIAL + '[remote "o"]\n\turl = a\n'
+    assert judged(tmp_path, ".git/config", remote.replace("= a", "= b"), remote)
+    pager = INITIAL + "[core]\n\tpager = less\n"
+    assert judged(tmp_path, ".git/config", pager + "[core]\n\tbare = true\n", pager) == ""
+    assert judged(tmp_path, ".git/config", pager.replace("less", "x"), pager)
+    assert judged(tmp_path, ".git/config", INITIAL, pager) == ""
+
+
+@pytest.mark.requirement("guard:places-grammar")
+def test_pointers_stay_in_the_repository_and_branches_may_have_any_name(tmp_path: Path) -> None:
+    home = f"gitdir: {tmp_path}/.git/worktrees/w\n"
+    assert judged(tmp_path, "w/.git", home) == ""
+    assert judged(tmp_path, "w/.git", "gitdir: ../.git/modules/w\n") == ""
+    for away in ("gitdir: /etc\n", "gitdir: ../prepared\n", "gitdir: ../.git/../prepared\n", "x"):
+        assert judged(tmp_path, "w/.git", away), away
+    assert judged(tmp_path, ".git/worktrees/w/commondir", "../..\n") == ""
+    assert judged(tmp_path, ".git/worktrees/w/commondir", "../../../prepared\n")
+    assert judged(tmp_path, ".git/refs/heads/config", "a" * 40 + "\n") == ""
+    assert judged(tmp_path, ".git/refs/heads/hooks/x", "a" * 40 + "\n") == ""
+    assert judged(tmp_path, ".git/hooks/pre-commit", "#!/bin/sh\n")
+    assert place_of(f"{tmp_path}/.git/hooks/pre-commit.sample", str(tmp_path)) is None
+    todo = ".git/rebase-merge/git-rebase-todo"
+    assert judged(tmp_path, todo, "pick a b\nx touch y\n")
+    assert judged(tmp_path, todo, "pick a b\n") == ""
+
+
+@pytest.mark.requirement("guard:places-grammar")
+def test_a_repository_under_another_name_is_one_by_its_head(tmp_path: Path) -> None:
+    assert place_of(f"{tmp_path}/bare/config", str(tmp_path)) is None
+    (tmp_path / "bare").mkdir()
+    (tmp_path / "bare/HEAD").write_text("ref: refs/heads/main\n")
+    for name in ("config", "hooks/pre-push", "commondir"):
+        assert place_of(f"{tmp_path}/bare/{name}", str(tmp_path)) is not None, name
+
+
+@pytest.mark.requirement("guard:places-grammar")
+def test_husky_may_set_itself_up_and_nothing_else_may(tmp_path: Path) -> None:
+    hook = '#!/usr/bin/env sh\n. "$(dirname "$0")/h"'
+    assert judged(tmp_path, ".husky/_/pre-commit", hook) == ""
+    assert judged(tmp_path, ".husky/_/pre-commit", hook + "; x")
+    assert judged(tmp_path, ".husky/_/h", "x")
+    assert judged(tmp_path, ".husky/pre-commit", hook)
