@@ -153,13 +153,17 @@ def _sources(
             else "",
         }
 
+    def workflow_mode(conversation: ConversationId) -> bool:
+        errand = leaves.subagents.workflow_mode(conversation)
+        return options.workflow_mode if errand is None else errand
+
     return Sources(
         leaves.storage.documents,
         leaves.storage.memories,
         leaves.prompts,
         FileReminders(f"{options.data_dir}/reminders"),
         leaves.todos,
-        lambda _: options.workflow_mode,
+        workflow_mode,
         leaves.workflows.digest,
         facts,
         instructions,

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -35,6 +36,26 @@ from sam_tui.headless.prompt_input import read_prompt
 
 _OWN = {"package": "sam-tui", "version": __version__, "api": API}
 DONE, FAILED, USAGE, NEEDS_APPROVAL = 0, 1, 2, 3
+_STARTERS = ("terminal_operations.", "build_and_version_control.")
+"""Tools of operations that start what goes on after the call."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """How a call ended: whether it asked what nobody answered, and what ended with it."""
+
+    executed: Executed
+    unattended: bool
+    ended: tuple[str, ...]
+
+    @property
+    def note(self) -> str:
+        """What is true of a single call alone; empty for most."""
+        if self.ended:
+            return f"A single call ends what it began: {', '.join(self.ended)}."
+        decision = self.executed.decision
+        refused = self.unattended and decision is not None and decision.rule == "unattended"
+        return "With --approve always the call is approved." if refused else ""
 
 
 @click.group("tools", short_help="The tools, without a model.")
@@ -149,19 +170,20 @@ def _answer(values: Values) -> tuple[int, dict[str, Any] | None]:
     interrupts = Interrupts()
     interrupts.install()
     try:
-        executed, unattended = asyncio.run(_call(runtime, call, conversation, interrupts))
+        outcome = asyncio.run(_call(runtime, call, conversation, interrupts))
     except asyncio.CancelledError:
         return EXIT_CODES[interrupts.subtype or "cancelled"], None
     finally:
         interrupts.restore()
-    code = NEEDS_APPROVAL if unattended else FAILED
-    return DONE if executed.finished.ok else code, _object_of(runtime, call, executed, conversation)
+    code = NEEDS_APPROVAL if outcome.unattended else FAILED
+    answer = _object_of(runtime, call, outcome, conversation)
+    return DONE if outcome.executed.finished.ok else code, answer
 
 
 async def _call(
     runtime: Runtime, call: ToolCall, conversation: ConversationId, interrupts: Interrupts
-) -> tuple[Executed, bool]:
-    """How the call ended, and whether it asked something that nobody answered."""
+) -> _Outcome:
+    """Run the call, then end what it began."""
     events = runtime.bus.subscribe()
     loop = asyncio.get_running_loop()
     task = loop.create_task(_executed(runtime, call, conversation))
@@ -172,10 +194,22 @@ async def _call(
     interrupts.cancel_with(stop)
     try:
         executed = await task
+        begun = _running(runtime, executed, conversation)
     finally:
         await runtime.close()
     closed = [event for event in events.drain() if isinstance(event, InquiryClosed)]
-    return executed, any(event.outcome == "unattended" for event in closed)
+    return _Outcome(executed, any(event.outcome == "unattended" for event in closed), begun)
+
+
+def _running(runtime: Runtime, executed: Executed, conversation: ConversationId) -> tuple[str, ...]:
+    """What the call has left running, in words."""
+    if not executed.finished.operation.startswith(_STARTERS):
+        return ()
+    sessions = [s.id for s in runtime.terminals.of(conversation) if s.running]
+    commands = [c.id for c in runtime.background.of(conversation) if c.running]
+    tasks = [t.id for t in runtime.tasks.of(conversation) if t.running]
+    named = {"terminal session": sessions, "command": commands, "task": tasks}
+    return tuple(f"{kind} {id_}" for kind, ids in named.items() for id_ in ids)
 
 
 async def _executed(runtime: Runtime, call: ToolCall, conversation: ConversationId) -> Executed:
@@ -197,8 +231,9 @@ def _misuse(runtime: Runtime, call: ToolCall) -> SamError | None:
 
 
 def _object_of(
-    runtime: Runtime, call: ToolCall, executed: Executed, conversation: ConversationId
+    runtime: Runtime, call: ToolCall, outcome: _Outcome, conversation: ConversationId
 ) -> dict[str, Any]:
+    executed = outcome.executed
     finished, decision = executed.finished, executed.decision
     metadata: dict[str, Any] = {
         "operation": finished.operation,
@@ -213,6 +248,8 @@ def _object_of(
             "reason": decision.reason,
         },
     }
+    if outcome.note:
+        metadata["note"] = outcome.note
     if executed.notes:
         metadata["hooks"] = list(executed.notes)
     return {

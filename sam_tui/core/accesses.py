@@ -113,3 +113,12 @@ class LocatedAccess:
 
     access: Access
     location: Location | None
+
+
+def by_parameter(accesses: tuple[LocatedAccess, ...]) -> dict[str, Location]:
+    """The locations a tool may use, by the parameter that named them."""
+    return {
+        a.access.parameter: a.location
+        for a in accesses
+        if isinstance(a.access, Read | Write) and a.location is not None
+    }

@@ -42,3 +42,18 @@ class Decision:
     def allowed(self) -> bool:
         """Whether the call may run."""
         return self.outcome == "allow"
+
+
+def denial(decision: Decision) -> str:
+    """What a call that was not allowed says to whoever made it."""
+    if decision.rule == "unattended":
+        return (
+            f"{decision.operation} needs an approval and nobody is there to give it: "
+            f"{decision.reason}. Go on without it, or say what should be approved."
+        )
+    if decision.by == "user":
+        said = f" They said: {decision.comment}" if decision.comment else ""
+        return f"The person refused {decision.operation}: {decision.reason}.{said}"
+    if decision.by == "hook":
+        return f"A hook stopped {decision.operation}: {decision.reason} (hook: {decision.rule})"
+    return f"{decision.operation} is not allowed: {decision.reason} (rule {decision.rule})."

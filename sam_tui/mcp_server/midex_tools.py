@@ -20,6 +20,7 @@ from sam_tui.core.ports.workflows import FindingQuery
 from sam_tui.core.runtime import Runtime
 from sam_tui.core.tooling.arguments import Arguments
 from sam_tui.core.tooling.schema import arguments_schema, canonical
+from sam_tui.core.tooling.unknown_arguments import IGNORED, UnknownArguments
 from sam_tui.core.workflow.drivers import output_of_call
 from sam_tui.core.workflow.notes import FindingDraft
 from sam_tui.core.workflow.refusals import WorkflowRefused
@@ -115,8 +116,9 @@ class MidexToolbox:
         """Run one call; what is refused is a result with a code."""
         entry = self._named(request.name)
         assert entry is not None
+        unknown = UnknownArguments()
         try:
-            arguments = entry.arguments.model_validate(dict(request.arguments))
+            arguments = entry.arguments.model_validate(dict(request.arguments), context=unknown)
             answer = {"success": True, **await entry.verb(arguments, request)}
         except ValidationError as error:
             answer = _refusal("invalid_arguments", _faults(error), {})
@@ -124,6 +126,8 @@ class MidexToolbox:
             answer = _refusal(refusal.code, refusal.explain(), refusal.details)
         except SamError as fault:
             answer = _refusal("failed", fault.explain(), {})
+        if unknown.words:
+            answer[IGNORED] = list(unknown.words)
         answer = plain_json(answer)
         return types.CallToolResult(
             content=[types.TextContent(text=json.dumps(answer, ensure_ascii=False, indent=2))],

@@ -111,6 +111,7 @@ def test_a_call_prints_one_object_and_ends_with_what_became_of_it(sam: Command) 
     assert done["output"]["mimeType"] == "text/plain"
     assert done["metadata"]["operation"] == "file_operations.read_file"
     assert done["executionId"] and done["metadata"]["timestamp"]
+    assert "note" not in done["metadata"]
 
     code, failed = call(sam, "file_operations.read_file", {"filePath": "none.txt"})
     assert (code, failed["success"]) == (1, False)
@@ -119,11 +120,17 @@ def test_a_call_prints_one_object_and_ends_with_what_became_of_it(sam: Command) 
     code, refused = call(sam, "file_operations.read_file", {"filePath": str(outside)})
     assert (code, refused["success"]) == (3, False)
     assert refused["metadata"]["decision"]["rule"] == "unattended"
+    assert "--approve always" in refused["metadata"]["note"]
     approved = {"operation": "read_file", "filePath": str(outside)}
     code, done = call(
         sam, "file_operations", "-", "--approve", "always", stdin=json.dumps(approved)
     )
     assert code == 0 and "outside" in done["output"]["content"]
+
+    background = {"command": "sleep 60", "isBackground": True}
+    code, done = call(sam, "terminal_operations.run_command", background)
+    terminal = done["output"]["additionalData"]["terminalId"]
+    assert done["metadata"]["note"] == f"A single call ends what it began: command {terminal}."
 
 
 @pytest.mark.requirement("headless:tools-call")

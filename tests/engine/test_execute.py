@@ -28,7 +28,7 @@ def call(name: str, arguments: Any = "", identifier: str = "c1") -> ToolCall:
         ("voice", {"operation": "murmur", "text": "hi"}),
         ("voice.murmur", {"text": "hi"}),
         ("murmur", {"text": "hi"}),
-        ("voice.murmur", {"operation": "murmur", "text": "hi", "unknown": 1}),
+        ("voice.murmur", {"tool": "voice", "operation": "murmur", "text": "hi"}),
     ],
 )
 async def test_dotted_names_and_bare_operations_mean_the_same(

@@ -67,6 +67,17 @@ async def test_it_takes_another_system_prompt_and_shares_a_topics_memory(kit: Ki
     assert report.conversation in kit.storage.memories.conversations("shared")
 
 
+@pytest.mark.requirement("subagent:workflow-mode")
+@pytest.mark.parametrize(("mode", "steps"), [(True, 2), (False, 1), (None, 1)])
+async def test_it_goes_on_by_its_own_word_only_in_workflow_mode(
+    kit: Kit, mode: bool | None, steps: int
+) -> None:
+    crew = Crew(kit, [TextDelta('{"status": "continue"}')], [TextDelta("end")])
+    report = await crew.run(Errand("look", workflow_mode=mode))
+    assert report.steps == steps
+    assert crew.subagents.workflow_mode(report.conversation) is None
+
+
 @pytest.mark.requirement("subagent:budget")
 async def test_its_budget_holds_and_its_cost_is_its_parents(kit: Kit) -> None:
     usage = UsageDelta(Usage(10, cost=0.25))

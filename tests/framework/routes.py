@@ -45,6 +45,7 @@ async def _subagent(tour: Tour) -> None:
             systemPromptId="built-in:reviewer",
             sharedTopicId="robots",
             enableDynamicIterations=True,
+            enableWorkflowMode=False,
         )
 
 

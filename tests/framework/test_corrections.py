@@ -231,7 +231,7 @@ async def test_c10_raising_the_limit_holds_at_once_and_every_model_call_counts(
         assert (finished.reason, finished.steps, finished.exit_code) == ("limit", 4, 53)
         assert len(server.requests) == 4
     told = await bench.bad("increase_max_iterations", requested_iterations=9, reason="no turn runs")
-    assert "not enabled" in told
+    assert "No turn of an agent runs here" in told
 
 
 async def test_c11_names_are_resolved_before_the_schedule_and_results_stand_in_call_order(

@@ -54,8 +54,8 @@ class IncreaseMaxIterations:
         budget = self._budget_of(context.conversation)
         if budget is None:
             raise ToolError(
-                "Raising the limit is not enabled here.",
-                hint="Finish within the limit, or tell the person what is left.",
+                "No turn of an agent runs here whose limit could be raised.",
+                hint="A single call has no limit of model calls.",
             )
         requested, before = arguments.requested_iterations, budget.max_steps
         if requested <= before:

@@ -31,6 +31,9 @@ class RunSubagent(Arguments):
     enableTerminalAccess: bool = Field(default=False, description="let it run commands")
     systemPromptId: str = Field(default="", description="of list_system_prompts")
     sharedTopicId: str = Field(default="", description="topic whose memory it shares")
+    enableWorkflowMode: bool | None = Field(
+        default=None, description="let it say whether it goes on; default as here"
+    )
     enableDynamicIterations: bool = Field(default=False, description="let it raise its budget")
 
 
@@ -69,6 +72,7 @@ class SubagentTool:
             options or None,
             arguments.systemPromptId,
             arguments.sharedTopicId,
+            workflow_mode=arguments.enableWorkflowMode,
         )
         sender = Sender(context.conversation, context.call, context.emit)
         report = await self._subagents.run(sender, errand)

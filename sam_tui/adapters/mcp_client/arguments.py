@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import Any, ClassVar, cast
 
-from pydantic import model_serializer, model_validator
+from pydantic import ValidationInfo, model_serializer, model_validator
 
 from sam_tui.core.tooling.arguments import Arguments
 from sam_tui.core.workflow.schema import value_faults
@@ -26,7 +26,7 @@ class ServerArguments(Arguments):
 
     @model_validator(mode="before")
     @classmethod
-    def _accept_spellings(cls, data: Any) -> Any:
+    def _accept_spellings(cls, data: Any, info: ValidationInfo) -> Any:
         """Whatever fits the schema. A list or object given as JSON text is taken for what it says."""
         if not isinstance(data, dict):
             return data

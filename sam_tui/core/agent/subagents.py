@@ -6,7 +6,7 @@ number are limited, tools are limited where they run, and what it costs is its p
 
 import asyncio
 from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sam_tui.core.agent.budget import Budget, Budgets
@@ -50,6 +50,8 @@ class Errand:
     """A shared topic whose memory it joins; empty for none."""
     fallback: str = ""
     """The model to open where no turn of the sender runs: a call from the command line or over MCP."""
+    workflow_mode: bool | None = None
+    """Whether an answer may ask for another step; None: as its sender's may."""
     prepare: "Prepare | None" = None
     """Hears the errand's conversation before its first step; what it returns gates its calls."""
 
@@ -114,6 +116,7 @@ class Subagents:
         self._engine: Engine | None = None
         self._room = asyncio.Semaphore(AT_ONCE)
         self._working: dict[ConversationId, asyncio.Task[TurnFinished]] = {}
+        self._modes: dict[ConversationId, bool] = {}
 
     def connect(self, engine: Engine) -> None:
         """The engine whose tools, prompts and bus the errands share."""
@@ -139,6 +142,10 @@ class Subagents:
         """The conversations of the errands that are being carried out now, oldest first."""
         return tuple(self._working)
 
+    def workflow_mode(self, conversation: ConversationId) -> bool | None:
+        """Whether an errand at work was given workflow mode; None where nothing was said of it."""
+        return self._modes.get(conversation)
+
     async def _run(self, engine: Engine, sender: Sender, errand: Errand) -> Report:
         child = ConversationId(mint("sub"))
         started = engine.clock.monotonic()
@@ -154,6 +161,7 @@ class Subagents:
                 work = Turn(turn.engine, turn.model, history, budget, gate).run(turn.prompt)
                 ended = await self._watched(engine.bus, sender, child, work)
         finally:
+            self._modes.pop(child, None)
             if turn.opened:
                 await turn.model.close()
         return Report(
@@ -179,6 +187,9 @@ class Subagents:
             self._surroundings.join_topic(child, errand.topic)
         engine.bus.publish(SubagentStarted(sender.conversation, sender.call, child, task[:200]))
         narrowed = engine.narrowed(_withheld(errand), asker=f"subagent: {task[:60]}", system=system)
+        if errand.workflow_mode is not None:
+            narrowed = replace(narrowed, workflow_mode=errand.workflow_mode)
+            self._modes[child] = errand.workflow_mode
         gate = errand.prepare(child) if errand.prepare else None
         prompt = f"{errand.task}\n\n{errand.instructions}".strip()
         return _Prepared(narrowed, model, opened, gate, prompt)

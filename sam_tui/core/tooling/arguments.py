@@ -5,14 +5,17 @@ from collections.abc import Mapping
 from types import UnionType
 from typing import Any, ClassVar, Union, cast, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import BaseModel, ConfigDict, ValidationInfo, model_validator
+
+from sam_tui.core.tooling.unknown_arguments import UnknownArguments
 
 
 class Arguments(BaseModel):
     """Base of every operation's arguments.
 
-    Field names are the seed's and become the JSON schema. Unknown arguments are ignored, numbers are
-    taken for strings and numeric strings for numbers, because models write both.
+    Field names are the seed's and become the JSON schema. Unknown arguments have no effect; whoever
+    parses with an ``UnknownArguments`` as context learns their names. Numbers are taken for strings and
+    numeric strings for numbers, because models write both.
     """
 
     model_config = ConfigDict(extra="ignore", coerce_numbers_to_str=True, frozen=True)
@@ -22,7 +25,7 @@ class Arguments(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _accept_spellings(cls, data: Any) -> Any:
+    def _accept_spellings(cls, data: Any, info: ValidationInfo) -> Any:
         """Take ``file_path`` for ``filePath`` and the reverse; a list or object given as JSON text."""
         if not isinstance(data, dict):
             return data
@@ -39,6 +42,8 @@ class Arguments(BaseModel):
             name = key if key in cls.model_fields else names.get(_plain(key), key)
             if name in cls.model_fields and name not in fitted:
                 fitted[name] = _unpacked(value, cls.model_fields[name].annotation)
+            elif isinstance(info.context, UnknownArguments):
+                info.context.add(key, cls.model_fields)
         return fitted
 
 

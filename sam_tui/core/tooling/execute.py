@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
-from sam_tui.core.accesses import LocatedAccess, Location, Read, Write
+from sam_tui.core.accesses import LocatedAccess, by_parameter
 from sam_tui.core.authorization.guard import Guard, Request
 from sam_tui.core.authorization.outside import Run as CommandRun
 from sam_tui.core.bus import Bus
@@ -34,7 +34,8 @@ from sam_tui.core.tooling.neutral import mended, neutralise
 from sam_tui.core.tooling.outside import OutsideQuestions
 from sam_tui.core.tooling.registry import Registry, operation_key
 from sam_tui.core.tooling.schema import example_call
-from sam_tui.core.verdict import Decision
+from sam_tui.core.tooling.unknown_arguments import with_ignored
+from sam_tui.core.verdict import Decision, denial
 
 if TYPE_CHECKING:
     from sam_tui.core.tooling.arguments import Arguments
@@ -76,6 +77,8 @@ class Plan:
     gate: Gate | None = None
     named: bool = True
     """Whether ``key`` is an operation that exists."""
+    ignored: tuple[str, ...] = ()
+    """Arguments that the operation does not have, in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,13 +161,15 @@ class Executor:
             if resolved.tool.local and not operation.sends:
                 given = self.shield.unmask_data(given)
             key, named = operation_key(resolved.tool, operation), True
-            arguments = validate_arguments(resolved.tool, operation, given)
+            arguments, ignored = validate_arguments(resolved.tool, operation, given)
         except SamError as fault:
             return Plan(
                 call, key, Schedule.PARALLEL, call.name, fault=fault, gate=gate, named=named
             )
         summary = self.shield.mask(operation.summary(arguments)).text
-        return Plan(call, key, operation.schedule, summary, operation, arguments, gate=gate)
+        return Plan(
+            call, key, operation.schedule, summary, operation, arguments, gate=gate, ignored=ignored
+        )
 
     async def run(self, plan: Plan, conversation: ConversationId) -> Executed:
         """Run a planned call to its one result. Raises nothing but ``CancelledError``."""
@@ -180,7 +185,7 @@ class Executor:
             hooked = self._hooked(plan, request)
             decision = await self.decide(request, hooked)
             if not decision.allowed:
-                raise ToolError(_denial(decision))
+                raise ToolError(denial(decision))
             self._require_open(plan, conversation)  # it may have ended meanwhile
             permit = self._permit(plan, conversation, accesses, decision)
             result = await self._hand(plan, conversation, permit)
@@ -339,6 +344,7 @@ class Executor:
     ) -> Executed:
         limit = plan.operation.inline_limit if plan.operation else INLINE_LIMIT
         self.shield.refresh()  # a command may have written the very file that it printed
+        result = with_ignored(result, plan.ignored, key=plan.key, limit=limit)
         result = masked(result, self.shield)
         text = neutralise(result.text, self._broken)
         text = clip_result(self._results, conversation, plan.call.id, text, limit)
@@ -371,29 +377,6 @@ def parse_arguments(text: str) -> dict[str, Any]:
     return cast("dict[str, Any]", value)
 
 
-def by_parameter(accesses: tuple[LocatedAccess, ...]) -> dict[str, Location]:
-    """The locations a tool may use, by the parameter that named them."""
-    return {
-        a.access.parameter: a.location
-        for a in accesses
-        if isinstance(a.access, Read | Write) and a.location is not None
-    }
-
-
 def _rehearsable(plan: Plan) -> bool:
     can = plan.operation.rehearsable if plan.operation is not None else None
     return can is not None and can(plan.arguments)
-
-
-def _denial(decision: Decision) -> str:
-    if decision.rule == "unattended":
-        return (
-            f"{decision.operation} needs an approval and nobody is there to give it: "
-            f"{decision.reason}. Go on without it, or say what should be approved."
-        )
-    if decision.by == "user":
-        said = f" They said: {decision.comment}" if decision.comment else ""
-        return f"The person refused {decision.operation}: {decision.reason}.{said}"
-    if decision.by == "hook":
-        return f"A hook stopped {decision.operation}: {decision.reason} (hook: {decision.rule})"
-    return f"{decision.operation} is not allowed: {decision.reason} (rule {decision.rule})."

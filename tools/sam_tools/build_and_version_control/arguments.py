@@ -2,7 +2,7 @@
 
 import posixpath
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, ClassVar, Literal, cast
 
 from pydantic import (
     AfterValidator,
@@ -10,7 +10,6 @@ from pydantic import (
     Field,
     PrivateAttr,
     StringConstraints,
-    model_validator,
 )
 
 from sam_tools.build_and_version_control.definitions import PlannedTask
@@ -81,21 +80,12 @@ class CreateAndRunTask(Planned):
 
 
 class RunTask(Planned):
-    """The arguments of ``run_task``."""
+    """The arguments of ``run_task``; the seed's own program called its label by further names."""
 
+    also: ClassVar[Mapping[str, tuple[str, ...]]] = dict.fromkeys(
+        ("tasklabel", "taskname", "task"), ("label",)
+    )
     label: Worded = Field(description="its label; or its group (build, test)")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _accept_names(cls, data: Any) -> Any:
-        """Take the names that the seed's own program used."""
-        if not isinstance(data, Mapping):
-            return data
-        given = dict(cast("Mapping[str, Any]", data))
-        for name in ("task_label", "taskLabel", "taskName", "task_name", "task"):
-            if isinstance(given.get(name), str):
-                given.setdefault("label", given[name])
-        return given
 
 
 class GetTaskOutput(Arguments):

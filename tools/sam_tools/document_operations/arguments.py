@@ -1,9 +1,10 @@
 """The arguments of every operation, under the seed's names."""
 
+from collections.abc import Mapping
 from pathlib import PurePosixPath
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, ClassVar
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field
 
 from sam_tui.core.ports.documents import EXTENSIONS, DocumentFormat, Styling
 from sam_tui.core.todos import one_line
@@ -25,18 +26,9 @@ def _format(value: Any) -> Any:
 class ImportDocument(Arguments):
     """The arguments of ``document_import``."""
 
+    also: ClassVar[Mapping[str, tuple[str, ...]]] = {"filepath": ("path",)}
     path: str = Field(min_length=1, description="file, or http(s) address for import")
     tags: tuple[str, ...] = ()
-
-    @model_validator(mode="before")
-    @classmethod
-    def _accept_file_path(cls, data: Any) -> Any:
-        """``filePath`` names the file as well: other operations call it so."""
-        if not isinstance(data, dict) or "path" in data:
-            return cast("Any", data)
-        given = cast("dict[str, Any]", data)
-        named = given.get("filePath", given.get("file_path"))
-        return given if named is None else {**given, "path": named}
 
 
 class Looks(Arguments):

@@ -1,7 +1,7 @@
 """What the model writes for each terminal operation, and the accesses that it declares."""
 
-from collections.abc import Sequence
-from typing import Annotated, Any, cast
+from collections.abc import Mapping, Sequence
+from typing import Annotated, ClassVar
 
 from pydantic import Field, StringConstraints, model_validator
 
@@ -64,16 +64,8 @@ class GetTerminalBuffer(Arguments):
 class CreateDirectory(Arguments):
     """The arguments of ``create_directory``."""
 
+    also: ClassVar[Mapping[str, tuple[str, ...]]] = {"path": ("dirPath",)}
     dirPath: Annotated[str, Field(min_length=1)]
-
-    @model_validator(mode="before")
-    @classmethod
-    def _accept_path(cls, data: Any) -> Any:
-        """Take ``path``, which models write as often."""
-        if isinstance(data, dict) and "path" in data and "dirPath" not in data:
-            given = cast("dict[str, Any]", data)
-            return {**given, "dirPath": given["path"]} if "dir_path" not in given else given
-        return cast("Any", data)
 
 
 class CreateSession(Arguments):

@@ -16,6 +16,7 @@ from pydantic import (
     Field,
     PlainValidator,
     ValidationError,
+    ValidationInfo,
     WithJsonSchema,
 )
 from pydantic_core import ErrorDetails, PydanticCustomError
@@ -190,8 +191,11 @@ class NewTodo(Item):
 ItemT = TypeVar("ItemT", bound=Item)
 
 
-def read_item(model: type[ItemT], raw: Any) -> ItemT | Rejected:
-    """One item from what the model sent (an object, or its JSON text), or why it is none."""
+def read_item(model: type[ItemT], raw: Any, context: Any = None) -> ItemT | Rejected:
+    """One item from what the model sent (an object, or its JSON text), or why it is none.
+
+    ``context`` is that of the call's own parser.
+    """
     raw = _decoded(raw)
     if not isinstance(raw, Mapping):
         return Rejected(None, ("is not an object",))
@@ -201,7 +205,7 @@ def read_item(model: type[ItemT], raw: Any) -> ItemT | Rejected:
         if value is not None
     }
     try:
-        return model.model_validate(fields)
+        return model.model_validate(fields, context=context)
     except ValidationError as error:
         return Rejected(_id_of(fields), tuple(_problem(e) for e in error.errors()))
 
@@ -251,16 +255,16 @@ def _array(value: Any) -> Any:
     raise PydanticCustomError(_OWN, "must be an array of objects")
 
 
-def _draft(raw: Any) -> Any:
-    return read_item(TodoDraft, raw)
+def _draft(raw: Any, info: ValidationInfo) -> Any:
+    return read_item(TodoDraft, raw, info.context)
 
 
-def _update(raw: Any) -> Any:
-    return read_item(TodoUpdate, raw)
+def _update(raw: Any, info: ValidationInfo) -> Any:
+    return read_item(TodoUpdate, raw, info.context)
 
 
-def _new(raw: Any) -> Any:
-    return read_item(NewTodo, raw)
+def _new(raw: Any, info: ValidationInfo) -> Any:
+    return read_item(NewTodo, raw, info.context)
 
 
 Draft = Annotated[TodoDraft | Rejected, PlainValidator(_draft, json_schema_input_type=TodoDraft)]
