@@ -19,8 +19,9 @@ from sam_tui.core.messages import ToolCall
 from sam_tui.core.ports.workflows import FindingQuery
 from sam_tui.core.runtime import Runtime
 from sam_tui.core.tooling.arguments import Arguments
+from sam_tui.core.tooling.ignored_arguments import IGNORED
 from sam_tui.core.tooling.schema import arguments_schema, canonical
-from sam_tui.core.tooling.unknown_arguments import IGNORED, UnknownArguments
+from sam_tui.core.tooling.unknown_arguments import UnknownArguments
 from sam_tui.core.workflow.drivers import output_of_call
 from sam_tui.core.workflow.notes import FindingDraft
 from sam_tui.core.workflow.refusals import WorkflowRefused

@@ -29,12 +29,12 @@ from sam_tui.core.tooling.contract import (
     ToolContext,
     ToolResult,
 )
+from sam_tui.core.tooling.ignored_arguments import with_ignored
 from sam_tui.core.tooling.masking import MaskedStream, asked, masked, told
 from sam_tui.core.tooling.neutral import mended, neutralise
 from sam_tui.core.tooling.outside import OutsideQuestions
 from sam_tui.core.tooling.registry import Registry, operation_key
 from sam_tui.core.tooling.schema import example_call
-from sam_tui.core.tooling.unknown_arguments import with_ignored
 from sam_tui.core.verdict import Decision, denial
 
 if TYPE_CHECKING:

@@ -1,0 +1,38 @@
+"""Says in a result what of a call's arguments had no effect."""
+
+import json
+from collections.abc import Collection
+from dataclasses import replace
+from typing import Any, cast
+
+from sam_tui.core.tooling.contract import ToolResult
+
+IGNORED = "ignoredArguments"
+"""Of a result that is a JSON object, and of the data for programs."""
+
+
+def with_ignored(result: ToolResult, words: Collection[str], *, key: str, limit: int) -> ToolResult:
+    """The result of ``key``, which says what of its arguments had no effect.
+
+    In a text of more than ``limit`` characters that stands first, where no preview leaves it out.
+    """
+    if not words:
+        return result
+    data = {**result.data, IGNORED: list(words)}
+    if result.mime_type == "application/json":
+        return replace(result, text=_in_json(result.text, words), data=data)
+    note = f"Ignored, because {key} has no such argument: {', '.join(words)}."
+    parts = (note, result.text) if len(result.text) > limit else (result.text, note)
+    return replace(result, text="\n\n".join(filter(None, parts)), data=data)
+
+
+def _in_json(text: str, words: Collection[str]) -> str:
+    """A JSON object with the names as its first member; any other text as it is."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    if not isinstance(value, dict):
+        return text
+    told = {IGNORED: list(words), **cast("dict[str, Any]", value)}
+    return json.dumps(told, ensure_ascii=False, indent=2 if text[1:2] == "\n" else None)
