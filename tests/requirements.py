@@ -194,6 +194,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "guard:every-path": Requirement("Every path argument of a call is guarded.", "issue 2.5, spec/sam.md S5"),
     "guard:every-path-declared": Requirement("Every argument that names a path or address is a declared access.", "issue 4.1"),
     "guard:explain-trace": Requirement("Guard explain prints the trace of every access.", "issue 4.7"),
+    "guard:explain-url": Requirement("Guard explain says of a URL what the door of the web tools will decide.", "issue 12 A.4"),
     "guard:folded-names": Requirement("Where two spellings name one folder, the folder counts and not its name.", "issue 4.1"),
     "guard:grant-key": Requirement("A grant is keyed by conversation, operation and path subtree.", "architecture 4.3"),
     "guard:grants-elsewhere": Requirement("Live and kept grants can be listed and revoked from another process.", "issue 4.7"),

@@ -73,7 +73,7 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
     workspace = Workspace.open(options.workspace, options.add_dirs)
     places = Places.of(environ, options.data_dir)
     layers = read_layers(places, workspace.root)
-    trust = FolderTrust(workspace.root, layers.trust, layers.state)
+    trust = FolderTrust(workspace.root, layers.trust, layers.state, ignored=layers.project.ignored)
     leaves = Leaves(options, environ, workspace, places, trusted=lambda: trust.trusted)
     leaves.vouches = trust.vouches
     model = leaves.open_model(options.model) if options.model else None

@@ -48,7 +48,7 @@ def make_guard(
             sandboxed=lambda: leaves.commands.confinement.kind != "none",
             parser=BashParser(),
         )
-        return replace(made, unwatched=blind)
+        return replace(made, unwatched=blind, door=lambda url: leaves.online.web.refusal(url))
 
     def follow(state: TrustState) -> None:
         guard.use_policy(policy_of(renewed(layers, places, trust.folder, state)))

@@ -218,7 +218,7 @@ class Serving:
 
         guard = self._guard
         if settings.url:
-            access = LocatedAccess(Fetch(settings.url, "url"), None)
+            access = LocatedAccess(Fetch(settings.url, "url", configured=True), None)
             judged = guard.policy.judge(access, CONNECT)
             if judged.outcome == "deny":
                 raise ToolError(f"it may not be reached: {judged.reason} (rule {judged.rule})")

@@ -235,6 +235,9 @@ def _policy(places: "Places", workspace: str) -> Check:
 
     layers = read_layers(places, workspace)
     parts = [_described(layers.user), _described(layers.project)]
+    if layers.project.ignored:
+        ignored = "; ".join(layers.project.ignored)
+        return Check("policy", "note", f"{'; '.join(parts)}; ignored: {ignored}")
     if layers.project.rules and not layers.trusted:
         return Check("policy", "note", "; ".join(parts), "The project's rules only tighten.")
     return Check("policy", "ok", "; ".join(parts))

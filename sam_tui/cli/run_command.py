@@ -94,13 +94,16 @@ def _prepare(values: Values, request: HeadlessRequest) -> tuple[HeadlessRequest,
 def _unbelieved(runtime: Runtime) -> tuple[str, ...]:
     """What is said when the folder brings something that nobody trusts, or trusts no longer."""
     trust = runtime.trust
+    ignored = tuple(f"Ignored in the policy of this folder: {what}" for what in trust.ignored)
     if trust.trusted:
-        return ()
+        return ignored
     if trust.state == "changed":
         changes = ", ".join(trust.changes()[:5])
-        return (f"{trust.folder} changed since it was trusted, so it is not believed: {changes}.",)
+        said = f"{trust.folder} changed since it was trusted, so it is not believed: {changes}."
+        return (said, *ignored)
     names = ", ".join(item.name for item in trust.believed()[:5])
-    return (f"{trust.folder} is not trusted; not believed: {names}.",) if names else ()
+    said = f"{trust.folder} is not trusted; not believed: {names}."
+    return (said, *ignored) if names else ignored
 
 
 async def _run(

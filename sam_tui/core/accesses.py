@@ -49,11 +49,15 @@ class Type:
 
 @dataclass(frozen=True, slots=True)
 class Fetch:
-    """A web address. ``parameter`` is the argument that names it."""
+    """A web address. ``parameter`` is the argument that names it.
+
+    A ``configured`` one the person named in their settings: it goes through a door of its own.
+    """
 
     url: str
     parameter: str
     kind: Literal["fetch"] = "fetch"
+    configured: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -235,6 +235,71 @@ def test_a_policy_file_sets_the_mode_unless_a_flag_does_and_never_bypass(program
     assert "--permission-mode bypass" in said
 
 
+@pytest.mark.requirement("guard:policy-project")
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('mode = "auto"\n', "mode cannot be 'auto' here"),
+        ('colour = "blue"\n', "unknown key “colour”"),
+        ("mode = \n", "Invalid value"),
+        ('caches = ["npm"]\nlocal = ["localhost:1"]\n', "a project cannot open caches"),
+        ('rule = "none"\n', "rules are written as [[rule]]"),
+        ('[[rule]]\neffect = "allow"\n', "the rule names nothing"),
+        (None, "is not a file"),
+    ],
+)
+def test_a_policy_of_an_untrusted_folder_tightens_and_never_ends_the_program(
+    program: Program, text: str | None, said: str
+) -> None:
+    (program.folder / "ws/.sam").mkdir()
+    path = program.folder / "ws/.sam/policy.toml"
+    tight = '[[rule]]\neffect = "deny"\npath = "kept"\n'
+    if text is None:
+        os.mkfifo(path)
+    else:
+        path.write_text(text if "= \n" in text or "rule =" in text else text + tight, "utf-8")
+    holds = text is not None and tight in path.read_text(encoding="utf-8")
+
+    def decided(name: str) -> str:
+        call = json.dumps({"filePath": name, "content": "y"})
+        return json.loads(program("guard", "explain", "create_file", call)[1])["decision"]
+
+    assert decided("free") == "allow"
+    assert decided("kept") == ("deny" if holds else "allow")
+    code, _, error = program("run", "--model", "scripted", "hello")
+    assert said in error
+    assert "Ignored in the policy of this folder" in error
+    assert code != 52
+    if text is not None:
+        program("trust")
+        assert (
+            program("guard", "explain", "create_file", '{"filePath": "x", "content": "y"}')[0] == 52
+        )
+
+
+@pytest.mark.requirement("guard:explain-url")
+def test_a_url_is_explained_as_the_door_will_decide(program: Program) -> None:
+    policy(program, 'local = ["localhost:3000"]\n[[rule]]\neffect = "allow"\nhost = "wiki.corp"\n')
+    for url, decision, reason in (
+        ("http://127.0.0.1/", "deny", "loopback"),
+        ("http://0x7f.1/", "deny", "loopback"),
+        ("http://wiki.corp/", "deny", "a name of this machine or its network"),
+        ("http://app-10-0-0-1.example.org/", "deny", "its name carries 10.0.0.1, which is private"),
+        ("http://metadata.google.internal/", "deny", "a name of this machine or its network"),
+        ("http://example.org:22/", "deny", "Port 22"),
+        ("ftp://example.org/", "deny", "only http and https"),
+        ("http://localhost:3000/x", "allow", "nothing is against it"),
+        ("https://example.org/", "allow", "every address of a name is judged"),
+    ):
+        call = json.dumps({"url": url})
+        told = json.loads(program("guard", "explain", "web_operations.fetch", call)[1])
+        assert (told["decision"], url) == (decision, url)
+        assert reason in told["reason"]
+        if decision == "deny":
+            code, out, _ = program("tools", "call", "web_operations.fetch", call)
+            assert (code, reason in out) == (1, True), out
+
+
 @pytest.mark.requirement("audit:verify")
 def test_verify_finds_a_changed_entry_and_a_log_cut_off_at_its_end(program: Program) -> None:
     fill(program)

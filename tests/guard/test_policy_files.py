@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sam_tui.adapters.policy import SavedRules, load_policies
+from sam_tui.adapters.policy import SavedRules
 from sam_tui.adapters.policy.files import LARGEST, load_policy, parse_policy
 from sam_tui.adapters.policy.opening import Places, make_policy, read_layers
 from sam_tui.adapters.shell import BashParser
@@ -289,7 +289,7 @@ def test_the_layers_of_a_workspace_become_one_policy(tmp_path: Path) -> None:
     policy = make_policy(again, places, workspace, mode=None, sandboxed=True, parser=BashParser())
     assert [rule.layer for rule in policy.rules.rules] == ["user", "project"]
     assert policy.trusted
-    assert load_policies(places.config_dir, workspace.root, places.home)[1].exists
+    assert again.project.exists
 
 
 @pytest.mark.requirement("guard:policy-errors")

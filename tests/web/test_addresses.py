@@ -52,7 +52,10 @@ RESERVED = hosts("""
 NAMES = hosts("""
 metadata.google.internal METADATA.GOOGLE.INTERNAL metadata.google.internal. metadata.goog
 a.metadata.goog metadata instance-data router intranet printer.local host.lan nas.home.arpa
-vault.internal x.localdomain db.intranet kubernetes.default.svc.local a.onion
+vault.internal x.localdomain db.intranet kubernetes.default.svc.local a.onion wiki.corp nas.home
+127.0.0.1.example.com 10.0.0.1.example.com www.192.168.1.7.example.com a.b.169.254.169.254.example.com
+app-10-0-0-1.example.com 172-16-0-9.example.com 127-0-0-1-app.example.com x.fe80--1.example.com
+1.10.0.0.1.example.com fd00-1-2-3-4-5-6-7.example.com fd00--a.example.com
 """)
 MALFORMED = hosts("""
 256.1.1.1 1.2.3.4.5 1.2.3.256 08.0.0.1 09.1 0x100000000 4294967296 999999999999 0x.0xg.1
@@ -66,7 +69,8 @@ PUBLIC = hosts("""
 [2606:4700:4700::1111] [2001:4860:4860::8888] [2a00:1450:4001::1] [2600::1] [64:ff9b::808:808]
 """)
 PUBLIC_NAMES = hosts("""
-example.com EXAMPLE.com example.com. 10.example.com 127.0.0.1.example.com 192.168.example.org
+example.com EXAMPLE.com example.com. 10.example.com 127.0.1.example.com 192.168.example.org
+93.184.216.34.example.com a-93-184-216-34.example.com 1-2-3.example.com
 fc00.example.com xn--bcher-kva.example bücher.example localhost.example.com internal.example.com
 my_host.example.com 1and1.com 0x.example.com a.b.c.d.e.example.co.uk
 """)

@@ -48,7 +48,7 @@ def _made(host: Host, fitted: FittedTool) -> Tool:
 
     def accesses(_: "ServerArguments") -> Sequence[Access]:
         used = Use(host.name, fitted.raw)
-        return (used, Fetch(host.url, "server")) if host.url else (used,)
+        return (used, Fetch(host.url, "server", configured=True)) if host.url else (used,)
 
     async def run(arguments: "ServerArguments", context: ToolContext) -> ToolResult:
         return await host.call(fitted.raw, arguments.given, context)

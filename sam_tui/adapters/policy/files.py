@@ -5,8 +5,8 @@ import re
 import stat
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, cast
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar, cast
 
 from sam_tui.adapters.policy.lines import line_of
 from sam_tui.adapters.policy.sandboxing import KEYS, UNSAID, SandboxTerms, read_terms
@@ -23,6 +23,9 @@ PROJECT_FILE = ".sam/policy.toml"
 """Below the workspace."""
 LARGEST = 262_144
 """Bytes of a policy file."""
+_MOST_IGNORED = 5
+"""What of an untrusted file is named."""
+T = TypeVar("T")
 _MODES: dict[Layer, tuple[PermissionMode, ...]] = {
     "user": ("ask", "accept-edits", "plan", "auto"),
     "project": ("plan",),
@@ -53,15 +56,31 @@ class PolicyFile:
     """As it was read."""
     local: tuple[str, ...] = ()
     """``host:port`` of servers that the web tools may reach although they are not public."""
+    ignored: tuple[str, ...] = ()
+    """What of the file of an untrusted folder could not be used, each with file and line."""
 
 
-def load_policies(config_dir: str, workspace: str, home: str) -> tuple[PolicyFile, PolicyFile]:
-    """The user's and the project's policy. Raises ``ConfigurationError`` with file and line."""
+def load_policies(
+    config_dir: str, workspace: str, home: str, *, vouches: Callable[[bytes], bool]
+) -> tuple[PolicyFile, PolicyFile]:
+    """The user's and the project's policy. Raises ``ConfigurationError`` with file and line.
+
+    ``vouches`` says whether the person trusts the folder with this project file. What cannot be used in
+    one that nobody trusts is left out and named, so that no folder keeps the program from starting.
+    """
     user = load_policy(os.path.join(config_dir, POLICY_FILE), "user", root=workspace, home=home)
-    project = load_policy(
-        os.path.join(workspace, PROJECT_FILE), "project", root=workspace, home=home
-    )
-    return user, project
+    path = os.path.join(workspace, PROJECT_FILE)
+    try:
+        text = _read(path, follow=False)
+    except ConfigurationError as unreadable:
+        if vouches(b""):
+            raise
+        return user, PolicyFile(path, "project", exists=True, ignored=(unreadable.explain(),))
+    if text is None:
+        return user, PolicyFile(path, "project")
+    if vouches(text.encode()):
+        return user, parse_policy(text, path, "project", root=workspace, home=home)
+    return user, parse_untrusted(text, path, root=workspace, home=home)
 
 
 def load_policy(path: str, layer: Layer, *, root: str, home: str) -> PolicyFile:
@@ -73,9 +92,27 @@ def load_policy(path: str, layer: Layer, *, root: str, home: str) -> PolicyFile:
 
 
 def parse_policy(text: str, path: str, layer: Layer, *, root: str, home: str) -> PolicyFile:
-    """The policy that a text holds; ``path`` is for messages."""
+    """The policy that a text holds; ``path`` is for messages. Raises ``ConfigurationError``."""
+    return _Reader(text, path, layer, root, home).file(_table(text, path))
+
+
+def parse_untrusted(text: str, path: str, *, root: str, home: str) -> PolicyFile:
+    """What can be used of a project's policy: each setting and rule for itself."""
+    ignored: list[str] = []
     try:
-        table = tomllib.loads(text)
+        table = _table(text, path)
+    except ConfigurationError as broken:
+        table, ignored = {}, [broken.explain()]
+    made = _Reader(text, path, "project", root, home, ignored).file(table)
+    shown = ignored[:_MOST_IGNORED]
+    if len(ignored) > len(shown):
+        shown.append(f"{path}: {len(ignored) - len(shown)} more.")
+    return replace(made, ignored=tuple(shown))
+
+
+def _table(text: str, path: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         found = _AT_LINE.search(str(error))
         line = int(found[1]) if found and found[1] else text.count("\n") + 1
@@ -84,7 +121,6 @@ def parse_policy(text: str, path: str, layer: Layer, *, root: str, home: str) ->
     except (ValueError, RecursionError):
         said = "a number is too long, or brackets are nested too deep"
         raise ConfigurationError(f"{path}: {said}.", hint="Correct the TOML.") from None
-    return _Reader(text, path, layer, root, home).file(table)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,26 +130,56 @@ class _Reader:
     layer: Layer
     root: str
     home: str
+    ignored: list[str] | None = None
+    """Where faults are noted instead of raised; None raises them."""
 
     def file(self, table: Mapping[str, Any]) -> PolicyFile:
+        used = {
+            key: value
+            for key, value in table.items()
+            if key != "rule" and self._usable(lambda one: self._settings(one), {key: value})
+        }
+        return replace(self._settings(used), rules=self._rules(table.get("rule", [])))
+
+    def _usable(self, read: Callable[[T], object], given: T) -> bool:
+        """Whether it can be read. Raises ``ConfigurationError`` where faults are not only noted."""
+        try:
+            read(given)
+        except ConfigurationError as fault:
+            if self.ignored is None:
+                raise
+            self.ignored.append(fault.explain())
+            return False
+        return True
+
+    def _rules(self, entries: Any) -> tuple[Rule, ...]:
+        rules: dict[str, Rule] = {}
+
+        def add(numbered: tuple[int, Any]) -> None:
+            index, entry = numbered
+            rule = self._rule(index, entry)
+            if rule.id in rules:
+                name = rule.id.partition(":")[2]
+                raise self._fault(f"two rules are called “{name}”", ("rule", index, "id"), "")
+            rules[rule.id] = rule
+
+        def add_all(entries: Any) -> None:
+            if not isinstance(entries, list):
+                raise self._fault("rules are written as [[rule]]", ("rule",), "Use two brackets.")
+            for numbered in enumerate(cast("list[Any]", entries)):
+                self._usable(add, numbered)
+
+        self._usable(add_all, entries)
+        return tuple(rules.values())
+
+    def _settings(self, table: Mapping[str, Any]) -> PolicyFile:
         for key in table:
             if key not in _TOP_KEYS:
                 raise self._fault(f"unknown key “{key}”", (key,), f"Known: {', '.join(_TOP_KEYS)}.")
-        entries = table.get("rule", [])
-        if not isinstance(entries, list):
-            raise self._fault("rules are written as [[rule]]", ("rule",), "Use two brackets.")
-        rules: list[Rule] = []
-        for index, entry in enumerate(cast("list[Any]", entries)):
-            rules.append(self._rule(index, entry))
-        named = [rule.id for rule in rules]
-        for index, identifier in enumerate(named):
-            if identifier in named[:index]:
-                name = identifier.partition(":")[2]
-                raise self._fault(f"two rules are called “{name}”", ("rule", index, "id"), "")
         return PolicyFile(
             self.path,
             self.layer,
-            tuple(rules),
+            (),
             self._mode(table),
             self._minutes(table),
             True,

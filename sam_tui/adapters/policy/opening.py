@@ -78,14 +78,17 @@ class Layers:
 def read_layers(places: Places, workspace: str) -> Layers:
     """The layers for a workspace. Raises ``ConfigurationError`` with file and line."""
     trust = FileTrust(places.config_dir)
-    user, project = load_policies(places.config_dir, workspace, places.home)
+    states = [trust.state(workspace)]
+
+    def vouched(data: bytes) -> bool:
+        # What was read counts, not what stands there a moment later, when its digest is looked at.
+        if states[0] == "trusted" and not trust.vouches(workspace, PROJECT_FILE, data):
+            states[0] = "changed"
+        return states[0] == "trusted"
+
+    user, project = load_policies(places.config_dir, workspace, places.home, vouches=vouched)
     saved = SavedRules(places.config_dir, places.home)
-    state = trust.state(workspace)
-    # What was read counts, not what stands there a moment later, when its digest is looked at.
-    if project.exists and state == "trusted":
-        same = trust.vouches(workspace, PROJECT_FILE, project.text.encode())
-        state = "trusted" if same else "changed"
-    return Layers(user, project, state, trust, saved)
+    return Layers(user, project, states[0], trust, saved)
 
 
 def renewed(layers: Layers, places: Places, workspace: str, state: TrustState) -> Layers:

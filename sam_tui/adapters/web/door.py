@@ -13,8 +13,9 @@ from sam_tui import __version__
 from sam_tui.adapters.web import transport
 from sam_tui.adapters.web.allowance import Allowance, Allowances
 from sam_tui.adapters.web.decoding import OFFERED, Decoder
-from sam_tui.adapters.web.urls import Target, canonical, local_name
+from sam_tui.adapters.web.urls import Target, canonical
 from sam_tui.core.authorization.addresses import IPAddress, refusal
+from sam_tui.core.authorization.public_names import not_public
 from sam_tui.core.clock import Clock, SystemClock
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ports.web import Page, Passage
@@ -116,21 +117,33 @@ class GuardedWeb:
 
     async def addresses(self, target: Target) -> tuple[IPAddress, ...]:
         """The addresses a target may be reached at; raises ``ToolError`` where even one is refused."""
-        allowed = target.origin in self._allowed
-        if not allowed and target.origin not in self._named:
+        self._check(target)
+        if target.address is not None:
+            return (target.address,)
+        found = await self._resolved(target)
+        if target.origin not in self._allowed:
+            for address in found:
+                _refuse_address(target, address)
+        return found
+
+    def refusal(self, url: str) -> str:
+        """Why a URL is refused as it stands, before its name is resolved; empty where it is not."""
+        try:
+            self._check(canonical(url))
+        except ToolError as refused:
+            return refused.explain()
+        return ""
+
+    def _check(self, target: Target) -> None:
+        """What can be judged without resolving: the port, the name, an address. Raises ``ToolError``."""
+        if target.origin in self._allowed:
+            return
+        if target.origin not in self._named:
             _refuse_port(target)
         if target.address is not None:
-            found: tuple[IPAddress, ...] = (target.address,)
-        else:
-            why = "" if allowed else local_name(target.host)
-            if why:
-                raise _refused(target, why)
-            found = await self._resolved(target)
-        if not allowed:
-            for address in found:
-                if why := refusal(address):
-                    raise _refused(target, f"{address} is {why}")
-        return found
+            _refuse_address(target, target.address)
+        elif why := not_public(target.host):
+            raise _refused(target, why)
 
     async def passage(self, url: str) -> Passage:
         """Where a request of somebody else's may go; see ``ports.Door``."""
@@ -249,6 +262,11 @@ def _refuse_port(target: Target) -> None:
             f"Port {target.port} of {target.host} is not fetched from.",
             hint="Only ports 80, 443 and 8000 to 8999 are.",
         )
+
+
+def _refuse_address(target: Target, address: IPAddress) -> None:
+    if why := refusal(address):
+        raise _refused(target, f"{address} is {why}")
 
 
 def _refused(target: Target, why: str) -> ToolError:

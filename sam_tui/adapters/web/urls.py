@@ -16,18 +16,6 @@ _LABEL = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?")
 _KEPT = "/?:@!$&'()*+,;=~-._%[]|^{}"
 """What stays as it is in a path or query; everything else is percent-encoded."""
 
-_LOCAL_SUFFIXES = (
-    "localhost",
-    "localdomain",
-    "local",
-    "internal",
-    "intranet",
-    "lan",
-    "home.arpa",
-    "onion",
-)
-_METADATA = ("metadata.goog", "instance-data", "metadata")
-
 
 @dataclass(frozen=True, slots=True)
 class Target:
@@ -95,15 +83,6 @@ def canonical(url: str) -> Target:
     host, port = _host_and_port(authority, scheme)
     name, address = _host(host)
     return Target(scheme, name, port, path, address)
-
-
-def local_name(host: str) -> str:
-    """Why a name is not one of the public internet, or empty. Addresses are judged elsewhere."""
-    if host in _METADATA or host.endswith(".metadata.goog"):
-        return "a cloud's metadata service"
-    if any(host == suffix or host.endswith("." + suffix) for suffix in _LOCAL_SUFFIXES):
-        return "a name of this machine or its network"
-    return "" if "." in host else "a name without a domain"
 
 
 def _brief(text: str) -> str:

@@ -68,6 +68,9 @@ class Grounds:
     unwatched: bool | Callable[[], bool] = False
     """Whether commands are held to a list of hosts that nothing here can watch while they run."""
 
+    door: Callable[[str], str] = lambda _: ""
+    """Why the door of the web tools refuses a URL as it stands; empty where it lets it through."""
+
     def own(self, real: str) -> str:
         """The program's own folder that a real path lies in, or nothing."""
         return next((p for p in self.protected if real == p or real.startswith(p + "/")), "")

@@ -140,9 +140,18 @@ def _entered(keys: str) -> str:
     return lines
 
 
+def _refused_at_the_door(grounds: Grounds, case: Case) -> Judgement | None:
+    """What the door refuses whatever anybody allowed."""
+    access = case.located.access
+    assert isinstance(access, Fetch)
+    why = "" if access.configured else grounds.door(access.url)
+    return case.deny("not-public", why) if why else None
+
+
 def _public(_: Grounds, case: Case) -> Judgement:
-    """Which addresses may be reached is decided after resolution, where it is used."""
-    return case.allow("public-web", "only public addresses")
+    """The addresses of a name are judged where it is resolved and used."""
+    reason = "nothing is against it; every address of a name is judged before it is connected to"
+    return case.allow("public-web", reason)
 
 
 def _allowed_fetch(grounds: Grounds, case: Case) -> Judgement | None:
@@ -151,6 +160,7 @@ def _allowed_fetch(grounds: Grounds, case: Case) -> Judgement | None:
 
 
 _FETCH_STAGES: tuple[tuple[str, Stage], ...] = (
+    ("the door", _refused_at_the_door),
     ("deny rules", denied_by_rule),
     ("bypass mode", bypassed),
     ("ask rules", asked_by_rule),

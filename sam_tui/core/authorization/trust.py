@@ -12,8 +12,12 @@ class FolderTrust:
     trust at the next look, and only the person gives it again.
     """
 
-    def __init__(self, folder: str, store: TrustStore, state: TrustState) -> None:
+    def __init__(
+        self, folder: str, store: TrustStore, state: TrustState, *, ignored: tuple[str, ...] = ()
+    ) -> None:
         self.folder = folder
+        self.ignored = ignored
+        """What of its policy could not be used when the program began, in words."""
         self._store = store
         self._state: TrustState = state
         self._changed: Callable[[TrustState], None] | None = None

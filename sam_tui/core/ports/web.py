@@ -99,6 +99,10 @@ class Web(Protocol):
         """
         ...
 
+    def refusal(self, url: str) -> str:
+        """Why a URL is refused as it stands, before its name is resolved; empty where it is not."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Passage:

@@ -37,6 +37,9 @@ class Oversight:
         names = trust.changes() if changed else tuple(item.name for item in trust.believed())
         if names and not trust.trusted:
             self._tell_of(names)
+        for what in trust.ignored:
+            said = f"Ignored in the policy of this folder: {what}"
+            self._screen.transcript.add_notice("warning", said)
         self._stand()
         self._app.run_worker(self._look_at_log(runtime), name="seals", group="seals")
 

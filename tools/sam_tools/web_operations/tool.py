@@ -194,7 +194,7 @@ class WebOperations:
 
     def _asking(self, address: str) -> tuple[Access, ...]:
         """That a query leaves the machine; where to is the person's configuration."""
-        return (Fetch(address, "query"),)
+        return (Fetch(address, "query", configured=True),)
 
 
 def _found(query: str, hits: Sequence[WebHit]) -> ToolResult:
