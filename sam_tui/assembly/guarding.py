@@ -39,6 +39,9 @@ def make_guard(
     def blind() -> bool:
         return guard.network == "hosts" and leaves.commands.confinement.kind != "live"
 
+    def refused_at_the_door(url: str) -> str:
+        return leaves.online.web.refusal(url)
+
     def policy_of(layers: Layers) -> Policy:
         made = make_policy(
             layers,
@@ -48,7 +51,7 @@ def make_guard(
             sandboxed=lambda: leaves.commands.confinement.kind != "none",
             parser=BashParser(),
         )
-        return replace(made, unwatched=blind, door=lambda url: leaves.online.web.refusal(url))
+        return replace(made, unwatched=blind, door=refused_at_the_door)
 
     def follow(state: TrustState) -> None:
         guard.use_policy(policy_of(renewed(layers, places, trust.folder, state)))

@@ -78,7 +78,7 @@ class Layers:
 def read_layers(places: Places, workspace: str) -> Layers:
     """The layers for a workspace. Raises ``ConfigurationError`` with file and line."""
     trust = FileTrust(places.config_dir)
-    states = [trust.state(workspace)]
+    states: list[TrustState] = [trust.state(workspace)]
 
     def vouched(data: bytes) -> bool:
         # What was read counts, not what stands there a moment later, when its digest is looked at.
