@@ -161,18 +161,19 @@ class SqliteConversations:
         )
         with self._database.transaction() as connection:
             connection.execute(
-                "INSERT INTO compactions SELECT ?1, coalesce(max(number), 0) + 1, ?2, ?3, ?4"
-                " FROM compactions WHERE conversation = ?1",
-                (key, time.time(), through, body),
+                "INSERT INTO compactions SELECT ?, coalesce(max(number), 0) + 1, ?, ?, ?"
+                " FROM compactions WHERE conversation = ?",
+                (key, time.time(), through, body, key),
             )
 
     def lengthen(self, conversation: ConversationId) -> bool:
         """Take the last ``shorten`` back; False when there is none."""
+        key = storable(conversation)
         with self._database.transaction() as connection:
             gone = connection.execute(
-                "DELETE FROM compactions WHERE conversation = ?1 AND number ="
-                " (SELECT max(number) FROM compactions WHERE conversation = ?1)",
-                (storable(conversation),),
+                "DELETE FROM compactions WHERE conversation = ? AND number ="
+                " (SELECT max(number) FROM compactions WHERE conversation = ?)",
+                (key, key),
             )
             return gone.rowcount == 1
 
@@ -220,8 +221,8 @@ class SqliteConversations:
                     input_tokens = input_tokens + ?, cached_tokens = cached_tokens + ?,
                     cache_write_tokens = cache_write_tokens + ?, output_tokens = output_tokens + ?,
                     reasoning_tokens = reasoning_tokens + ?,
-                    cost = CASE WHEN ?6 IS NULL THEN cost ELSE coalesce(cost, 0) + ?6 END
-                WHERE id = ?7""",
+                    cost = coalesce(coalesce(cost, 0) + ?, cost)
+                WHERE id = ?""",
                 (
                     usage.input_tokens,
                     usage.cached_tokens,

@@ -66,7 +66,7 @@ class SqliteKnowledge:
     def list(self, scope: Scope, kind: LearntKind | None = None) -> Sequence[Learnt]:
         """What is known, surest first, then newest."""
         rows = self._database.query(
-            f"SELECT {_COLUMNS} FROM knowledge WHERE scope = ?1 AND kind = coalesce(?2, kind)"
+            f"SELECT {_COLUMNS} FROM knowledge WHERE scope = ? AND kind = coalesce(?, kind)"
             f" {_ORDER}",
             storable(scope),
             kind,
