@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests.fakes import preloaded
+
 # A deadline would assert seconds; a random seed would make a failure come and go.
 settings.register_profile("suite", deadline=None, derandomize=True, database=None)
 settings.load_profile("suite")
@@ -41,8 +43,12 @@ _before_tests = tempfile.mkdtemp(prefix="sam-tui-home-")
 os.environ["HOME"] = _before_tests  # for fixtures of a whole module; each test gets its own
 
 
+preloaded.install()
+
+
 def pytest_unconfigure() -> None:
-    """Remove the home folder of this process."""
+    """Remove the home folder of this process, and end what was made ready."""
+    preloaded.close()
     shutil.rmtree(_before_tests, ignore_errors=True)
 
 

@@ -16,7 +16,7 @@ def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """One run of the program over its own data and workspace."""
     places = ["--data-dir", str(folder / "data"), "--workspace", str(folder)]
     return subprocess.run(
-        [sys.executable, "-m", "sam_tui", "tools", *words, *places],
+        [sys.executable, "-P", "-m", "sam_tui", "tools", *words, *places],
         capture_output=True,
         text=True,
         check=False,
@@ -75,7 +75,7 @@ def test_a_model_drives_a_whole_session_with_an_agent_files_and_gates(tmp_path: 
     workspace.mkdir()
     places = ["--workspace", str(workspace), "--data-dir", str(data)]
     words = ["run", "Please use JARVIS", "--profile", "iron-manus", "--model", f"scripted:{script}"]
-    program = [sys.executable, "-m", "sam_tui"]
+    program = [sys.executable, "-P", "-m", "sam_tui"]
     done = subprocess.run(
         [*program, *words, "--output-format", "stream-json", *places],
         capture_output=True,

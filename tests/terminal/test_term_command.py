@@ -56,7 +56,16 @@ async def kept_session(holders: Holders, sandbox: Sandbox, workspace: Path) -> T
 async def term(tmp_path: Path, *words: str) -> tuple[int, str, str]:
     """Run ``sam-tui term``: (exit code, output, messages)."""
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "sam_tui", "term", *words, "--data-dir", str(tmp_path / "data")),
+        *(
+            sys.executable,
+            "-P",
+            "-m",
+            "sam_tui",
+            "term",
+            *words,
+            "--data-dir",
+            str(tmp_path / "data"),
+        ),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
@@ -95,7 +104,7 @@ async def test_a_kept_session_is_attached_to_typed_into_and_left_running(
     holders: Holders, sandbox: Sandbox, workspace: Path, tmp_path: Path, until: Until
 ) -> None:
     await kept_session(holders, sandbox, workspace)
-    argv = [sys.executable, "-m", "sam_tui", "term", "attach", "--data-dir"]
+    argv = [sys.executable, "-P", "-m", "sam_tui", "term", "attach", "--data-dir"]
 
     def at_it() -> str:
         seat = _Pty.spawn([*argv, str(tmp_path / "data")], dimensions=(19, 83))
@@ -155,7 +164,7 @@ async def test_a_recording_is_played_with_its_pauses_cut(tmp_path: Path) -> None
     recorder.output(b"\x1b]52;c;cm0gLXJm\x07sec\x1b[6n\x1b[c\x1b[?u\x1b[1mond\r\n")
     recorder.close()
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "sam_tui", "term", "play", str(path), "--idle-limit", "0.01"),
+        *(sys.executable, "-P", "-m", "sam_tui", "term", "play", str(path), "--idle-limit", "0.01"),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
     )
@@ -201,7 +210,7 @@ async def test_an_exported_recording_has_no_secret_of_the_environment_or_the_fol
     recorder.output(b"ab90cd12\x1b[m and correct-horse-9981\r\n")
     recorder.close()
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "sam_tui", "term", "export", "one.cast", "two.cast"),
+        *(sys.executable, "-P", "-m", "sam_tui", "term", "export", "one.cast", "two.cast"),
         stderr=subprocess.PIPE,
     )
     _, err = await asyncio.wait_for(process.communicate(), 60)

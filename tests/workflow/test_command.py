@@ -110,7 +110,7 @@ def test_a_run_goes_to_the_end_waits_for_a_person_and_goes_on(tmp_path: Path) ->
     def run(*words: str) -> tuple[int, dict[str, Any]]:
         done = subprocess.run(
             [
-                sys.executable, "-m", "sam_tui", "workflow", "run", *words, "--json",
+                sys.executable, "-P", "-m", "sam_tui", "workflow", "run", *words, "--json",
                 "--workspace", str(tmp_path / "ws"), "--data-dir", str(tmp_path / "data"),
                 "--model", f"scripted:{script}", "--permission-mode", "bypass",
             ],

@@ -103,7 +103,7 @@ def test_a_run_that_is_killed_while_its_agent_works_goes_on_in_the_same_attempt(
     ]
     script.write_text(json.dumps(plays), "utf-8")
     words = [
-        sys.executable, "-m", "sam_tui", "workflow", "run", "flow", "--id", "it", "--json",
+        sys.executable, "-P", "-m", "sam_tui", "workflow", "run", "flow", "--id", "it", "--json",
         "--workspace", str(workspace), "--data-dir", str(data),
         "--model", f"scripted:{script}", "--permission-mode", "bypass",
     ]  # fmt: skip

@@ -42,7 +42,7 @@ class Program:
         """One command, as JSON."""
         done = subprocess.run(
             [
-                sys.executable, "-m", "sam_tui", "workflow", *words, "--json",
+                sys.executable, "-P", "-m", "sam_tui", "workflow", *words, "--json",
                 "--workspace", str(self.workspace), "--data-dir", str(self.folder / "data"),
             ],
             capture_output=True, text=True, check=False,
