@@ -187,6 +187,39 @@ async def test_what_had_streamed_when_it_was_cancelled_is_kept(kit: Kit) -> None
     assert talk.session.messages[-1] == AssistantMessage("so far\n\n[interrupted]")
 
 
+class Line:
+    """A stream that is no generator: whoever reads it must close it."""
+
+    def __init__(self) -> None:
+        self.read = asyncio.Event()
+        self.closed = 0
+
+    def __aiter__(self) -> "Line":
+        return self
+
+    async def __anext__(self) -> TextDelta:
+        if self.read.is_set():
+            await asyncio.Event().wait()
+        self.read.set()
+        return TextDelta("so far")
+
+    async def aclose(self) -> None:
+        """Count."""
+        self.closed += 1
+
+
+@pytest.mark.requirement("turn:cancel")
+async def test_a_stream_that_is_left_in_the_middle_is_closed(kit: Kit) -> None:
+    model, line = RawModel(), Line()
+    model.stream = lambda _: line  # pyright: ignore[reportAttributeAccessIssue]
+    task = asyncio.ensure_future(open_talk(kit, model).session.run("go"))
+    await line.read.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert line.closed == 1
+
+
 @pytest.mark.requirement("session:refuses")
 async def test_an_empty_message_or_a_missing_model_is_refused_before_anything_is_stored(
     kit: Kit,

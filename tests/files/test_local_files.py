@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from sam_tui.adapters.files import LocalFiles
+from sam_tui.adapters.files import LocalFiles, descent
 from sam_tui.adapters.files.refusals import refusal
 from sam_tui.core.accesses import Location
 from sam_tui.core.errors import ToolError
@@ -24,6 +24,29 @@ from sam_tui.core.errors import ToolError
 def at(root: Path, path: str) -> Location:
     """A location as it was resolved before anybody swapped anything."""
     return Location(path, f"{root}/{path}" if path else str(root), str(root))
+
+
+@pytest.mark.requirement("files:descriptors")
+@pytest.mark.parametrize("swift", [True, False])
+def test_every_folder_that_was_entered_is_left_again(
+    files: LocalFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, swift: bool
+):
+    if not swift:
+        monkeypatch.setattr(descent, "open_folder_beneath", _nowhere)
+    files.write(at(tmp_path, "a/b/c.txt"), b"content", replace=False)
+    (tmp_path / "link").symlink_to(tmp_path / "a")
+    before = sorted(os.listdir("/dev/fd"))
+    files.write(at(tmp_path, "a/b/new/d.txt"), b"content", replace=False)
+    files.read(at(tmp_path, "a/b/c.txt"), limit=100)
+    files.delete(at(tmp_path, "a/b/c.txt"))
+    for path in ("a/b/gone.txt", "a/none/c.txt", "link/b/c.txt"):
+        with pytest.raises((ToolError, OSError)):
+            files.read(at(tmp_path, path), limit=100)
+    assert sorted(os.listdir("/dev/fd")) == before
+
+
+def _nowhere(_: int, __: str) -> None:
+    """As where the system call is missing."""
 
 
 def temporaries(folder: Path) -> list[str]:

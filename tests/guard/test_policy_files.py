@@ -27,6 +27,25 @@ def rule(**fields: str) -> str:
     return "\n".join(["[[rule]]", *rows, ""])
 
 
+@pytest.mark.requirement("guard:policy-order")
+@pytest.mark.parametrize(
+    ("more", "allowed"),
+    [
+        ("", True),
+        ('path = "src"', False),
+        ('host = "example.org"', False),
+        ('access = "write"', False),
+        ('class = "privileged"', True),
+        ('command = "id"', False),
+    ],
+)
+def test_a_rule_for_an_operation_allows_a_command_only_where_it_names_nothing_else(
+    ward: Callable[..., Ward], more: str, *, allowed: bool
+) -> None:
+    rule = f'[[rule]]\neffect = "allow"\noperation = "{RUN}"\n{more}\n'
+    assert (ward(rules=rule).explain(Run("sudo id")).outcome == "allow") is allowed
+
+
 @pytest.mark.requirement("guard:policy-errors")
 @pytest.mark.parametrize(
     ("text", "line", "words"),

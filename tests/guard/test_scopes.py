@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sam_tui.adapters.policy import SavedRules
 from sam_tui.adapters.shell import BashParser
 from sam_tui.adapters.storage import open_storage
-from sam_tui.core.accesses import Fetch, Run, Write
+from sam_tui.core.accesses import Access, Fetch, Read, Run, Type, Write
 from sam_tui.core.authorization.commands import CommandReader
 from sam_tui.core.authorization.grants import Grant, Grants, lies_in, pattern_covers
 from sam_tui.core.authorization.grounds import Grounds, Judgement
@@ -41,6 +41,23 @@ async def test_a_question_about_a_path_offers_its_folder_and_about_a_command_its
     await here.decide(Run("npm run build -- --x"))
     assert here.choices() == ["once", "timed", "session", "project", "user"]
     assert "npm run build" in here.asked[-1].choices[2].words
+
+
+@pytest.mark.requirement("guard:scopes")
+@pytest.mark.parametrize(
+    ("access", "sandboxed"),
+    [
+        (Write(".git/hooks/pre-commit", "p"), True),
+        (Read("../home", "p"), True),
+        (Type("s", "ls\r"), False),
+    ],
+)
+async def test_files_that_decide_what_runs_places_above_secrets_and_keys_are_offered_exactly(
+    ward: Callable[..., Ward], access: Access, *, sandboxed: bool
+) -> None:
+    here = ward(sandboxed=sandboxed, trusted=True)
+    await here.decide(access, operation=CREATE)
+    assert here.choices() == ["once", "timed"]
 
 
 @pytest.mark.requirement("guard:scopes")

@@ -55,6 +55,18 @@ def test_folder_and_files_are_the_owners_alone_whatever_the_umask(data_dir: Path
 
 
 @pytest.mark.requirement("headless:storage-private")
+@pytest.mark.parametrize("full", [True, False])
+def test_a_folder_that_others_could_enter_is_closed_to_them(data_dir: Path, *, full: bool) -> None:
+    data_dir.mkdir()
+    if full:
+        open_storage(data_dir).close()
+        (data_dir / "sam.db").chmod(0o644)
+    data_dir.chmod(0o755)
+    open_storage(data_dir).close()
+    assert (mode_of(data_dir), mode_of(data_dir / "sam.db")) == (0o700, 0o600)
+
+
+@pytest.mark.requirement("headless:storage-private")
 def test_a_folder_that_holds_other_things_keeps_its_mode(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("x", encoding="utf-8")
     tmp_path.chmod(0o755)

@@ -14,6 +14,7 @@ from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.inquiry import Reply
 from sam_tui.core.messages import ToolCall
+from sam_tui.core.ports.workflows import EventQuery
 from sam_tui.core.prompt.view import TurnView
 from sam_tui.core.tooling.execute import Executed, Executor
 from sam_tui.core.tooling.registry import Registry
@@ -175,6 +176,8 @@ def test_the_conversation_of_a_step_that_is_over_calls_nothing_more(bench: Bench
     bench.define(GATED)
     done = bench.workflows.start("flow")
     bench.workflows.claim(done.execution_id, "look", driver="d", conversation="step")
+    (claimed,) = bench.workflows.events(EventQuery(done.execution_id, "step_claimed"))
+    assert (claimed.step, json.loads(claimed.data_json)) == ("look", {"driver": "d"})
     gate = bench.workflows.gate("step", (done.execution_id, "look"))
     assert gate("voice.murmur") == ""
     assert gate("workflow.advance") == ""

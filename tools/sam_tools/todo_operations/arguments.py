@@ -14,7 +14,6 @@ from pydantic import (
     AfterValidator,
     BeforeValidator,
     Field,
-    PlainValidator,
     ValidationError,
     ValidationInfo,
     WithJsonSchema,
@@ -267,11 +266,11 @@ def _new(raw: Any, info: ValidationInfo) -> Any:
     return read_item(NewTodo, raw, info.context)
 
 
-Draft = Annotated[TodoDraft | Rejected, PlainValidator(_draft, json_schema_input_type=TodoDraft)]
+Draft = Annotated[TodoDraft | Rejected, BeforeValidator(_draft, json_schema_input_type=TodoDraft)]
 Update = Annotated[
-    TodoUpdate | Rejected, PlainValidator(_update, json_schema_input_type=TodoUpdate)
+    TodoUpdate | Rejected, BeforeValidator(_update, json_schema_input_type=TodoUpdate)
 ]
-New = Annotated[NewTodo | Rejected, PlainValidator(_new, json_schema_input_type=NewTodo)]
+New = Annotated[NewTodo | Rejected, BeforeValidator(_new, json_schema_input_type=NewTodo)]
 
 
 class WriteTodos(Arguments):
