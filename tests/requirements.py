@@ -548,6 +548,8 @@ REQUIREMENTS: dict[str, Requirement] = {
     "sandbox:asked-worthwhile": Requirement("Nobody is asked about a change that fails by itself: of a missing file, an existing name, a place that is not theirs.", "issue 4.4"),
     "sandbox:devices-read": Requirement("Commands read no disks, memory, input devices or consoles, whoever runs them.", "docs/sandbox.md"),
     "sandbox:early-kernels": Requirement("Where Landlock is too early to hold truncation, renames or signals the supervisor does; work inside goes on.", "issue 4.3 (degrades by kernel)"),
+    "sandbox:environment": Requirement("Variables that look like secrets are withheld from everything the agent starts, unless the person's policy passes them by name.", "issue 12 A.2"),
+    "sandbox:environment-told": Requirement("A failed command that may have wanted withheld variables names them, once to the person.", "issue 12 A.2"),
     "sandbox:filter": Requirement("The filter decides each call by its arguments on x86-64 and 64-bit ARM alike.", "fieldnotes 6b"),
     "sandbox:input": Requirement("A command reads what it is given, or does not, and its errors can be kept apart from its output.", "issue 4.3"),
     "sandbox:hosts": Requirement(

@@ -218,14 +218,19 @@ class Leaves:
         )
         sandbox.hold_network(plan.network, plan.hosts)
         sandbox.redirect(plan.redirected)
+        sandbox.pass_variables(plan.passed)
         return self._closed(sandbox, sandbox.close)
 
     @once
     def commands(self) -> "ShellCommands":
         """Shell commands."""
         from sam_tui.adapters.terminal.commands import ShellCommands
+        from sam_tui.core.events import Noticed
 
-        return ShellCommands(self.sandbox)
+        def tell(text: str) -> None:
+            self.publish(Noticed(None, "warning", text))
+
+        return ShellCommands(self.sandbox, tell=tell)
 
     @once
     def terminals(self) -> "PtyTerminals":

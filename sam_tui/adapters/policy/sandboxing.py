@@ -1,6 +1,7 @@
 """What policy says about the kernel sandbox: how strict it is, the network, caches, and what it hides."""
 
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -11,7 +12,7 @@ from sam_tui.core.authorization.policy import Policy
 from sam_tui.core.authorization.rules import KEPT, Layer, Subject
 from sam_tui.core.ports.sandbox import NETWORKS, HostTerms, Network, SandboxChoice
 
-KEYS = ("sandbox", "network", "hosts", "caches")
+KEYS = ("sandbox", "network", "hosts", "caches", "environment")
 """Of a policy file."""
 CACHES: Mapping[str, tuple[str, ...]] = {
     "bun": (".bun/install/cache",),
@@ -47,6 +48,8 @@ REDIRECTED: Mapping[str, str] = {
 _UNHIDDEN = ("/proc/", "/dev/")
 """Views of the kernel: what is secret there is refused by other means, and lists change all the time."""
 
+_VARIABLE = re.compile(r"[A-Za-z_*?][A-Za-z0-9_*?]*")
+
 Fault = Callable[[str, tuple[str | int, ...], str], Exception]
 
 
@@ -55,7 +58,7 @@ class SandboxTerms:
     """What one file says, or what follows from all: None where nothing is said.
 
     ``hosts`` is what the network is held to where it is a list, and ``lists`` all that follow from
-    several files. ``caches`` are names of ``CACHES``.
+    several files. ``caches`` are names of ``CACHES``, ``passed`` those of variables, with ``*`` and ``?``.
     """
 
     kind: SandboxChoice | None = None
@@ -63,6 +66,7 @@ class SandboxTerms:
     caches: tuple[str, ...] = ()
     hosts: tuple[str, ...] | None = None
     lists: tuple[tuple[str, ...], ...] = ()
+    passed: tuple[str, ...] = ()
 
 
 UNSAID = SandboxTerms()
@@ -86,8 +90,37 @@ def read_terms(table: Mapping[str, Any], layer: Layer, fault: Fault) -> SandboxT
             why = "off needs the flag --sandbox off. " if key == "sandbox" else ""
             hint = f"{why}A {layer} policy may set: {', '.join(allowed)}."
             raise fault(f"{key} cannot be {table[key]!r} here", (key,), hint)
-    hosts = _hosts(table, fault)
-    return SandboxTerms(table.get("sandbox"), table.get("network"), tuple(named), hosts)
+    return SandboxTerms(
+        table.get("sandbox"),
+        table.get("network"),
+        tuple(named),
+        _hosts(table, fault),
+        passed=_passed(table, layer, fault),
+    )
+
+
+def _passed(table: Mapping[str, Any], layer: Layer, fault: Fault) -> tuple[str, ...]:
+    if "environment" not in table:
+        return ()
+    hint = 'Write [environment] and below it pass = ["GITHUB_TOKEN", "AWS_*"].'
+    if layer == "project":
+        raise fault("a project cannot pass variables", ("environment",), "Your own policy can.")
+    given = table["environment"]
+    if not isinstance(given, dict):
+        raise fault("environment is a table", ("environment",), hint)
+    entries = cast("dict[str, Any]", given)
+    for key in entries:
+        if key != "pass":
+            raise fault(f"unknown key “{key}”", ("environment", key), hint)
+    names = entries.get("pass", [])
+    for name in cast("list[Any]", names) if isinstance(names, list) else [names]:
+        if (
+            not isinstance(names, list)
+            or not isinstance(name, str)
+            or not _VARIABLE.fullmatch(name)
+        ):
+            raise fault(f"{name!r} is no name of a variable", ("environment", "pass"), hint)
+    return tuple(cast("list[str]", names))
 
 
 def _hosts(table: Mapping[str, Any], fault: Fault) -> tuple[str, ...] | None:
@@ -122,6 +155,7 @@ def merged(chosen: SandboxTerms, project: SandboxTerms, user: SandboxTerms) -> S
         network,
         tuple(dict.fromkeys(name for terms in every for name in terms.caches)),
         lists=tuple(lists),
+        passed=user.passed,
     )
 
 
@@ -151,6 +185,8 @@ class SandboxPlan:
     hosts: HostTerms = ANYWHERE_ASKED
     redirected: Mapping[str, str] = field(default_factory=dict[str, str])
     """Variables of caches that were not opened, and folders that may be filled instead."""
+    passed: tuple[str, ...] = ()
+    """Variables that commands get although they look like secrets."""
 
 
 def sandbox_plan(
@@ -183,6 +219,7 @@ def sandbox_plan(
         terms.network or "on",
         host_terms(terms, policy, tuple(local)),
         _redirected(terms.caches),
+        terms.passed,
     )
 
 

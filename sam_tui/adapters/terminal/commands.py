@@ -19,6 +19,7 @@ from sam_tui.adapters.terminal.holding import Holding
 from sam_tui.adapters.terminal.output import BoundedOutput, LiveText
 from sam_tui.adapters.terminal.processes import Launch, start
 from sam_tui.adapters.terminal.refusals import refusals
+from sam_tui.core.authorization.variables import how_to_pass
 from sam_tui.core.ports.terminals import CommandRequest, CommandResult, Confinement
 
 MOST_RUNS = 5
@@ -36,8 +37,11 @@ _LAST_READS = 32
 class ShellCommands:
     """The ``Commands`` port: ``bash -c`` in its own session, stdin empty, both streams in one pipe."""
 
-    def __init__(self, sandbox: Sandbox) -> None:
+    def __init__(self, sandbox: Sandbox, *, tell: Callable[[str], None] | None = None) -> None:
         self._sandbox = sandbox
+        self._tell = tell or _nobody
+        self._told: set[str] = set()
+        """Withheld variables that the person was told of."""
 
     @property
     def confinement(self) -> Confinement:
@@ -91,7 +95,7 @@ class ShellCommands:
         """``run`` for a command that is held in a way of the caller's; None leaves it free."""
         scratch = self._sandbox.scratch if holding is not None else None
         environment = {
-            **command_environment(scratch),
+            **command_environment(scratch, self._sandbox.passed),
             **self._sandbox.variables(request.network, scratch),
             **request.variables,
         }
@@ -129,6 +133,7 @@ class ShellCommands:
         output, dropped = pipes[0].output.text()
         errors = pipes[1].output.text()[0] if wrong is not None else ""
         code = process.returncode
+        missed = self._missed(request, output + errors) if code else ()
         return CommandResult(
             output=output,
             exit_code=code if code is not None and code >= 0 else None,
@@ -138,7 +143,19 @@ class ShellCommands:
             dropped=dropped,
             refused=() if holding is None else refusals(holding, output + errors, code),
             errors=errors,
+            withheld=missed,
         )
+
+    def _missed(self, request: CommandRequest, output: str) -> tuple[str, ...]:
+        """The withheld variables that a failed command may have wanted; the person is told once of each."""
+        missed = self._sandbox.passed.missed(os.environ, request.command, output)
+        if fresh := [name for name in missed if name not in self._told]:
+            self._told.update(fresh)
+            self._tell(
+                f"A command failed that may have wanted variables that look like secrets and are"
+                f" withheld from commands: {', '.join(fresh)}. {how_to_pass(fresh)}"
+            )
+        return missed
 
 
 class _Pipe:
@@ -287,6 +304,10 @@ def _input(data: bytes, ends: contextlib.ExitStack) -> int:
         file.write(data)
     os.lseek(descriptor, 0, os.SEEK_SET)
     return descriptor
+
+
+def _nobody(_: str) -> None:
+    """There is nobody to be told."""
 
 
 def _never() -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, replace
 
+from sam_tui.adapters.terminal.environment import NONE_PASSED, PROVIDER_KEYS
 from sam_tui.adapters.terminal.holding import Holding, Spare
 from sam_tui.adapters.terminal.rulesets import Rulesets
 from sam_tui.adapters.terminal.sandbox.ability import (
@@ -28,6 +29,7 @@ from sam_tui.adapters.terminal.sandbox.machine import machine
 from sam_tui.adapters.terminal.sandbox.seatbelt import seatbelt_command
 from sam_tui.adapters.terminal.sandbox.strict import strict_command
 from sam_tui.adapters.terminal.sandbox.supervision import Held, Host, Supervision
+from sam_tui.core.authorization.variables import PassedVariables
 from sam_tui.core.errors import ConfigurationError, ToolError
 from sam_tui.core.ports.sandbox import (
     NETWORKS,
@@ -95,6 +97,8 @@ class Sandbox:
         self._network: Network = "on"
         self._hosts = HostTerms()
         self._redirected: Mapping[str, str] = {}
+        self.passed = NONE_PASSED
+        """What of the environment's secrets commands start with."""
         if strict and bubblewrap() is None:
             raise ConfigurationError(
                 "The strict sandbox needs bubblewrap, which is not installed or not permitted here.",
@@ -231,6 +235,10 @@ class Sandbox:
     def redirect(self, variables: Mapping[str, str]) -> None:
         """Have programs fill folders of the private temporary one: the variable of each, and its name."""
         self._redirected = variables
+
+    def pass_variables(self, patterns: Sequence[str]) -> None:
+        """Commands start with these variables although they look like secrets."""
+        self.passed = PassedVariables(tuple(patterns), PROVIDER_KEYS)
 
     def variables(self, network: Network, scratch: str | None) -> Mapping[str, str]:
         """What a run or terminal with that temporary folder has to start with; nothing without one."""

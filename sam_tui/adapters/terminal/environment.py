@@ -3,6 +3,8 @@
 import os
 from typing import Final
 
+from sam_tui.core.authorization.variables import PassedVariables
+
 PROVIDER_KEYS: Final = frozenset({
     "SAM_TUI_API_KEY",
     "AI21_API_KEY",
@@ -41,16 +43,20 @@ PROVIDER_KEYS: Final = frozenset({
     "ZAI_API_KEY",
 })
 """Keys that pay for models: a command the agent writes has no business with them."""
+NONE_PASSED: Final = PassedVariables(reserved=PROVIDER_KEYS)
+"""The person named no variable."""
 
 _COLOUR_FORCING = frozenset({"FORCE_COLOR", "CLICOLOR_FORCE", "COLORTERM"})
 
 
-def command_environment(scratch: str | None) -> dict[str, str]:
-    """For a command without a terminal: no pager, no prompt, no colour.
+def command_environment(
+    scratch: str | None, passed: PassedVariables = NONE_PASSED
+) -> dict[str, str]:
+    """For a command without a terminal: no secrets but those ``passed``, no pager, no prompt, no colour.
 
     ``scratch`` becomes its temporary folder; None leaves the system's.
     """
-    variables = _without(PROVIDER_KEYS | _COLOUR_FORCING)
+    variables = _without(frozenset(passed.withheld(os.environ)) | _COLOUR_FORCING)
     variables.update(
         TERM="dumb",
         PAGER="cat",
@@ -62,9 +68,11 @@ def command_environment(scratch: str | None) -> dict[str, str]:
     return _with_scratch(variables, scratch)
 
 
-def session_environment(scratch: str | None, *, personal: bool) -> dict[str, str]:
+def session_environment(
+    scratch: str | None, *, personal: bool, passed: PassedVariables = NONE_PASSED
+) -> dict[str, str]:
     """For a shell on a terminal. A ``personal`` one keeps every variable the person has."""
-    variables = _without(frozenset() if personal else PROVIDER_KEYS)
+    variables = _without(frozenset() if personal else frozenset(passed.withheld(os.environ)))
     # What describes the terminal around the program does not describe the one inside it.
     for name in ("LINES", "COLUMNS", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "NO_COLOR"):
         variables.pop(name, None)

@@ -215,7 +215,7 @@ class PipedCommands:
             f"exec {shlex.join(request.words)}",
             request.cwd,
             {
-                **command_environment(scratch),
+                **command_environment(scratch, self._sandbox.passed),
                 **self._sandbox.variables(request.network, scratch),
                 **request.environment,
             },

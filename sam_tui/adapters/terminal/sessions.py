@@ -154,7 +154,9 @@ class PtyTerminals:
     def _launch(
         self, spec: SessionSpec, integration: Integration, way: int | None, scratch: str | None
     ) -> PtyLaunch:
-        environment = session_environment(scratch, personal=spec.conversation is None)
+        environment = session_environment(
+            scratch, personal=spec.conversation is None, passed=self._sandbox.passed
+        )
         environment.update(self._sandbox.variables(spec.network, scratch))
         columns, rows = _size(spec)
         return PtyLaunch(

@@ -64,6 +64,8 @@ class CommandResult:
     runs: int = 1
     """How often it was run: more than once when the person widened what it may write to."""
     errors: str = ""
+    withheld: tuple[str, ...] = ()
+    """Variables that look like secrets, which a command that failed did not get and may have wanted."""
 
 
 class Commands(Protocol):

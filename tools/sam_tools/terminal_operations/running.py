@@ -303,10 +303,16 @@ def _account(output: str, result: CommandResult, timeout: float, *, held: bool) 
     if result.runs > 1:
         notes.append(f"[run {result.runs} times: the person widened what it may write to]")
     notes += refused_notes(result.refused)
+    if result.withheld:
+        notes.append(f"[not in its environment, because they look like secrets: {_names(result)}]")
     if held and failed and any(words in output for words in _REFUSALS):
         notes.append(_SANDBOX_NOTE)
     body = output.rstrip("\n")
     return "\n".join([body if body.strip() else "(no output)", *notes])
+
+
+def _names(result: CommandResult) -> str:
+    return escaped(", ".join(result.withheld))
 
 
 def _data(output: str, result: CommandResult, cwd: str) -> dict[str, Any]:
@@ -319,5 +325,6 @@ def _data(output: str, result: CommandResult, cwd: str) -> dict[str, Any]:
         "droppedBytes": result.dropped,
         "output": output,
         "refused": refused_data(result.refused),
+        "withheld": list(result.withheld),
         "runs": result.runs,
     }

@@ -1,0 +1,79 @@
+"""Which variables of the environment look like secrets, and which of them commands may have."""
+
+import fnmatch
+import os
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+_NAME = re.compile(
+    r"(?:^|_)(?:KEY|KEYS|PASS|PWD|AUTH|DSN|PAT|PRIVATE|SALT|COOKIE|SIGNATURE|WEBHOOK)(?:_|\d|$)"
+    r"|API_?KEY|ACCESS_?KEY|TOKEN(?:S|_|\d|$)|SECRET|PASSW(?:OR)?D|PASSPHRASE|CREDENTIAL|SSHPASS"
+    r"|(?:DATABASE|DB|REDIS|AMQP|MONGO\w*|POSTGRES\w*)_UR[IL]$|CONNECTION_STRING",
+    re.IGNORECASE,
+)
+_HARMLESS = re.compile(r"true|false|yes|no|on|off|none|null|\d{1,5}|\$\{?\w+\}?", re.IGNORECASE)
+_PASSWORD_IN_URL = re.compile(r"[a-z][a-z0-9+.-]*://[^/@\s]*:[^/@\s]+@", re.IGNORECASE)
+_KNOWN_FORM = re.compile(
+    r"(?:sk|pk|rk)[-_](?:live|test|ant|proj|or)[-_]\w|gh[pousr]_\w{20}|github_pat_|glpat-|xox[abprs]-"
+    r"|AKIA[0-9A-Z]{16}|npm_\w{20}|hf_\w{20}|eyJ[\w-]{10,}\.eyJ|-----BEGIN [A-Z ]*PRIVATE KEY"
+)
+_NEEDED = frozenset({"PWD", "OLDPWD", "SSH_AUTH_SOCK", "GPG_AGENT_INFO", "XAUTHORITY"})
+"""These lead to a place or a service, which is asked for by itself."""
+_WANTED = re.compile(
+    r"\b(?:401|403|unauthori[sz]ed|unauthenticated|forbidden|authenticat\w*|credentials?|api[ _-]?key"
+    r"|access (?:key|token)|token|log ?in|password|environment variables?)\b",
+    re.IGNORECASE,
+)
+"""How programs speak of what they lack."""
+
+
+def looks_secret(name: str, value: str) -> bool:
+    """Whether a variable looks like a secret: by its name, or by the form of what it holds."""
+    if not value or name in _NEEDED:
+        return False
+    if _KNOWN_FORM.search(value) or _PASSWORD_IN_URL.match(value):
+        return True
+    if not _NAME.search(name) or _HARMLESS.fullmatch(value):
+        return False
+    return not (value.startswith("/") and os.path.lexists(value))
+
+
+@dataclass(frozen=True, slots=True)
+class PassedVariables:
+    """What commands may have of the environment besides what is no secret.
+
+    ``patterns`` are names with ``*`` and ``?``. What is ``reserved`` has to be named in full.
+    """
+
+    patterns: tuple[str, ...] = ()
+    reserved: frozenset[str] = field(default=frozenset(), repr=False)
+
+    def passes(self, name: str) -> bool:
+        """Whether the person named it."""
+        if name in self.reserved:
+            return name in self.patterns
+        return any(fnmatch.fnmatchcase(name, pattern) for pattern in self.patterns)
+
+    def withheld(self, environ: Mapping[str, str]) -> tuple[str, ...]:
+        """The names that a command does not get, in alphabetical order."""
+        return tuple(
+            name
+            for name, value in sorted(environ.items())
+            if (name in self.reserved or looks_secret(name, value)) and not self.passes(name)
+        )
+
+    def missed(self, environ: Mapping[str, str], command: str, output: str) -> tuple[str, ...]:
+        """Which withheld variables a failed command may have wanted: those that are named in it or in
+        what it printed, else all but the reserved where what it printed speaks of such things."""
+        names = self.withheld(environ)
+        named = tuple(name for name in names if name in command or name in output)
+        if named or not _WANTED.search(output):
+            return named
+        return tuple(name for name in names if name not in self.reserved)
+
+
+def how_to_pass(names: Iterable[str]) -> str:
+    """What a person writes so that commands get variables."""
+    listed = ", ".join(f'"{name}"' for name in names)
+    return f"To pass them, write in your policy.toml: [environment] pass = [{listed}]"
