@@ -66,24 +66,24 @@ def run(*arguments: str) -> str:
 
 ENTRIES = {
     "the package root": Entry("import sam_tui", OUTSIDE | {"asyncio", "pydantic", "typing"}, 45),
-    "the whole core": Entry(SUBMODULES + "load('sam_tui.core')", OUTSIDE, 445),
-    "all tools": Entry(SUBMODULES + "load('sam_tools')", OUTSIDE, 526),
+    "the whole core": Entry(SUBMODULES + "load('sam_tui.core')", OUTSIDE, 452),
+    "all tools": Entry(SUBMODULES + "load('sam_tools')", OUTSIDE, 533),
     "all reminders": Entry(SUBMODULES + "load('sam_reminders')", OUTSIDE, 210),
     "a runtime that nobody asked anything": Entry(
-        BUILT, OUTSIDE - {"sqlite3", "platformdirs"} | {"pydantic", "pydantic_core", "email"}, 358
+        BUILT, OUTSIDE - {"sqlite3", "platformdirs"} | {"pydantic", "pydantic_core", "email"}, 366
     ),
     "the screen": Entry(
         "import sam_tui.ui.app", OUTSIDE - {"textual", "rich", "platformdirs"}, 481
     ),
     "headless": Entry(SUBMODULES + "load('sam_tui.headless')", OUTSIDE, 275),
     "--version": Entry(run("--version"), OUTSIDE | {"asyncio", "pydantic"}, 60),
-    "--help": Entry(run("--help"), OUTSIDE - {"click"}, 446),
+    "--help": Entry(run("--help"), OUTSIDE - {"click"}, 455),
     "the scripted model": Entry("import sam_tui.adapters.llm.scripted", OUTSIDE, 290),
     "the direct model": Entry("import sam_tui.adapters.llm.direct", OUTSIDE - {"httpx"}, 190),
     "the litellm adapter": Entry("import sam_tui.adapters.llm.litellm_model", OUTSIDE, 190),
     "the terminal": Entry("import sam_tui.adapters.terminal", OUTSIDE - {"ptyprocess"}, 50),
     "the MCP command before it serves": Entry(
-        run("mcp", "serve", "--help"), OUTSIDE - {"click", "platformdirs"}, 460
+        run("mcp", "serve", "--help"), OUTSIDE - {"click", "platformdirs"}, 468
     ),
     "the storage": Entry("import sam_tui.adapters.storage", OUTSIDE - {"sqlite3"}, 160),
 }

@@ -237,12 +237,12 @@ async def test_a_command_sees_a_dumb_terminal_and_none_of_the_provider_keys(
 ) -> None:
     for name in ("SAM_TUI_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
         monkeypatch.setenv(name, "secret-value")
-    monkeypatch.setenv("MY_OWN_TOKEN", "kept")
+    monkeypatch.setenv("MY_OWN_SETTING", "kept")
     result = await run(
         "env; git config --get core.pager; echo $TERM $GIT_PAGER $GIT_TERMINAL_PROMPT"
     )
     assert "secret-value" not in result.output
-    assert "MY_OWN_TOKEN=kept" in result.output
+    assert "MY_OWN_SETTING=kept" in result.output
     assert "dumb cat 0" in result.output
 
 
