@@ -2,10 +2,10 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from sam_tui.core.messages import Message, ReminderMessage, calls_of
+from sam_tui.core.messages import Message, calls_of
 from sam_tui.core.prompt.view import TurnView
 from sam_tui.core.todos import one_line
 from sam_tui.core.tooling.neutral import neutralise
@@ -36,11 +36,12 @@ class InstructionsReminder:
 
         What was said stays in the history; a compaction takes it away, and it is said anew.
         """
-        told = _told(view.messages)
+        tally = view.tally
+        told = _told(tally.reminders(self.name))
         found = self._instructions()
         if found is None and not told:
             return None
-        standing = found.standing(lambda: _touched(view.messages, told)) if found else ()
+        standing = found.standing(lambda: {*tally.collect(self.name, _named_by), *told}) if found else ()
         now = {_quiet(one.file): _body(one) for one in standing}
         due = {name: body for name, body in now.items() if told.get(name) != body}
         due |= {name: GONE for name, body in told.items() if name not in now and body != GONE}
@@ -68,26 +69,20 @@ def _body(one: "Instruction") -> str:
     return neutralise(f"{whose}\n\n{text}{cut}")
 
 
-def _told(messages: Sequence[Message]) -> dict[str, str]:
+def _told(texts: Iterable[str]) -> dict[str, str]:
     """What the model read last of each file."""
-    told: dict[str, str] = {}
-    for message in messages:
-        if isinstance(message, ReminderMessage) and message.name == InstructionsReminder.name:
-            told |= {match[1]: match[2] for match in _TOLD.finditer(message.text)}
-    return told
+    return {match[1]: match[2] for text in texts for match in _TOLD.finditer(text)}
 
 
-def _touched(messages: Sequence[Message], told: Iterable[str]) -> set[str]:
-    """Every path that a call named, and the files that were told of before."""
-    found = set(told)
-    for call in calls_of(messages):
+def _named_by(message: Message) -> Iterable[str]:
+    """Every path that a call of the message named."""
+    for call in calls_of((message,)):
         try:
             given = json.loads(call.arguments)
         except ValueError:
             continue
         if isinstance(given, dict):
-            found.update(_named(given))  # pyright: ignore[reportUnknownArgumentType]
-    return found
+            yield from _named(given)  # pyright: ignore[reportUnknownArgumentType]
 
 
 def _named(given: dict[str, object]) -> Iterable[str]:

@@ -1,6 +1,5 @@
 """Keeps the person's standing instructions in view: seed 004, MiniPromptReminderInjector."""
 
-from sam_tui.core.messages import ReminderMessage, UserMessage
 from sam_tui.core.ports.prompts import PromptLibrary
 from sam_tui.core.prompt.view import TurnView
 from sam_tui.core.tooling.neutral import neutralise
@@ -32,8 +31,5 @@ class MiniPromptsReminder:
 
 def _first_turn(view: TurnView) -> bool:
     """Whether the message being answered is the conversation's first; a new one is not stored yet."""
-    said = sum(isinstance(message, UserMessage) for message in view.messages)
-    compacted = any(
-        isinstance(m, ReminderMessage) and m.name == "thread_summary" for m in view.messages
-    )
-    return not compacted and said + view.new_message <= 1
+    tally = view.tally
+    return not tally.compacted and tally.prompts + view.new_message <= 1

@@ -1,6 +1,5 @@
 """Names the skills there are; what they say is read when one fits."""
 
-from sam_tui.core.messages import ReminderMessage
 from sam_tui.core.prompt.skills import TOOL, OfferedSkills
 from sam_tui.core.prompt.view import TurnView
 from sam_tui.core.todos import one_line
@@ -28,11 +27,9 @@ class SkillsReminder:
         if len(skills) > MOST:
             lines.append(f"and {len(skills) - MOST} more: {TOOL} lists them all")
         text = neutralise("\n".join(["<skills>", *_head(lines), *lines, "</skills>"]))
-        said = [
-            m.text for m in view.messages if isinstance(m, ReminderMessage) and m.name == self.name
-        ]
-        if said:
-            return None if said[-1] == text else text
+        last = view.tally.last(self.name)
+        if last is not None:
+            return None if last == text else text
         return text if skills else None
 
 

@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 
 from sam_tui.core.ids import ConversationId
-from sam_tui.core.messages import ReminderMessage
 from sam_tui.core.prompt.view import TurnView
 from sam_tui.core.todos import one_line
 
@@ -36,10 +35,7 @@ class UserContextReminder:
             if value
         ]
         text = "\n".join(["<userContext>", *lines, "</userContext>"])
-        said = [
-            m.text for m in view.messages if isinstance(m, ReminderMessage) and m.name == self.name
-        ]
-        return None if said and said[-1] == text else text
+        return None if view.tally.last(self.name) == text else text
 
 
 def _quiet(text: str) -> str:

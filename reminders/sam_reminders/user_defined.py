@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from sam_tui.core.messages import Message, ReminderMessage, UserMessage
 from sam_tui.core.ports.prompts import UserReminder, UserReminders
+from sam_tui.core.prompt.tally import Tally
 from sam_tui.core.prompt.view import TurnView
 from sam_tui.core.tooling.neutral import neutralise
 
@@ -23,20 +23,19 @@ class UserDefinedReminder:
     def content(self, view: TurnView) -> str | None:
         """What is due, in the order of the files; in a tool loop what was due at its beginning."""
         if view.new_message:
-            due = [one for one in self._reminders.read().reminders if _due(one, view.messages)]
+            tally = view.tally
+            due = [one for one in self._reminders.read().reminders if _due(one, tally)]
             self._said[view.conversation] = _text(due)
         return self._said.get(view.conversation)
 
 
-def _due(reminder: UserReminder, messages: Sequence[Message]) -> bool:
+def _due(reminder: UserReminder, tally: Tally) -> bool:
     """Counted in user messages before this one; a compaction begins the count anew."""
     if reminder.every == 1:
         return True
-    said = sum(isinstance(message, UserMessage) for message in messages)
-    compacted = any(isinstance(m, ReminderMessage) and m.name == "thread_summary" for m in messages)
     if reminder.every == 0:
-        return said == 0 and not compacted
-    return said % reminder.every == 0
+        return tally.prompts == 0 and not tally.compacted
+    return tally.prompts % reminder.every == 0
 
 
 def _text(due: Sequence[UserReminder]) -> str | None:

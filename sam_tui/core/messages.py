@@ -6,7 +6,7 @@ exactly one ``ToolMessage`` before the next ``AssistantMessage`` or ``UserMessag
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -82,7 +82,14 @@ def _adapter() -> "TypeAdapter[Message]":
 
 def dump_message(message: Message) -> str:
     """A message as one JSON object, without spaces."""
-    return json.dumps(asdict(message), ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(
+        _fields(message), ensure_ascii=False, separators=(",", ":"), default=_fields
+    )
+
+
+def _fields(value: Any) -> dict[str, Any]:
+    """A message or a call by its fields. ``asdict`` would copy all of an answer's opaque data."""
+    return {field.name: getattr(value, field.name) for field in fields(value)}
 
 
 def load_message(text: str) -> Message:

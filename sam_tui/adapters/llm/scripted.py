@@ -35,6 +35,7 @@ import asyncio
 import json
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -101,13 +102,13 @@ class ScriptedModel:
     async def stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
         """The step whose turn it is, at its own pace."""
         played = _played(request.messages)
-        number = self._next(played | self._failed, request.messages)
+        number = self._next(played, request.messages)
         step = Step(text=CLOSING) if number is None else self._steps[number]
         if step.wait_for is not None:
             await self._wait(step.wait_for, request.messages)
         if number is not None:
-            played = played | {number}
-        yield OpaqueDelta({OWNER: _OWNER, "played": sorted(played)})
+            played = played.with_step(number)
+        yield OpaqueDelta({OWNER: _OWNER, "played": played.as_json()})
         async for delta in _paced(step, list(_deltas(step, number))):
             yield delta
         if step.error is not None and number is not None:
@@ -119,8 +120,8 @@ class ScriptedModel:
     async def close(self) -> None:
         """Nothing to release."""
 
-    def _next(self, gone: set[int], messages: Sequence[Message]) -> int | None:
-        waiting = (n for n in range(len(self._steps)) if n not in gone)
+    def _next(self, played: "Played", messages: Sequence[Message]) -> int | None:
+        waiting = (n for n in played.rest(len(self._steps)) if n not in self._failed)
         return next((n for n in waiting if _holds(self._steps[n].when, messages)), None)
 
     async def _wait(self, condition: WaitFor, messages: Sequence[Message]) -> None:
@@ -145,13 +146,47 @@ class ScriptedModel:
         return (self._folder / condition.file).exists()
 
 
-def _played(messages: Sequence[Message]) -> set[int]:
+@dataclass(frozen=True, slots=True)
+class Played:
+    """Steps by their numbers, as runs (first, last) in order: a script played through is one run."""
+
+    runs: tuple[tuple[int, int], ...] = ()
+
+    @classmethod
+    def of_json(cls, data: Sequence[int | Sequence[int]]) -> "Played":
+        """The inverse of ``as_json``."""
+        return cls(tuple((n, n) if isinstance(n, int) else (n[0], n[1]) for n in data))
+
+    def as_json(self) -> list[int | list[int]]:
+        """A number for a step alone, first and last of a run."""
+        return [a if a == b else [a, b] for a, b in self.runs]
+
+    def rest(self, count: int) -> Iterator[int]:
+        """The numbers below ``count`` that are none of these, in order."""
+        start = 0
+        for first, last in self.runs:
+            yield from range(start, min(first, count))
+            start = last + 1
+        yield from range(start, count)
+
+    def with_step(self, number: int) -> "Played":
+        """These and one more, which is none of them."""
+        runs: list[tuple[int, int]] = []
+        for first, last in sorted((*self.runs, (number, number))):
+            if runs and runs[-1][1] + 1 == first:
+                runs[-1] = (runs[-1][0], last)
+            else:
+                runs.append((first, last))
+        return Played(tuple(runs))
+
+
+def _played(messages: Sequence[Message]) -> Played:
     """The steps that the last scripted answer of the conversation says were played."""
     for message in reversed(messages):
         opaque = message.opaque if isinstance(message, AssistantMessage) else None
         if opaque is not None and opaque.get(OWNER) == _OWNER:
-            return {int(n) for n in opaque.get("played", ())}
-    return set()
+            return Played.of_json(opaque.get("played", ()))
+    return Played()
 
 
 def _holds(when: When | None, messages: Sequence[Message]) -> bool:

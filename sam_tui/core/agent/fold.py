@@ -98,7 +98,7 @@ class Fold:
 
         An answer without calls may hold some as text; ``known`` says which tool names exist.
         """
-        used = set(taken)
+        used: set[CallId] = set()
         text = scrub_echoes(self.text)
         if not self._calls:
             found = read_text_calls(text, known)
@@ -108,7 +108,7 @@ class Fold:
         calls: list[ToolCall] = []
         for _, call in sorted(self._calls.items()):
             identifier = CallId(call.id)
-            if not _SAFE_ID.fullmatch(call.id) or identifier in used:
+            if not _SAFE_ID.fullmatch(call.id) or identifier in taken or identifier in used:
                 identifier = CallId(mint("call"))
             used.add(identifier)
             calls.append(ToolCall(identifier, call.name, "".join(call.arguments)))

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from sam_tui.core.agent.compaction import Compacted
+from sam_tui.core.agent.tokens import estimate
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.messages import (
     AssistantMessage,
@@ -13,6 +14,7 @@ from sam_tui.core.messages import (
     unanswered,
 )
 from sam_tui.core.ports.storage import ConversationStore
+from sam_tui.core.prompt.tally import Tally
 from sam_tui.core.tooling.execute import Plan
 from sam_tui.core.usage import Usage
 
@@ -26,6 +28,9 @@ class History:
         self._store = store
         self.conversation = conversation
         self._messages: list[Message] = []
+        self._tally = Tally(self._messages)
+        self.tokens = 0
+        """What the messages take, as ``tokens.total`` estimates it; kept, not counted anew every turn."""
         self._calls: set[CallId] = set()
         self._answered: set[CallId] = set()
 
@@ -58,6 +63,11 @@ class History:
         return self._messages
 
     @property
+    def tally(self) -> Tally:
+        """What reminders count in the messages."""
+        return self._tally
+
+    @property
     def call_ids(self) -> set[CallId]:
         """Every call id that was ever used here."""
         return self._calls
@@ -77,6 +87,8 @@ class History:
             self.conversation, dropped=compacted.kept_from, opening=compacted.opening
         )
         self._messages[:] = compacted.apply(self._messages)
+        self._tally = Tally(self._messages)
+        self.tokens = compacted.tokens
 
     def answered_of(self, calls: Sequence[ToolCall]) -> int:
         """The index of the first of these calls that has no result yet."""
@@ -91,6 +103,7 @@ class History:
 
     def _remember(self, message: Message) -> None:
         self._messages.append(message)
+        self.tokens += estimate(message)
         match message:
             case AssistantMessage(calls=calls):
                 self._calls.update(call.id for call in calls)

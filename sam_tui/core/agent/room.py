@@ -5,7 +5,7 @@ The limit is what the person said, what the model tells of itself, or what its r
 
 from sam_tui.core.agent.compaction import Compacted, compact
 from sam_tui.core.agent.history import History
-from sam_tui.core.agent.tokens import room, total
+from sam_tui.core.agent.tokens import room
 from sam_tui.core.bus import Bus
 from sam_tui.core.errors import ContextExceeded
 from sam_tui.core.events import HistoryShortened
@@ -38,17 +38,19 @@ class Room:
         if context is None:
             return False
         limit = room(context, fixed=fixed, output=OUTPUT_TOKENS)
+        if history.tokens <= limit:
+            return False
         return self._shorten(history, compact(history.messages, limit))
 
     def refused(
         self, history: History, model: Model, error: ContextExceeded, *, fixed: int
     ) -> bool:
         """Learn from a refusal and shorten. False when the history did not get any shorter."""
-        sent = total(history.messages) + fixed
+        sent = history.tokens + fixed
         context = error.limit if error.limit and error.limit < sent * 4 else None
         self._learnt[model.name] = context or max(1024, round(sent * _STEP_BACK))
         limit = room(self._learnt[model.name], fixed=fixed, output=OUTPUT_TOKENS)
-        target = min(limit, round(total(history.messages) * _STEP_BACK))
+        target = min(limit, round(history.tokens * _STEP_BACK))
         return self._shorten(history, compact(history.messages, limit, target=target))
 
     def _shorten(self, history: History, compacted: Compacted) -> bool:
@@ -56,7 +58,7 @@ class Room:
             return False
         from sam_tui.core.agent.archiving import chunks  # seldom needed
 
-        before, moments = total(history.messages), history.moments()
+        before, moments = history.tokens, history.moments()
         last = self._archive.last_number(history.conversation)
         left = [moments[place] for place in compacted.places]
         for chunk in chunks(history.conversation, compacted.dropped, left, last=last):

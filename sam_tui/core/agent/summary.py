@@ -20,10 +20,8 @@ from sam_tui.core.messages import (
     ToolMessage,
     UserMessage,
 )
+from sam_tui.core.prompt.tally import SUMMARY as NAME
 from sam_tui.core.tooling.neutral import neutralise
-
-NAME = "thread_summary"
-"""The reminder's name, and the tag around its text."""
 
 MOST_REQUESTS, MOST_ANSWERS, MOST_COMMITS, MOST_FILES, MOST_DECISIONS = 8, 5, 15, 30, 3
 ORIGINAL = "[original] "

@@ -8,7 +8,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from sam_tui.core.messages import Message, ReminderMessage
+from sam_tui.core.messages import ReminderMessage
 from sam_tui.core.prompt.view import TurnView
 from sam_tui.core.tooling.neutral import neutralise
 
@@ -33,9 +33,10 @@ def due_reminders(
 ) -> list[ReminderMessage]:
     """The reminders to append now, in injection order; ``clean`` takes secrets out of them."""
     due: list[ReminderMessage] = []
+    tally = view.tally
     for reminder in reminders:
         text = neutralise(clean(reminder.content(view) or ""))
-        if text and (new_message or text != _last_said(view.messages, reminder.name)):
+        if text and (new_message or text != tally.last(reminder.name)):
             due.append(ReminderMessage(reminder.name, text))
     return due
 
@@ -43,10 +44,3 @@ def due_reminders(
 def digest(text: str) -> str:
     """A short name for a reminder's content, to see whether it changed."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
-
-
-def _last_said(messages: Sequence[Message], name: str) -> str | None:
-    for message in reversed(messages):
-        if isinstance(message, ReminderMessage) and message.name == name:
-            return message.text
-    return None

@@ -8,6 +8,7 @@ from sam_tui.core.ids import ConversationId
 from sam_tui.core.messages import Message, ReminderMessage
 from sam_tui.core.ports.model import ModelRequest
 from sam_tui.core.prompt.reminders import Reminder, due_reminders
+from sam_tui.core.prompt.tally import Tally
 from sam_tui.core.prompt.view import TurnView
 
 
@@ -18,6 +19,8 @@ class Conversation(Protocol):
     def conversation(self) -> ConversationId: ...
     @property
     def messages(self) -> Sequence[Message]: ...
+    @property
+    def tally(self) -> Tally: ...
 
 
 class RequestBuilder:
@@ -59,5 +62,6 @@ class RequestBuilder:
             self._board.items(history.conversation),
             self._board.now(),
             new_message,
+            history.tally,
         )
         return due_reminders(self._reminders, view, new_message=new_message, clean=self._clean)

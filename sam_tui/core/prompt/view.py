@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.messages import Message
+from sam_tui.core.prompt.tally import Tally
 from sam_tui.core.todos import Todo
 
 
@@ -18,3 +19,10 @@ class TurnView:
     now: float
     new_message: bool = False
     """Whether a message of the person is about to be added; else a tool loop goes on."""
+    running: Tally | None = None
+    """The tally that is kept while the messages grow; without one they are counted anew."""
+
+    @property
+    def tally(self) -> Tally:
+        """What there is to count in the messages."""
+        return self.running or Tally(self.messages)

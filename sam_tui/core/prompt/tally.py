@@ -1,0 +1,56 @@
+"""What reminders ask of a history, counted as it grows: a message is looked at once, not every turn."""
+
+from collections.abc import Callable, Iterable, Sequence, Set
+
+from sam_tui.core.messages import Message, ReminderMessage, UserMessage
+
+SUMMARY = "thread_summary"
+"""The name of the reminder that stands for what left the context, and the tag around its text."""
+
+
+class Tally:
+    """Counts over a sequence that grows at its end only; one whose head changed needs another."""
+
+    def __init__(self, messages: Sequence[Message]) -> None:
+        self._messages = messages
+        self._counted = 0
+        self._prompts = 0
+        self._reminders: dict[str, list[str]] = {}
+        self._collected: dict[str, tuple[int, set[str]]] = {}
+
+    @property
+    def prompts(self) -> int:
+        """How many messages are the person's."""
+        self._count()
+        return self._prompts
+
+    @property
+    def compacted(self) -> bool:
+        """Whether a summary stands for what was said before."""
+        return bool(self.reminders(SUMMARY))
+
+    def reminders(self, name: str) -> Sequence[str]:
+        """Every text of the reminder of that name, oldest first."""
+        self._count()
+        return self._reminders.get(name, ())
+
+    def last(self, name: str) -> str | None:
+        """The newest text of the reminder of that name, or None."""
+        texts = self.reminders(name)
+        return texts[-1] if texts else None
+
+    def collect(self, name: str, of: Callable[[Message], Iterable[str]]) -> Set[str]:
+        """All that ``of`` gives for the messages; it always is the same function for a name."""
+        start, values = self._collected.get(name, (0, set[str]()))
+        for message in self._messages[start:]:
+            values.update(of(message))
+        self._collected[name] = (len(self._messages), values)
+        return values
+
+    def _count(self) -> None:
+        for message in self._messages[self._counted :]:
+            self._counted += 1
+            if isinstance(message, UserMessage):
+                self._prompts += 1
+            elif isinstance(message, ReminderMessage):
+                self._reminders.setdefault(message.name, []).append(message.text)
