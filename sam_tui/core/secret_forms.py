@@ -70,16 +70,15 @@ class Form:
     convinces: Callable[[str], bool] = _certain
     back: Callable[[str], bool] | None = None
 
-    def spans(self, text: str) -> Iterator[tuple[int, int]]:
-        """(start, end) of every secret of this form."""
-        for hint in self.hints:
-            at = text.find(hint)
-            while at != -1:
-                # Compiled with the first hint that is found: thirty forms would cost every start.
-                match = re.compile(self.expression).match(text, self._start(text, at))
-                if match and self.convinces(match["value"]):
-                    yield match.span("value")
-                at = text.find(hint, match.end() if match else at + 1)
+    def spans(self, text: str, hint: str) -> Iterator[tuple[int, int]]:
+        """(start, end) of every secret of this form where one of its hints stands."""
+        at = text.find(hint)
+        while at != -1:
+            # Compiled with the first hint that is found: thirty forms would cost every start.
+            match = re.compile(self.expression).match(text, self._start(text, at))
+            if match and self.convinces(match["value"]):
+                yield match.span("value")
+            at = text.find(hint, match.end() if match else at + 1)
 
     def _start(self, text: str, at: int) -> int:
         if self.back is None:
@@ -180,6 +179,8 @@ FORMS: tuple[Form, ...] = (
     Form("cookie", ("ookie: ",), r"ookie: (?P<value>[^\r\n\"'\\]{16,4096})", _cookies),
 )  # fmt: skip
 """One-line forms."""
+HINTS: tuple[tuple[str, Form], ...] = tuple((hint, form) for form in FORMS for hint in form.hints)
+"""What to look for first: every hint with its form, in the order of the forms."""
 
 _KEYWORDS = ("passw", "passphrase", "secret", "token", "credential", "_pwd", "key")
 _TELLING = re.compile(
@@ -218,8 +219,11 @@ def assigned_secrets(text: str) -> list[tuple[str, int, int]]:
     lowered = text.lower()
     if len(lowered) != len(text):  # some letters grow when lowered; then only ASCII is
         lowered = "".join(c.lower() if c.isascii() else c for c in text)
+    keywords = [keyword for keyword in _KEYWORDS if keyword in lowered]
+    if not keywords:
+        return []  # a name that tells has one of them, beside its value as well
     found: dict[int, tuple[str, int, int]] = {}
-    for keyword in _KEYWORDS:
+    for keyword in keywords:
         at = lowered.find(keyword)
         while at != -1:
             if (span := _assigned_at(text, at)) is not None:

@@ -7,13 +7,14 @@ where the value is known. ``Shield.unmask`` puts them back, for local execution 
 import hmac
 import json
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
 from sam_tui.core.secret_blocks import NAME as KEY_BLOCK
 from sam_tui.core.secret_blocks import blocks, lines
-from sam_tui.core.secret_forms import FORMS, assigned_secrets, drawn, telling
+from sam_tui.core.secret_forms import HINTS, assigned_secrets, drawn, telling
 from sam_tui.core.secret_spellings import plain_word, spellings, wordlike
 from sam_tui.core.unseen import UNSEEN, show_unseen, shown_again
 
@@ -37,6 +38,9 @@ class Masked:
     unseen: int = 0
 
 
+_EMPTY = Masked("")
+
+
 class Shield:
     """Masks and unmasks. It remembers what it masked, so that a placeholder finds its value again.
 
@@ -49,6 +53,10 @@ class Shield:
         self._values: dict[str, str] = {}
         self._placeholders: dict[str, str] = {}
         self._known: dict[str, str] = {}
+        self._by_length: tuple[list[int], list[str]] = ([], [])
+        """The known values from the longest to the shortest, and their lengths below zero, to search."""
+        self._worded: list[str] = []
+        """Those of them that have blanks in them."""
         self._seen_values: dict[str, set[str]] = {}
         self._given: set[str] = set()
         self._shown: set[str] = set()
@@ -69,19 +77,32 @@ class Shield:
             self.learn(more)
 
     def mask(self, text: str) -> Masked:
-        """The text with placeholders for secrets, and unseen characters written out."""
+        """The text with placeholders for secrets, and unseen characters written out.
+
+        What is looked for first are plain strings, without which nothing can be there: a short text
+        costs a few calls.
+        """
+        if not text:
+            return _EMPTY
         found: dict[str, int] = {}
         if (not text.isascii() or "\x1b" in text or "\0" in text) and re.search(_GAP, text):
             text = self._mask_across(text, found)
-        text = self._replaced(text, blocks(text) if "-----" in text else (), found)
+        if "-----" in text:
+            text = self._replaced(text, blocks(text), found)
         text = self._mask_known(text, found)
         before = len(self._known)
-        for form in FORMS:
-            text = self._replaced(text, [(form.name, *span) for span in form.spans(text)], found)
+        for hint, form in HINTS:
+            if hint in text:
+                spans = [(form.name, *span) for span in form.spans(text, hint)]
+                text = self._replaced(text, spans, found)
         text = self._replaced(text, assigned_secrets(text), found)
         if len(self._known) != before:
             text = self._mask_known(text, found)
-        text, unseen = show_unseen(text, self._shown)
+        unseen = 0
+        if not text.isascii():
+            text, unseen = show_unseen(text, self._shown)
+        if not found:
+            return Masked(text, unseen=unseen)
         self._given.update(found)
         names = tuple(dict.fromkeys(p.split(":")[1] for p in found))
         return Masked(text, sum(found.values()), names, unseen)
@@ -90,9 +111,7 @@ class Shield:
         """How many characters at the end of a text may be the beginning of a known value that has
         blanks in it."""
         most = 0
-        for value in self._known:
-            if not any(map(str.isspace, value)):
-                continue
+        for value in self._worded:
             longest = range(min(len(value) - 1, len(text)), most, -1)
             most = next((size for size in longest if text.endswith(value[:size])), most)
         return most
@@ -160,7 +179,7 @@ class Shield:
         joined = "".join([*pieces, text[at:]])
         places.extend(range(at, len(text)))
         spans = [*blocks(joined), *self._known_spans(joined), *assigned_secrets(joined)]
-        spans += [(form.name, *span) for form in FORMS for span in form.spans(joined)]
+        spans += [(f.name, *span) for hint, f in HINTS for span in f.spans(joined, hint)]
         real = [(name, places[start], places[end - 1] + 1) for name, start, end in spans]
         parted = [span for span in real if gaps.search(text, span[1], span[2])]
         return self._replaced(text, parted, found)
@@ -174,7 +193,9 @@ class Shield:
 
     def _mask_known(self, text: str, found: dict[str, int]) -> str:
         """The text without the values that are known, of which the longest count first."""
-        here = [value for value in self._known if value in text]
+        lengths, values = self._by_length
+        start = bisect_left(lengths, -len(text))  # a longer one cannot be in it
+        here = [value for value in values[start:] if value in text]
         if not here:
             return text
 
@@ -228,6 +249,8 @@ class Shield:
     def _sort(self) -> None:
         # The longest first: a value may be part of another.
         self._known = dict(sorted(self._known.items(), key=lambda pair: (-len(pair[0]), pair)))
+        self._by_length = ([-len(value) for value in self._known], list(self._known))
+        self._worded = [value for value in self._known if any(map(str.isspace, value))]
 
     def _placeholder(self, name: str, value: str) -> str:
         """The one placeholder of a value; its digits grow where two values would share them."""

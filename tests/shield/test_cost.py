@@ -1,0 +1,53 @@
+"""The shield stands in every way out, so that what it does for a small text is little."""
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from sam_tui.assembly import Options, build
+from sam_tui.core.ids import CallId
+from sam_tui.core.messages import ToolCall
+from sam_tui.core.shield import Shield
+from tests.fakes.counting import counted_calls
+
+_PARTS = ("shield.py", "secret_forms.py", "secret_blocks.py", "secret_spellings.py", "unseen.py")
+
+
+def of_the_shield(calls: Counter[str]) -> int:
+    """The calls of its own modules."""
+    return sum(number for file, number in calls.items() if Path(file).name in _PARTS)
+
+
+@pytest.mark.requirement("shield:small-texts")
+@pytest.mark.parametrize("known", [0, 40])
+def test_a_short_text_without_secrets_costs_a_few_calls(known: int) -> None:
+    shield = Shield({f"NAME_{n}": f"value-{n}-a8f3e9c2b7{n}" for n in range(known)})
+    for text in ("hello, world!", "größer", "the key of it", ""):
+        shield.mask(text)  # what is compiled once is no cost of every text
+        with counted_calls() as calls:
+            masked = shield.mask(text)
+        assert masked.text == text
+        assert of_the_shield(calls) <= 16, text
+
+
+@pytest.mark.requirement("shield:small-texts")
+async def test_reading_a_file_of_six_bytes_is_not_spent_on_the_shield(tmp_path: Path) -> None:
+    (tmp_path / "ws").mkdir()
+    (tmp_path / "ws" / "a.txt").write_text("hello\n", encoding="utf-8")
+    options = Options(str(tmp_path / "ws"), str(tmp_path / "data"))
+    runtime = build(options, {"HOME": str(tmp_path), "SOME_API_KEY": "v4lue-0f-" + "a1b2c3d4" * 3})
+    conversation = runtime.open_session().conversation
+    arguments = json.dumps({"operation": "read_file", "filePath": "a.txt"})
+
+    async def read(number: int) -> bool:
+        call = ToolCall(CallId(f"c{number}"), "file_operations", arguments)
+        return (await runtime.executor.execute(call, conversation)).finished.ok
+
+    assert await read(0)
+    with counted_calls() as calls:
+        assert await read(1)
+    await runtime.close()
+    assert of_the_shield(calls) <= 220
+    assert of_the_shield(calls) < calls.total() / 2
