@@ -41,7 +41,9 @@ class InstructionsReminder:
         found = self._instructions()
         if found is None and not told:
             return None
-        standing = found.standing(lambda: {*tally.collect(self.name, _named_by), *told}) if found else ()
+        standing = (
+            found.standing(lambda: {*tally.collect(self.name, _named_by), *told}) if found else ()
+        )
         now = {_quiet(one.file): _body(one) for one in standing}
         due = {name: body for name, body in now.items() if told.get(name) != body}
         due |= {name: GONE for name, body in told.items() if name not in now and body != GONE}

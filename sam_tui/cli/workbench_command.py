@@ -3,7 +3,6 @@
 import asyncio
 import importlib
 import os
-import signal
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -23,7 +22,6 @@ from sam_tui.cli.options import (
 )
 from sam_tui.core.authorization.containment import Workspace
 from sam_tui.core.errors import UsageError
-from sam_tui.headless.outcome import EXIT_CODES
 
 if TYPE_CHECKING:
     from sam_tui.core.runtime import Runtime
@@ -93,10 +91,8 @@ def _open(values: Values) -> int:
         conversation = conversation_of(values, runtime.conversations, workspace)
 
     async def start(progress: Callable[[str], None]) -> "Runtime":
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            # Ending through the app puts the terminal back and ends what the agent started.
-            loop.add_signal_handler(number, app.exit, None, EXIT_CODES["terminated"])
+        # Ending through the app puts the terminal back and ends what the agent started.
+        heed_signals(asyncio.get_running_loop(), app.leave)
         if runtime is not None:
             return runtime
         progress("starting")
@@ -108,6 +104,7 @@ def _open(values: Values) -> int:
         return built
 
     from sam_tui.ui.app import SamApp
+    from sam_tui.ui.hangup import heed_signals, unheed_signals
 
     app = SamApp(
         start,
@@ -117,7 +114,10 @@ def _open(values: Values) -> int:
         resume=chooses,
         version=__version__,
     )
-    app.run()
+    try:
+        app.run()
+    finally:
+        unheed_signals()
     return app.return_code or 0
 
 

@@ -82,9 +82,7 @@ def _adapter() -> "TypeAdapter[Message]":
 
 def dump_message(message: Message) -> str:
     """A message as one JSON object, without spaces."""
-    return json.dumps(
-        _fields(message), ensure_ascii=False, separators=(",", ":"), default=_fields
-    )
+    return json.dumps(_fields(message), ensure_ascii=False, separators=(",", ":"), default=_fields)
 
 
 def _fields(value: Any) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """The app: puts screen, controllers and runtime together, and does nothing else."""
 
+import asyncio
 import gc
 import os
 from collections.abc import Awaitable, Callable
@@ -33,7 +34,7 @@ from sam_tui.ui.controllers.turns import GROUP, Turns
 from sam_tui.ui.controllers.watching import Watching
 from sam_tui.ui.guard import Patience
 from sam_tui.ui.hangup import lasting
-from sam_tui.ui.messages import ActionAsked, InquiryAnswered, PromptSubmitted
+from sam_tui.ui.messages import ActionAsked, InquiryAnswered, LeavingAsked, PromptSubmitted
 from sam_tui.ui.palette import ActionProvider
 from sam_tui.ui.plain import one_line
 from sam_tui.ui.screens.chat import ChatScreen
@@ -50,6 +51,8 @@ if TYPE_CHECKING:
 
 Start = Callable[[Callable[[str], None]], Awaitable["Runtime"]]
 """Builds the runtime, telling in words how far it is."""
+_LEAVE_WITHIN = 20.0
+"""Seconds for keys that were typed before the end to arrive."""
 
 
 class SamApp(App[None], inherit_bindings=False):
@@ -121,6 +124,7 @@ class SamApp(App[None], inherit_bindings=False):
         self.inquiries: InquiryRow | None = None
         self._start = start
         self._prompt = prompt
+        self._leaving = False
         self._first = (conversation, resume)
 
     def get_driver_class(self) -> type[Driver]:
@@ -252,6 +256,25 @@ class SamApp(App[None], inherit_bindings=False):
     def on_terminal_asked(self, event: TerminalAsked) -> None:
         """A terminal wants something of the workbench."""
         self.requests.hear(event)
+
+    def leave(self, code: int) -> None:
+        """End once what was typed has arrived, or did not in time; asked again at once."""
+        if self._leaving:
+            self.exit(None, code)
+            return
+        self._leaving = True
+        asyncio.get_running_loop().call_later(_LEAVE_WITHIN, self.exit, None, code)
+
+        def last_key() -> None:
+            # Keys go on to what has the focus, and what they send comes up from there: so does this.
+            focus = self.focused or self.screen
+            focus.call_later(focus.post_message, LeavingAsked(code))
+
+        self.call_later(last_key)
+
+    def on_leaving_asked(self, event: LeavingAsked) -> None:
+        """Everything typed is here."""
+        self.exit(None, event.code)
 
     def emit(self, sequence: str) -> None:
         """Send a control sequence to the terminal around."""

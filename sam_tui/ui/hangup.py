@@ -1,6 +1,7 @@
 """The terminal around the workbench can go away at any moment: then it ends, and never waits for it."""
 
 import asyncio
+import signal
 from collections.abc import Callable
 from typing import IO, Any
 
@@ -8,6 +9,30 @@ from textual.driver import Driver
 
 TERMINATED = 143
 """The exit code, as for SIGTERM and SIGHUP."""
+
+
+Leave = Callable[[int], object]
+"""Ends the app in good order with an exit code."""
+
+
+def heed_signals(loop: asyncio.AbstractEventLoop, leave: Leave) -> None:
+    """Have SIGTERM and SIGHUP end the app. Call it on the main thread, in which the loop runs.
+
+    The handlers of the loop itself are told through a socket that a burst of keys from the reading
+    thread fills: a signal that no longer fits is lost.
+    """
+
+    def heard(*_: object) -> None:
+        loop.call_soon_threadsafe(leave, TERMINATED)
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, heard)
+
+
+def unheed_signals() -> None:
+    """What they do by themselves again: there is no app any more."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
 
 
 class Forgiving:

@@ -26,6 +26,14 @@ class InquiryAnswered(Message):
         self.answer = answer
 
 
+class LeavingAsked(Message):
+    """The program is to end; what was typed before this has arrived when it does."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__()
+        self.code = code
+
+
 class ActionAsked(Message):
     """A widget asks for one of the actions, by name."""
 

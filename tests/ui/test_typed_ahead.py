@@ -1,0 +1,100 @@
+"""Prompts typed faster than they are answered: each is stored or waits, whenever one looks."""
+
+import os
+import signal
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from textual import events
+
+from sam_tui.adapters.llm.scripted import ScriptedModel
+from sam_tui.ui.app import SamApp
+from sam_tui.ui.hangup import heed_signals, unheed_signals
+from tests.ui.driver import Stage, app_over, build_stage, driven
+
+PROMPTS = [f"prompt {number}" for number in range(40)]
+
+
+def typed(app: SamApp, prompts: Sequence[str]) -> None:
+    """All keys at once, as the terminal's reading thread passes them on."""
+    for key in "".join(f"{prompt}\r" for prompt in prompts):
+        name = {"\r": "enter", " ": "space"}.get(key, key)
+        app.post_message(events.Key(name, None if key == "\r" else key))
+
+
+def known(stage: Stage) -> list[str]:
+    """What the conversation has of the person's, on disk: said, then waiting."""
+    store = stage.runtime.conversations
+    latest = store.latest(str(stage.workspace))
+    if latest is None:
+        return []
+    said = [message.text for message in store.everything(latest.id) if message.kind == "user"]
+    return said + [text for text in store.queued(latest.id) if text not in said]
+
+
+def script() -> ScriptedModel:
+    return ScriptedModel([{"text": f"Answer {number}."} for number in range(len(PROMPTS))])
+
+
+@pytest.mark.requirement("ui:typed-ahead")
+async def test_every_prompt_typed_ahead_is_stored_or_waits_and_all_are_answered(
+    stage: Stage,
+) -> None:
+    stage.runtime.use_model(script())
+    async with driven(app_over(stage)) as me:
+        await me.ready()
+        typed(me.app, PROMPTS)
+
+        def all_there() -> bool:
+            """Looked at in every pause, not only at the end: nothing is between said and waiting."""
+            here = known(stage)
+            assert here == PROMPTS[: len(here)]
+            waiting = me.app.turns.queue
+            assert waiting == here[len(here) - len(waiting) :]
+            return f"Answer {len(PROMPTS) - 1}." in me.transcript()
+
+        await me.until(all_there)
+        assert known(stage) == PROMPTS
+        assert me.app.turns.queue == []
+
+
+@pytest.mark.requirement("ui:typed-ahead")
+async def test_what_was_typed_before_the_program_is_told_to_end_is_kept(tmp_path: Path) -> None:
+    stage = build_stage(tmp_path, None)
+    stage.runtime.use_model(script())
+    app = app_over(stage)
+    async with driven(app) as me:
+        await me.ready()
+        await me.send("the first")
+        await me.until(lambda: known(stage) == ["the first"])
+        typed(app, PROMPTS)
+        app.leave(143)
+        await me.until(lambda: not app.is_running)
+    assert app.return_code == 143
+    again = build_stage(tmp_path, None)
+    assert known(again) == ["the first", *PROMPTS]
+    await again.runtime.close()
+
+
+@pytest.mark.requirement("ui:typed-ahead")
+async def test_a_signal_is_heard_however_many_keys_come_at_once(stage: Stage) -> None:
+    app = app_over(stage)
+    async with driven(app) as me:
+        await me.ready()
+        loop = me.app._loop  # pyright: ignore[reportPrivateUsage]
+        assert loop is not None
+        heed_signals(loop, app.leave)
+        try:
+            # A socket of its own wakes the loop, and holds some hundred bytes while it is busy.
+            keys = threading.Thread(
+                target=lambda: [loop.call_soon_threadsafe(lambda: None) for _ in range(5_000)]
+            )
+            keys.start()
+            keys.join()
+            os.kill(os.getpid(), signal.SIGTERM)
+            await me.until(lambda: not app.is_running)
+        finally:
+            unheed_signals()
+    assert app.return_code == 143
