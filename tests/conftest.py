@@ -22,7 +22,7 @@ settings.load_profile("suite")
 FOREIGN = re.compile(
     r"(.*_API_KEY|.*_API_BASE|.*_BASE_URL|.*_TOKEN|(AWS|AZURE|OPENAI|ANTHROPIC|GOOGLE|GEMINI|OLLAMA)_.*"
     r"|(SAM_TUI|LITELLM|GIT)_.*|(HTTPS?|ALL|NO)_PROXY|EDITOR|VISUAL|PAGER|COLUMNS|LINES|TMUX|STY"
-    r"|NO_COLOR|FORCE_COLOR|COLORTERM|TEXTUAL.*|PYTHONPATH|PYTHONSTARTUP|XDG_.*)",
+    r"|NO_COLOR|FORCE_COLOR|COLORTERM|TEXTUAL.*|PYTHON.*|XDG_.*)",
     re.IGNORECASE,
 )
 """Variables of the person who runs the tests that would change what is tested."""
@@ -39,6 +39,7 @@ XDG = {"CONFIG": ".config", "DATA": ".local/share", "STATE": ".local/state", "CA
 for _name in [name for name in os.environ if FOREIGN.fullmatch(name)]:
     del os.environ[_name]
 os.environ.update(FIXED)
+sys.dont_write_bytecode = False  # else each of many processes would compile the program anew
 _before_tests = tempfile.mkdtemp(prefix="sam-tui-home-")
 os.environ["HOME"] = _before_tests  # for fixtures of a whole module; each test gets its own
 
