@@ -1,6 +1,7 @@
 """What every test runs under: an empty home, no keys, a fixed terminal, and no network but loopback."""
 
 import ipaddress
+import itertools
 import os
 import re
 import shutil
@@ -101,10 +102,23 @@ def network() -> Iterator[None]:
     assert not _attempts, f"left the machine: {_attempts}"
 
 
+_numbers = itertools.count()
+
+
+@pytest.fixture
+def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An empty folder, as pytest's own; that looks through the folders of all tests before it."""
+    name = re.sub(r"\W", "_", request.node.name)[:30]  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
+    folder = tmp_path_factory.getbasetemp() / f"{name}{next(_numbers)}"
+    folder.mkdir(mode=0o700)
+    return folder
+
+
 @pytest.fixture(autouse=True)
-def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty home folder of this test's own; settings, data, state and caches lie inside it."""
-    folder = tmp_path_factory.mktemp("home")
+    folder = Path(_before_tests, str(next(_numbers)))
+    folder.mkdir(mode=0o700)
     monkeypatch.setenv("HOME", str(folder))
     for name, place in XDG.items():
         monkeypatch.setenv(f"XDG_{name}_HOME", str(folder / place))
