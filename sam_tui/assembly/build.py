@@ -17,11 +17,10 @@ from sam_tui.assembly.believing import (
     tell_of_questions,
 )
 from sam_tui.assembly.catalogue import adverts
-from sam_tui.assembly.guarding import make_guard
+from sam_tui.assembly.guarding import limits_of, make_guard
 from sam_tui.assembly.leaves import Leaves
 from sam_tui.assembly.options import Options
 from sam_tui.assembly.serving import Serving
-from sam_tui.core.agent.budget import DEFAULT_STEPS, Limits
 from sam_tui.core.agent.retry import RetryPolicy
 from sam_tui.core.agent.room import Room
 from sam_tui.core.agent.turn import Engine
@@ -134,7 +133,7 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
         executor,
         engine,
         serving,
-        limits=Limits(options.max_turns or DEFAULT_STEPS, options.max_tokens, options.max_cost),
+        limits=limits_of(options, layers),
         topic=options.topic,
         plugins=plugins.reports,
     )

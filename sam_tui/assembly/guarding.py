@@ -16,6 +16,7 @@ from sam_tui.adapters.shell import BashParser
 from sam_tui.assembly.leaves import Leaves
 from sam_tui.assembly.options import Options
 from sam_tui.core.accesses import Location
+from sam_tui.core.agent.budget import DEFAULT_STEPS, MOST_STEPS, Limits
 from sam_tui.core.authorization.grants import Grants
 from sam_tui.core.authorization.guard import TIMED_SECONDS, Guard
 from sam_tui.core.authorization.policy import Policy
@@ -81,6 +82,18 @@ def make_guard(
     trust.watch(follow)
     leaves.sieve = lambda where: _sieve(guard, where)
     return guard
+
+
+def limits_of(options: Options, layers: Layers) -> Limits:
+    """What a turn may spend: as flags say, else the files. What a person set the model cannot raise."""
+    turns = options.max_turns or layers.limits.max_turns
+    raised = MOST_STEPS if layers.limits.raise_to is None else layers.limits.raise_to
+    return Limits(
+        turns or DEFAULT_STEPS,
+        options.max_tokens,
+        options.max_cost,
+        0 if turns else min(raised, MOST_STEPS),
+    )
 
 
 def _no_longer(trust: FolderTrust) -> str:

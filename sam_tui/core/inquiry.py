@@ -47,12 +47,13 @@ class ScopeChoice:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRequest:
-    """What the host asks about a blocked call; the model words none of it.
+    """What the host asks about a blocked call; the model words none of it but ``words``.
 
     ``targets`` are the resolved paths, commands or keys in question; ``why`` says which rule asks;
     ``preview`` shows the change. ``timed_scope`` is what "5 minutes" would cover, in words; empty
     when only "once" is offered. ``asker`` names the subagent that asks, or is empty. ``choices`` are
-    all scopes on offer, the narrowest first; "once" and "timed" mean the same as before them.
+    all scopes on offer, the narrowest first; "once" and "timed" mean the same as before them. ``words``
+    are the agent's, where it asks for a permission: shown apart, and no ground for any decision.
     """
 
     operation: str
@@ -65,6 +66,7 @@ class ApprovalRequest:
     seconds: float = 300.0
     asker: str = ""
     choices: tuple[ScopeChoice, ...] = ()
+    words: str = ""
     kind: Literal["approval"] = "approval"
 
 
@@ -72,12 +74,14 @@ class ApprovalRequest:
 class Question:
     """What the agent asks by ``user_collaboration``. An answer to it never grants anything.
 
-    ``choices`` are all answers that will do, where only some will.
+    ``choices`` are all answers that will do, where only some will. ``operation`` is what the agent asks
+    leave for, where nothing of it was refused so far: each such call is still asked about by itself.
     """
 
     prompt: str
     context: str = ""
     choices: tuple[str, ...] = ()
+    operation: str = ""
     kind: Literal["question"] = "question"
 
 

@@ -8,6 +8,7 @@ names one of the question's choices: ``timed``, ``session``, ``project``, ``user
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -29,6 +30,11 @@ class Entry:
     match: re.Pattern[str]
     reply: str
     scope: str = ""
+
+    def fits(self, texts: Sequence[str]) -> bool:
+        """Whether it is for an inquiry. Only what all targets match is approved: none rides along."""
+        found = (self.match.search(text) is not None for text in texts)
+        return all(found) if self.reply == "approve" else any(found)
 
     def answer(self, inquiry: Inquiry) -> Answer:
         """The reply in the form that this kind of inquiry takes."""
@@ -52,24 +58,29 @@ def read_answers(path: str) -> Responder:
     entries = _parse(path, _load(path))
 
     def respond(inquiry: Inquiry) -> Answer | None:
-        text = inquiry_text(inquiry)
-        return next((entry.answer(inquiry) for entry in entries if entry.match.search(text)), None)
+        texts = inquiry_texts(inquiry)
+        return next((entry.answer(inquiry) for entry in entries if entry.fits(texts)), None)
 
     return respond
 
 
 def approve_all(inquiry: Inquiry) -> Answer | None:
-    """The responder that approves every call, once each, and answers no question."""
-    return Approval("once") if isinstance(inquiry.request, ApprovalRequest) else None
+    """The responder that approves every call, once each, and no question but for leave to call."""
+    if isinstance(inquiry.request, Question):
+        return Reply("yes") if inquiry.request.operation else None
+    return Approval("once")
 
 
-def inquiry_text(inquiry: Inquiry) -> str:
-    """What patterns are searched in, one thing a line."""
+def inquiry_texts(inquiry: Inquiry) -> list[str]:
+    """What patterns are searched in, one thing a line; for an approval a text for each target.
+
+    What the agent wrote beside an approval is none of it.
+    """
     match inquiry.request:
         case ApprovalRequest(operation=operation, summary=summary, targets=targets):
-            return "\n".join([operation, summary, *targets])
+            return ["\n".join([operation, summary, target]) for target in targets or ("",)]
         case Question(prompt=prompt, context=context):
-            return "\n".join(part for part in (prompt, context) if part)
+            return ["\n".join(part for part in (prompt, context) if part)]
 
 
 def _load(path: str) -> list[Any]:

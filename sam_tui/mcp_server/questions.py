@@ -66,6 +66,7 @@ def _approval_form(request: ApprovalRequest, version: str) -> Form:
         lines.append(f"  from    {one_line(request.asker)}")
     lines += [f"  target  {_indented(target)}" for target in request.targets]
     lines += [f"  why     {one_line(request.why)}", f"  in      {one_line(request.cwd)}"]
+    lines += [f"  agent   | {line}" for line in visible_text(request.words).splitlines()]
     lines += _preview(request.preview)
     options = [(DENY, "No"), *((c.id, f"Yes: {one_line(c.words)}") for c in request.choices)]
     schema: dict[str, Any] = {

@@ -58,7 +58,7 @@ def _hints(
 
 _HINTS: Final[dict[str, types.ToolAnnotations]] = {
     "think": _hints(reads=True),
-    "user_collaboration": _hints(reads=True),
+    "user_collaboration": _hints(),
     "list_system_prompts": _hints(reads=True),
     "list_mini_prompts": _hints(reads=True),
     "read_tool_result": _hints(reads=True),
@@ -128,7 +128,8 @@ class GuardedToolbox:
         if plan.key != "run_subagent" or model is None or budgets.get(conversation) is not None:
             yield
             return
-        with budgets.running(conversation, Budget(self._runtime.limits.steps), model):
+        limits = self._runtime.limits
+        with budgets.running(conversation, Budget(limits.steps, limits=limits), model):
             yield
 
     def _result(self, executed: Executed, conversation: ConversationId) -> types.CallToolResult:

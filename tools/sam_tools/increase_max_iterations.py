@@ -5,14 +5,12 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
-from sam_tui.core.agent.budget import Budget
+from sam_tui.core.agent.budget import MOST_STEPS, Budget
 from sam_tui.core.errors import InvalidArguments, ToolError
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.tooling.arguments import Arguments
 from sam_tui.core.tooling.contract import Operation, Schedule, Tool, ToolContext, ToolResult
-
-CEILING = 1000
-"""Model calls of one turn that no request can go beyond."""
+from sam_tui.core.verdict import denial
 
 _Reason = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=2_000)]
 
@@ -20,18 +18,15 @@ _Reason = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, 
 class Increase(Arguments):
     """The arguments of ``increase_max_iterations``."""
 
-    requested_iterations: int = Field(gt=0, description=f"the new total, at most {CEILING}")
+    requested_iterations: int = Field(gt=0, description=f"the new total, at most {MOST_STEPS}")
     reason: _Reason
 
 
 class IncreaseMaxIterations:
     """increase_max_iterations: changes the very budget that the loop takes its steps from."""
 
-    def __init__(
-        self, budget_of: Callable[[ConversationId], Budget | None], *, ceiling: int = CEILING
-    ) -> None:
+    def __init__(self, budget_of: Callable[[ConversationId], Budget | None]) -> None:
         self._budget_of = budget_of
-        self._ceiling = ceiling
 
     def tool(self) -> Tool:
         """The tool, ready to register."""
@@ -64,11 +59,13 @@ class IncreaseMaxIterations:
                 f" ({budget.steps} used).",
                 hint="Give the new total, not how many to add.",
             )
-        if requested > self._ceiling:
+        if requested > MOST_STEPS:
             raise InvalidArguments(
-                f"requested_iterations {requested} is beyond {self._ceiling}, the most that is"
+                f"requested_iterations {requested} is beyond {MOST_STEPS}, the most that is"
                 f" possible; the present limit is {before} ({budget.steps} used).",
             )
+        if requested > budget.raised:
+            await self._confirmed(budget, requested, context)
         budget.max_steps = requested
         left = requested - budget.steps
         text = (
@@ -82,3 +79,16 @@ class IncreaseMaxIterations:
             "reason": arguments.reason,
         }
         return ToolResult(text, data=data)
+
+    async def _confirmed(self, budget: Budget, requested: int, context: ToolContext) -> None:
+        """Have the person agree to go beyond what they left to the agent. Raises ``ToolError``."""
+        why = f"{budget.max_steps} model calls are the limit that was set for this"
+        if budget.raised:
+            why = f"up to {budget.raised} model calls are left to the agent"
+        once = f"up to {requested} model calls for this message"
+        host = context.permit.host
+        if host is None:
+            raise ToolError(f"The limit stays: {why}.")
+        decision = await host.confirm(why, once=once, rule="limit:turns")
+        if not decision.allowed:
+            raise ToolError(denial(decision))

@@ -1,13 +1,16 @@
 """The model asks the person something and waits for the answer (seed 004, user_collaboration)."""
 
 import re
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
+from sam_tui.core.authorization.permission import Response
 from sam_tui.core.display import Text
-from sam_tui.core.inquiries import Inquiries, Outcome
+from sam_tui.core.events import ClosedAs
+from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.inquiry import Question, Reply
 from sam_tui.core.todos import one_line, visible_text
 from sam_tui.core.tooling.arguments import Arguments
@@ -32,15 +35,16 @@ class Collaboration(Arguments):
         default="", description="shown beside the question"
     )
     authorize_operation: str = Field(
-        default="", description="tool.operation you hope to call; grants nothing"
+        default="", description="tool.operation that was refused and that you ask leave for"
     )
 
 
 class UserCollaboration:
-    """user_collaboration: one question, one answer, and never a grant.
+    """user_collaboration: one question and its answer, or leave for what was refused.
 
-    In the seed a yes to this question granted whatever operation the model named. Here approvals
-    are asked by the guard, which words them from the blocked call itself (``spec/sam.md`` S1, S3).
+    In the seed a yes to this question granted whatever operation the model named. Here the host knows
+    what of it this conversation was refused, asks about that in its own words beside the model's, and a
+    yes grants exactly that (``spec/sam.md`` S1 to S3).
     """
 
     def __init__(self, inquiries: Inquiries) -> None:
@@ -59,54 +63,86 @@ class UserCollaboration:
         return Tool(
             "user_collaboration",
             "Ask the person a question and wait for the answer: for a choice only they can make, or"
-            " facts you cannot find out. Do not ask for permission: call the operation, and the"
-            " workbench asks for an approval where one is needed.",
+            " facts you cannot find out. Do not ask for permission beforehand: call the operation, and"
+            " the workbench asks where an approval is needed. If that was refused and is needed all the"
+            " same, name the operation in authorize_operation.",
             (operation,),
             consolidated=False,
         )
 
     async def _ask(self, arguments: Collaboration, context: ToolContext) -> ToolResult:
-        question = Question(arguments.prompt, arguments.context)
+        operation, host = arguments.authorize_operation.strip(), context.permit.host
+        operation = operation if _OPERATION.fullmatch(operation) else ""
+        notes: tuple[str, ...] = ()
+        data: dict[str, Any] = {"toolCallId": context.call}
+        if operation and host is not None:
+            if host.approves_all:
+                return ToolResult(f"Auto-approved: {arguments.prompt}", data=data)
+            words = "\n\n".join(filter(None, (arguments.prompt, arguments.context)))
+            response = await host.permission(operation, words)
+            if response.decisions:
+                waited = sum(decision.elapsed for decision in response.decisions)
+                data["waitTimeSeconds"] = round(waited, 3)
+                return _decided(arguments, response, data)
+            notes = response.unasked
+        question = Question(arguments.prompt, arguments.context, operation=operation)
         outcome = await self._inquiries.ask(context.conversation, context.call, question)
-        data: dict[str, Any] = {
-            "toolCallId": context.call,
-            "waitTimeSeconds": round(outcome.elapsed, 3),
-        }
+        data["waitTimeSeconds"] = round(outcome.elapsed, 3)
+        about = _about_approval(operation, notes)
         if not isinstance(outcome.answer, Reply):
-            return ToolResult(_unanswered(arguments, outcome), ok=False, data=data)
+            why = _WHY[outcome.closed]
+            return ToolResult(_unanswered(arguments, why, about), ok=False, data=data)
         reply = outcome.answer.text
         lines = [f"User response: {reply}" if reply.strip() else "User response: (empty)"]
-        lines += ["", "Go on with the work according to this answer."]
-        lines += _about_approval(arguments.authorize_operation)
+        lines += ["", "Go on with the work according to this answer.", *about]
         return ToolResult(
             "\n".join(lines), display=(Text(reply),), data={**data, "userResponse": reply}
         )
 
 
-def _unanswered(arguments: Collaboration, outcome: Outcome) -> str:
+_WHY: Mapping[ClosedAs, str] = {
+    "unattended": "Nobody is there who could answer now.",
+    "expired": "Nobody answered in time.",
+    "withdrawn": "The question was taken back before it was answered.",
+    "answered": "The question was closed without an answer.",
+}
+
+
+def _decided(arguments: Collaboration, response: Response, data: dict[str, Any]) -> ToolResult:
+    """What the person said to each question about what was refused."""
+    granted = [decision for decision in response.decisions if decision.allowed]
+    denied = [decision for decision in response.decisions if not decision.allowed]
+    lines = [f"Granted: {decision.scope or decision.reason}." for decision in granted]
+    if granted:
+        lines.append("Call it again.")
+    lines += [f"Not granted: {', '.join(decision.targets)}." for decision in denied]
+    lines += [f"Not asked about: {reason}." for reason in response.unasked]
+    if not granted and all(decision.by == "mode" for decision in denied):
+        return ToolResult(_unanswered(arguments, _WHY["unattended"], lines), ok=False, data=data)
+    comment = " ".join(filter(None, (decision.comment for decision in response.decisions)))
+    word = "no" if not granted else "partly" if denied else "yes"
+    reply = f"{word}. {comment}" if comment else word
+    text = "\n".join([f"User response: {reply}", "", *lines])
+    return ToolResult(text, display=(Text(reply),), data={**data, "userResponse": reply})
+
+
+def _unanswered(arguments: Collaboration, why: str, about: Sequence[str]) -> str:
     lines = [f"USER_INPUT_REQUIRED: {arguments.prompt}"]
     if arguments.context:
         lines += ["", arguments.context]
-    why = {
-        "unattended": "Nobody is there who could answer now.",
-        "expired": "Nobody answered in time.",
-        "withdrawn": "The question was taken back before it was answered.",
-        "answered": "The question was closed without an answer.",
-    }[outcome.closed]
-    lines += [
-        "",
-        f"{why} Go on without the answer where you safely can, and say what is left open.",
-    ]
-    return "\n".join([*lines, *_about_approval(arguments.authorize_operation)])
+    text = f"{why} Go on without the answer where you safely can, and say what is left open."
+    return "\n".join([*lines, "", text, *about])
 
 
-def _about_approval(operation: str) -> list[str]:
-    """What to do about an operation the model hoped to have allowed; nothing if it is no name."""
-    if not _OPERATION.fullmatch(operation.strip()):
+def _about_approval(operation: str, unasked: Sequence[str]) -> list[str]:
+    """What an answer is not: a grant. Nothing where no operation was named."""
+    if not operation:
         return []
+    why = [f"Not asked about: {reason}." for reason in unasked]
     return [
-        f"Nothing was granted for {operation.strip()}: approvals are asked by the workbench itself."
-        " Just call it; if it needs one, the person is asked then."
+        *why,
+        f"Nothing was granted for {operation}: this conversation was refused nothing of it that could be"
+        " allowed. Just call it; if it needs an approval, the person is asked then.",
     ]
 
 

@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar, cast
 
+from sam_tui.adapters.policy.limiting import KEY as LIMITS
+from sam_tui.adapters.policy.limiting import NO_LIMITS, TurnLimits, read_limits
 from sam_tui.adapters.policy.lines import line_of
 from sam_tui.adapters.policy.sandboxing import KEYS, UNSAID, SandboxTerms, read_terms
 from sam_tui.core.authorization.patterns import CommandPattern, PathPattern
@@ -32,7 +34,7 @@ _MODES: dict[Layer, tuple[PermissionMode, ...]] = {
     "session": ("ask", "accept-edits", "plan", "auto"),
 }
 """What a layer may set; bypass needs the flag."""
-_TOP_KEYS = ("mode", "minutes", "local", "rule", *KEYS)
+_TOP_KEYS = ("mode", "minutes", "local", "rule", LIMITS, *KEYS)
 _TEXTS = ("id", "effect", "operation", "path", "access", "command", "class", "host", "workspace",
           "between", "until", "comment")  # fmt: skip
 _RULE_KEYS = (*_TEXTS, "days", "exact")
@@ -58,6 +60,7 @@ class PolicyFile:
     """``host:port`` of servers that the web tools may reach although they are not public."""
     ignored: tuple[str, ...] = ()
     """What of the file of an untrusted folder could not be used, each with file and line."""
+    limits: TurnLimits = NO_LIMITS
 
 
 def load_policies(
@@ -186,6 +189,7 @@ class _Reader:
             read_terms(table, self.layer, self._fault),
             self.text,
             self._local(table),
+            limits=read_limits(table, self._fault),
         )
 
     def _mode(self, table: Mapping[str, Any]) -> PermissionMode | None:

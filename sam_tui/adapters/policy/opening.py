@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from sam_tui.adapters.policy.files import PROJECT_FILE, PolicyFile, load_policies
+from sam_tui.adapters.policy.limiting import TurnLimits, tightened
 from sam_tui.adapters.policy.sandboxing import SandboxTerms, merged
 from sam_tui.adapters.policy.saved import SavedRules
 from sam_tui.adapters.policy.trust import FileTrust
@@ -65,6 +66,11 @@ class Layers:
     def sandbox(self, chosen: SandboxTerms) -> SandboxTerms:
         """How commands are held: as chosen by flags, else as the project tightens, else the person."""
         return merged(chosen, self.project.sandbox, self.user.sandbox)
+
+    @property
+    def limits(self) -> TurnLimits:
+        """Of model calls: the person's, as the project tightens them."""
+        return tightened(self.user.limits, self.project.limits)
 
     @property
     def seconds(self) -> float | None:

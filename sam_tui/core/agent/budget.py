@@ -12,15 +12,22 @@ from sam_tui.core.usage import Usage
 
 DEFAULT_STEPS = 300
 """Model calls in one turn: seed 004's iteration limit."""
+MOST_STEPS = 1000
+"""Model calls of one turn that no request of the model goes beyond."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one turn may spend: model calls, tokens in and out, US dollars; None is no limit."""
+    """What one turn may spend: model calls, tokens in and out, US dollars; None is no limit.
+
+    ``raised`` is up to how many model calls the model may raise ``steps`` without a question; 0 where
+    the person set them.
+    """
 
     steps: int = DEFAULT_STEPS
     tokens: int | None = None
     cost: float | None = None
+    raised: int = MOST_STEPS
 
 
 @dataclass(slots=True)
@@ -51,6 +58,12 @@ class Budget:
     def spent(self) -> bool:
         """Whether the next step would be refused."""
         return self._refusal() is not None
+
+    @property
+    def raised(self) -> int:
+        """Up to how many steps nobody is asked: as for whom this is done, whose limits bind too."""
+        own = self.limits.raised
+        return own if self.parent is None else min(own, self.parent.raised)
 
     def _refusal(self) -> BudgetExhausted | None:
         if self.steps >= self.max_steps:

@@ -172,9 +172,11 @@ class Grants:
         """The real paths of a conversation's grants, as they may be handed out now.
 
         One that was granted alone is left out while it is a folder: its content was not. So is one on
-        whose way a link stands by now: it leads to what was never granted.
+        whose way a link stands by now: it leads to what was never granted. So is one for a single use,
+        which nobody would count.
         """
-        held = [g.target for g in self.current(conversation) if g.operation == operation]
+        current = [g for g in self.current(conversation) if g.uses is None]
+        held = [g.target for g in current if g.operation == operation]
         return tuple(
             place
             for target in held

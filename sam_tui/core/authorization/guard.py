@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sam_tui.core.accesses import Access, LocatedAccess, Read, Run, Type, Write
+from sam_tui.core.accesses import Access, LocatedAccess, Read, Run, Write
 from sam_tui.core.authorization.command_stages import wants_network
 from sam_tui.core.authorization.containment import Workspace
 from sam_tui.core.authorization.grants import Grant, Grants
@@ -20,6 +20,7 @@ from sam_tui.core.authorization.outside import (
 )
 from sam_tui.core.authorization.outside import Run as CommandRun
 from sam_tui.core.authorization.policy import Judgement, PermissionMode, Policy, TraceStep
+from sam_tui.core.authorization.refusals import Refusals
 from sam_tui.core.authorization.request import Explanation as Explanation
 from sam_tui.core.authorization.request import Request as Request
 from sam_tui.core.authorization.request import no_preview
@@ -29,9 +30,11 @@ from sam_tui.core.authorization.scopes import (
     Offer,
     chosen_of,
     grant_seconds,
+    of_next_call,
     offers,
     rehearsal,
     simulated,
+    timed_words,
 )
 from sam_tui.core.display import Diff
 from sam_tui.core.errors import ToolError
@@ -71,6 +74,8 @@ class Guard:
         """How long the counted choice of a question lasts."""
         self.network: Network = "on"
         """Whether confined commands reach the internet without a question."""
+        self.refusals = Refusals()
+        """What the agent may ask leave for."""
         self.rehearses = False
         """Whether commands that do more than read are tried on a copy of the workspace first."""
         self._asking: defaultdict[ConversationId, asyncio.Lock] = defaultdict(asyncio.Lock)
@@ -118,16 +123,8 @@ class Guard:
             asker=request.asker,
             choices=(ScopeChoice("once", request.once, "once"),),
         )
-        verdict = Decision(
-            request.operation,
-            "deny",
-            "user",
-            rule,
-            why,
-            scope=ONCE,
-            targets=question.targets,
-            asker=request.asker,
-        )
+        verdict = request.decided("deny", "user", rule, why)
+        verdict = replace(verdict, scope=ONCE, targets=question.targets)
         shown = request.shown(question)
         return await self._confirmed(request.conversation, request.call, shown, verdict)
 
@@ -228,6 +225,15 @@ class Guard:
 
     async def decide(self, request: Request) -> Decision:
         """The decision on a call. Waits for the person where one must be asked."""
+        decision = await self._decide(request)
+        self.refusals.add(request, decision)
+        return decision
+
+    async def decide_ahead(self, request: Request) -> Decision:
+        """The decision on calls to come, for which the agent asks leave. A yes becomes grants."""
+        return await self._decide(replace(request, ahead=True))
+
+    async def _decide(self, request: Request) -> Decision:
         explained = self.explain(request.conversation, request.operation, request.accesses)
         if explained.outcome != "ask":
             return self._settle(request, explained)
@@ -260,6 +266,7 @@ class Guard:
                 LIVE,
                 run.once,
                 shown=run.shown,
+                called=run.key,
             )
         )
 
@@ -295,27 +302,22 @@ class Guard:
         return decision, paths if decision.allowed else ()
 
     def _settle(self, request: Request, explained: Explanation) -> Decision:
-        for grant in explained.grants:
+        for grant in () if request.ahead else explained.grants:
             self.grants.use(grant)
         outcome = "allow" if explained.outcome == "allow" else "deny"
         by = "mode" if explained.rule.startswith("mode:") else "rule"
         if explained.grants:
             by = "user"
-        return Decision(
-            request.operation,
-            outcome,
-            by,
-            explained.rule,
-            explained.reason,
-            targets=explained.targets,
-            asker=request.asker,
-        )
+        verdict = request.decided(outcome, by, explained.rule, explained.reason)
+        return replace(verdict, targets=explained.targets)
 
     async def _ask(self, request: Request, explained: Explanation) -> Decision:
         asked = tuple(j for j in explained.judgements if j.outcome == "ask")
         asked = asked or explained.judgements
         targets = tuple(j.target for j in asked)
         on_offer = self._offers(request, asked)
+        counted = next(offer.choice for offer in on_offer if offer.choice.id == "timed")
+        timed = timed_words(counted, request.accesses)
         question = ApprovalRequest(
             operation=request.operation,
             summary=request.summary,
@@ -323,24 +325,20 @@ class Guard:
             why=f"{explained.reason}. {request.then}" if request.then else explained.reason,
             cwd=self.workspace.root,
             preview=tuple(request.preview()),
-            timed_scope=self._scope_in_words(request, on_offer),
+            timed_scope=timed,
             seconds=self.seconds,
             asker=request.asker,
             choices=tuple(offer.choice for offer in on_offer),
+            words=request.words,
         )
         outcome = await self._inquiries.ask(
             request.conversation, request.call, request.shown(question)
         )
-        verdict = Decision(
-            request.operation,
-            "deny",
-            "user",
-            explained.rule,
-            explained.reason,
+        verdict = replace(
+            request.decided("deny", "user", explained.rule, explained.reason),
             scope=", ".join(targets),
             elapsed=outcome.elapsed,
             targets=explained.targets,
-            asker=request.asker,
         )
         if outcome.closed == "unattended":
             return replace(verdict, by="mode", rule="unattended")
@@ -371,6 +369,9 @@ class Guard:
             keeps=self._saved is not None,
             once=request.once,
         )
+        if request.ahead:
+            timed = next(offer for offer in found if offer.choice.id == "timed")
+            found = (of_next_call(timed), *(o for o in found if o.choice.id != "once"))
         if request.rehearsable:
             found = (*found, rehearsal(asked))
         return tuple(simulated(offer, past, self.policy) for offer in found)
@@ -387,14 +388,8 @@ class Guard:
                 request.operation,
                 target,
                 seconds=grant_seconds(offer.choice),
+                uses=offer.uses,
                 pattern=offer.pattern,
             )
-        return ONCE if offer.choice.span == "once" else offer.choice.words
-
-    def _scope_in_words(self, request: Request, on_offer: Sequence[Offer]) -> str:
-        timed = next(offer.choice for offer in on_offer if offer.choice.id == "timed")
-        if any(isinstance(a.access, Run | Type) for a in request.accesses):
-            minutes = max(1, round(self.seconds / 60))
-            span = "1 minute" if minutes == 1 else f"{minutes} minutes"
-            return f"exactly this: {', '.join(timed.targets)}, for {span}"
-        return timed.words
+        single = offer.choice.span == "once" and offer.uses is None
+        return ONCE if single else offer.choice.words

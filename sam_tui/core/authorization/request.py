@@ -9,6 +9,7 @@ from sam_tui.core.authorization.policy import Judgement
 from sam_tui.core.display import Diff
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.inquiry import ApprovalRequest
+from sam_tui.core.verdict import DecidedBy, Decision, Outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,16 @@ class Request:
     """Whether it can be tried on a copy of the workspace first."""
     shown: Callable[[ApprovalRequest], ApprovalRequest] = lambda question: question
     """The question as it leaves the guard: without secrets."""
+    called: str = ""
+    """The operation of the call that leads to it, where that is another one."""
+    words: str = ""
+    """What the agent says about it: shown, and never judged."""
+    ahead: bool = False
+    """Whether it is about calls to come: none waits for the answer."""
+
+    def decided(self, outcome: Outcome, by: DecidedBy, rule: str, reason: str) -> Decision:
+        """A decision on it."""
+        return Decision(self.operation, outcome, by, rule, reason, asker=self.asker)
 
 
 @dataclass(frozen=True, slots=True)

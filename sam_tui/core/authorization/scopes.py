@@ -5,6 +5,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from sam_tui.core.accesses import LocatedAccess, Run, Type
 from sam_tui.core.authorization.addresses import refusal
 from sam_tui.core.authorization.commands import CommandReader, Part, host_of
 from sam_tui.core.authorization.grants import (
@@ -63,6 +64,7 @@ class Offer:
     targets: tuple[str, ...] = ()
     pattern: CommandPattern | HostEntry | None = None
     saved: tuple[SavedGrant, ...] = ()
+    uses: int | None = None
 
     def covers(self, target: str, reader: CommandReader | None) -> bool:
         """Whether it would cover a target of the past, as the decision log has it."""
@@ -147,6 +149,22 @@ def _in_question(operation: str, granted: tuple[str, ...]) -> str:
     )
     words += [f"exactly {', '.join(exact)}"] if exact else []
     return f"{operation} on {' and '.join(words)}"
+
+
+def of_next_call(timed: Offer) -> Offer:
+    """The single yes where no call waits for it: what the counted one covers, used once."""
+    words = f"{timed.choice.words}, but one call only"
+    choice = replace(timed.choice, id="once", words=words, span="once")
+    return replace(timed, choice=choice, uses=1)
+
+
+def timed_words(timed: ScopeChoice, accesses: Sequence[LocatedAccess]) -> str:
+    """What the counted choice covers, as it is shown and recorded."""
+    if not any(isinstance(located.access, Run | Type) for located in accesses):
+        return timed.words
+    minutes = max(1, round((timed.seconds or 0) / 60))
+    span = "1 minute" if minutes == 1 else f"{minutes} minutes"
+    return f"exactly this: {', '.join(timed.targets)}, for {span}"
 
 
 def rehearsal(asked: Sequence[Judgement]) -> Offer:

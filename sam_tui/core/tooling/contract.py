@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from sam_tui.core.ports.sandbox import AskAgain, AskOutside, Network
     from sam_tui.core.ports.terminals import CommandRequest
     from sam_tui.core.tooling.arguments import Arguments
+    from sam_tui.core.tooling.host_questions import HostQuestions
 
 INLINE_LIMIT = 8192
 """Characters of a result the model gets at once; the rest is stored (seed 004, read_tool_result)."""
@@ -51,6 +52,8 @@ class Permit:
     """Asked after a run that could not ask, whether it is run again with more to write to."""
     network: "Network" = "on"
     """Whether a confined command reaches the internet."""
+    host: "HostQuestions | None" = None
+    """Asks the person about this call, and about calls to come."""
     ask_kept: "AskKept | None" = None
     """There when a command is to be rehearsed: asks whether what it changed is made."""
 

@@ -29,6 +29,7 @@ from sam_tui.core.tooling.contract import (
     ToolContext,
     ToolResult,
 )
+from sam_tui.core.tooling.host_questions import HostQuestions
 from sam_tui.core.tooling.ignored_arguments import with_ignored
 from sam_tui.core.tooling.masking import MaskedStream, asked, masked, told
 from sam_tui.core.tooling.neutral import mended, neutralise
@@ -187,7 +188,7 @@ class Executor:
             if not decision.allowed:
                 raise ToolError(denial(decision))
             self._require_open(plan, conversation)  # it may have ended meanwhile
-            permit = self._permit(plan, conversation, accesses, decision)
+            permit = self._permit(plan, request, decision)
             result = await self._hand(plan, conversation, permit)
             if hooked is not None:
                 await hooked.after(result)
@@ -289,14 +290,9 @@ class Executor:
     def _shown(self, question: ApprovalRequest) -> ApprovalRequest:
         return asked(question, self.shield)
 
-    def _permit(
-        self,
-        plan: Plan,
-        conversation: ConversationId,
-        accesses: tuple[LocatedAccess, ...],
-        decision: Decision,
-    ) -> Permit:
+    def _permit(self, plan: Plan, request: Request, decision: Decision) -> Permit:
         """What the call may use, and how what it starts may ask for more."""
+        conversation, accesses = request.conversation, request.accesses
         call, guard = plan.call.id, self._guard
         lasting = plan.operation is not None and plan.operation.lasting
         run = CommandRun(conversation, call, plan.key, plan.summary, self.asker, lasting)
@@ -309,6 +305,9 @@ class Executor:
             ask_outside=questions.ask,
             ask_again=questions.again,
             network=guard.network_of(accesses, lasting=lasting),
+            host=HostQuestions(
+                guard, request, lambda made: self.record(conversation, call, made, accesses)
+            ),
             ask_kept=questions.kept if guard.rehearsed(decision, accesses) else None,
         )
 

@@ -50,6 +50,7 @@ def asked(question: ApprovalRequest, shield: Shield) -> ApprovalRequest:
         targets=tuple(map(clean, question.targets)),
         why=clean(question.why),
         timed_scope=clean(question.timed_scope),
+        words=clean(question.words),
         preview=tuple(
             replace(d, path=clean(d.path), unified=clean(d.unified)) for d in question.preview
         ),

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from sam_tui.core.agent.budget import DEFAULT_STEPS, Budget
+from sam_tui.core.agent.budget import DEFAULT_STEPS, MOST_STEPS, Budget, Limits
 from sam_tui.core.agent.history import History
 from sam_tui.core.agent.turn import Engine, Turn
 from sam_tui.core.consent import consents
@@ -82,7 +82,9 @@ class Drivers:
             return
         history, prompt = self._history(ticket)
         most = ticket.max_calls or DEFAULT_STEPS
-        budget = Budget(most if left is None else min(most, left))
+        bound = ticket.max_calls or left is not None or ticket.kind == "llm"
+        limits = Limits(raised=0 if bound else MOST_STEPS)
+        budget = Budget(most if left is None else min(most, left), limits=limits)
         if ticket.kind == "llm":
             budget.max_steps = min(budget.max_steps, 2)
         for _ in range(REPAIRS + 1):

@@ -123,6 +123,10 @@ def approval_lines(request: ApprovalRequest) -> Content:
     rows.append(Content.assemble(("why     ", "$text-muted"), visible_line(request.why)))
     if request.cwd:
         rows.append(Content.assemble(("in      ", "$text-muted"), visible_line(request.cwd)))
+    rows.extend(
+        Content.assemble(("agent   │ ", "$text-muted"), (line, "italic"))
+        for line in visible(request.words).splitlines()
+    )
     return Content("\n").join(rows)
 
 
