@@ -251,15 +251,16 @@ async def test_headless_answers_count_as_a_persons(
     file.write_text(json.dumps(entries), encoding="utf-8")
     answers = read_answers(str(file))
 
-    def later(inquiry: Inquiry) -> Answer | None:
-        return answers(inquiry)
-
     responder: list[Callable[[Inquiry], Answer | None]] = [lambda _: None]
-    bench = opened(responder=lambda inquiry: responder[0](inquiry), attended=False)
+
+    def respond(inquiry: Inquiry) -> Answer | None:
+        return responder[0](inquiry)
+
+    bench = opened(responder=respond, attended=False)
     assert not await create(bench, outside / "a.txt")
     assert (await plead(bench)).startswith("USER_INPUT_REQUIRED: May I?")
     assert not await create(bench, outside / "a.txt")
-    responder[0] = later
+    responder[0] = answers
     assert "Granted" in await plead(bench)
     responder[0] = lambda _: None
     assert await create(bench, outside / "a.txt")
