@@ -8,13 +8,14 @@ WORKERS ?= 2
 ARGS ?=
 
 .PHONY: help demo test check check-format check-lint check-types check-imports \
-	check-dependencies bench screenshots catalogue dist clean distclean venv constraints
+	check-dependencies bench mutants screenshots catalogue dist clean distclean venv constraints
 
 help:
 	@echo 'make demo          play the demo; no key and no network needed'
 	@echo 'make test          run the tests                  (ARGS="-k name" for some)'
 	@echo 'make check         formatting, lint, types, import contracts, dependencies'
 	@echo 'make bench         measure everything             (ARGS="--only tools --full")'
+	@echo 'make mutants       break the critical modules and see which tests notice'
 	@echo 'make screenshots   draw the pictures of the README anew'
 	@echo 'make catalogue     write down anew what the built-in tools are advertised with'
 	@echo 'make dist          build the wheel and the source archive into dist/'
@@ -53,6 +54,9 @@ check-dependencies: venv
 bench: venv
 	$(BIN)/python bench/all.py $(ARGS)
 
+mutants: venv
+	$(BIN)/python scripts/mutants.py $(ARGS)
+
 screenshots: venv
 	$(BIN)/python screenshots/take.py $(ARGS)
 
@@ -63,7 +67,7 @@ dist: venv
 	$(BIN)/python -m hatchling build
 
 clean:
-	rm -rf dist build .pytest_cache .ruff_cache .import_linter_cache .hypothesis snapshot_report.html
+	rm -rf dist build .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	find sam_tui tools reminders tests bench scripts screenshots -name __pycache__ -prune -exec rm -rf {} +
 
 distclean: clean

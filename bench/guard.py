@@ -1,18 +1,20 @@
 """Measures the guard: a decision on a path, on a command, with many rules; and the secret shield.
 
-``python -m bench.guard [--repeat N]`` prints one JSON object. Times are medians in microseconds, of the
-shield in milliseconds for a megabyte. ``met`` says whether the targets are kept.
+``python -m bench.guard [--repeat N] [--strict]``. Times are medians. A decision on a path stands beside
+``os.path.realpath`` of it; the shield beside one pass over the same text
+by a single regular expression.
 """
 
-import argparse
-import json
 import os
+import re
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 
+from bench.figures import Figure, judged, options
 from sam_tui.adapters.policy.files import parse_policy
 from sam_tui.adapters.shell import BashParser
 from sam_tui.core.accesses import Access, Read, Run, Write
@@ -29,10 +31,9 @@ from sam_tui.core.ids import ConversationId
 from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.shield import Shield
 
-PATH_TARGET = 100.0
-"""Microseconds at the median for one path: resolved, judged, grants looked at."""
-SHIELD_TARGET = 50.0
-"""Milliseconds for a megabyte."""
+WORDS = re.compile(r"[\w-]{8,}")
+"""What any search for secrets must at least find: words that are long enough for one."""
+MOST_PATH, MOST_SHIELD = 8.0, 5.0
 RULES = "".join(
     f'[[rule]]\neffect = "{effect}"\npath = "area{n}/**/*.key"\n'
     for n, effect in enumerate(["deny", "ask", "allow"] * 10)
@@ -74,8 +75,13 @@ def decided(judge: Guard, access: Access) -> Callable[[], object]:
     return lambda: judge.explain(who, OPERATION, judge.locate([access]))
 
 
-def measure(folder: Path, repeat: int) -> dict[str, float]:
-    """All figures by name."""
+def looked_up(path: Path) -> Callable[[], object]:
+    """What Python alone takes to say where a path really lies."""
+    return lambda: os.path.realpath(path)
+
+
+def measure(folder: Path, repeat: int) -> list[Figure]:
+    """All figures."""
     for name in ("ws/src/deep/er", "home", "data"):
         (folder / name).mkdir(parents=True)
     plain, ruled = guard(folder, ""), guard(folder, RULES)
@@ -85,30 +91,37 @@ def measure(folder: Path, repeat: int) -> dict[str, float]:
     text = Path(__file__).read_text(encoding="utf-8")
     megabyte = (text * (1_000_000 // len(text) + 1))[:1_000_000]
     shield = Shield({f"KEY_{n}": f"value-{n}-{os.urandom(8).hex()}" for n in range(10)})
-    command = "cd src && npm run build -- --watch | tee log"
-    return {
-        "read_inside_us": median(decided(plain, Read("src/deep/er/a.py", "p")), repeat),
-        "write_inside_us": median(decided(plain, Write("src/deep/er/a.py", "p")), repeat),
-        "write_outside_us": median(decided(plain, Write("/srv/a", "p")), repeat),
-        "write_with_30_rules_us": median(decided(ruled, Write("src/deep/er/a.py", "p")), repeat),
-        "write_with_50_grants_us": median(decided(granted, Write("/srv/x49/a", "p")), repeat),
-        "command_us": median(decided(plain, Run(command)), repeat),
-        "shield_ms_per_mb": median(lambda: shield.mask(megabyte), max(3, repeat // 200)) / 1000,
+    inside = "src/deep/er/a.py"
+    paths = {
+        "read inside": (plain, Read(inside, "p")),
+        "write inside": (plain, Write(inside, "p")),
+        "write outside": (plain, Write("/srv/a", "p")),
+        "write inside, 30 rules": (ruled, Write(inside, "p")),
+        "write outside, 50 grants": (granted, Write("/srv/x49/a", "p")),
     }
+    figures: list[Figure] = []
+    for name, (judge, access) in paths.items():
+        alone = median(looked_up(folder / "ws" / access.path), repeat)
+        taken = median(decided(judge, access), repeat)
+        figures.append(Figure(name, taken, "us", MOST_PATH, alone, "realpath"))
+    command = "cd src && npm run build -- --watch | tee log"
+    figures.append(Figure("a command", median(decided(plain, Run(command)), repeat), "us"))
+    few = max(3, repeat // 200)
+    once = median(lambda: WORDS.findall(megabyte), few) / 1000
+    masked = median(lambda: shield.mask(megabyte), few) / 1000
+    figures.append(Figure("the shield, a megabyte", masked, "ms", MOST_SHIELD, once, "one pass"))
+    return figures
 
 
-def main() -> None:
-    """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
+def main() -> int:
+    """Measure, print, and judge."""
+    parser = options("Measure the guard and the shield.")
     parser.add_argument("--repeat", type=int, default=2000)
-    repeat = parser.parse_args().repeat
+    given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        figures = measure(Path(os.path.realpath(folder)), repeat)
-    paths = [v for name, v in figures.items() if name.startswith(("read", "write"))]
-    met = max(paths) < PATH_TARGET and figures["shield_ms_per_mb"] < SHIELD_TARGET
-    rounded = {name: round(value, 1) for name, value in figures.items()}
-    print(json.dumps({**rounded, "met": met}, indent=2))
+        figures = measure(Path(os.path.realpath(folder)), given.repeat)
+    return judged("guard", figures, given)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,8 +1,8 @@
 """Measures what a flood of command output costs: peak memory of the whole runtime, and the way through.
 
-``python bench/output.py [--megabytes N] [--strict]`` runs one ``run_command`` that prints so much, in a
-process of its own, beside the same command read by nobody but ``wc``. ``--strict`` ends with 1 when the
-target is missed. The bound is the same for every size, so that a small run shows what a large one would.
+``python -m bench.output [--megabytes N] [--strict]`` runs one ``run_command`` that prints so much, in a
+process of its own, beside the same command read by nobody but ``wc``. The bound of its memory is the same
+for every size, so that a small run shows what a large one would.
 """
 
 import argparse
@@ -15,6 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from bench.figures import Figure, judged, options
 from sam_tui.assembly import Options, build
 from sam_tui.core.ids import CallId
 from sam_tui.core.messages import ToolCall
@@ -55,7 +56,7 @@ def child(megabytes: int) -> None:
 
 def measured(megabytes: int) -> dict[str, float]:
     """What a process of its own measured."""
-    command = [sys.executable, __file__, "--child", "--megabytes", str(megabytes)]
+    command = [sys.executable, "-m", "bench.output", "--child", "--megabytes", str(megabytes)]
     done = subprocess.run(command, stdout=subprocess.PIPE, check=True)
     return json.loads(done.stdout)
 
@@ -71,29 +72,21 @@ def bare(megabytes: int) -> float:
 
 def main() -> int:
     """Measure, print, and judge."""
-    parser = argparse.ArgumentParser(description="Measure what a flood of output costs.")
+    parser = options("Measure what a flood of output costs.")
     parser.add_argument("--megabytes", type=int, default=1000)
-    parser.add_argument(
-        "--strict", action="store_true", help="end with 1 when the target is missed"
-    )
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.child:
-        child(options.megabytes)
+    given = parser.parse_args()
+    if given.child:
+        child(given.megabytes)
         return 0
-    small, large = measured(1), measured(options.megabytes)
-    met = large["peak"] < MOST_MEGABYTES
-    mark = "" if met else "  MISSED"
-    more = large["peak"] / small["peak"]
-    print(
-        f"{options.megabytes} MB of output: peak {large['peak']:.0f} MB  target < {MOST_MEGABYTES:g} MB"
-        f"  {more:.2f} x that of 1 MB{mark}"
-    )
-    alone = bare(options.megabytes)
-    print(
-        f"{'':8}time {large['seconds']:.1f} s  {large['seconds'] / alone:.1f} x the same read by wc"
-    )
-    return int(options.strict and not met)
+    small, large, alone = measured(1), measured(given.megabytes), bare(given.megabytes)
+    name, peak = f"{given.megabytes} MB of output", large["peak"]
+    figures = [
+        Figure(f"{name}, peak memory", peak, "MB", 1.5, small["peak"], "that of 1 MB",
+               target=MOST_MEGABYTES),
+        Figure(f"{name}, time", large["seconds"], "s", None, alone, "the same read by wc"),
+    ]  # fmt: skip
+    return judged("output", figures, given)
 
 
 if __name__ == "__main__":

@@ -1,29 +1,27 @@
 """Measures start-up, headless runs, tool rounds, memory and sizes, beside baselines of the same minute.
 
-``python bench/run.py [--repeat N] [--json FILE] [--strict]``. Times are medians; a ratio compares
-with ``python -c pass`` or with a bare Textual app, so that a slow machine shows in both. The model is
-a server on loopback that answers at once. ``--strict`` ends with 1 when a target is missed.
+``python -m bench.run [--repeat N] [--json FILE] [--strict]``. Times are medians. Beside them stand
+``python -c pass``, a bare Textual app, and a bare client: httpx that asks the same server and runs the same
+commands by ``subprocess``. The model is a server on loopback that answers at once.
 """
 
-import argparse
 import json
 import os
-import platform
 import statistics
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from bench.figures import Figure, judged, options
 from bench.probes import Interactive, Run, Unmeasurable, interactive, run
 from tests.fakes.openai_server import Call, FakeServer, Reply, background
 
-ROOT = Path(__file__).resolve().parents[1]
 PYTHON = sys.executable
 SAM = str(Path(sys.executable).with_name("sam-tui"))
 ROUNDS = 20
+MOST_ROUND = 4.0
 BARE_APP = """
 from textual.app import App
 from textual.widgets import Input
@@ -32,6 +30,22 @@ class Bare(App):
         yield Input()
 Bare().run()
 """
+BARE_CLIENT = """
+import httpx, json, subprocess, sys
+base, rounds = sys.argv[1], int(sys.argv[2])
+with httpx.Client() as client:
+    messages = []
+    for number in range(rounds + 1):
+        messages.append({"role": "user", "content": "Say hello."})
+        body = {"model": "fake", "stream": True, "messages": messages}
+        with client.stream("POST", base + "/chat/completions", json=body) as answer:
+            for line in answer.iter_lines():
+                if line.startswith("data: {"):
+                    json.loads(line[6:])
+        if number < rounds:
+            subprocess.run(["bash", "-c", f"printf %d {1000 + number:#x}"], capture_output=True)
+print("Hello")
+"""
 PROGRAM = "import runpy; sys.argv[1:] = [{!r}]; runpy.run_module('sam_tui', run_name='__main__')"
 ENTRIES = {
     "sam-tui --version": PROGRAM.format("--version"),
@@ -39,23 +53,6 @@ ENTRIES = {
     "the core": "import sam_tui.core.runtime",
     "the first frame": "import sam_tui.ui.app",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """One row of the table. ``target`` is the most it may be, ``ratio`` a multiple of ``beside``."""
-
-    name: str
-    value: float | None
-    unit: str
-    target: float | None = None
-    ratio: float | None = None
-    beside: str = ""
-
-    @property
-    def met(self) -> bool:
-        """Whether the target is kept; a figure without a value or a target is no miss."""
-        return self.value is None or self.target is None or self.value < self.target
 
 
 class Bench:
@@ -92,6 +89,11 @@ class Bench:
         if "Hello" not in done.output:
             raise Unmeasurable(f"the answer did not arrive: {done.output[-200:]!r}")
         return done
+
+    def client(self, rounds: int) -> Run:
+        """A bare client that asks as often and runs as many commands."""
+        self.server.replies.extend([Reply(text="Hello.")] * (rounds + 1))
+        return self.run(PYTHON, "-c", BARE_CLIENT, self.server.base, str(rounds))
 
     def rounds(self) -> Run:
         """A prompt that takes ``ROUNDS`` shell commands, each with its real output checked."""
@@ -140,20 +142,12 @@ def startup(bench: Bench) -> list[Figure]:
         version.append(bench.run(SAM, "--version").wall)
         textual.append(bench.interactive(PYTHON, str(app)).usable)
         ours.append(bench.interactive(SAM, *bench.model).usable)
+    python, app_alone = median(nothing), median(textual)
     return [
-        Figure("python -c pass", median(nothing), "s"),
-        Figure(
-            "--version", median(version), "s", 0.06, median(version) / median(nothing), "python"
-        ),
-        Figure("bare Textual app, usable", median(textual), "s"),
-        Figure(
-            "first interactive frame",
-            median(ours),
-            "s",
-            0.3,
-            median(ours) / median(textual),
-            "bare app",
-        ),
+        Figure("python -c pass", python, "s"),
+        Figure("--version", median(version), "s", 2.5, python, "python"),
+        Figure("bare Textual app, usable", app_alone, "s"),
+        Figure("first interactive frame", median(ours), "s", 1.4, app_alone, "bare app"),
     ]
 
 
@@ -168,21 +162,26 @@ def resting(bench: Bench) -> list[Figure]:
 
 def headless(bench: Bench) -> list[Figure]:
     """A one-line answer, then a prompt with tool rounds."""
-    python = [bench.run(PYTHON, "-c", "pass").wall for _ in range(bench.repeat)]
     hello: list[Run] = []
     tools: list[Run] = []
+    bare: list[Run] = []
+    bare_tools: list[Run] = []
     for _ in range(bench.repeat):
         hello.append(bench.headless([Reply(text="Hello.")]))
+        bare.append(bench.client(0))
         tools.append(bench.rounds())
-    wall, cpu = median([r.wall for r in hello]), median([r.cpu for r in hello])
-    per_round = 1000 * (median([r.cpu for r in tools]) - cpu) / ROUNDS
+        bare_tools.append(bench.client(ROUNDS))
+    walls = [median([r.wall for r in runs]) for runs in (hello, bare, tools, bare_tools)]
+    cpus = [median([r.cpu for r in runs]) for runs in (hello, bare, tools, bare_tools)]
+    ours, theirs = ((cpus[n + 2] - cpus[n]) * 1000 / ROUNDS for n in (0, 1))
+    peaks = [median([r.peak for r in runs]) for runs in (hello, tools)]
     return [
-        Figure("headless hello", wall, "s", 0.45, wall / median(python), "python"),
-        Figure("headless hello, CPU", cpu, "s"),
-        Figure("headless hello, peak memory", median([r.peak for r in hello]), "MB", 90),
-        Figure(f"{ROUNDS} tool rounds", median([r.wall for r in tools]), "s", 1.0, None),
-        Figure("CPU a tool round", per_round, "ms", 15),
-        Figure("tool rounds, peak memory", median([r.peak for r in tools]), "MB"),
+        Figure("headless hello", walls[0], "s", 2.0, walls[1], "bare client"),
+        Figure("headless hello, CPU", cpus[0], "s", 2.0, cpus[1], "bare client"),
+        Figure("headless hello, peak memory", peaks[0], "MB", 90),
+        Figure(f"{ROUNDS} tool rounds", walls[2], "s", 3.0, walls[3], "bare client"),
+        Figure("CPU a tool round", ours, "ms", MOST_ROUND, theirs, "bare client"),
+        Figure("tool rounds, peak memory", peaks[1], "MB"),
     ]
 
 
@@ -215,25 +214,6 @@ def modules(bench: Bench) -> list[Figure]:
     return figures
 
 
-def table(figures: Sequence[Figure]) -> str:
-    """Aligned columns: what, how much, the target, and the ratio."""
-    lines = [f"{'':38} {'measured':>14}  {'target':>10}  ratio"]
-    for figure in figures:
-        target = "" if figure.target is None else f"< {figure.target:g}"
-        ratio = "" if figure.ratio is None else f"{figure.ratio:.2f} x {figure.beside}"
-        mark = "" if figure.met else "  MISSED"
-        lines.append(f"{figure.name:38} {shown(figure):>14}  {target:>10}  {ratio}{mark}".rstrip())
-    return "\n".join(lines)
-
-
-def shown(figure: Figure) -> str:
-    """The value with as many digits as it is worth."""
-    if figure.value is None:
-        return "not here"
-    digits = {"s": 3, "ms": 1, "MB": 0, "% CPU": 2}.get(figure.unit, 0)
-    return f"{figure.value:,.{digits}f} {figure.unit}".rstrip()
-
-
 def measure(repeat: int) -> list[Figure]:
     """Everything, in a folder and against a server of its own."""
     with (
@@ -248,38 +228,17 @@ def measure(repeat: int) -> list[Figure]:
         return [*figures, *sizes(bench), *modules(bench)]
 
 
-def machine() -> Mapping[str, Any]:
-    """Where it was measured."""
-    return {
-        "python": platform.python_version(),
-        "system": f"{platform.system()} {platform.machine()}",
-        "cpus": os.cpu_count(),
-        "load": round(os.getloadavg()[0], 2),
-    }
-
-
 def main() -> int:
     """Measure, print, and judge."""
-    parser = argparse.ArgumentParser(description="Measure sam-tui.")
+    parser = options("Measure sam-tui.")
     parser.add_argument("--repeat", type=int, default=5, help="runs of each; the median counts")
-    parser.add_argument("--json", type=Path, default=ROOT / "build" / "bench.json", metavar="FILE")
-    parser.add_argument("--strict", action="store_true", help="end with 1 when a target is missed")
-    options = parser.parse_args()
-    where = machine()
-    print("  ".join(f"{name} {value}" for name, value in where.items()), flush=True)
+    given = parser.parse_args()
     try:
-        figures = measure(options.repeat)
+        figures = measure(given.repeat)
     except Unmeasurable as error:
         print(f"bench: {error}", file=sys.stderr)
         return 2
-    print(table(figures))
-    options.json.parent.mkdir(parents=True, exist_ok=True)
-    rows = [asdict(figure) | {"met": figure.met} for figure in figures]
-    options.json.write_text(
-        json.dumps({"machine": where, "figures": rows}, indent=1) + "\n", "utf-8"
-    )
-    print(f"written to {options.json}")
-    return int(options.strict and not all(figure.met for figure in figures))
+    return judged("run", figures, given)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """Measures the conversation pane in a real pty: streaming, key echo, idling, opening a long history.
 
-Run ``python bench/stream.py [scenario ...]``; one JSON object per scenario is printed. CPU is user and
-system seconds of the program under test alone; echo is from the byte written to the pty until the
-character is read back, in milliseconds.
+Run ``python -m bench.stream [scenario ...] [--strict]``. CPU is user and system seconds of the program
+under test alone; echo is from the byte written to the pty until the character is read back. Beside the echo
+amid a stream stands that of the same program at rest.
 """
 
 import asyncio
@@ -18,10 +18,12 @@ import sys
 import tempfile
 import termios
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from bench.figures import Figure, judged, options
 
 if TYPE_CHECKING:
     from textual.app import App
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from sam_tui.ui.transcript import Transcript
 
 COLUMNS, ROWS = 120, 40
+MOST_ECHO, MOST_IDLE, MOST_MEMORY = 4.0, 0.3, 120.0
 SENTENCE = (
     "the agent reads every file and writes a `plan` before **editing** anything in the *workspace* "
     "so that nothing is lost"
@@ -53,6 +56,7 @@ class Scenario:
 SCENARIOS = {
     s.name: s
     for s in (
+        Scenario("quiet"),
         Scenario("stream-2000", tokens=20_000, rate=2_000),
         Scenario("stream-150", tokens=900, rate=150),
         Scenario("idle", idle=5.0, messages=40),
@@ -267,13 +271,48 @@ def measure(scenario: Scenario, *, profile: bool = False) -> dict[str, object]:
     return figures
 
 
-def main(arguments: list[str]) -> None:
+def figures_of(measured: Mapping[str, Mapping[str, object]]) -> list[Figure]:
+    """What was measured, with what is promised of it."""
+    figures: list[Figure] = []
+    quiet = number(measured, "quiet", "echo_p95_ms")
+    for name in measured:
+        if name.startswith("stream"):
+            echo, most = number(measured, name, "echo_p95_ms"), MOST_ECHO
+            figures.append(Figure(f"{name}: echo, p95", echo, "ms", most, quiet, "at rest"))
+            per_token = number(measured, name, "cpu_s") or 0.0
+            cost = 1_000 * per_token / SCENARIOS[name].tokens
+            figures.append(Figure(f"{name}: CPU a token", cost, "ms"))
+    figures += [
+        Figure(label, number(measured, name, key), unit, most)
+        for name, label, key, unit, most in (
+            ("quiet", "at rest: echo, p95", "echo_p95_ms", "ms", None),
+            ("idle", "idle: CPU", "idle_cpu_percent", "% CPU", MOST_IDLE),
+            ("load-500", "500 messages: opened", "open_s", "s", None),
+            ("load-500", "500 messages: memory", "rss_mb", "MB", MOST_MEMORY),
+        )
+        if name in measured
+    ]
+    return figures
+
+
+def number(measured: Mapping[str, Mapping[str, object]], name: str, key: str) -> float | None:
+    """One value of one scenario; None where it was not measured."""
+    value = measured.get(name, {}).get(key)
+    return float(value) if isinstance(value, int | float) else None
+
+
+def main() -> int:
     """Run the scenarios named, or all."""
-    profile = "--profile" in arguments
-    names = [a for a in arguments if a != "--profile"] or list(SCENARIOS)
-    for name in names:
-        print(json.dumps(measure(SCENARIOS[name], profile=profile)), flush=True)
+    parser = options("Measure the conversation pane.")
+    parser.add_argument("scenarios", nargs="*", help=f"of {', '.join(SCENARIOS)}; else all")
+    parser.add_argument("--profile", action="store_true")
+    given = parser.parse_args()
+    measured = {
+        name: measure(SCENARIOS[name], profile=given.profile)
+        for name in given.scenarios or SCENARIOS
+    }
+    return judged("stream", figures_of(measured), given)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.exit(main())

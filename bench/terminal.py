@@ -1,13 +1,11 @@
 """Measures the embedded terminal: frames, rows, throughput from a pty, loop gaps and memory.
 
-``python bench/terminal.py [--megabytes N] [--flood N] [--json FILE] [--strict]``. Times are medians of
-many; throughput stands beside a bare read of the same pty in the same minute, as a ratio. ``--strict``
-ends with 1 when a target is missed.
+``python -m bench.terminal [--megabytes N] [--flood N] [--json FILE] [--strict]``. Times are medians. Beside
+a frame stands Rich that reads and renders the same, beside throughput a bare read of the same pty, in the
+same minute.
 """
 
-import argparse
 import asyncio
-import json
 import os
 import pty
 import random
@@ -16,19 +14,26 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rich.console import Console
 from rich.style import Style
+from rich.text import Text
+
+from bench.figures import Figure, judged, options
 
 if TYPE_CHECKING:
     from sam_tui.adapters.terminal.screen import EmulatedScreen
     from sam_tui.ui.widgets.terminal_cells import Painter
 
 COLUMNS, ROWS = 120, 40
-KINDS = {"plain": 4.0, "256 colours": 4.0, "true colour": 4.0, "wide": 4.0, "a colour a cell": None}
+KINDS = ("plain", "256 colours", "true colour", "wide", "a colour a cell")
+MOST_FRAME, MOST_ROW, LEAST_SPEED = 4.0, 0.25, 0.15
+NOTICED = 33.0
+"""Milliseconds of a gap that a person sees: two frames of sixty a second."""
 REPEAT = 60
 TRIES = 3
 WORDS = [
@@ -47,26 +52,6 @@ WORDS = [
     "here",
 ]
 DONE = "d-o-n-e"
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """One measurement. ``target`` is a bound: the most it may be, or the least where ``least``."""
-
-    name: str
-    value: float
-    unit: str
-    target: float | None = None
-    least: bool = False
-    ratio: float | None = None
-    beside: str = ""
-
-    @property
-    def met(self) -> bool:
-        """Whether the target is kept."""
-        if self.target is None:
-            return True
-        return self.value >= self.target if self.least else self.value <= self.target
 
 
 # ---- frames
@@ -105,14 +90,15 @@ def drawn(screen: "EmulatedScreen", painter: "Painter") -> int:
     return len(rows)
 
 
-def median_ms(step: Callable[[int], None]) -> float:
-    """The median of many runs of a step, in milliseconds."""
-    times: list[float] = []
+def medians_ms(*steps: Callable[[int], None]) -> list[float]:
+    """The median of many runs of each step, in milliseconds of processor time; they take turns."""
+    times: list[list[float]] = [[] for _ in steps]
     for number in range(REPEAT):
-        began = time.perf_counter()
-        step(number)
-        times.append(1000 * (time.perf_counter() - began))
-    return statistics.median(times)
+        for step, taken in zip(steps, times, strict=True):
+            began = time.process_time()
+            step(number)
+            taken.append(1000 * (time.process_time() - began))
+    return [statistics.median(taken) for taken in times]
 
 
 def frame_figures() -> list[Figure]:
@@ -122,7 +108,8 @@ def frame_figures() -> list[Figure]:
 
     figures: list[Figure] = []
     painter = Painter(Style(color="#d5d9e0", bgcolor="#14171c"))
-    for kind, bound in KINDS.items():
+    console, frame_time = Console(width=COLUMNS, height=ROWS), 0.0
+    for kind in KINDS:
         screen = EmulatedScreen(COLUMNS, ROWS)
         both = frames(kind)
 
@@ -131,8 +118,15 @@ def frame_figures() -> list[Figure]:
             if drawn(screen, painter) < ROWS:
                 raise RuntimeError("not every row was drawn")
 
+        def rich(number: int, both: list[bytes] = both) -> None:
+            text = Text.from_ansi(both[(number + 1) % len(both)].decode())
+            console.render_lines(text, console.options)
+
         frame(-1)
-        figures.append(Figure(f"full frame, {kind}", median_ms(frame), "ms", bound))
+        alone, taken = medians_ms(rich, frame)
+        frame_time = frame_time or taken
+        most = None if kind == "a colour a cell" else MOST_FRAME  # nothing draws that
+        figures.append(Figure(f"full frame, {kind}", taken, "ms", most, alone, "Rich"))
     screen = EmulatedScreen(COLUMNS, ROWS)
     screen.feed(frames("plain")[0])
     screen.dirty_rows()
@@ -143,7 +137,8 @@ def frame_figures() -> list[Figure]:
             raise RuntimeError("other rows were drawn")
 
     row(0)
-    figures.append(Figure("one dirty row", median_ms(row), "ms", 0.1))
+    (taken,) = medians_ms(row)
+    figures.append(Figure("one dirty row", taken, "ms", MOST_ROW, frame_time, "a plain frame"))
     return figures
 
 
@@ -258,13 +253,13 @@ def throughput_figures(megabytes: int, flood: int) -> list[Figure]:
                 f"cat of {megabytes} MB to the screen",
                 once.speed,
                 "MB/s",
-                60.0,
+                LEAST_SPEED,
+                plain,
+                "bare read",
                 least=True,
-                ratio=statistics.median(run.speed / speed for speed, run in tries),
-                beside="bare read",
             ),
             Figure("processor time for it", once.cost, "ms/MB"),
-            Figure("loop gap meanwhile, p95", once.gap, "ms", 33.0),
+            Figure("loop gap meanwhile, p95", once.gap, "ms", NOTICED),
             Figure("memory after it", once.memory, "MB", 100.0),
         ]
         if flood:
@@ -273,27 +268,15 @@ def throughput_figures(megabytes: int, flood: int) -> list[Figure]:
     return figures
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Measure, print, and say whether all targets were kept."""
-    parser = argparse.ArgumentParser(description="measure the embedded terminal")
+def main() -> int:
+    """Measure, print, and judge."""
+    parser = options("Measure the embedded terminal.")
     parser.add_argument("--megabytes", type=int, default=100)
     parser.add_argument("--flood", type=int, default=1000, help="megabytes; 0 leaves it out")
-    parser.add_argument("--json", metavar="FILE")
-    parser.add_argument("--strict", action="store_true")
-    options = parser.parse_args(arguments)
-    figures = frame_figures() + throughput_figures(options.megabytes, options.flood)
-    for figure in figures:
-        bound = (
-            "" if figure.target is None else f"{'>=' if figure.least else '<='} {figure.target:g}"
-        )
-        ratio = "" if figure.ratio is None else f"{figure.ratio:.2f} x {figure.beside}"
-        mark = "" if figure.met else "MISSED"
-        print(f"{figure.name:<32}{figure.value:>10.3f} {figure.unit:<5} {bound:<8} {ratio} {mark}")
-    if options.json:
-        data = [{**asdict(figure), "met": figure.met} for figure in figures]
-        Path(options.json).write_text(json.dumps(data, indent=1), encoding="utf-8")
-    return int(options.strict and not all(figure.met for figure in figures))
+    given = parser.parse_args()
+    figures = frame_figures() + throughput_figures(given.megabytes, given.flood)
+    return judged("terminal", figures, given)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

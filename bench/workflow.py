@@ -2,46 +2,29 @@
 
 ``python -m bench.workflow [--executions N] [--json FILE] [--strict]``. Times are medians of wall time.
 A transition is one ``advance`` by token: check, finish, open the next step, mint its token, commit.
-Every commit has reached the disk, so a bare commit of the same minute stands beside it, and the same
-without that wait. ``--strict`` ends with 1 when a target is missed.
+Every commit has reached the disk, so a bare commit of the same minute stands beside it; beside a query
+stands a bare SELECT of one row from the same file.
 """
 
-import argparse
-import json
-import os
-import platform
+import random
 import sqlite3
 import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from bench.figures import Figure, judged, options
 from sam_tui.adapters.workflows import DefinitionFiles, SqliteWorkflows, open_workflows
 from sam_tui.core.clock import SystemClock
 from sam_tui.core.ports.workflows import EventQuery, EventRow
 from sam_tui.core.workflow.service import Workflows
 
-ROOT = Path(__file__).resolve().parents[1]
 STEPS = 10
+MOST_TRANSITION, MOST_QUERY = 5.0, 80.0
 OUTPUT = {"summary": "What was done, in a sentence or two. " * 5}
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """One row of the table; ``target`` is the most that ``milliseconds`` may be."""
-
-    name: str
-    milliseconds: float
-    target: float | None = None
-
-    @property
-    def met(self) -> bool:
-        """Whether the target is kept."""
-        return self.target is None or self.milliseconds < self.target
 
 
 def ignored(_: EventRow) -> None:
@@ -95,30 +78,43 @@ def bare_commits(folder: Path) -> float:
     return statistics.median(times)
 
 
+def bare_query(file: Path, names: Sequence[str]) -> float:
+    """Milliseconds of the SELECT of one row by its key, of a connection that is open."""
+    connection = sqlite3.connect(file)
+    query = "SELECT * FROM executions WHERE id = ?"
+    times = [timed(lambda n=n: connection.execute(query, (n,)).fetchall()) for n in names]
+    connection.close()
+    return statistics.median(times)
+
+
 def measure(folder: Path, executions: int) -> list[Figure]:
     """Every figure."""
     workflows, store = service(folder)
     times, names = fill(workflows, executions)
     size = store.path.stat().st_size / 1e6
+    picked = random.Random(1).sample(names, min(200, len(names)))
 
-    def asked(act: Callable[[str], Any]) -> float:
-        picked = names[:: max(1, len(names) // 200)]
-        return statistics.median([timed(lambda name=name: act(name)) for name in picked])
+    def asked(name: str, act: Callable[[str], Any]) -> Figure:
+        taken = statistics.median([timed(lambda one=one: act(one)) for one in picked])
+        return Figure(name, taken, "ms", MOST_QUERY, bare_query(store.path, picked), "one SELECT")
 
+    commit = bare_commits(folder)
+    transition = statistics.median(times)
     figures = [
-        Figure("a phase transition", statistics.median(times), 3.0),
-        Figure("a phase transition, 99th of 100", statistics.quantiles(times, n=100)[98]),
-        Figure("status of an execution", asked(workflows.execution), 5.0),
-        Figure("its steps", asked(workflows.steps), 5.0),
-        Figure("its history", asked(workflows.history), 5.0),
-        Figure("its newest events", asked(lambda n: workflows.events(EventQuery(n))), 5.0),
-        Figure("the 50 newest executions", asked(lambda _: workflows.executions())),
+        Figure("a phase transition", transition, "ms", MOST_TRANSITION, commit, "a bare commit"),
+        Figure("a phase transition, 99th of 100", statistics.quantiles(times, n=100)[98], "ms"),
+        asked("status of an execution", workflows.execution),
+        asked("its steps", workflows.steps),
+        asked("its history", workflows.history),
+        asked("its newest events", lambda name: workflows.events(EventQuery(name))),
     ]
+    newest = statistics.median([timed(workflows.executions) for _ in range(20)])
+    figures.append(Figure("the 50 newest executions", newest, "ms"))
     store.close()
-    figures.append(Figure("a bare commit of one row", bare_commits(folder)))
     workflows, store = service(folder / "unflushed", flushed=False)
     quick, _ = fill(workflows, max(5, executions // 50))
-    figures.append(Figure("a phase transition, not waiting for the disk", statistics.median(quick)))
+    name = "a phase transition, not waiting for the disk"
+    figures.append(Figure(name, statistics.median(quick), "ms"))
     store.close()
     print(f"{executions} executions of {STEPS} steps, {size:.0f} MB", flush=True)
     return figures
@@ -126,26 +122,12 @@ def measure(folder: Path, executions: int) -> list[Figure]:
 
 def main() -> int:
     """Measure, print, and judge."""
-    parser = argparse.ArgumentParser(description="Measure the workflow engine.")
+    parser = options("Measure the workflow engine.")
     parser.add_argument("--executions", type=int, default=1000)
-    parser.add_argument("--json", type=Path, default=ROOT / "build" / "bench-workflow.json")
-    parser.add_argument("--strict", action="store_true", help="end with 1 when a target is missed")
-    options = parser.parse_args()
+    given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        figures = measure(Path(folder), options.executions)
-    for figure in figures:
-        target = "" if figure.target is None else f"< {figure.target:g} ms"
-        mark = "" if figure.met else "  MISSED"
-        print(f"{figure.name:46} {figure.milliseconds:8.2f} ms  {target}{mark}".rstrip())
-    where = {
-        "python": platform.python_version(),
-        "system": f"{platform.system()} {platform.machine()}",
-        "load": round(os.getloadavg()[0], 2),
-    }
-    options.json.parent.mkdir(parents=True, exist_ok=True)
-    rows = [asdict(figure) | {"met": figure.met} for figure in figures]
-    options.json.write_text(json.dumps({"machine": where, "figures": rows}, indent=1), "utf-8")
-    return int(options.strict and not all(figure.met for figure in figures))
+        figures = measure(Path(folder), given.executions)
+    return judged("workflow", figures, given)
 
 
 if __name__ == "__main__":

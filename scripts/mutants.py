@@ -335,6 +335,11 @@ def excused(mutant: Mutant, equivalent: Sequence[dict[str, str]]) -> str:
     return ""
 
 
+def ended(_: int, __: object) -> None:
+    """End in order, so that the copy is removed and its tests are ended."""
+    sys.exit(143)
+
+
 def main() -> int:
     """Play the sample, print the table, and judge."""
     parser = argparse.ArgumentParser(description="Break the critical modules, one place at a time.")
@@ -356,6 +361,7 @@ def main() -> int:
     if options.list:
         print("\n".join(mutant.name for mutant in sample))
         return 0
+    signal.signal(signal.SIGTERM, ended)
     with tempfile.TemporaryDirectory(prefix="sam-tui-mutants-") as folder:
         return played(Copy(Path(folder)), sample, modules, plan.get("equivalent", []))
 

@@ -316,6 +316,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "hooks:trust": Requirement("Hooks of a folder run as long as it is trusted exactly as it is; a change ends them before they run again.", "issue 4.8"),
     "hooks:unheld": Requirement("Where the kernel holds nothing a folder's hook is asked like a command; the person's own run.", "issue 4.3, 4.8"),
     "hooks:warn": Requirement("A hook that fails by itself is told of to the person and stops nothing.", "issue 4.8, peers 3"),
+    "house:benches": Requirement("A benchmark whose bound is missed, or was not measured, ends --strict with 1.", "issue 11.3"),
     "house:bootstrap-current": Requirement("A second make does nothing where .venv is current.", "issue: build"),
     "house:bootstrap-explains": Requirement("A machine without a fit Python, without venv or without pip is told what is missing and what to do.", "issue: build"),
     "house:contracts-evaluate": Requirement("Every import contract fails when a breach of it is planted, and no other contract does.", "architecture 1"),
