@@ -137,6 +137,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "files:odd-names": Requirement("Names that are not UTF-8 survive, are shown escaped, and never break JSON.", "spec 10.5"),
     "files:patch-all-or-nothing": Requirement("A patch is made whole or not at all; when a write fails in the middle the earlier ones are put back.", "issue 3"),
     "files:patch-arguments": Requirement("A dry run writes nothing and shows the diff; filePath and target_directory are honoured.", "spec 1.13, C4"),
+    "files:patch-as-git": Requirement("A patch with git's header comes to what git apply or GNU patch make of it, or is refused: names that contradict each other, wrong counts and context, paths through links.", "issue 11, B.7"),
     "files:patch-clear-errors": Requirement("A hunk that does not fit, overlaps or is ambiguous names file, hunk, line and the nearest candidate.", "issue 3, C2"),
     "files:patch-crlf": Requirement("Line ends of a patched file stay what they were, whatever ends the patch has.", "issue 3, spec 1.13"),
     "files:patch-envelope": Requirement("The *** Begin Patch envelope updates, adds, deletes and moves files by context.", "issue 3"),

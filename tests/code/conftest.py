@@ -19,6 +19,7 @@ from sam_tui.core.authorization.containment import Workspace
 from sam_tui.core.authorization.grants import Grants
 from sam_tui.core.authorization.guard import Guard
 from sam_tui.core.authorization.policy import Policy
+from sam_tui.core.authorization.secrets import Secrets
 from sam_tui.core.bus import Bus
 from sam_tui.core.clock import SystemClock
 from sam_tui.core.events import ToolProgressed
@@ -59,7 +60,7 @@ class Workshop:
         ).tool()
         guard = Guard(
             self.workspace,
-            Policy("ask", True, ()),
+            Policy("ask", True, (), secrets=Secrets(str(folder / "home"))),
             Grants(clock),
             Inquiries(self.bus, clock, attended=False),
         )

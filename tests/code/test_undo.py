@@ -50,7 +50,7 @@ async def test_every_kind_of_edit_is_undone_to_the_byte(shop: Any):
     assert shop.read("e.txt") == "I\n"
     entries = shop.journal.entries(shop.conversation)
     assert [e.operation for e in entries][:2] == ["apply_patch", "multi_replace_string"]
-    assert entries[0].paths == ("d/c.txt", "e.txt", "x/new.txt")
+    assert entries[0].paths == ("x/new.txt", "d/c.txt", "e.txt")
     assert len(entries) == 8
     for _ in entries:
         undo(shop)

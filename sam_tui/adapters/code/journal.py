@@ -163,10 +163,10 @@ def _forget(connection: sqlite3.Connection, entry: int) -> None:
 
 def _undoable(step: EditStep) -> bool:
     match step:
-        case Put(before=before):
-            return before is None or before.whole
+        case Put(before=before, link=link):
+            return not link and (before is None or before.whole)
         case Drop(before=before):
-            return before is not None and before.whole
+            return before is not None and before.whole and not stat.S_ISLNK(before.mode)
         case Move():
             return True
 

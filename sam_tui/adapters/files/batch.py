@@ -10,6 +10,7 @@ import stat
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
+from functools import partial
 
 from sam_tui.adapters.files.descent import Entry, entry_of
 from sam_tui.adapters.files.exclusive import rename_new, rename_over
@@ -33,8 +34,8 @@ class Batch:
         self._held = ExitStack()
         self._back: list[Callable[[], None]] = []
         self._aside: list[Entry] = []
-        self._folders: list[Location] = []
-        """Those that steps may have made, each above the one before it."""
+        self._emptied: list[Entry] = []
+        """Folders that gave way to a file; nothing is in them but what was set aside."""
 
     def run(self, steps: Sequence[EditStep]) -> None:
         """All steps, or none. Raises ``ToolError``."""
@@ -44,7 +45,6 @@ class Batch:
                     self._step(step)
             except BaseException as error:
                 stuck = self._take_back()
-                self._remove_folders()
                 if stuck and isinstance(error, ToolError):
                     raise ToolError(
                         f"{error} Not everything could be put back: {'; '.join(stuck)}.",
@@ -54,12 +54,19 @@ class Batch:
             for entry in self._aside:
                 with suppress(OSError):
                     os.unlink(entry.name, dir_fd=entry.folder)
+            for entry in self._emptied:
+                with suppress(OSError):
+                    for _, folders, _, above in os.fwalk(
+                        entry.name, topdown=False, dir_fd=entry.folder
+                    ):
+                        for name in folders:
+                            os.rmdir(name, dir_fd=above)
+                    os.rmdir(entry.name, dir_fd=entry.folder)
 
     def _step(self, step: EditStep) -> None:
         if not isinstance(step, Drop):
-            self._folders[:0] = _missing_above(
-                step.target if isinstance(step, Move) else step.where
-            )
+            above = _missing_above(step.target if isinstance(step, Move) else step.where)
+            self._back += [partial(_remove_folder, folder) for folder in reversed(above)]
         match step:
             case Put():
                 self._put(step)
@@ -72,6 +79,12 @@ class Batch:
     def _put(self, step: Put) -> None:
         with explained(step.where, "written"):
             entry = self._held.enter_context(entry_of(step.where, make=True))
+            if step.before is None:
+                self._make_room(entry)
+            if step.link:
+                os.symlink(step.data, os.fsencode(entry.name), dir_fd=entry.folder)
+                self._back.append(lambda: os.unlink(entry.name, dir_fd=entry.folder))
+                return
             old = replaceable(entry, step.where, replace=step.before is not None)
             mode = _mode_after(step, old)
             usual = 0o777 if step.executable else 0o666
@@ -83,6 +96,25 @@ class Batch:
                 insist_unchanged(entry, step.where, step.before)
                 self._keep(entry)
                 rename_over(temporary, entry)
+
+    def _make_room(self, entry: Entry) -> None:
+        """Set a folder aside where the steps before took all files of it away."""
+        try:
+            if not stat.S_ISDIR(entry.stat().st_mode):
+                return
+        except FileNotFoundError:
+            return
+        files = [
+            name
+            for _, folders, names, above in os.fwalk(entry.name, dir_fd=entry.folder)
+            for name in (*folders, *names)
+            if not stat.S_ISDIR(os.stat(name, dir_fd=above, follow_symlinks=False).st_mode)
+        ]
+        if files and {aside.name for aside in self._aside}.issuperset(files):
+            away = _beside(entry)
+            rename_over(entry, away)
+            self._emptied.append(away)
+            self._back.append(lambda: rename_over(away, entry))
 
     def _drop(self, step: Drop) -> None:
         with explained(step.where, "deleted"):
@@ -134,11 +166,11 @@ class Batch:
                 stuck.append(str(error))
         return stuck
 
-    def _remove_folders(self) -> None:
-        """Take away the folders that were made; one that something else lies in stays."""
-        for where in self._folders:
-            with suppress(OSError, ToolError), entry_of(where) as entry:
-                os.rmdir(entry.name, dir_fd=entry.folder)
+
+def _remove_folder(where: Location) -> None:
+    """Take a folder away that was made; one that something else lies in stays."""
+    with suppress(OSError, ToolError), entry_of(where) as entry:
+        os.rmdir(entry.name, dir_fd=entry.folder)
 
 
 def _missing_above(where: Location) -> list[Location]:

@@ -50,6 +50,13 @@ class LocalFiles:
             data = b"".join(_pieces(source, limit, min(_CHUNK, found.st_size + 1)))
             return Snapshot(data, stamp_of(found), found.st_mode)
 
+    def link(self, where: Location) -> Snapshot:
+        """A symbolic link itself, not followed."""
+        with explained(where, "read"), entry_of(where) as entry:
+            found = entry.stat()
+            target = os.fsencode(os.readlink(entry.name, dir_fd=entry.folder))
+            return Snapshot(target, stamp_of(found), found.st_mode)
+
     def list(self, where: Location) -> Sequence[FileStat]:
         """The entries of a folder, sorted by name; those that vanish meanwhile are left out."""
         with explained(where, "listed"), entry_of(where) as entry:

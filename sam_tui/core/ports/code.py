@@ -22,7 +22,10 @@ class Stamp:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A regular file at one moment. ``data`` is its begin, up to the limit asked for."""
+    """A regular file at one moment. ``data`` is its begin, up to the limit asked for.
+
+    Of a link ``data`` is the path that it leads to.
+    """
 
     data: bytes
     stamp: Stamp
@@ -39,6 +42,7 @@ class Put:
     """Write a whole file. ``before`` is what its content was computed from; None: nothing is there.
 
     Mode bits of a replaced file stay; ``mode`` sets them, ``executable`` only those for running.
+    ``link`` makes a symbolic link that leads to ``data``, where nothing is.
     """
 
     where: Location
@@ -46,6 +50,7 @@ class Put:
     before: Snapshot | None
     mode: int | None = None
     executable: bool | None = None
+    link: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +77,10 @@ class EditableFiles(Files, Protocol):
 
     def snapshot(self, where: Location, *, limit: int) -> Snapshot:
         """A regular file as it is now, with at most ``limit`` bytes of it. Raises ``ToolError``."""
+        ...
+
+    def link(self, where: Location) -> Snapshot:
+        """A symbolic link itself, not followed. Raises ``ToolError`` for anything else."""
         ...
 
     def apply(self, steps: Sequence[EditStep]) -> None:

@@ -39,10 +39,19 @@ def text_of(files: EditableFiles, where: Location, name: str, *, whole: bool) ->
 
     Without ``whole`` only the first 10 MB of a longer file are there.
     """
+    return text_in(snapshot_of(files, where), name, whole=whole)
+
+
+def snapshot_of(files: EditableFiles, where: Location) -> Snapshot:
+    """A file as it is, with a little more than what is edited. Raises ``ToolError``."""
     try:
-        snapshot = files.snapshot(where, limit=MOST_READ + 1)
+        return files.snapshot(where, limit=MOST_READ + 1)
     except ToolError as error:
         raise ToolError(str(error), hint=_alike(files, where) or error.hint) from error
+
+
+def text_in(snapshot: Snapshot, name: str, *, whole: bool) -> Content:
+    """What was read of a file, decoded, as ``text_of`` does."""
     data, complete = snapshot.data, len(snapshot.data) <= MOST_READ
     if not complete:
         if whole:

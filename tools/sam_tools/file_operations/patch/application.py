@@ -27,8 +27,8 @@ class _Text:
         self.separator, self.usual = document.separator, document.newline
         self.feeds = "\n" in document.text
         self._raw = document.text.split(self.separator)
-        self._open = bool(self._raw[-1])
-        if not self._open:
+        self.unended = bool(self._raw[-1])
+        if not self.unended:
             self._raw.pop()
 
     @property
@@ -44,7 +44,7 @@ class _Text:
 
     def _row(self, index: int) -> _Row:
         raw = self._raw[index]
-        if self._open and index == len(self._raw) - 1:
+        if self.unended and index == len(self._raw) - 1:
             return _Row(raw, "")
         if self.separator == "\n" and raw.endswith("\r"):
             return _Row(raw[:-1], "\r\n")
@@ -54,7 +54,7 @@ class _Text:
         """Lines as they are in the file, in one piece; none where there are none."""
         if begin == stop:
             return []
-        end = "" if self._open and stop == len(self._raw) else self.separator
+        end = "" if self.unended and stop == len(self._raw) else self.separator
         return [self.separator.join(self._raw[begin:stop]) + end]
 
     def joined(self, parts: Sequence[str]) -> str:
@@ -78,7 +78,11 @@ def created(patch: FilePatch, name: str) -> str:
 
 
 def patched(
-    document: Document, patch: FilePatch, name: str, *, style: Literal["unified", "envelope"]
+    document: Document,
+    patch: FilePatch,
+    name: str,
+    *,
+    style: Literal["git", "unified", "envelope"],
 ) -> tuple[str, list[str]]:
     """The text after all hunks, and remarks on those that went elsewhere or fit but nearly.
 
@@ -86,13 +90,15 @@ def patched(
     """
     text = _Text(document)
     lines = text.lines
-    ground = Ground(lines, style=style)
+    ground = Ground(lines, style=style, unended=text.unended)
     placed: list[tuple[Place, Hunk]] = []
     remarks: list[str] = []
     for hunk in patch.hunks:
         try:
             place = ground.place(hunk)
-            fitted = _fitted(lines, place, hunk, strict=style == "unified")
+            fitted = (
+                hunk if style == "git" else _fitted(lines, place, hunk, strict=style == "unified")
+            )
             placed.append((place, fitted))
             remarks += _remarks(place, hunk, indented=fitted is not hunk)
         except Misfit as misfit:

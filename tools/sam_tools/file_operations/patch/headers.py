@@ -3,28 +3,45 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
 
-from sam_tools.file_operations.patch.pieces import FilePatch, Hunk
+from sam_tools.file_operations.patch.binary import Binary
+from sam_tools.file_operations.patch.pieces import FilePatch, FileType, Hunk
 from sam_tui.core.errors import ToolError
 
 NOTHING = "/dev/null"
 _STAMP = re.compile(r"\s+\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:\s*[+-]\d{4}|Z)?\s*\Z")
+_EPOCH = re.compile(r"\t((?:1969-12-31|1970-01-01) \d\d:\d\d:00)(?:\.0+)? ([+-]\d\d):?(\d\d)\r?\Z")
 _ESCAPE = re.compile(r"\\([0-7]{1,3}|.)")
 _LETTERS = {"a": 7, "b": 8, "t": 9, "n": 10, "v": 11, "f": 12, "r": 13}
-_NO_FILES = {"120000": "a symbolic link", "160000": "a submodule"}
+_TYPES: dict[str, FileType] = {
+    "100": "file",
+    "120": "link",
+    "160": "submodule",
+}
 _OLD_PREFIXES, _NEW_PREFIXES = ("a/", "i/", "c/", "o/"), ("b/", "w/", "i/", "c/")
+_MODE = re.compile(r"(100|120|160)[0-7]{3}")
+_MOVES = {"rename old": "rename from", "rename new": "rename to"}
+_NAMES = ("rename from ", "rename to ", "rename old ", "rename new ", "copy from ", "copy to ")
+_MODES = ("new file mode ", "deleted file mode ", "old mode ", "new mode ")
 
 
 @dataclass
 class Header:
-    """What is known of a file so far; hunks are added as they come."""
+    """What is known of a file so far; hunks are added as they come.
+
+    ``old`` and ``new`` are the names behind ``---`` and ``+++``, ``git`` those of ``diff --git``.
+    """
 
     old: str = ""
     new: str = ""
-    git: tuple[str, str] = ("", "")
+    git: tuple[str, str] | None = None
     moved: dict[str, str] = field(default_factory=dict[str, str])
     modes: dict[str, str] = field(default_factory=dict[str, str])
+    index: str = ""
     hunks: list[Hunk] = field(default_factory=list[Hunk])
+    binary: Binary | None = None
 
     @property
     def named(self) -> bool:
@@ -34,57 +51,95 @@ class Header:
     @property
     def says_something(self) -> bool:
         """Whether it changes a file, with or without hunks."""
-        return bool(self.hunks or self.moved or self.modes)
+        return bool(self.hunks or self.moved or self.modes or self.binary)
 
     def extend(self, line: str) -> bool:
         """Take one of git's further header lines; False for any other."""
-        for name in ("rename from ", "rename to ", "copy from ", "copy to "):
+        for name in _NAMES:
             if line.startswith(name):
-                self.moved[name.strip()] = unquoted(line[len(name) :])
+                key = name.strip()
+                self.moved[_MOVES.get(key, key)] = unquoted(line[len(name) :].rstrip("\r"))
                 return True
-        for name in ("new file mode ", "deleted file mode ", "old mode ", "new mode "):
+        for name in _MODES:
             if line.startswith(name):
                 self.modes[name.strip()] = line[len(name) :].strip()
                 return True
+        if line.startswith("index "):
+            self.index = line.removeprefix("index ").strip()
         return line.startswith(("index ", "similarity index ", "dissimilarity index "))
 
     def file(self) -> FilePatch:
         """The finished file. Raises ``ToolError`` when it has no usable name."""
-        old, new = self._names()
+        return self._plain_file() if self.git is None else self._git_file(*self.git)
+
+    def _plain_file(self) -> FilePatch:
+        old, new = without_prefixes(self.old, self.new)
         hunks = tuple(self.hunks)
-        bits = self.modes.get("new file mode") or self.modes.get("new mode") or ""
-        if bits in _NO_FILES:
-            raise ToolError(
-                f"{new or old} is {_NO_FILES[bits]} in patchContent; only regular files are patched.",
-                hint="Leave it out of the patch and make it with a command in the terminal.",
-            )
-        executable = bits.endswith("755") if bits else None
-        if "rename to" in self.moved or "copy to" in self.moved:
-            verb = "rename" if "rename to" in self.moved else "copy"
-            source, target = self.moved.get(f"{verb} from", old), self.moved[f"{verb} to"]
-            kind = "update" if verb == "rename" else "copy"
-            return FilePatch(kind, _usable(source), _usable(target), hunks, executable)
-        if old == NOTHING or "new file mode" in self.modes:
-            return FilePatch("create", _usable(new), new, hunks, executable)
-        if new == NOTHING or "deleted file mode" in self.modes:
+        if old == NOTHING:
+            return FilePatch("create", _usable(new), new, hunks)
+        if new == NOTHING:
             return FilePatch("delete", _usable(old), old, hunks)
         path = _usable(_chosen(old, new))
-        return FilePatch("update", path, path, hunks, executable)
+        return FilePatch("update", path, path, hunks)
 
-    def _names(self) -> tuple[str, str]:
-        """Both names without what git put before them. Its own line says whether it did."""
-        old, new = self.old or self.git[0], self.new or self.git[1]
-        first, second = self.git
-        if first and first == second:
-            return old, new
-        if _paired(first, second) and first[2:] == second[2:]:
-            return old.removeprefix(first[:2]), new.removeprefix(second[:2])
-        return without_prefixes(old, new)
+    def _git_file(self, first: str, second: str) -> FilePatch:
+        """As git reads it: what its lines say of names must agree."""
+        kind: Literal["update", "create", "delete", "copy"] = "update"
+        source, target = _bare(first, second)
+        if self.moved:
+            verb = "copy" if "copy to" in self.moved else "rename"
+            kind = "copy" if verb == "copy" else "update"
+            source, target = self.moved.get(f"{verb} from", ""), self.moved.get(f"{verb} to", "")
+        elif "new file mode" in self.modes or self.old == NOTHING:
+            kind, source = "create", target
+        elif "deleted file mode" in self.modes or self.new == NOTHING:
+            kind, target = "delete", source
+        elif self.named and source != target:
+            source, target = _bare(self.old, self.new)
+        wanted = NOTHING if kind == "create" else source, NOTHING if kind == "delete" else target
+        if self.named and not (_agree(self.old, wanted[0]) and _agree(self.new, wanted[1])):
+            raise ToolError(
+                f"The header of {target or source or first} in patchContent contradicts itself: "
+                f"{self.old or 'nothing'} and {self.new or 'nothing'} stand behind --- and +++.",
+                hint="Write the same names in all lines of a header, and /dev/null for no file.",
+            )
+        type_, executable = self._type(target)
+        return FilePatch(
+            kind,
+            _usable(source),
+            _usable(target),
+            tuple(self.hunks),
+            executable,
+            exact=True,
+            type=type_,
+            binary=self.binary,
+        )
+
+    def _type(self, name: str) -> tuple[FileType, bool | None]:
+        """What git's modes say of it, and whether it may be run. Raises ``ToolError``."""
+        bits = [*self.modes.values(), *self.index.split(" ")[1:]]
+        found = [_MODE.fullmatch(mode) for mode in bits]
+        types: set[FileType] = {_TYPES[match[1]] for match in found if match}
+        if None in found or len(types) > 1:
+            raise ToolError(
+                f"{name} cannot have the modes {', '.join(bits)} that patchContent gives it.",
+                hint="Modes are 100644, 100755 and 120000; another type is deleted, then made anew.",
+            )
+        given = self.modes.get("new file mode") or self.modes.get("new mode")
+        type_: FileType = types.pop() if types else ""
+        return type_, given.endswith("755") if given and type_ == "file" else None
 
 
 def header_name(text: str) -> str:
-    """The name behind ``---`` or ``+++``, without what may follow it."""
+    """The name behind ``---`` or ``+++``, without what may follow it.
+
+    The date of a file that is not there is the first moment of 1970: that is as good as /dev/null.
+    """
     text = text.rstrip("\r")
+    if (epoch := _EPOCH.search(text)) and not datetime.strptime(
+        f"{epoch[1]} {epoch[2]}{epoch[3]}", "%Y-%m-%d %H:%M:%S %z"
+    ).timestamp():
+        return NOTHING
     if text.startswith('"'):
         return unquoted(text)
     if "\t" in text:
@@ -94,7 +149,6 @@ def header_name(text: str) -> str:
 
 def unquoted(text: str) -> str:
     """A name as git quotes it: in double quotes, with C escapes for its bytes."""
-    text = text.strip()
     end = re.match(r'"((?:[^"\\]|\\.)*)"', text)
     if end is None:
         return text
@@ -112,16 +166,35 @@ def unquoted(text: str) -> str:
 
 def git_names(line: str) -> tuple[str, str]:
     """Both names of a ``diff --git`` line; they may hold spaces."""
-    rest = line.removeprefix("diff --git ").rstrip()
+    rest = line.removeprefix("diff --git ").rstrip("\r")
     if rest.startswith('"') or rest.endswith('"'):
         found = re.fullmatch(r'("(?:[^"\\]|\\.)*"|\S.*?) ("(?:[^"\\]|\\.)*"|\S.*)', rest)
         return (unquoted(found[1]), unquoted(found[2])) if found else (rest, rest)
-    middle = len(rest) // 2
-    halves = rest[:middle], rest[middle + 1 :]
-    if rest[middle : middle + 1] == " " and halves[0][2:] == halves[1][2:]:
-        return halves
+    for text in (rest, rest.rstrip()):
+        middle = len(text) // 2
+        halves = text[:middle], text[middle + 1 :]
+        if text[middle : middle + 1] == " " and halves[0][2:] == halves[1][2:]:
+            return halves
+    cuts = [at for at, character in enumerate(rest) if character == " "]
+    for at in cuts:
+        if rest[:at].partition("/")[2] == rest[at + 1 :].partition("/")[2] != "":
+            return rest[:at], rest[at + 1 :]
     old, _, new = rest.partition(" b/")
-    return (old, f"b/{new}") if new else (rest, rest)
+    if new:
+        return old, f"b/{new}"
+    return (rest[: cuts[0]], rest[cuts[0] + 1 :]) if len(cuts) == 1 else (rest, rest)
+
+
+def _bare(old: str, new: str) -> tuple[str, str]:
+    """Names of git's header without the folder that git puts before each."""
+    (_, _, first), (_, _, second) = old.partition("/"), new.partition("/")
+    if old != new and (first == second != "" or _paired(old, new) or _paired(new, old)):
+        return first, second
+    return old, new
+
+
+def _agree(name: str, wanted: str) -> bool:
+    return wanted in (name, name.partition("/")[2])
 
 
 def without_prefixes(old: str, new: str) -> tuple[str, str]:
@@ -161,7 +234,7 @@ def follows(lines: Sequence[str], at: int) -> bool:
 
 def half_header(lines: Sequence[str], at: int) -> tuple[str, str] | None:
     """Both names where only one of ``---`` and ``+++`` stands above a hunk; None elsewhere."""
-    if at + 1 == len(lines) or not lines[at + 1].startswith("@@"):
+    if at + 1 == len(lines) or not re.match(r"@@+(?: *-\d|[ .]*@@|\s*\Z)", lines[at + 1]):
         return None
     name = header_name(lines[at][4:])
     match lines[at][:4]:

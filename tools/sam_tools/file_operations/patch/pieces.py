@@ -3,7 +3,11 @@
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from sam_tools.file_operations.patch.binary import Binary
+
 Mark = Literal[" ", "-", "+"]
+FileType = Literal["file", "link", "submodule", ""]
+"""What a part of a patch is about, by git's modes; empty where it gives none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,8 @@ class FilePatch:
     """What happens to one file. ``target`` differs from ``path`` when it gets another name.
 
     ``executable`` is None where the patch says nothing of it. ``unseen`` deletes whatever is there.
+    ``exact`` parts have git's header: they are placed as git and GNU patch place them, nothing is
+    guessed.
     """
 
     kind: Literal["update", "create", "delete", "copy"]
@@ -62,6 +68,15 @@ class FilePatch:
     hunks: tuple[Hunk, ...] = ()
     executable: bool | None = None
     unseen: bool = False
+    exact: bool = False
+    type: FileType = ""
+    binary: Binary | None = None
+
+    @property
+    def link_target(self) -> str | None:
+        """Where the link leads that this part makes or changes; None where it makes none."""
+        new = [line.text for hunk in self.hunks for line in hunk.new]
+        return "\n".join(new) if self.type == "link" and self.kind != "delete" and new else None
 
     @property
     def renamed(self) -> bool:

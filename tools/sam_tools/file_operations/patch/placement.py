@@ -57,6 +57,7 @@ def _plain(text: str) -> str:
 _UNIFIED: tuple[tuple[_Comparison, int], ...] = (
     (_exact, 0), (str.rstrip, 0), (_exact, 1), (_exact, 2), (str.rstrip, 2), (_plain, 0),
 )  # fmt: skip
+_GIT = ((_exact, 0), (_exact, 1), (_exact, 2))
 _ENVELOPE: tuple[tuple[_Comparison, int], ...] = (
     (_exact, 0), (str.rstrip, 0), (str.strip, 0), (_plain, 0),
 )  # fmt: skip
@@ -65,9 +66,16 @@ _ENVELOPE: tuple[tuple[_Comparison, int], ...] = (
 class Ground:
     """The lines of one file, and which of them are taken by hunks already placed."""
 
-    def __init__(self, lines: Sequence[str], *, style: Literal["unified", "envelope"]) -> None:
+    def __init__(
+        self,
+        lines: Sequence[str],
+        *,
+        style: Literal["git", "unified", "envelope"],
+        unended: bool = False,
+    ) -> None:
         self._lines = lines
-        self._levels = _UNIFIED if style == "unified" else _ENVELOPE
+        self._levels = {"git": _GIT, "unified": _UNIFIED, "envelope": _ENVELOPE}[style]
+        self._unended = unended
         self._style = style
         self._forms: dict[_Comparison, Rows] = {}
         self._taken: list[Place] = []
@@ -131,12 +139,15 @@ class Ground:
             trimmed = _trimmed(hunk, fuzz)
             if trimmed is None:
                 continue
+            if fuzz and self._is_made(hunk):
+                break
             head, tail = trimmed
             old = [form(line.text) for line in hunk.old]
             wanted = old[head : len(old) - tail]
             spots = (
                 Place(at, len(wanted), head, tail)
                 for at in self._matches(wanted, form, hunk, head=head)
+                if self._style != "git" or self._ends_fit(hunk, at, trimmed, fuzz)
             )
             if hunk.start is not None and form is not _plain:
                 place, taken = self._nearest(spots)
@@ -150,6 +161,27 @@ class Ground:
                 return self._chosen(hunk, free, above)
             clash = clash or tuple(place.at + 1 for place in found)
         raise Misfit("overlap", clash) if clash else Misfit("nowhere")
+
+    def _is_made(self, hunk: Hunk) -> bool:
+        """Whether its new lines stand there already: less context would make them twice."""
+        new = [line.text for line in hunk.new]
+        lines = self._formed(_exact).all([_exact(line) for line in new])
+        return bool(new) and next(lines, None) is not None
+
+    def _ends_fit(self, hunk: Hunk, at: int, trimmed: tuple[int, int], fuzz: int) -> bool:
+        """Whether it begins or ends the file where it has less context on one side, as GNU patch.
+
+        Its last line must lack a newline just where the file's own does.
+        """
+        head, tail = _context(hunk)
+        old, (front, back) = hunk.old, trimmed
+        end = at + len(old) - front - back
+        last = old[len(old) - back - 1]
+        ends = end == len(self._lines)
+        if last.newline == (ends and self._unended):
+            return False
+        spare = fuzz - max(head, tail)
+        return (head + spare >= 0 or at == 0) and (tail + spare >= 0 or ends)
 
     def _matches(
         self, wanted: Sequence[str], form: _Comparison, hunk: Hunk, *, head: int
@@ -206,9 +238,7 @@ def _trimmed(hunk: Hunk, fuzz: int) -> tuple[int, int] | None:
 
     None when that changes nothing, or leaves nothing to go by.
     """
-    marks = "".join(line.mark for line in hunk.lines)
-    head = len(marks) - len(marks.lstrip(" "))
-    tail = len(marks) - len(marks.rstrip(" "))
+    head, tail = _context(hunk)
     if not fuzz:
         return 0, 0
     context = max(head, tail)
@@ -216,3 +246,9 @@ def _trimmed(hunk: Hunk, fuzz: int) -> tuple[int, int] | None:
         return None
     front, back = max(0, fuzz + head - context), max(0, fuzz + tail - context)
     return (front, back) if front + back < len(hunk.old) else None
+
+
+def _context(hunk: Hunk) -> tuple[int, int]:
+    """How many lines of context stand at its begin and its end."""
+    marks = "".join(line.mark for line in hunk.lines)
+    return len(marks) - len(marks.lstrip(" ")), len(marks) - len(marks.rstrip(" "))

@@ -1,13 +1,15 @@
 """Unified diffs, as diff and git write them and as models nearly do.
 
 A hunk is read by its counts. Where those are wrong, its body goes on until something begins that can
-only be a header; a line that fits neither is an error, never skipped.
+only be a header; a line that fits neither is an error, never skipped. Below a ``diff --git`` line
+counts must be right, as git has it: programs write those, and a wrong one means that lines are lost.
 """
 
 import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from sam_tools.file_operations.patch.binary import read_binary
 from sam_tools.file_operations.patch.headers import (
     Header,
     follows,
@@ -51,29 +53,33 @@ class _Reader:
         current = Header(old=path, new=path) if path else Header()
         while self._at < len(self._lines):
             line = self._lines[self._at]
+            named = current.named or current.hunks
             if line.startswith("diff --git "):
                 current = self._next(current, Header(git=git_names(line)))
             elif follows(self._lines, self._at):
                 names = header_name(line[4:]), header_name(self._lines[self._at + 1][4:])
-                if current.named or current.hunks:
-                    current = self._next(current, Header())
+                current = self._next(current, Header()) if named else current
                 current.old, current.new = names
                 self._at += 1
             elif half := half_header(self._lines, self._at):
-                if current.named or current.hunks:
-                    current = self._next(current, Header())
+                current = self._next(current, Header()) if named else current
                 current.old, current.new = half
             elif line.startswith(("@@@", "diff --cc ", "diff --combined ")):
                 raise self._wrong(
                     "a combined diff of a merge cannot be applied",
                     "Make a diff against one of the parents, or edit the file itself.",
                 )
-            elif line.startswith("@@"):
-                current.hunks.append(self._hunk(len(current.hunks) + 1))
+            elif numbered(line) or (line.startswith("@@") and (current.named or current.git)):
+                current.hunks.append(self._hunk(len(current.hunks) + 1, exact=bool(current.git)))
                 continue
-            elif line.startswith(("Binary files ", "GIT binary patch")):
-                raise self._wrong("binary changes cannot be applied", "Leave binary files out.")
-            elif current.git != ("", "") and not current.hunks:
+            elif line == "GIT binary patch":
+                current.binary, self._at = read_binary(self._lines, self._at + 1, current.index)
+                if current.binary is None:
+                    raise self._wrong("the binary part is not whole", "Make it with --binary.")
+                continue
+            elif line.startswith("Binary files ") and (current.git or named) and not current.hunks:
+                raise self._wrong("binary changes come without data", "Leave binary files out.")
+            elif current.git and not current.hunks:
                 current.extend(line)
             self._at += 1
         self._next(current, current)
@@ -83,17 +89,35 @@ class _Reader:
             self.files.append(current)
         return following
 
-    def _hunk(self, number: int) -> Hunk:
+    def _hunk(self, number: int, *, exact: bool) -> Hunk:
         numbers = numbered(self._lines[self._at])
         self._at += 1
         begun = self._at
         body = self._counted(numbers[1], numbers[2]) if numbers else None
-        if body is None:
-            self._at = begun
-            body = self._until_header()
+        if exact and (body is None or self._goes_on(blanks=False)):
+            self._at = begun - 1
+            raise self._wrong(
+                "this hunk has other lines than its counts say",
+                "Count the old and the new lines anew, or leave `diff --git` out: then a hunk ends "
+                "where its lines do.",
+            )
+        if not exact and (body is None or self._goes_on()):
+            body = self._by_lines(begun, body)
+        assert body is not None
         start = numbers[0] if numbers else None
         ends = any(not line.newline for line in body if line.mark != "+")
         return Hunk(number, tuple(body), start, at_end=ends)
+
+    def _by_lines(self, begun: int, counted: list[Line] | None) -> list[Line]:
+        """The body up to the next header; as counted where words follow that are no part of it."""
+        end, self._at = self._at, begun
+        try:
+            return self._until_header()
+        except ToolError:
+            if counted is None:
+                raise
+            self._at = end
+            return counted
 
     def _counted(self, old: int, new: int) -> list[Line] | None:
         """The body by its counts; None when they cannot be right."""
@@ -115,14 +139,18 @@ class _Reader:
         if self._at < len(self._lines) and self._lines[self._at].startswith("\\"):
             _without_newline(body)
             self._at += 1
-        return body if old == new == 0 and not self._goes_on() else None
+        return body if old == new == 0 else None
 
-    def _goes_on(self) -> bool:
-        """Whether lines of a body follow, so that the counts were too small."""
+    def _goes_on(self, *, blanks: bool = True) -> bool:
+        """Whether lines of a body follow, so that the counts were too small.
+
+        Without ``blanks`` only changes that follow at once count: context is no loss.
+        """
         at = self._at
-        while at < len(self._lines) and not self._lines[at]:
+        while blanks and at < len(self._lines) and not self._lines[at]:
             at += 1
-        if at == len(self._lines) or self._lines[at][0] not in _MARKS:
+        marks = " +-" if blanks else "+-"
+        if at == len(self._lines) or not self._lines[at].startswith(tuple(marks)):
             return False
         return not (follows(self._lines, at) or self._signed(at))
 
@@ -156,7 +184,8 @@ class _Reader:
     def _signed(self, at: int) -> bool:
         """Whether git's signature below a mailed patch stands here: two dashes and its version."""
         below = self._lines[at + 1] if at + 1 < len(self._lines) else ""
-        return self._lines[at].rstrip() == "--" and _VERSION.match(below) is not None
+        line = self._lines[at].rstrip("\r")
+        return line == "-- " or (line.rstrip() == "--" and _VERSION.match(below) is not None)
 
     def _wrong(self, what: str, hint: str) -> ToolError:
         return ToolError(f"patchContent, line {self._at + 1}: {what}.", hint=hint)

@@ -23,7 +23,7 @@ def parse(text: str, path: str = "") -> Patch:
     headers = [line for line in lines if _HEADER.match(line)]
     if headers and all(line.endswith("\r") for line in headers):
         lines = [line.removesuffix("\r") for line in lines]
-    if any(_SECTION.match(line) for line in lines):
+    if any(_SECTION.match(line) for line in lines) and not _is_git(lines):
         patch = Patch(parse_envelope(lines), "envelope")
     elif holds_blocks(lines):
         patch = Patch(parse_blocks(lines, path), "envelope")
@@ -40,22 +40,23 @@ def parse(text: str, path: str = "") -> Patch:
     return patch.aimed(path) if path else patch
 
 
+def _is_git(lines: list[str]) -> bool:
+    """Whether it is git's own patch, whatever the words around it speak of."""
+    git = any(line.startswith("diff --git ") for line in lines)
+    return git and not any(line.startswith("*** Begin Patch") for line in lines)
+
+
 def _unwrapped(lines: list[str]) -> list[str]:
-    """Without a code fence or here-document around it, and without empty lines at the ends."""
-    lines = list(lines)
-    while lines and not lines[-1].strip("\r"):  # a blank may be a line of context
-        lines.pop()
-    while lines and not lines[0].strip():
-        lines.pop(0)
-    if lines and (fence := _FENCE.match(lines[0])):
-        closing = fence[1]
-        lines = lines[1:]
-        if lines and lines[-1].strip() == closing:
-            lines.pop()
-    if lines and (here := _HEREDOC.match(lines[0].rstrip("\r"))):
-        lines = lines[1:]
-        if lines and lines[-1].strip() == here[1]:
-            lines.pop()
+    """Without a code fence or here-document around it, and without what follows the last line feed."""
+    if lines and not lines[-1]:
+        lines = lines[:-1]
+    for opening in (_FENCE, _HEREDOC):
+        first = next((at for at, line in enumerate(lines) if line.strip()), 0)
+        lines = lines[first:]
+        if lines and (wrapped := opening.match(lines[0].rstrip("\r"))):
+            last = max(at for at, line in enumerate(lines) if line.strip())
+            end = last if lines[last].strip() == wrapped[1] else len(lines)
+            lines = lines[1:end]
     return lines
 
 

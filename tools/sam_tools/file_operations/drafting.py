@@ -1,0 +1,291 @@
+"""What a patch makes of the files it names: contents first, then the steps that lead to them.
+
+Parts are read as git reads them: a renamed or copied file is the one from before the patch, every
+other part goes on from what those above it made, and a name may be taken that another part gives up.
+"""
+
+import posixpath
+import stat
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from sam_tools.file_operations.changes import difference, lf
+from sam_tools.file_operations.content import MOST_READ, snapshot_of, text_in
+from sam_tools.file_operations.document import decoded
+from sam_tools.file_operations.names import counted
+from sam_tools.file_operations.patch import FilePatch, Patch, created, patched
+from sam_tui.core.accesses import Location
+from sam_tui.core.display import Diff
+from sam_tui.core.errors import ToolError
+from sam_tui.core.plain import printable
+from sam_tui.core.ports.code import Drop, EditableFiles, EditStep, Move, Put, Snapshot, Stamp
+
+
+@dataclass(frozen=True, slots=True)
+class _Version:
+    """What a path holds at one moment. ``mode`` is None for a file that is new.
+
+    ``executable`` is None where the patch says nothing of it.
+    """
+
+    data: bytes
+    mode: int | None = None
+    executable: bool | None = None
+    link: bool = False
+
+    @classmethod
+    def of(cls, found: Snapshot) -> "_Version":
+        """What stands on disk."""
+        return cls(found.data, stat.S_IMODE(found.mode), link=stat.S_ISLNK(found.mode))
+
+    @property
+    def text(self) -> str:
+        """For showing: nothing for what is no text."""
+        document = decoded(self.data) if len(self.data) <= MOST_READ else None
+        return lf(document.text) if document else ""
+
+    def bits(self) -> int | None:
+        """The mode bits to be set in the end; who may read a file may run it."""
+        if self.mode is None or self.executable is None:
+            return self.mode
+        return self.mode | (self.mode & 0o444) >> 2 if self.executable else self.mode & ~0o111
+
+
+class Draft:
+    """A patch as it grows. ``told`` says for the model what becomes of each part."""
+
+    def __init__(self, files: EditableFiles, patch: Patch) -> None:
+        self._files = files
+        self._patch = patch
+        self.told: list[str] = []
+        self._before: dict[str, Snapshot | None] = {}
+        self._now: dict[str, _Version | None] = {}
+        self._places: dict[str, Location] = {}
+        self._sources: dict[str, str] = {}
+        """Of renamed files the path each comes from, by the path it goes to."""
+        self._leaving: set[str] = set()
+
+    def compose(self, ends: Sequence[tuple[Location, Location]]) -> None:
+        """Every part, with where it begins and where it leads. Raises ``ToolError``."""
+        pairs = list(zip(self._patch.files, ends, strict=True))
+        self._leaving = {
+            source.real for file, (source, _) in pairs if file.renamed or file.kind == "delete"
+        }
+        for file, (source, target) in pairs:
+            self._places |= {source.real: source, target.real: target}
+            self._insist_direct(source)
+            self._insist_direct(target)
+            if file.type == "submodule":
+                self.told.append(f"= {printable(source.shown)}: a submodule, left to git")
+            else:
+                self._add(file, source, target)
+
+    # ---- parts
+
+    def _add(self, file: FilePatch, source: Location, target: Location) -> None:
+        self._insist_one_part(file, source, target)
+        name = printable(source.shown)
+        if file.kind == "create" or self._begins_a_file(file, source):
+            self._insist_free(target, "makes it new")
+            made = _Version(b"", executable=file.executable, link=file.type == "link")
+            data = created(file, name).encode("utf-8", "surrogateescape")
+            made = replace(made, data=file.binary.applied(b"", name) if file.binary else data)
+            self._take(target, made)
+            self.told.append(f"A {name}")
+            return
+        moved = file.renamed or file.kind == "copy"
+        old = self._version(source, before=moved)
+        if file.kind == "delete" and file.unseen:
+            new, remarks = replace(old, data=b""), list[str]()
+        else:
+            new, remarks = self._changed(old, file, name)
+        if file.kind == "delete":
+            if new.data:
+                left = counted(new.data.count(b"\n") + (not new.data.endswith(b"\n")), "line")
+                raise ToolError(
+                    f"{name} is to be deleted, but {left} of it are not in the patch.",
+                    hint="Read the file again, or delete it with delete_file.",
+                )
+            self._now[source.real] = None
+            self.told.append(f"D {name}")
+        elif file.kind == "copy":
+            self._insist_free(target, "makes it new")
+            runs = bool((new.bits() or 0) & 0o111)
+            self._take(target, replace(new, mode=None, executable=runs))
+            self.told.append(f"A {printable(target.shown)}")
+        elif file.renamed:
+            self._insist_free(target, "renames to it")
+            self._now.setdefault(source.real, None)
+            self._sources[target.real] = source.real
+            self._take(target, new)
+            self.told.append(f"R {name} -> {printable(target.shown)}")
+        elif new == old:
+            self.told.append(f"= {name}: nothing to change, it is so already")
+        else:
+            self._take(source, new)
+            counts = difference(name, old.text, new.text)
+            self.told.append(f"M {name} (+{counts.added} -{counts.removed})")
+        self.told += [f"  {remark}" for remark in remarks]
+
+    def _take(self, where: Location, version: _Version) -> None:
+        target = version.data
+        if version.link and (not target or b"\n" in target or b"\0" in target):
+            raise ToolError(
+                f"{printable(where.shown)} cannot lead to {target[:60]!r}.",
+                hint="A symbolic link has one line, with `\\ No newline at end of file` below it.",
+            )
+        self._now[where.real] = version
+
+    def _changed(self, old: _Version, file: FilePatch, name: str) -> tuple[_Version, list[str]]:
+        """The version after a part, and remarks on how its hunks fit."""
+        if (file.type or file.hunks) and old.link != (file.type == "link"):
+            kinds = ("a file", "a symbolic link")
+            raise ToolError(
+                f"{name} is {kinds[old.link]}, and the patch changes {kinds[not old.link]}.",
+                hint="Delete it first, or name what it leads to.",
+            )
+        executable = old.executable if file.executable is None else file.executable
+        new, remarks = replace(old, executable=executable), list[str]()
+        if file.binary:
+            new = replace(new, data=file.binary.applied(old.data, name))
+        elif file.hunks:
+            stood = Snapshot(old.data, Stamp(0, len(old.data), 0), 0)
+            document = text_in(stood, name, whole=True).document
+            document = document.spelt() if file.spells_mark else document
+            style = "git" if file.exact else self._patch.style
+            text, remarks = patched(document, file, name, style=style)
+            new = replace(new, data=document.encode(text))
+        return new, remarks
+
+    def _version(self, where: Location, *, before: bool) -> _Version:
+        """What stands there by now, or stood there ``before`` the patch. Raises ``ToolError``."""
+        found = None if before else self._now.get(where.real)
+        if found is None and (before or where.real not in self._now):
+            stood = self._stood(where)
+            found = _Version.of(stood) if stood else None
+        if found is None:
+            raise ToolError(
+                f"{printable(where.shown)} was deleted or renamed by an earlier part of the patch.",
+                hint="Put all changes of a file into one part.",
+            )
+        return found
+
+    def _stood(self, where: Location) -> Snapshot | None:
+        if where.real not in self._before:
+            found = self._files.stat(where)
+            link = found is not None and found.kind == "link"
+            self._before[where.real] = (
+                self._files.link(where) if link else snapshot_of(self._files, where)
+            )
+        return self._before[where.real]
+
+    def _begins_a_file(self, file: FilePatch, where: Location) -> bool:
+        """Whether an update only adds lines to a file that is not there: it means a new one."""
+        only_new = bool(file.hunks) and not any(hunk.old for hunk in file.hunks)
+        plain = only_new and not file.renamed and file.kind == "update"
+        return plain and where.real not in self._now and self._files.stat(where) is None
+
+    def _insist_free(self, where: Location, does: str) -> None:
+        if where.real in self._now:
+            taken = self._now[where.real] is not None
+        else:
+            found = None if where.real in self._leaving else self._files.stat(where)
+            # A folder may give way when the patch takes its files away: that shows when it is made.
+            empties = any(gone.startswith(where.real + "/") for gone in self._leaving)
+            taken = found is not None and not (found.kind == "directory" and empties)
+        if taken:
+            raise ToolError(
+                f"{printable(where.shown)} already exists, and the patch {does}.",
+                hint="Update it instead, delete it first, or choose another name.",
+            )
+
+    def _insist_direct(self, where: Location) -> None:
+        """No part leads through a link that another one takes away: it was located through it."""
+        path = posixpath.normpath(posixpath.join(where.root or "/", where.given))
+        through = [gone for gone in self._leaving if path.startswith(gone + "/")]
+        if any(not where.real.startswith(gone + "/") for gone in through):
+            raise ToolError(
+                f"{printable(where.given)} leads through a link that the patch takes away.",
+                hint="Make two calls: one for the link, one for what comes in its place.",
+            )
+
+    def _insist_one_part(self, file: FilePatch, source: Location, target: Location) -> None:
+        """In an envelope only updates may name one file twice."""
+        if self._patch.style != "envelope" or (file.kind == "update" and not file.renamed):
+            return
+        for where in (source, target):
+            if where.real in self._now:
+                raise ToolError(
+                    f"{printable(where.shown)} is named by two parts of the patch.",
+                    hint="Put all changes of a file into one part, or make two calls.",
+                )
+
+    # ---- what they come to
+
+    def steps(self) -> list[EditStep]:
+        """What has to be done: what goes first, then other names, then new contents."""
+        moves = self._moves()
+        drops: list[EditStep] = []
+        puts: list[EditStep] = []
+        for real, version in self._now.items():
+            where = self._places[real]
+            stood = self._before.get(real) if real not in moves.values() else None
+            same_kind = version and stood and version.link == stat.S_ISLNK(stood.mode)
+            if stood and (
+                not same_kind or (version and version.link and version.data != stood.data)
+            ):
+                drops.append(Drop(where, stood))
+                stood = None
+            base = self._before[moves[real]] if real in moves else stood
+            put = _put(where, version, base) if version else None
+            puts += [put] if put else []
+        renames = [Move(self._places[source], self._places[real]) for real, source in moves.items()]
+        return [*drops, *renames, *puts]
+
+    def _moves(self) -> dict[str, str]:
+        """Files that simply get another name, free before: the old path by the new one."""
+        times = Counter(self._sources.values())
+        return {
+            target: source
+            for target, source in self._sources.items()
+            if self._now[source] is None
+            and times[source] == 1
+            and not target.startswith(source + "/")
+            and self._files.stat(self._places[target]) is None
+            and (stood := self._before[source]) is not None
+            and (version := self._now[target]) is not None
+            and (not version.link or version.data == stood.data)
+        }
+
+    def diffs(self) -> list[Diff]:
+        """What changes, file by file."""
+        found: list[Diff] = []
+        given_up = set(self._sources.values())
+        for real, version in self._now.items():
+            source = self._sources.get(real, real)
+            stood = self._before.get(source)
+            old = _Version.of(stood) if stood else None
+            if (version is None and real in given_up) or (source == real and version == old):
+                continue
+            name = printable(self._places[source].shown)
+            diff = difference(name, old.text if old else "", version.text if version else "")
+            shown = f"{name} -> {printable(self._places[real].shown)}" if source != real else name
+            found.append(replace(diff, path=shown))
+        return found
+
+
+def _put(where: Location, version: _Version, base: Snapshot | None) -> Put | None:
+    """The write that makes a version of what stands there; None where it is so already."""
+    if len(version.data) > MOST_READ:
+        if base and version.data == base.data and version.executable is None:
+            return None
+        raise ToolError(f"{printable(where.shown)} is too large to be patched.")
+    bits = version.bits()
+    if base is None:
+        runs = version.executable if bits is None else None
+        return Put(where, version.data, None, mode=bits, executable=runs, link=version.link)
+    mode = bits if bits is not None and bits != stat.S_IMODE(base.mode) else None
+    if mode is None and version.data == base.data:
+        return None
+    return Put(where, version.data, base, mode=mode)
