@@ -13,7 +13,7 @@ from sam_tui.ui.transcript.render.cleaning import clean
 from sam_tui.ui.transcript.render.content import draw
 from sam_tui.ui.transcript.render.palette import make_palette
 from sam_tui.ui.transcript.render.rows import Canvas, margin, wrap
-from sam_tui.ui.transcript.splitter import LONGEST, Splitter, split
+from sam_tui.ui.transcript.splitter import CHUNK, LONGEST, Splitter, split
 
 PALETTE = make_palette(Color.parse("white"), Color.parse("black"), {}, dark=True)
 WIDTH = 60
@@ -185,6 +185,20 @@ def test_rows_of_a_long_table_are_finished_one_by_one_in_steady_columns() -> Non
     assert len(rows) == 1 + 2 + 100
     assert rows == whole(source)
     assert {row.index("│") for row in rows[3:]} == {rows[1].index("│")}
+
+
+@pytest.mark.requirement("transcript:long-table")
+def test_a_burst_of_rows_is_cut_into_pieces_as_code_is() -> None:
+    head = "| name | value |\n|:--|--:|\n"
+    source = head + "".join(f"| row {n} | {n * 1000} |\n" for n in range(5_000))
+    pieces = Splitter().feed(source + "\nThe end.\n\n")
+    sizes = [
+        piece.content.rows.count("\n") + 1
+        for piece in pieces
+        if isinstance(piece.content, TableRows)
+    ]
+    assert sum(sizes) == 5_000
+    assert max(sizes) == CHUNK
 
 
 @pytest.mark.requirement("transcript:nested")

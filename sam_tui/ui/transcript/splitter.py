@@ -22,7 +22,7 @@ LONGEST = 16_384
 """Characters of one block that are parsed as Markdown; a longer one is shown as plain text."""
 
 CHUNK = 100
-"""Lines of code that make one piece."""
+"""Lines of code, and rows of a table, that make one piece."""
 
 _BEFORE = 30
 """Lines of the piece above that the lexer sees again."""
@@ -71,9 +71,12 @@ class Splitter:
 
     def feed(self, text: str) -> list[Piece]:
         """Take text in; return the pieces that it finished."""
-        self._buffer += text
-        if "\n" in text or len(self._buffer) > LONGEST:
-            self._run(final=False)
+        # In parts: what is parsed at once stays small, however much came at once.
+        for start in range(0, len(text), LONGEST):
+            part = text[start : start + LONGEST]
+            self._buffer += part
+            if "\n" in part or len(self._buffer) > LONGEST:
+                self._run(final=False)
         return self._taken()
 
     def finish(self) -> list[Piece]:
@@ -243,11 +246,11 @@ class Splitter:
         return Code(text, fence.language, fence.label, "\n".join(fence.before))
 
     def _table_rows(self, final: bool) -> bool:
-        """Emit whole rows; True when the table ended."""
-        end = self._buffer.rfind("\n") + 1
-        complete = self._buffer[:end]
-        if not complete:
+        """Emit whole rows, a piece at a time; False when none is left."""
+        lines = self._buffer.split("\n", CHUNK)[:-1]
+        if not lines:
             return False
+        complete = "\n".join(lines) + "\n"
         tokens = block_parser().parse(f"{self._head}\n{complete}")
         covered = (tokens[0].map[1] if tokens[0].map else 2) - 2
         starts = _starts(complete)
@@ -255,9 +258,8 @@ class Splitter:
         if rows:
             self._emit(TableRows(self._head, self._sample, rows, False), 0)
         self._buffer = self._buffer[starts[covered] :]
-        if covered == len(starts) - 1:
-            return False
-        self._mode, self._gap = "blocks", 1
+        if covered < len(lines):
+            self._mode, self._gap = "blocks", 1
         return True
 
     def _plain(self, final: bool) -> bool:
