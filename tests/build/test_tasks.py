@@ -157,12 +157,12 @@ async def test_a_task_that_a_call_waits_for_is_sent_to_the_background(
     desk: Desk, folder: Path, ended: Ended
 ) -> None:
     os.mkfifo(folder / "f")
-    desk.foreground_seconds = 0.1  # counts no longer once it was let go
-    calling = asyncio.get_running_loop().create_task(desk.task("echo on; cat f"))
+    desk.foreground_seconds = 3  # counts no longer once it was let go
+    calling = asyncio.get_running_loop().create_task(desk.task("echo on; cat f; sleep 4"))
     async with asyncio.timeout(DEADLINE):
         while not desk.tasks.awaited(CONVERSATION):  # noqa: ASYNC110
             await asyncio.sleep(0.005)
-    assert desk.tasks.release(CONVERSATION) == ["echo on; cat f"]
+    assert desk.tasks.release(CONVERSATION) == ["echo on; cat f; sleep 4"]
     done = await calling
     assert done.finished.ok
     assert "runs in the background; get_task_output reads it" in done.finished.text

@@ -4,7 +4,6 @@ import json
 import os
 import select
 import shlex
-import sys
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +20,7 @@ from sam_tui.core.messages import ToolCall
 from sam_tui.core.runtime import Runtime
 from sam_tui.core.tooling.execute import Executed
 from sam_tui.core.verdict import Decision
+from tests.fakes.interpreter import INTERPRETER
 
 Step = dict[str, Any]
 EVENT = "PreToolUse"
@@ -97,7 +97,7 @@ def write(path: Path, event: str, commands: Sequence[str], **more: Any) -> None:
 
 def python(code: str) -> str:
     """A shell command that runs Python."""
-    return f"{shlex.quote(sys.executable)} -c {shlex.quote(code)}"
+    return f"{INTERPRETER} -c {shlex.quote(code)}"
 
 
 def says(**data: Any) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from mcp import MCPError
 
+from tests.fakes.interpreter import INTERPRETER
 from tests.mcp.conftest import ERAS, Era, House, Person, Place, decides, names, replies, text_of
 
 Shared = tuple[House, Place]
@@ -227,7 +228,7 @@ async def test_a_confined_command_that_wants_outside_asks_while_it_runs(
     person = Person([decides("once")])
     async with shared[0].client(era=era, person=person) as client:
         done = await client.call_tool(
-            "terminal_operations.run_command", {"command": f'{sys.executable} -c "{code}"'}
+            "terminal_operations.run_command", {"command": f'{INTERPRETER} -c "{code}"'}
         )
     assert not done.is_error, text_of(done)
     assert str(outside) in person.asked[0].message

@@ -1,6 +1,5 @@
 """What a running command wants outside goes through the guard and to the person, and is on record."""
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +7,7 @@ import pytest
 
 from sam_tui.adapters.terminal.confinement import Sandbox
 from sam_tui.core.inquiry import Approval
+from tests.fakes.interpreter import INTERPRETER
 
 Desk = Any
 """See conftest."""
@@ -163,7 +163,7 @@ async def test_tasks_checkers_and_git_hooks_ask_the_same_way(desk: Desk) -> None
 async def test_with_the_network_off_the_person_is_asked_for_it(desk: Desk) -> None:
     desk.open()
     desk.runtime.guard.network = "off"
-    code = f"{sys.executable} -c 'import socket; socket.socket(socket.AF_INET); print(1)'"
+    code = f"{INTERPRETER} -c 'import socket; socket.socket(socket.AF_INET); print(1)'"
     assert not (await desk.run(code)).finished.ok
     assert desk.asked[-1].targets == ("connect to the network",)
     desk.answers = [Approval("scope", scope="session")]

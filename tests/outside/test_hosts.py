@@ -1,7 +1,6 @@
 """The network by a list of hosts, from a policy file to the question and the words of the result."""
 
 import socket
-import sys
 from collections.abc import Iterator
 
 import pytest
@@ -9,6 +8,7 @@ import pytest
 from sam_tui.adapters.terminal.confinement import Sandbox
 from sam_tui.adapters.terminal.sandbox.ability import bubblewrap
 from sam_tui.core.inquiry import Approval
+from tests.fakes.interpreter import INTERPRETER
 from tests.outside.conftest import YES, Desk
 
 KIND = Sandbox().confinement.kind
@@ -29,7 +29,7 @@ def other() -> Iterator[int]:
 
 
 def line(host: str, port: int) -> str:
-    return f"{sys.executable} -I -c '{CONNECT}' {host} {port}"
+    return f"{INTERPRETER} -I -c '{CONNECT}' {host} {port}"
 
 
 @watched

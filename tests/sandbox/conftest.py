@@ -3,7 +3,6 @@ import shutil
 import socket
 import stat
 import subprocess
-import sys
 import tempfile
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
@@ -17,6 +16,7 @@ from sam_tui.adapters.terminal.rehearsal import MOUNTS, Branch, Rehearsals
 from sam_tui.core.ports.rehearsal import Rehearsed
 from sam_tui.core.ports.sandbox import AskOutside, HostTerms, Network
 from sam_tui.core.ports.terminals import CommandRequest, CommandResult
+from tests.fakes.interpreter import INTERPRETER
 from tests.fakes.name_server import NameServer
 from tests.sandbox.hosts_kit import PRELUDE, Answerer, Held, Person
 
@@ -185,7 +185,7 @@ async def held(
             boxes[0].hold_network("hosts", terms)
         (workspace / "attempt.py").write_text(PRELUDE + code)
         words = " ".join(f"'{argument}'" for argument in arguments)
-        line = command or f"{sys.executable} -I attempt.py {words}"
+        line = command or f"{INTERPRETER} -I attempt.py {words}"
         return await run(line, ask=says, box=boxes[0])
 
     yield running

@@ -13,6 +13,7 @@ import pytest
 from sam_tui.adapters.terminal.confinement import Sandbox
 from sam_tui.core.ports.sandbox import OutsideAccess
 from sam_tui.core.ports.terminals import CommandResult
+from tests.fakes.interpreter import INTERPRETER
 
 Run = Callable[..., Coroutine[None, None, CommandResult]]
 
@@ -48,7 +49,7 @@ async def test_what_cannot_succeed_is_not_asked(run: Run, outside: Path, command
         asked.append(access)
         return True
 
-    result = await run(command.format(o=outside, py=sys.executable), ask=consent)
+    result = await run(command.format(o=outside, py=INTERPRETER), ask=consent)
     if command != "rmdir {o}/victim":
         assert asked == []
         assert result.refused == ()
@@ -72,7 +73,7 @@ async def test_python_does_without_bytecode_outside_and_nobody_is_asked(
 
     load = f"import sys; sys.path.insert(0, {str(outside)!r}); import module; print(module.said)"
     result = await run(
-        f"env -u PYTHONDONTWRITEBYTECODE {sys.executable} -c {shlex.quote(load)}", ask=consent
+        f"env -u PYTHONDONTWRITEBYTECODE {INTERPRETER} -c {shlex.quote(load)}", ask=consent
     )
     assert (result.output, asked, result.refused) == ("loaded\n", [], ())
     removed = await run(f"rm -rf {outside}/__pycache__", ask=consent)

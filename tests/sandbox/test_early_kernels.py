@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from sam_tui.adapters.terminal.commands import ShellCommands
 from sam_tui.adapters.terminal.confinement import Sandbox
 from sam_tui.core.ports.sandbox import OutsideAccess
 from sam_tui.core.ports.terminals import CommandRequest, CommandResult
+from tests.fakes.interpreter import INTERPRETER
 from tests.sandbox.test_outside import ATTACKS, filled
 
 Portrait = Callable[[Path], dict[str, tuple[object, ...]]]
@@ -99,7 +99,7 @@ async def test_no_file_outside_is_emptied_by_any_way_of_opening(
     (workspace / "empty.py").write_text(EMPTYING)
     (workspace / "inner").write_text("mine")
     result = await attempt(
-        early, workspace, f"{sys.executable} empty.py {outside}/victim {workspace}/inner"
+        early, workspace, f"{INTERPRETER} empty.py {outside}/victim {workspace}/inner"
     )
     assert result.exit_code == 0, result.output
     assert (outside / "victim").read_text() == "precious\n"
@@ -170,7 +170,7 @@ async def test_no_process_outside_gets_the_signals_of_a_descriptor(
     early: Sandbox, workspace: Path, bystander: subprocess.Popen[bytes]
 ) -> None:
     (workspace / "own.py").write_text(OWNING)
-    result = await attempt(early, workspace, f"{sys.executable} own.py {bystander.pid}")
+    result = await attempt(early, workspace, f"{INTERPRETER} own.py {bystander.pid}")
     assert result.output == "False\nTrue\nheard\n"
     assert bystander.poll() is None
 

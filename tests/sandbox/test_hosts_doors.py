@@ -3,7 +3,6 @@
 import os
 import signal
 import socket
-import sys
 from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Protocol
@@ -15,6 +14,7 @@ from sam_tui.adapters.terminal.sandbox.island import has_islands
 from sam_tui.adapters.terminal.sandbox.listeners import listening
 from sam_tui.core.ports.sandbox import HostTerms
 from sam_tui.core.ports.terminals import CommandResult
+from tests.fakes.interpreter import INTERPRETER
 from tests.fakes.name_server import NameServer
 from tests.sandbox.hosts_kit import LIVE, PRELUDE, Answerer, Held, Person, paths
 
@@ -175,7 +175,7 @@ async def test_servers_that_commands_start_are_reached_by_this_and_later_command
         "while True: s.accept()[0].sendall(b'mine')"
     )
     result = await held(
-        command=f"mkfifo ready; ({sys.executable} serve.py > /dev/null 2>&1 &); cat ready"
+        command=f"mkfifo ready; ({INTERPRETER} serve.py > /dev/null 2>&1 &); cat ready"
     )
     process, port = map(int, result.output.split())
     try:
@@ -249,7 +249,7 @@ s.settimeout(20); s.sendto(question("good.test"), ("8.8.8.8", 53)); print(s.recv
     box = Sandbox(live="thread")
     listed = ("good.test",)
     box.hold_network("hosts", HostTerms((listed,), listed, resolvers=(names.address,)))
-    result = await run(f"{sys.executable} -I attempt.py {server.port}", box=box)
+    result = await run(f"{INTERPRETER} -I attempt.py {server.port}", box=box)
     assert result.output.split() == ["hello", "gaierror", "1"]
     assert paths(result) == ["bad.test"]
     box.close()

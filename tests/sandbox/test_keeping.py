@@ -1,7 +1,6 @@
 """A workspace that holds secrets and the program's own data: the home folder, or everything."""
 
 import os
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from sam_tui.adapters.terminal.commands import ShellCommands
 from sam_tui.adapters.terminal.confinement import Sandbox
 from sam_tui.core.ports.sandbox import OutsideAccess
 from sam_tui.core.ports.terminals import CommandRequest, CommandResult
+from tests.fakes.interpreter import INTERPRETER
 
 Portrait = Callable[[Path], dict[str, tuple[object, ...]]]
 
@@ -79,7 +79,7 @@ async def test_what_is_kept_stays_as_it_is(
     box: Sandbox, home: Path, portrait: Portrait, attempt: str
 ) -> None:
     before = portrait(home / ".ssh"), (home / ".ssh").stat().st_mode
-    result = await at_home(box, home, attempt.format(py=sys.executable))
+    result = await at_home(box, home, attempt.format(py=INTERPRETER))
     assert (home / ".ssh/id").read_text() == "key\n", result.output
     assert (portrait(home / ".ssh"), (home / ".ssh").stat().st_mode) == before
     assert os.listdir(home / ".ssh") == ["id"]
@@ -148,7 +148,7 @@ thread.join()
 print(any(b"key" in x if isinstance(x, bytes) else "ssh" in x for x in leaked))
 """
     )
-    result = await at_home(box, home, f"{sys.executable} swap.py")
+    result = await at_home(box, home, f"{INTERPRETER} swap.py")
     assert result.output == "False\n", result
     assert (home / ".ssh/id").read_text() == "key\n"
 

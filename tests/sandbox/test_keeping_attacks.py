@@ -9,6 +9,7 @@ import pytest
 from sam_tui.adapters.terminal.commands import ShellCommands
 from sam_tui.adapters.terminal.confinement import Sandbox
 from sam_tui.core.ports.terminals import CommandRequest
+from tests.fakes.interpreter import INTERPRETER
 
 Portrait = Callable[[Path], dict[str, tuple[object, ...]]]
 
@@ -124,7 +125,7 @@ async def test_no_attempt_reads_or_changes_what_is_kept(
     (home / "attempts.py").write_text("\n".join(tried))
     result = await ShellCommands(box).run(
         CommandRequest(
-            f"{sys.executable} attempts.py", str(home), True, (str(home),), 60.0, lambda _: None
+            f"{INTERPRETER} attempts.py", str(home), True, (str(home),), 60.0, lambda _: None
         )
     )
     assert (result.output, result.exit_code) == ("", 0)

@@ -3,7 +3,6 @@
 import os
 import socket
 import subprocess
-import sys
 from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Protocol
@@ -12,6 +11,7 @@ import pytest
 
 from sam_tui.adapters.terminal.confinement import Sandbox
 from sam_tui.core.ports.terminals import CommandResult
+from tests.fakes.interpreter import INTERPRETER
 
 Run = Callable[..., Coroutine[None, None, CommandResult]]
 Portrait = Callable[[Path], dict[str, tuple[object, ...]]]
@@ -43,7 +43,7 @@ def python(run: Run, workspace: Path) -> Callable[..., Coroutine[None, None, str
     async def running(code: str, *arguments: object) -> str:
         (workspace / "attack.py").write_text(PRELUDE + code)
         words = " ".join(f"'{argument}'" for argument in arguments)
-        result = await run(f"{sys.executable} -I attack.py {words}")
+        result = await run(f"{INTERPRETER} -I attack.py {words}")
         return result.output.strip()
 
     return running
@@ -141,7 +141,7 @@ async def test_a_socket_outside_hears_nothing(
     there = short_path / "service"
     connect = "s = socket.socket(socket.AF_UNIX); s.connect(given[0]); s.send(b'hello')"
     assert "PermissionError" in await python(connect, there)
-    result = await run(f"ln -s {there} l; {sys.executable} attack.py l")
+    result = await run(f"ln -s {there} l; {INTERPRETER} attack.py l")
     assert [access.kind for access in result.refused] == ["connect"]
     assert [access.path for access in result.refused] == [str(there)]
     assert "PermissionError" in await python(
@@ -329,7 +329,7 @@ async def test_processes_can_share_locks_and_memory(run: Run, workspace: Path) -
         "    b = s.SharedMemory(create=True, size=8); b.buf[0] = 7; print(b.buf[0])\n"
         "    b.close(); b.unlink()\n"
     )
-    result = await run(f"{sys.executable} m.py")
+    result = await run(f"{INTERPRETER} m.py")
     assert (result.exit_code, result.output) == (0, "[4, 9]\n7\n")
 
 

@@ -3,7 +3,6 @@
 import ctypes
 import os
 import subprocess
-import sys
 from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import pytest
 
 from sam_tui.adapters.terminal.confinement import Sandbox
 from sam_tui.core.ports.terminals import CommandResult
+from tests.fakes.interpreter import INTERPRETER
 
 Run = Callable[..., Coroutine[None, None, CommandResult]]
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 CREATE, REMOVE = 0o1600, 0
-PYTHON = f"{sys.executable} -I -c"
+PYTHON = f"{INTERPRETER} -I -c"
 LIBRARY = "import ctypes,os,sys; libc=ctypes.CDLL(None,use_errno=True); "
 
 
@@ -106,7 +106,7 @@ print("all worked")
 @pytest.mark.requirement("sandbox:objects-own")
 async def test_objects_that_a_run_makes_are_its_own(run: Run, workspace: Path) -> None:
     (workspace / "own.py").write_text(OWN)
-    assert (await run(f"{sys.executable} own.py")).output == "all worked\n"
+    assert (await run(f"{INTERPRETER} own.py")).output == "all worked\n"
 
 
 @pytest.mark.requirement("sandbox:processes-outside")
@@ -132,9 +132,9 @@ async def test_processes_outside_keep_their_priority_and_processors(
 @pytest.mark.requirement("sandbox:processes-own")
 async def test_a_run_schedules_and_signals_its_own_processes(run: Run) -> None:
     result = await run(
-        "nice -n 3 true && sleep 60 & p=$!; renice -n 7 -p $p > /dev/null && taskset -p 1 $p > /dev/null"
-        " && chrt -b -p 0 $p && ps -o ni= -p $p && kill $p; wait $p; echo $?; renice -n 2 $$ > /dev/null;"
+        "nice -n 3 true && sleep 60 & p=$!; renice -n 19 -p $p > /dev/null && taskset -p 1 $p > /dev/null"
+        " && chrt -b -p 0 $p && ps -o ni= -p $p && kill $p; wait $p; echo $?; renice -n 19 $$ > /dev/null;"
         " (sleep 60 & exec setsid sleep 60) & sleep 0.1; kill -TERM 0"
     )
-    assert result.output.split() == ["7", "143"]
+    assert result.output.split() == ["19", "143"]
     assert result.signal == "SIGTERM"

@@ -1,7 +1,6 @@
 """Shell commands that try to change what lies outside. Each of the first list does, when it is free."""
 
 import shutil
-import sys
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import pytest
 
 from sam_tui.adapters.terminal.confinement import Sandbox
 from sam_tui.core.ports.terminals import CommandResult
+from tests.fakes.interpreter import INTERPRETER
 
 Run = Callable[..., Coroutine[None, None, CommandResult]]
 Portrait = Callable[[Path], dict[str, tuple[object, ...]]]
@@ -158,8 +158,8 @@ ATTACKS = {
 
 
 def filled(command: str, outside: Path) -> str:
-    first = f"{sys.executable} -I -c 'import sys; exec(\"{IMPORTS}\" + sys.argv.pop(2))' {outside}"
-    return command.format(o=outside, py=sys.executable, py1=first)
+    first = f"{INTERPRETER} -I -c 'import sys; exec(\"{IMPORTS}\" + sys.argv.pop(2))' {outside}"
+    return command.format(o=outside, py=INTERPRETER, py1=first)
 
 
 @pytest.mark.requirement("sandbox:outside-unchanged")

@@ -7,7 +7,6 @@ import signal
 import socket
 import stat
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
@@ -19,6 +18,7 @@ from sam_tui.adapters.terminal.confinement import Sandbox
 from sam_tui.adapters.terminal.rehearsal import Branch, Rehearsals
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ports.rehearsal import Rehearsed
+from tests.fakes.interpreter import INTERPRETER
 
 Portrait = Callable[[Path], dict[str, tuple[object, ...]]]
 Rehearse = Callable[[str], Coroutine[None, None, Rehearsed]]
@@ -94,7 +94,7 @@ async def test_no_attack_changes_anything_outside(
         lines = attack.replace("; ", "\n    ")
         tried += [f"try:\n    {lines}\n    print('DONE', {name!r})", "except Exception: pass"]
     script = "\n".join([begin, *tried])
-    done = await rehearse(f"{sys.executable} - <<'END'\n{script}\nEND")
+    done = await rehearse(f"{INTERPRETER} - <<'END'\n{script}\nEND")
     assert done.result.output == ""
     assert done.result.exit_code == 0
     assert seen(served, portrait) == before
@@ -112,8 +112,7 @@ async def test_odd_names_are_shown_committed_and_removed(
 ) -> None:
     lists = f"names = {NAMES!r}\nimport os"
     done = await rehearse(
-        f"{sys.executable} - <<'END'\n{lists}\nfor name in names:\n"
-        "    open(name, 'w').write('x')\nEND"
+        f"{INTERPRETER} - <<'END'\n{lists}\nfor name in names:\n    open(name, 'w').write('x')\nEND"
     )
     assert {change.path for change in done.changes} >= set(NAMES)
     branch.commit()

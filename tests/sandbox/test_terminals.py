@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from sam_tui.adapters.terminal.confinement import Sandbox
 from sam_tui.adapters.terminal.environment import session_environment
 from sam_tui.adapters.terminal.pty import Child, Pty, PtyLaunch
 from sam_tui.core.ports.sandbox import AskOutside, HostTerms, OutsideAccess
+from tests.fakes.interpreter import INTERPRETER
 from tests.fakes.name_server import NameServer
 from tests.sandbox.hosts_kit import PRELUDE, Answerer, Person
 
@@ -130,7 +130,7 @@ async def test_a_terminal_is_held_to_hosts_as_commands_are(
     box = Sandbox()
     box.hold_network("hosts", HostTerms((("good.test",),), ("good.test",), (), (names.address,)))
     made = Terminal(box, workspace, person)
-    line = f"{sys.executable} -I attempt.py {server.port} good.test bad.test; echo d''one"
+    line = f"{INTERPRETER} -I attempt.py {server.port} good.test bad.test; echo d''one"
     await made.says(line, "done")
     assert made.text.split()[-3:] == ["hello", "PermissionError", "done"]
     assert person.hosts == [f"bad.test:{server.port}"]

@@ -17,6 +17,7 @@ from sam_tui.adapters.terminal.sessions import PtyTerminals
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.ports.sandbox import OutsideAccess, OutsideAnswer
 from sam_tui.core.ports.terminals import SessionSpec
+from tests.fakes.interpreter import INTERPRETER
 from tests.terminal.session_kit import ME, Until, confined, crashed, ended, gone
 
 pytestmark = [
@@ -252,7 +253,7 @@ async def test_a_confined_program_reaches_no_holder(
     """
     (workspace / "reach.py").write_text(textwrap.dedent(script))
     session, _ = await terminals.open(confined(workspace))
-    session.write(f"{sys.executable} reach.py {kept.folder}\r".encode())
+    session.write(f"{INTERPRETER} reach.py {kept.folder}\r".encode())
     assert "heard b''\r\n" in await until(session, "'\r\n")
     assert not [one for one in await holders.all() if one.attached and one.pid == kept.pid]
     await terminals.close_all()

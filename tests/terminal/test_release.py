@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -68,12 +69,10 @@ async def test_a_released_command_has_no_time_limit_any_longer(
     hand: Hand, background: PortedCommands
 ) -> None:
     (hand.workspace / "gate").touch()
-    task = await begun(
-        hand, "echo on; while [ -e gate ]; do sleep 0.01; done; echo off", timeout=0.5
-    )
+    task = await begun(hand, "echo on; while [ -e gate ]; do sleep 0.01; done; echo off", timeout=3)
     background.release(ME)
     told = json.loads((await task).text)
-    waited = await hand.data("get_terminal_output", id=told["terminalId"], wait=1)
+    waited = await hand.data("get_terminal_output", id=told["terminalId"], wait=4)
     assert waited["isRunning"]
     (hand.workspace / "gate").unlink()
     waited = await hand.data("get_terminal_output", id=told["terminalId"], wait=20)
@@ -161,7 +160,7 @@ async def test_an_end_is_news_until_the_agent_has_read_it(
     told = reminder.content(view)
     assert told is not None
     assert f"{name} (echo '‹one›'; while" in told
-    assert "exit code 3 after 0 s" in told
+    assert re.search(r"exit code 3 after \d+ s", told)
     assert "exit 9" not in told  # its end was in the answer
     assert reminder.content(TurnView(OTHER, (), (), 0.0)) is None
     await hand.data("get_terminal_output", id=name)

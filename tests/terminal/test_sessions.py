@@ -212,7 +212,7 @@ async def test_quiet_waits_while_output_comes_and_gives_up_in_time(
     session, _ = await terminals.open(SessionSpec(ONE, str(workspace)))
     await until(session, "ready>")
     session.write(b"for i in 1 2 3 4 5 6; do echo n$i; sleep 0.05; done; echo fi''nal\r")
-    await session.quiet(silence=0.5, within=20)
+    await session.quiet(silence=3, within=20)
     assert "final\r\n" in session.output(0).text
     session.write(b"while :; do echo again; sleep 0.02; done\r")
     await until(session, "again\r\n")

@@ -1,0 +1,6 @@
+"""This Python, as a word of a shell's line: its path may have a space in it."""
+
+import shlex
+import sys
+
+INTERPRETER = shlex.quote(sys.executable)
