@@ -149,6 +149,20 @@ async def test_a_key_of_the_person_pauses_the_agent_until_it_is_handed_back(
     assert "never" not in session.screen.text()
 
 
+@pytest.mark.requirement("terminal:baton-unrecorded")
+async def test_a_line_that_the_person_left_unfinished_is_veiled_when_the_shell_draws_it_again(
+    handed: Hand, terminals: PtyTerminals, until: Until
+) -> None:
+    session = await opened(handed, terminals)
+    session.type(b"half-typed")
+    await session.settled(within=20)
+    session.pass_to("agent")
+    session.write(b"\x0c\x15echo m''ine\r")
+    text = await until(session, "mine\r\n")
+    assert VEIL in text
+    assert "half-typed" not in text
+
+
 @pytest.mark.requirement("terminal:baton")
 async def test_a_session_that_is_only_watched_takes_no_keys(
     handed: Hand, terminals: PtyTerminals

@@ -49,6 +49,9 @@ async def test_what_the_person_did_when_the_program_died_stays_theirs(
     session, made = await terminals.open(confined(workspace))
     assert not made
     assert session.holder == "person"
+    # The shell draws its line anew, with what stands in it.
+    await session.settled(within=DEADLINE)
+    assert "half-typed" in session.screen.text()
     session.pass_to("agent")
     session.write(b"\x15echo m''ine\r")
     text = await until(session, "mine\r\n")

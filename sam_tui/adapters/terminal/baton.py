@@ -50,6 +50,7 @@ class Baton:
         self._personal = personal
         self._before = ""
         self._line = bytearray()
+        self._unfinished = ""
         self._typed: dict[str, None] = {}
         self._count = 0
 
@@ -86,6 +87,7 @@ class Baton:
     def hand_back(self, screen: str) -> None:
         """The agent types again; ``screen`` is what it finds."""
         if self.withheld:
+            self._unfinished = self._pending()
             self._end_line()
             self._count += 1
             self.handover = Handover(self._count, self.reason, self._difference(screen))
@@ -108,6 +110,12 @@ class Baton:
         for line in sorted(self._veils(), key=len, reverse=True):
             text = text.replace(line, VEIL)
         return text
+
+    def without_unfinished(self, text: str) -> str:
+        """Output without the line that the person left unfinished: a shell may draw it again."""
+        if len(self._unfinished) < _SHORTEST_VEILED:
+            return text
+        return text.replace(self._unfinished, VEIL)
 
     def _veils(self) -> list[str]:
         """What was typed, oldest first, with the line that has no end yet."""

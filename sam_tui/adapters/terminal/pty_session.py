@@ -4,6 +4,7 @@ import asyncio
 import os
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sam_tui.adapters.terminal.activity import Activity
@@ -232,7 +233,8 @@ class PtySession:
 
     def output(self, start: int, end: int | None = None) -> SessionOutput:
         """Everything kept from ``start`` on, in characters since the session began."""
-        return self._history.since(start, end)
+        found = self._history.since(start, end)
+        return replace(found, text=self._baton.without_unfinished(found.text))
 
     def resize(self, columns: int, rows: int) -> None:
         """Tell the program its new size."""
