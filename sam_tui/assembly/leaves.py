@@ -219,6 +219,7 @@ class Leaves:
         sandbox.hold_network(plan.network, plan.hosts)
         sandbox.redirect(plan.redirected)
         sandbox.pass_variables(plan.passed)
+        sandbox.limit(plan.limits)
         return self._closed(sandbox, sandbox.close)
 
     @once

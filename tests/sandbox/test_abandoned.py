@@ -1,5 +1,6 @@
-"""A program that is killed leaves no command running; one that ends in order leaves what it knew of."""
+"""What commands started ends with the program, however that ends, held or not, detached or not."""
 
+import json
 import os
 import select
 import subprocess
@@ -9,28 +10,33 @@ from pathlib import Path
 
 import pytest
 
-from sam_tui.adapters.terminal.sandbox.ability import ability
-
-pytestmark = pytest.mark.skipif(
-    ability().host != "process", reason="the supervisor lives in the program itself"
-)
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
 PROGRAM = """
-    import asyncio, os, signal, sys
+    import asyncio, json, os, signal, sys
     from sam_tui.adapters.terminal.commands import ShellCommands
     from sam_tui.adapters.terminal.confinement import Sandbox
     from sam_tui.core.ports.terminals import CommandRequest
 
     async def main():
-        folder, how = sys.argv[1:]
-        box = Sandbox()
+        folder, how, live, confined = sys.argv[1:]
+        box = Sandbox(live=json.loads(live))
         commands = ShellCommands(box)
         def request(text):
-            return CommandRequest(text, folder, True, (folder,), 60, lambda _: None)
-        await commands.run(request("sleep 600 > /dev/null 2>&1 & echo $! > left"))
-        text = "sleep 600 & echo $! > child; echo $$ > shell; wait"
+            return CommandRequest(
+                text, folder, confined == "held", (folder,), 60, lambda _: None)
+        # Each writes its own number, so that it has begun its session.
+        result = await commands.run(request(
+            "sleep 600 > /dev/null 2>&1 & echo $! > left;"
+            " setsid sh -c 'echo $$ > detached; exec sleep 600' > /dev/null 2>&1 &"
+            " setsid sh -c 'sleep 600 & echo $! > orphan' > /dev/null 2>&1;"
+            " while [ ! -s detached ] || [ ! -s orphan ]; do sleep 0.05; done"))
+        assert result.left is not None, result
+        with open(f"{folder}/told", "w") as told:
+            json.dump([process.pid for process in result.left.processes()], told)
+        text = "echo $$ > shell; sleep 600 & echo $! > child; wait"
         running = asyncio.create_task(commands.run(request(text)))
-        while not os.path.exists(f"{folder}/shell") or not open(f"{folder}/shell").read():
+        while not os.path.exists(f"{folder}/child") or not open(f"{folder}/child").read():
             await asyncio.sleep(0.01)
         if how == "killed":
             os.kill(os.getpid(), signal.SIGKILL)
@@ -56,16 +62,30 @@ def ends(pid: int, seconds: float) -> bool:
 
 @pytest.mark.requirement("sandbox:abandoned")
 @pytest.mark.parametrize("how", ["killed", "ended"])
-def test_what_runs_ends_with_the_program_however_it_ends(workspace: Path, how: str) -> None:
+@pytest.mark.parametrize(
+    ("live", "confined"),
+    [(None, "held"), ("thread", "held"), (False, "held"), (None, "free")],
+    ids=["supervised", "supervised-inside", "unsupervised", "free"],
+)
+def test_what_commands_started_ends_with_the_program_however_it_ends(
+    workspace: Path, how: str, live: bool | str | None, confined: str
+) -> None:
     subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(PROGRAM), str(workspace), how],
+        [
+            *(sys.executable, "-c", textwrap.dedent(PROGRAM)),
+            *(str(workspace), how, json.dumps(live), confined),
+        ],
         check=how == "ended",
         timeout=60,
     )
-    pids = {name: int((workspace / name).read_text()) for name in ("left", "child", "shell")}
+    names = ("left", "detached", "orphan", "child", "shell")
+    pids = {name: int((workspace / name).read_text()) for name in names}
     try:
-        assert ends(pids["shell"], 20)
-        assert ends(pids["child"], 20)
-        assert not ends(pids["left"], 0)
+        assert {pids[n] for n in ("left", "detached", "orphan")} <= set(
+            json.loads((workspace / "told").read_text())
+        )
+        assert {name for name, pid in pids.items() if not ends(pid, 20)} == set()
     finally:
-        os.kill(pids["left"], 9)
+        for pid in pids.values():
+            if not ends(pid, 0):
+                os.kill(pid, 9)

@@ -2,17 +2,19 @@
 
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any, cast
 
+from sam_tui.adapters.policy.usage import KEY as USAGE
+from sam_tui.adapters.policy.usage import Fault, read_limits, tightened
 from sam_tui.core.authorization.hosts import ANY, HostEntry, entries_of
 from sam_tui.core.authorization.outside import CONNECT
 from sam_tui.core.authorization.policy import Policy
 from sam_tui.core.authorization.rules import KEPT, Layer, Subject
-from sam_tui.core.ports.sandbox import NETWORKS, HostTerms, Network, SandboxChoice
+from sam_tui.core.ports.sandbox import NETWORKS, CommandLimits, HostTerms, Network, SandboxChoice
 
-KEYS = ("sandbox", "network", "hosts", "caches", "environment")
+KEYS = ("sandbox", "network", "hosts", "caches", "environment", USAGE)
 """Of a policy file."""
 CACHES: Mapping[str, tuple[str, ...]] = {
     "bun": (".bun/install/cache",),
@@ -50,8 +52,6 @@ _UNHIDDEN = ("/proc/", "/dev/")
 
 _VARIABLE = re.compile(r"[A-Za-z_*?][A-Za-z0-9_*?]*")
 
-Fault = Callable[[str, tuple[str | int, ...], str], Exception]
-
 
 @dataclass(frozen=True, slots=True)
 class SandboxTerms:
@@ -67,6 +67,8 @@ class SandboxTerms:
     hosts: tuple[str, ...] | None = None
     lists: tuple[tuple[str, ...], ...] = ()
     passed: tuple[str, ...] = ()
+    limits: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Of commands, by name."""
 
 
 UNSAID = SandboxTerms()
@@ -96,6 +98,7 @@ def read_terms(table: Mapping[str, Any], layer: Layer, fault: Fault) -> SandboxT
         tuple(named),
         _hosts(table, fault),
         passed=_passed(table, layer, fault),
+        limits=read_limits(table, fault),
     )
 
 
@@ -156,6 +159,7 @@ def merged(chosen: SandboxTerms, project: SandboxTerms, user: SandboxTerms) -> S
         tuple(dict.fromkeys(name for terms in every for name in terms.caches)),
         lists=tuple(lists),
         passed=user.passed,
+        limits=asdict(tightened(user.limits, project.limits)),
     )
 
 
@@ -187,6 +191,7 @@ class SandboxPlan:
     """Variables of caches that were not opened, and folders that may be filled instead."""
     passed: tuple[str, ...] = ()
     """Variables that commands get although they look like secrets."""
+    limits: CommandLimits = field(default_factory=CommandLimits)
 
 
 def sandbox_plan(
@@ -220,6 +225,7 @@ def sandbox_plan(
         host_terms(terms, policy, tuple(local)),
         _redirected(terms.caches),
         terms.passed,
+        CommandLimits(**terms.limits),
     )
 
 

@@ -76,6 +76,12 @@ class RunningCommand:
         return self._task is not None and not self._task.done()
 
     @property
+    def lasts(self) -> bool:
+        """Whether anything of it runs: it, or what it left running."""
+        left = None if self._result is None else self._result.left
+        return self.running or (left is not None and bool(left.processes()))
+
+    @property
     def result(self) -> CommandResult | None:
         """How it ended, without its output; None while it runs."""
         return None if self._result is None else replace(self._result, output="")
@@ -184,7 +190,12 @@ class RunningCommand:
             starting.cancel()
 
     async def stop(self) -> None:
-        """End it with all that it started. Cancelling this ends it at once, and never skips it."""
+        """End it with all that it started, also what it left running.
+
+        Cancelling this ends it at once, and never skips it.
+        """
+        if self._result is not None and self._result.left is not None:
+            await self._result.left.end()
         if self._task is None or self._task.done():
             return
         cut: asyncio.CancelledError | None = None
@@ -251,10 +262,14 @@ class PortedCommands:
             result = await made.attended(self._commands)
         finally:
             self._attended.remove(made)
-        if result is not None:
-            return result
-        self._keep(made)
-        return made
+        if result is None:
+            self._keep(made)
+            return made
+        if result.left is not None:
+            made.told = True
+            self._keep(made)
+            return replace(result, left_id=made.id)
+        return result
 
     def awaited(self, conversation: ConversationId) -> list[str]:
         """The commands whose end a call of the conversation waits for now."""
@@ -305,7 +320,7 @@ class PortedCommands:
     async def close_all(self) -> None:
         """End all, at the same time."""
         self._watchers.clear()
-        running = [made for made in (*self._attended, *self._all.values()) if made.running]
+        running = [made for made in (*self._attended, *self._all.values()) if made.lasts]
         self._all.clear()
         async with asyncio.TaskGroup() as group:
             for made in running:
@@ -325,6 +340,6 @@ class PortedCommands:
 
     def _forget(self, conversation: ConversationId) -> None:
         """Let go of all but the newest ended ones."""
-        ended = [made.id for made in self.of(conversation) if not made.running]
+        ended = [made.id for made in self.of(conversation) if not made.lasts]
         for old in ended[:-_KEPT_ENDED]:
             del self._all[old]

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from sam_tui.adapters.terminal.confinement import Sandbox, Wanted
@@ -19,6 +19,8 @@ from sam_tui.adapters.terminal.holding import Holding
 from sam_tui.adapters.terminal.output import BoundedOutput, LiveText
 from sam_tui.adapters.terminal.processes import Launch, start
 from sam_tui.adapters.terminal.refusals import refusals
+from sam_tui.adapters.terminal.restraints import words
+from sam_tui.adapters.terminal.tracking import Run
 from sam_tui.core.authorization.variables import how_to_pass
 from sam_tui.core.ports.terminals import CommandRequest, CommandResult, Confinement
 
@@ -47,6 +49,11 @@ class ShellCommands:
     def confinement(self) -> Confinement:
         """What confined commands are held by."""
         return self._sandbox.confinement
+
+    @property
+    def limits(self) -> Mapping[str, str]:
+        """How much a command may use up, in words, by the name of each limit."""
+        return words(self._sandbox.tracking.limits)
 
     def warm(self) -> None:
         """Start ahead of the first command what it would have to wait for."""
@@ -94,10 +101,12 @@ class ShellCommands:
     async def run_held(self, request: CommandRequest, holding: Holding | None) -> CommandResult:
         """``run`` for a command that is held in a way of the caller's; None leaves it free."""
         scratch = self._sandbox.scratch if holding is not None else None
+        run = self._sandbox.tracking.run(holding)
         environment = {
             **command_environment(scratch, self._sandbox.passed),
             **self._sandbox.variables(request.network, scratch),
             **request.variables,
+            **run.variables,
         }
         began = time.monotonic()
         with contextlib.ExitStack() as ends, contextlib.ExitStack() as failed:
@@ -115,6 +124,7 @@ class ShellCommands:
                     _input(request.stdin, ends) if request.stdin else None,
                 ),
                 None if holding is None else holding.entrance(),
+                run.started,
             )
             failed.pop_all()
         if request.on_start is not None:
@@ -122,7 +132,7 @@ class ShellCommands:
         pipes = [_Pipe(reading, LiveText(request.on_output))]
         if wrong is not None:
             pipes.append(_Pipe(wrong[0], LiveText(lambda _: None)))
-        execution = _Execution(process, pipes, holding)
+        execution = _Execution(process, pipes, holding, run)
         execution.unhurried = request.unhurried or _never
         try:
             timed_out = not await execution.wait(request.timeout)
@@ -144,6 +154,8 @@ class ShellCommands:
             refused=() if holding is None else refusals(holding, output + errors, code),
             errors=errors,
             withheld=missed,
+            left=run.left(),
+            exceeded=() if holding is None else tuple(sorted(holding.held.exceeded)),
         )
 
     def _missed(self, request: CommandRequest, output: str) -> tuple[str, ...]:
@@ -209,8 +221,10 @@ class _Execution:
         process: subprocess.Popen[bytes],
         pipes: Sequence[_Pipe],
         holding: Holding | None,
+        run: Run,
     ) -> None:
         self.unhurried: Callable[[], bool] = _never
+        self._run = run
         self._holding = holding
         self._process = process
         self._pipes = pipes
@@ -272,13 +286,21 @@ class _Execution:
     async def _stop(self) -> None:
         """End all of its session. A cancellation on the way makes it immediate, and never skips it."""
         if self._ending is None:
-            self._ending = self._loop.create_task(end_session(self._process.pid, _STAGES))
+            self._ending = self._loop.create_task(self._end_all())
         while not self._ending.done():
             try:
                 await asyncio.shield(self._ending)
             except asyncio.CancelledError:
                 strike(self._process.pid, signal.SIGKILL)
         await self._drain()
+
+    async def _end_all(self) -> None:
+        """End its session, and those that its processes began."""
+        self._run.terminate()
+        try:
+            await end_session(self._process.pid, _STAGES)
+        finally:
+            self._run.kill()
 
     def _on_exit(self) -> None:
         self._exited.set_result(None)

@@ -29,11 +29,13 @@ from sam_tui.adapters.terminal.sandbox.machine import machine
 from sam_tui.adapters.terminal.sandbox.seatbelt import seatbelt_command
 from sam_tui.adapters.terminal.sandbox.strict import strict_command
 from sam_tui.adapters.terminal.sandbox.supervision import Held, Host, Supervision
+from sam_tui.adapters.terminal.tracking import Tracking
 from sam_tui.core.authorization.variables import PassedVariables
 from sam_tui.core.errors import ConfigurationError, ToolError
 from sam_tui.core.ports.sandbox import (
     NETWORKS,
     AskOutside,
+    CommandLimits,
     HostTerms,
     Network,
     OutsideAccess,
@@ -106,6 +108,8 @@ class Sandbox:
             )
         self._confinement = UNHELD if off else describe(found, strict=strict)
         self._supervision = None if found.host is None else Supervision(found.host, found.landlock)
+        self.tracking = Tracking(CommandLimits(), apart=found.host == "process")
+        """What was started."""
         self._scratch: str | None = None
         self._rulesets = Rulesets(found.landlock)
         self._spare = Spare()
@@ -114,6 +118,7 @@ class Sandbox:
         self._closing.callback(self._rulesets.close)
         if self._supervision is not None:
             self._closing.callback(self._supervision.close)
+        self._closing.callback(self.tracking.close)
         self._closing.callback(self._spare.drop)
         self._close = weakref.finalize(self, self._closing.close)
 
@@ -218,12 +223,20 @@ class Sandbox:
             table, network, live=True, landlock=self._ability.landlock, reads=bool(bounds.kept)
         )
         hosts = self._hosts if network == "hosts" else None
-        number, held = supervision.hold(bounds, ruleset, code, wanted.ask, hosts=hosts)
+        processes = self.tracking.limits.processes
+        number, held = supervision.hold(
+            bounds, ruleset, code, wanted.ask, hosts=hosts, processes=processes
+        )
         return Holding(
             held,
             functools.partial(supervision.release, number),
             supervised=True,
+            begin=functools.partial(supervision.begin, number),
         )
+
+    def limit(self, limits: CommandLimits) -> None:
+        """From now on commands may use up that much."""
+        self.tracking.limits = limits
 
     def hold_network(self, network: Network, hosts: HostTerms) -> None:
         """From now on no run has more than ``network``, and where that is a list, it is ``hosts``.

@@ -25,6 +25,8 @@ class Entrance:
     def __init__(self, way: int) -> None:
         self._way = way
         self._given: SimpleQueue[Callable[[int, int], None] | None] = SimpleQueue()
+        self._news = SimpleQueue[bool]()
+        """Whether the command was started; False follows in any case when the thread ends."""
         self._failed: OSError | None = None
         self._thread = threading.Thread(target=self._enter, name="confined-start", daemon=True)
         self._thread.start()
@@ -34,14 +36,29 @@ class Entrance:
         """Whether the thread is still there: it ends by itself when it cannot enter."""
         return self._thread.is_alive()
 
-    def start(self, spawn: Callable[[int, int], Started]) -> Started:
+    def start(
+        self, spawn: Callable[[int, int], Started], ready: Callable[[Started], None]
+    ) -> Started:
         """Start a command, once. Raises OSError when the sandbox cannot be entered.
 
         ``spawn`` makes the first descriptor its input, and has it wait until the second is closed.
+        ``ready`` is called, out here, while it waits.
         """
         started: list[Started] = []
-        self._given.put(lambda gate, kept: started.append(spawn(gate, kept)))
-        self._thread.join()
+        opened = SimpleQueue[None]()
+
+        def enter(gate: int, kept: int) -> None:
+            started.append(spawn(gate, kept))
+            self._news.put(True)
+            opened.get()
+
+        self._given.put(enter)
+        try:
+            if self._news.get():
+                ready(started[0])
+        finally:
+            opened.put(None)
+            self._thread.join()
         if started:
             return started[0]
         raise self._failed or OSError("the thread that starts it died")
@@ -62,3 +79,5 @@ class Entrance:
             spawn(*os.pipe())
         except OSError as error:
             self._failed = error
+        finally:
+            self._news.put(False)

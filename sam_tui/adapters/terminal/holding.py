@@ -16,6 +16,7 @@ class Holding:
         release: Callable[[], None],
         *,
         supervised: bool = False,
+        begin: Callable[[int], None] | None = None,
         prefix: tuple[str, ...] = (),
         passed: tuple[int, ...] = (),
     ) -> None:
@@ -26,6 +27,7 @@ class Holding:
         self.ready: Entrance | None = None
         """Somebody who is in there already, and waits for the command."""
         self._release: Callable[[], None] | None = release
+        self._begin = begin
 
     @property
     def way(self) -> int | None:
@@ -38,6 +40,11 @@ class Holding:
             return None
         entrance, self.ready = self.ready, None
         return entrance or Entrance(self.held.way)
+
+    def begin(self, session: int) -> None:
+        """The command leads that session."""
+        if self._begin is not None:
+            self._begin(session)
 
     def close(self) -> None:
         """The run ended: nothing is asked for it any more. What it was refused is complete now."""

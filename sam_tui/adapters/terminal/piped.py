@@ -14,6 +14,7 @@ from sam_tui.adapters.terminal.endings import ProcessEnd, end_session
 from sam_tui.adapters.terminal.environment import command_environment
 from sam_tui.adapters.terminal.groups import strike
 from sam_tui.adapters.terminal.processes import Launch, start
+from sam_tui.adapters.terminal.tracking import Run
 from sam_tui.core.ports.piped import PipedRequest
 from sam_tui.core.ports.sandbox import OutsideAccess
 
@@ -33,9 +34,11 @@ class RunningProgram:
         process: "subprocess.Popen[bytes]",
         ends: tuple[int, int, int],
         holding: Holding | None,
+        run: Run,
         on_error: Callable[[str], None],
     ) -> None:
         self._process = process
+        self._run = run
         self._input, self._output, self._errors = ends
         self._holding = holding
         self._on_error = on_error
@@ -127,6 +130,7 @@ class RunningProgram:
             pass
         # Until it is reaped its number names nobody else, so what it left behind is found by it.
         await end_session(self._process.pid, _STAGES)
+        await self._run.end()
         self._hear()
         if self._pause is not None:
             self._pause.cancel()
@@ -207,6 +211,7 @@ class PipedCommands:
 
     def _start(self, request: PipedRequest, holding: Holding | None) -> RunningProgram:
         scratch = self._sandbox.scratch if holding is not None else None
+        run = self._sandbox.tracking.run(holding)
         theirs_in, ours_in = os.pipe()
         ours_out, theirs_out = os.pipe()
         ours_err, theirs_err = os.pipe()
@@ -218,6 +223,7 @@ class PipedCommands:
                 **command_environment(scratch, self._sandbox.passed),
                 **self._sandbox.variables(request.network, scratch),
                 **request.environment,
+                **run.variables,
             },
             theirs_out,
             () if holding is None else holding.prefix,
@@ -226,7 +232,8 @@ class PipedCommands:
             stdin=theirs_in,
         )
         try:
-            process = start(launch, None if holding is None else holding.entrance())
+            entrance = None if holding is None else holding.entrance()
+            process = start(launch, entrance, run.started)
         except BaseException:
             for end in ends:
                 os.close(end)
@@ -234,7 +241,7 @@ class PipedCommands:
         finally:
             for end in theirs:
                 os.close(end)
-        return RunningProgram(process, ends, holding, request.on_error)
+        return RunningProgram(process, ends, holding, run, request.on_error)
 
 
 @functools.cache

@@ -4,7 +4,7 @@ import functools
 import os
 import shlex
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sam_tui.adapters.terminal.entrance import Entrance
@@ -12,6 +12,8 @@ from sam_tui.core.errors import ToolError
 
 _GATE = 'read -r _; exec <{input}; eval "shift;$1"'
 """Waits for the end of its input, then is the command. See ``Entrance``."""
+_OUTER_GATE = 'read -r _; exec <{input}; exec "$@"'
+"""The same before the words of a program that confines it, which also starts others."""
 _BASH_GATE = "exec <{input}; unset BASH_ENV"
 """The same for bash, which reads it to its end from its input before it looks at the command.
 
@@ -47,36 +49,57 @@ def shell() -> str:
     return "/bin/sh"
 
 
-def start(launch: Launch, entrance: Entrance | None) -> subprocess.Popen[bytes]:
+def start(
+    launch: Launch, entrance: Entrance | None, ready: Callable[[int], None]
+) -> subprocess.Popen[bytes]:
     """Start a command as the leader of its own session, in the sandbox unless ``entrance`` is None.
 
-    Returns once the shell runs (a millisecond or two). Raises ``ToolError`` when it cannot.
+    ``ready`` is called with its process id while it waits and has started nothing. Returns once the
+    shell runs (a millisecond or two). Raises ``ToolError`` when it cannot.
     """
     if not os.path.isdir(launch.cwd):
         raise ToolError(f"The working directory does not exist: {launch.cwd}")
     if "\0" in launch.command:
         raise ToolError("The command holds a NUL character, which no shell can take.")
+    spawn = functools.partial(_spawn_gated, launch)
     try:
         if entrance is None:
-            stdin = subprocess.DEVNULL if launch.stdin is None else launch.stdin
-            return _spawn(launch, ["-c", launch.command], stdin)
-        return entrance.start(functools.partial(_spawn_gated, launch))
+            return _start_free(spawn, ready)
+        return entrance.start(spawn, lambda process: ready(process.pid))
     except OSError as error:
         raise ToolError(f"The command could not be started: {error.strerror or error}.") from error
+
+
+def _start_free(
+    spawn: Callable[[int, int], subprocess.Popen[bytes]], ready: Callable[[int], None]
+) -> subprocess.Popen[bytes]:
+    """Start it behind a gate that this thread opens."""
+    gate, kept = os.pipe()
+    try:
+        process = spawn(gate, kept)
+        ready(process.pid)
+    finally:
+        os.close(gate)
+        os.close(kept)
+    return process
 
 
 def _spawn_gated(launch: Launch, gate: int, kept: int) -> subprocess.Popen[bytes]:
     """Start the command behind the gate: it goes on once ``kept`` is closed."""
     read = "/dev/null" if launch.stdin is None else f"/dev/fd/{launch.stdin}"
+    if launch.prefix:
+        words = [*launch.prefix, shell(), "-c", launch.command]
+        return _spawn(launch, ("/bin/sh", "-c", _OUTER_GATE.format(input=read), "sh", *words), gate)
     if _name() != "bash":
         script = _GATE.format(input=read)
-        return _spawn(launch, ["-c", script, _name(), launch.command], gate)
+        return _spawn(launch, (_name(), "-c", script, _name(), launch.command), gate)
     before = launch.environment.get("BASH_ENV")
-    words = _BASH_GATE.format(input=read)
-    words = words if before is None else f"{words}; {_restored(before)}"
-    os.write(kept, f"{words}\n".encode("utf-8", "surrogateescape"))
+    script = _BASH_GATE.format(input=read)
+    script = script if before is None else f"{script}; {_restored(before)}"
+    os.write(kept, f"{script}\n".encode("utf-8", "surrogateescape"))
     environment = {**launch.environment, "BASH_ENV": "/dev/fd/0"}
-    return _spawn(replace(launch, environment=environment), ["-c", launch.command], gate)
+    words = (_name(), "-c", launch.command)
+    return _spawn(replace(launch, environment=environment), words, gate)
 
 
 def _restored(file: str) -> str:
@@ -89,14 +112,10 @@ def _name() -> str:
     return os.path.basename(shell())
 
 
-def _spawn(launch: Launch, arguments: list[str], stdin: int) -> subprocess.Popen[bytes]:
-    if launch.prefix:
-        words, executable = [*launch.prefix, shell(), *arguments], None
-    else:
-        words, executable = [_name(), *arguments], shell()
+def _spawn(launch: Launch, words: Sequence[str], stdin: int) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         words,
-        executable=executable,
+        executable=words[0] if launch.prefix else shell(),
         cwd=launch.cwd,
         env=launch.environment,
         stdin=stdin,

@@ -79,6 +79,28 @@ class HostTerms:
 
 
 @dataclass(frozen=True, slots=True)
+class CommandLimits:
+    """What a command may use up. Sizes are in bytes; ``memory``, ``file_size`` and ``open_files`` hold
+    for each of its processes, ``processes`` for all that it has at once.
+
+    ``memory`` 0 is three quarters of what the machine has.
+    """
+
+    memory: int = 0
+    processes: int = 4096
+    file_size: int = 64 * 1024**3
+    open_files: int = 65536
+
+
+@dataclass(frozen=True, slots=True)
+class RunningProcess:
+    """A process that outlived the command that started it."""
+
+    pid: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Protection:
     """One of the things that can be protected, whether it is here, and how or why not."""
 

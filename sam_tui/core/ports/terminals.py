@@ -5,7 +5,13 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from sam_tui.core.ids import ConversationId, SessionId
-from sam_tui.core.ports.sandbox import AskAgain, AskOutside, Network, OutsideAccess
+from sam_tui.core.ports.sandbox import (
+    AskAgain,
+    AskOutside,
+    Network,
+    OutsideAccess,
+    RunningProcess,
+)
 from sam_tui.core.ports.sandbox import Confinement as Confinement
 from sam_tui.core.ports.screens import CellRun as CellRun
 from sam_tui.core.ports.screens import KeyPress as KeyPress
@@ -66,6 +72,24 @@ class CommandResult:
     errors: str = ""
     withheld: tuple[str, ...] = ()
     """Variables that look like secrets, which a command that failed did not get and may have wanted."""
+    left: "LeftRunning | None" = None
+    """What it started and left running, where there is such."""
+    left_id: str = ""
+    """The id by which that is read and ended, where it is kept."""
+    exceeded: tuple[str, ...] = ()
+    """The limits, by their names in the policy file, for which it was ended."""
+
+
+class LeftRunning(Protocol):
+    """What a command that ended has left running. It ends with the program at the latest."""
+
+    def processes(self) -> Sequence[RunningProcess]:
+        """What still runs now."""
+        ...
+
+    async def end(self) -> None:
+        """Ask it to end, and kill what does not."""
+        ...
 
 
 class Commands(Protocol):
@@ -78,6 +102,11 @@ class Commands(Protocol):
 
     def warm(self) -> None:
         """Start ahead of the first command what it would have to wait for; never raises."""
+        ...
+
+    @property
+    def limits(self) -> Mapping[str, str]:
+        """How much a command may use up, in words, by the name of each limit."""
         ...
 
     async def run(self, request: CommandRequest) -> CommandResult:

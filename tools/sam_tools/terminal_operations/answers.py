@@ -1,17 +1,25 @@
 """The shapes of what terminal operations answer with."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from sam_tui.core.display import Display
 from sam_tui.core.plain import escaped
 from sam_tui.core.ports.sandbox import OutsideAccess
-from sam_tui.core.ports.terminals import TerminalSession
+from sam_tui.core.ports.terminals import CommandResult, LeftRunning, TerminalSession
 from sam_tui.core.tooling.contract import ToolContext, ToolResult
 
 _MOST_REFUSALS = 10
+_MOST_NAMED = 10
+_SIGNS: Mapping[str, tuple[str, ...]] = {
+    "memory": ("Cannot allocate memory", "MemoryError", "out of memory", "bad_alloc"),
+    "processes": ("fork: retry", "Resource temporarily unavailable", "can't start new thread"),
+    "file_size": ("File size limit exceeded", "File too large"),
+    "open_files": ("Too many open files",),
+}
+"""How programs say that a limit was in their way (messages of the C library, shells and runtimes)."""
 
 
 def json_result(data: dict[str, Any], *display: Display, ok: bool = True) -> ToolResult:
@@ -53,6 +61,37 @@ def refused_notes(refused: Sequence[OutsideAccess]) -> list[str]:
         rest = len(lines) - _MOST_REFUSALS
         lines = [*lines[:_MOST_REFUSALS], f"[refused by the sandbox: {rest} more]"]
     return lines
+
+
+def left_notes(left: LeftRunning | None, terminal: str) -> list[str]:
+    """What a command left running, and how it is ended."""
+    if left is None:
+        return []
+    how = f"get_terminal_output with id {terminal} and end ends it, " if terminal else ""
+    return [f"[left running: {left_words(left)}; {how}the end of the program does as well]"]
+
+
+def left_words(left: LeftRunning) -> str:
+    """The processes, by name and number."""
+    found = left.processes()
+    named = [f"{escaped(process.name)} (pid {process.pid})" for process in found[:_MOST_NAMED]]
+    if len(found) > _MOST_NAMED:
+        named.append(f"{len(found) - _MOST_NAMED} more")
+    return ", ".join(named)
+
+
+def limit_notes(result: CommandResult, words: Mapping[str, str]) -> list[str]:
+    """The limits for which it was ended, and those that its failure speaks of."""
+    named = [name for name in result.exceeded if name in words]
+    if result.exit_code != 0 and not result.timed_out:
+        said = f"{result.output}{result.errors}"
+        named += [
+            name
+            for name, signs in _SIGNS.items()
+            if (result.signal == "SIGXFSZ" and name == "file_size") or any(s in said for s in signs)
+        ]
+    told = dict.fromkeys(words[name] for name in named if name in words)
+    return [f"[limit of commands here: {one}; see docs/sandbox.md]" for one in told]
 
 
 def refused_data(refused: Sequence[OutsideAccess]) -> list[dict[str, Any]]:

@@ -1,10 +1,13 @@
 """run_command and get_terminal_output: commands run to their end, or beside the conversation."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from sam_tools.terminal_operations.answers import (
     json_result,
+    left_notes,
+    left_words,
+    limit_notes,
     refused_data,
     refused_notes,
     short,
@@ -93,6 +96,8 @@ class CommandHand:
         why = (Text(plain(arguments.explanation)),) if arguments.explanation else ()
         held = context.permit.confined and self._commands.confinement.kind != "none"
         account = [_account(output, result, arguments.timeout, held=held)]
+        account += limit_notes(result, self._commands.limits)
+        account += left_notes(result.left, result.left_id)
         return ToolResult(
             text="\n".join([*account, *(tried.notes if tried else ())]),
             ok=result.exit_code == 0 and not result.timed_out,
@@ -178,6 +183,7 @@ class CommandHand:
                 "pid": one.pid,
                 "isRunning": one.running,
                 "exitCode": one.result.exit_code if one.result else None,
+                "left": _left_data(one.result),
                 "seconds": round(one.seconds, 1),
                 "end_index": one.end,
             }
@@ -249,6 +255,8 @@ def _told(found: BackgroundCommand, start: int, *, message: str = "") -> ToolRes
         "seconds": round(found.seconds, 1),
         "state": _state(found),
     }
+    if left := _left_data(result):
+        data["left"] = left
     if result is not None and result.refused:
         data["refused"] = refused_data(result.refused)
     noted = (Text(f"{message.partition('.')[0]}: {found.id}"),) if message else ()
@@ -264,9 +272,11 @@ def _state(found: BackgroundCommand) -> str:
         return found.failure or "ended"
     if result.timed_out:
         return "timed out"
-    if result.exit_code is None:
-        return f"killed by {result.signal}"
-    return f"exited({result.exit_code})"
+    ended = f"killed by {result.signal}"
+    if result.exit_code is not None:
+        ended = f"exited({result.exit_code})"
+    left = "" if result.left is None else left_words(result.left)
+    return f"{ended}, left running: {left}" if left else ended
 
 
 def _card(found: BackgroundCommand, output: str) -> Terminal:
@@ -327,4 +337,11 @@ def _data(output: str, result: CommandResult, cwd: str) -> dict[str, Any]:
         "refused": refused_data(result.refused),
         "withheld": list(result.withheld),
         "runs": result.runs,
+        "exceeded": list(result.exceeded),
+        "left": _left_data(result),
     }
+
+
+def _left_data(result: CommandResult | None) -> list[dict[str, Any]]:
+    left = None if result is None else result.left
+    return [] if left is None else [asdict(process) for process in left.processes()]

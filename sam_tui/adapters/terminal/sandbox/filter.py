@@ -35,6 +35,10 @@ SCHEDULING = (
     "sched_setscheduler", "sched_setparam", "sched_setattr", "sched_setaffinity", "setpriority",
     "ioprio_set",
 )  # fmt: skip
+FORKS = ("fork", "vfork", "clone")
+"""Start a process; ``clone3`` is not there."""
+_OF_THE_PROCESS = 0x10000
+"""CLONE_THREAD: what is started is a thread."""
 ONE_PROCESS = {"setpriority": 0, "ioprio_set": 1}
 """The first argument with which these mean one process (PRIO_PROCESS, IOPRIO_WHO_PROCESS)."""
 SIGNALLING = (
@@ -169,7 +173,9 @@ def _blocks(network: Network, *, live: bool) -> dict[str, list[Instruction]]:
     for error, names in REFUSED.items():
         for name in names:
             blocks[name] = [_give(FAIL | error)]
-    blocks["clone"] = _when_bits(0, NAMESPACES, FAIL | errno.EPERM)
+    blocks["clone"] = _clone(live=live)
+    if live:
+        blocks |= {name: [_give(NOTIFY)] for name in ("setsid", "fork", "vfork")}
     blocks["unshare"] = _when_bits(0, NAMESPACES | UNSHARED_TIME, FAIL | errno.EPERM)
     blocks |= _objects_and_kin(live=live)
     blocks["ioctl"] = _ioctl(live=live)
@@ -206,6 +212,14 @@ def _argument(index: int) -> Instruction:
 
 def _when_bits(index: int, bits: int, action: int) -> list[Instruction]:
     return [_argument(index), (_ANY_BIT, 0, 1, bits), _give(action), _give(ALLOW)]
+
+
+def _clone(*, live: bool) -> list[Instruction]:
+    """No namespaces; threads are free, and a process waits to be counted."""
+    block = _when_bits(0, NAMESPACES, FAIL | errno.EPERM)
+    if not live:
+        return block
+    return [*block[:-1], (_ANY_BIT, 0, 1, _OF_THE_PROCESS), _give(ALLOW), _give(NOTIFY)]
 
 
 def _ioctl(*, live: bool) -> list[Instruction]:

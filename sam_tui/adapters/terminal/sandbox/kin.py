@@ -6,20 +6,18 @@ From ABI 6 on Landlock keeps signals inside by itself.
 import errno
 import os
 import re
-import signal
 from collections.abc import Callable
-from contextlib import suppress
 
-from sam_tui.adapters.terminal.sandbox.filter import ONE_PROCESS, SCHEDULING, SIGNALLING
+from sam_tui.adapters.terminal.sandbox.census import is_held
+from sam_tui.adapters.terminal.sandbox.filter import FORKS, ONE_PROCESS, SCHEDULING, SIGNALLING
 from sam_tui.adapters.terminal.sandbox.names import signed
 from sam_tui.adapters.terminal.sandbox.notifications import Notification
-from sam_tui.adapters.terminal.sandbox.targets import stat_fields
+from sam_tui.adapters.terminal.sandbox.targets import Target, stat_fields
 from sam_tui.adapters.terminal.sandbox.watch import Watch
 
 _MOST_ANCESTORS = 64
-_PARENT, _GROUP, SESSION = 1, 2, 3
+_PARENT, _GROUP, _SESSION = 1, 2, 3
 """Where these stand among the fields of ``stat_fields``."""
-_HELD = re.compile(rb"\nNoNewPrivs:\t1\nSeccomp:\t2\n")
 _PIDFD = re.compile(r"^Pid:\t(\d+)$", re.MULTILINE)
 
 
@@ -67,27 +65,29 @@ def _belongs(caller: int, process: int) -> bool:
     theirs = stat_fields(process)
     if theirs is None:
         return True  # the kernel says that there is none
-    if not _is_held(process):
+    if not is_held(process):
         return False
     mine = stat_fields(caller)
-    return mine is not None and (theirs[SESSION] == mine[SESSION] or _descends(process, caller))
+    return mine is not None and (theirs[_SESSION] == mine[_SESSION] or _descends(process, caller))
 
 
-def end_session(session: int) -> None:
-    """Kill what is left of a run, whose program is gone; nothing for 0, or a session of others."""
-    for entry in os.listdir("/proc") if session else ():
-        found = stat_fields(int(entry)) if entry.isdecimal() else None
-        if found is not None and int(found[SESSION]) == session and _is_held(int(entry)):
-            with suppress(OSError):
-                os.kill(int(entry), signal.SIGKILL)
+def _session(watch: Watch, call: Notification) -> None:
+    """A process leaves its session for one of its own, which belongs to the run as well."""
+    process = Target(call.thread, watch.memory).process
+    since = watch.census.add(process)
+    watch.proceed(call)
+    watch.tell({"tell": "session", "session": process, "since": since})
 
 
-def _is_held(process: int) -> bool:
-    try:
-        with open(f"/proc/{process}/status", "rb", buffering=0) as status:
-            return _HELD.search(status.read()) is not None
-    except OSError:
-        return False
+def _fork(watch: Watch, call: Notification) -> None:
+    """A process starts another one; a run that has too many is ended."""
+    if watch.census.allows_another():
+        watch.proceed(call)
+        return
+    watch.tell({"tell": "limit", "limit": "processes"})
+    # Nobody is answered meanwhile, so that nothing new is started while they are killed.
+    watch.census.end()
+    watch.refuse(call, errno.EAGAIN)
 
 
 def _descends(process: int, caller: int) -> bool:
@@ -126,4 +126,5 @@ def _behind(caller: int, descriptor: int) -> int:
 def kin_handlers() -> dict[str, Callable[[Watch, Notification], None]]:
     """For each of these calls what judges it."""
     signals = dict.fromkeys(SIGNALLING, _signal)
-    return {**dict.fromkeys(SCHEDULING, _schedule), **signals, "fcntl": _own}
+    started = {**dict.fromkeys(FORKS, _fork), "setsid": _session}
+    return {**dict.fromkeys(SCHEDULING, _schedule), **signals, **started, "fcntl": _own}

@@ -34,6 +34,10 @@ class Held:
         self.refused: list[OutsideAccess] = []
         self.lives = True
         """Until its end was heard of."""
+        self.sessions: dict[int, int] = {}
+        """Those that its processes began besides the command's own, and when their leaders started."""
+        self.exceeded: set[str] = set()
+        """The limits for which it was ended."""
         self._ask = ask
         self._questions: set[asyncio.Task[None]] = set()
         self._idle = asyncio.Event()
@@ -185,10 +189,12 @@ class Supervision:
         ask: AskOutside | None,
         *,
         hosts: HostTerms | None = None,
+        processes: int = 0,
     ) -> tuple[int, Held]:
         """Enrol a run: (its number, the run). Raises ``ToolError`` when there is no supervisor.
 
-        ``hosts`` is what it may reach where its network is held to a list.
+        ``hosts`` is what it may reach where its network is held to a list, ``processes`` how many it
+        may have at once (0: any number).
         """
         try:
             theirs, ours = enrolment(ruleset, program, live=True)
@@ -203,6 +209,7 @@ class Supervision:
             "devices": bounds.devices,
             "asking": ask is not None,
             "landlock": self._landlock,
+            "processes": processes,
             "hosts": None if hosts is None else asdict(hosts),
         }
         with ours:
@@ -213,6 +220,10 @@ class Supervision:
         self._held[self._last] = held
         self._listen()
         return self._last, held
+
+    def begin(self, number: int, session: int) -> None:
+        """The command of a run leads that session."""
+        self.tell({"tell": "began", "run": number, "session": session})
 
     def release(self, number: int) -> None:
         """A run ended: collect what it was refused, and let what it left behind ask no more."""
@@ -325,6 +336,12 @@ class Supervision:
             case "refused":
                 if held is not None:
                     held.refused.append(_access(message))
+            case "session":
+                if held is not None:
+                    held.sessions[int(message["session"])] = int(message["since"])
+            case "limit":
+                if held is not None:
+                    held.exceeded.add(message["limit"])
             case "enrolled":
                 if held is not None:
                     held.shut()

@@ -15,17 +15,18 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
+from sam_tui.adapters.terminal.sandbox.census import GRACE, Census
 from sam_tui.adapters.terminal.sandbox.connecting import connection_handlers
 from sam_tui.adapters.terminal.sandbox.filter import TRUNCATION_HELD
 from sam_tui.adapters.terminal.sandbox.kernel import Memory, unshare_place
-from sam_tui.adapters.terminal.sandbox.kin import SESSION, end_session, kin_handlers
+from sam_tui.adapters.terminal.sandbox.kin import kin_handlers
 from sam_tui.adapters.terminal.sandbox.machine import machine
 from sam_tui.adapters.terminal.sandbox.metadata import metadata_handlers
 from sam_tui.adapters.terminal.sandbox.names import name_handlers
 from sam_tui.adapters.terminal.sandbox.notifications import Listener, Notification
 from sam_tui.adapters.terminal.sandbox.objects import object_handlers
 from sam_tui.adapters.terminal.sandbox.protocol import GO, LISTENING, MESSAGE
-from sam_tui.adapters.terminal.sandbox.targets import own_rights, stat_fields
+from sam_tui.adapters.terminal.sandbox.targets import own_rights
 from sam_tui.adapters.terminal.sandbox.watch import Terms, Watch
 
 if TYPE_CHECKING:
@@ -57,8 +58,8 @@ class Supervisor:
         self._handlers = {calls[name]: h for name, h in handlers.items() if name in calls}
         self._landlock_decides = frozenset(calls[name] for name in named if name in calls)
 
-    def serve(self) -> Sequence[int]:
-        """Answer until the control socket closes; gives the sessions whose end nobody waited for."""
+    def serve(self) -> Sequence[Census]:
+        """Answer until the control socket closes; gives the runs of which something is left."""
         control = self._control.fileno()
         self._poll.register(control, select.EPOLLIN)
         try:
@@ -69,7 +70,7 @@ class Supervisor:
                             with self._telling:
                                 self._send()
                         if events & ~select.EPOLLOUT and not self._obey():
-                            return [w.session for w in self._runs.values() if not w.released]
+                            return [watch.census for watch in self._runs.values()]
                     elif descriptor in self._listening:
                         self._hear(descriptor, events)
                     elif descriptor in self._enrolling:
@@ -112,6 +113,7 @@ class Supervisor:
                     tuple(message["devices"]),
                     message["asking"],
                     message["landlock"],
+                    message["processes"],
                 )
                 watch = Watch(terms, self._memory, self._tell)
                 watch.names = self._names
@@ -127,6 +129,10 @@ class Supervisor:
                     watch.answer(
                         message["serial"], allowed=message["allowed"], seconds=message["seconds"]
                     )
+            case "began":
+                watch = self._runs.get(message["run"])
+                if watch is not None:
+                    watch.census.add(message["session"])
             case _:
                 watch = self._runs.get(message["run"])
                 if watch is not None:
@@ -199,8 +205,6 @@ class Supervisor:
                 call = watch.listener.receive()
             except OSError:
                 return  # the caller was killed before it was heard
-            if not watch.session and (found := stat_fields(call.thread)) is not None:
-                watch.session = int(found[SESSION])
             self._judge(watch, call)
         elif events & (select.EPOLLHUP | select.EPOLLERR):
             del self._listening[descriptor]
@@ -231,10 +235,10 @@ class Supervisor:
             return  # the caller was killed
 
 
-def serve(control: socket.socket) -> Sequence[int]:
+def serve(control: socket.socket) -> Sequence[Census]:
     """Be the supervisor behind a control socket, on this thread, until the socket closes.
 
-    Gives the sessions of the runs that the program did not see the end of: then it died.
+    Gives the runs of which something is left: the program closed without ending them, or died.
     """
     if unshare_place():
         os.umask(0)
@@ -247,5 +251,5 @@ def main() -> None:
     descriptor = int(sys.argv[-1])
     os.chdir("/")
     os.umask(0)
-    for session in serve(socket.socket(fileno=descriptor)):
-        end_session(session)
+    for census in serve(socket.socket(fileno=descriptor)):
+        census.end(grace=GRACE)

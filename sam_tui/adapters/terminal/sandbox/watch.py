@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from sam_tui.adapters.terminal.sandbox.census import Census
 from sam_tui.adapters.terminal.sandbox.keeping import carved
 from sam_tui.adapters.terminal.sandbox.kernel import Memory
 from sam_tui.adapters.terminal.sandbox.notifications import Listener, Notification
@@ -44,6 +45,8 @@ class Terms:
     asking: bool
     landlock: int
     """The version of Landlock beneath; what it leaves open the supervisor decides."""
+    processes: int = 0
+    """How many it may have at once; 0 is any number."""
 
 
 class Hosts(Protocol):
@@ -81,10 +84,7 @@ class Watch:
         self.own = Own()
         self.asking = terms.asking
         self.landlock = terms.landlock
-        self.released = False
-        """Whether the program knows that it ended, and leaves to itself what it left behind."""
-        self.session = 0
-        """The number of its session, once it made a call that waits."""
+        self.census = Census(terms.processes, held=True)
         self.objects: set[tuple[str, int]] = set()
         """The System V objects that the run made: kind and number."""
         self.memory = memory
@@ -173,7 +173,7 @@ class Watch:
 
     def stop_asking(self) -> None:
         """From now on everything outside is refused, also what waits for an answer."""
-        self.asking, self.released = False, True
+        self.asking = False
         for serial in tuple(self._waiting):
             self.answer(serial, allowed=False)
 
@@ -196,6 +196,10 @@ class Watch:
         self._serial += 1
         self._waiting[self._serial] = (wish, [(call, deed)])
         self._tell({"tell": "ask", "serial": self._serial, **self._words(call, wish)})
+
+    def tell(self, message: Mapping[str, Any]) -> None:
+        """Tell the program something of this run."""
+        self._tell({**message, "run": self.number})
 
     def note(self, call: Notification, wish: Wish) -> None:
         """Tell once that something was refused."""

@@ -1,0 +1,83 @@
+"""Limits of what a command starts: memory, processes, file size, open files, and who dies first."""
+
+import os
+import resource
+import sys
+from contextlib import suppress
+from functools import cache
+
+from sam_tui.core.ports.sandbox import CommandLimits
+
+_FIRST_TO_GO = 500
+"""Of 1000 (oom_score_adj in proc_pid_oom_score_adj(5)): without memory commands go before the program."""
+_OF_MEMORY = 0.75
+
+
+def words(limits: CommandLimits) -> dict[str, str]:
+    """Each limit in words, by its name in the policy file."""
+    return {
+        "memory": f"{_size(memory(limits))} of memory for one process",
+        "processes": f"{limits.processes} processes at once",
+        "file_size": f"{_size(limits.file_size)} for one file",
+        "open_files": f"{limits.open_files} open files for one process",
+    }
+
+
+def memory(limits: CommandLimits) -> int:
+    """Bytes that one process may have; where nothing is said three quarters of what there is."""
+    return limits.memory or int(_installed() * _OF_MEMORY)
+
+
+def restrain(pid: int, limits: CommandLimits, *, counted: bool) -> None:
+    """Hold a process that has started nothing yet, and all that it will start.
+
+    With ``counted`` somebody else counts its processes. Never raises: where the system refuses, as
+    macOS does, nothing holds.
+    """
+    if sys.platform != "linux":
+        return
+    most = {
+        # Of the address space programs reserve far more than they use; this counts what they can write.
+        resource.RLIMIT_DATA: memory(limits),
+        resource.RLIMIT_FSIZE: limits.file_size,
+        resource.RLIMIT_NOFILE: limits.open_files,
+    }
+    if not counted:
+        most[resource.RLIMIT_NPROC] = _tasks() + limits.processes
+    with suppress(OSError, ValueError):
+        for which, value in most.items():
+            soft, hard = _own(which)
+            bound = value if hard == resource.RLIM_INFINITY else min(value, hard)
+            resource.prlimit(pid, which, (bound if soft < 0 else min(soft, bound), bound))
+    with suppress(OSError), open(f"/proc/{pid}/oom_score_adj", "r+", encoding="ascii") as score:
+        if int(score.read()) < _FIRST_TO_GO:
+            score.seek(0)
+            score.write(str(_FIRST_TO_GO))
+
+
+@cache
+def _own(which: int) -> tuple[int, int]:
+    return resource.getrlimit(which)
+
+
+@cache
+def _installed() -> int:
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def _tasks() -> int:
+    """How many threads the system has now: the kernel counts them by person, and these are no fewer."""
+    try:
+        with open("/proc/loadavg", encoding="ascii") as load:
+            return int(load.read().split()[3].partition("/")[2])
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+def _size(count: int) -> str:
+    size = float(count)
+    for unit in ("bytes", "KiB", "MiB"):
+        if size < 1024:
+            return f"{size:.4g} {unit}"
+        size /= 1024
+    return f"{size:.4g} GiB"

@@ -1,0 +1,129 @@
+"""What commands started: restrained from the start, known when its command ends, ended with the program."""
+
+import asyncio
+import json
+import secrets
+import socket
+import subprocess
+from collections.abc import Mapping
+from contextlib import suppress
+
+from sam_tui.adapters.terminal.holding import Holding
+from sam_tui.adapters.terminal.restraints import restrain
+from sam_tui.adapters.terminal.sandbox.census import GRACE, MARK, Census, name_of
+from sam_tui.adapters.terminal.sandbox.detached import start_detached
+from sam_tui.core.ports.sandbox import CommandLimits, RunningProcess
+
+_MODULE = "sam_tui.adapters.terminal.sandbox.leftovers"
+
+
+class Tracking:
+    """All runs of a sandbox. ``apart`` says that its supervisor outlives the program, and ends what
+    is held; all else is ended by a small process of its own, which starts with the first such run."""
+
+    def __init__(self, limits: CommandLimits, *, apart: bool) -> None:
+        self.limits = limits
+        self._apart = apart
+        self._mark = secrets.token_hex(8)
+        self._runs = 0
+        self._control: socket.socket | None = None
+
+    def run(self, holding: Holding | None) -> "Run":
+        """Make ready to start a command."""
+        self._runs += 1
+        return Run(self, holding, f"{self._mark}-{self._runs}")
+
+    def watches(self, holding: Holding | None) -> bool:
+        """Whether the process beside has to end what is held like that."""
+        return holding is None or not holding.supervised or not self._apart
+
+    def tell(self, session: int, since: int) -> None:
+        """Tell that process of a session, and when its leader started; 0 says that it is over.
+
+        Never raises.
+        """
+        with suppress(OSError, subprocess.SubprocessError):
+            if self._control is None:
+                self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+                with theirs:
+                    start_detached(_MODULE, theirs)
+                self._control.send(json.dumps({"mark": self._mark}).encode())
+            self._control.send(json.dumps({"session": session, "since": since}).encode())
+
+    def close(self) -> None:
+        """Nothing more is started; what still runs is ended."""
+        if self._control is not None:
+            self._control.close()
+            self._control = None
+
+
+class Run:
+    """One command and what it started."""
+
+    def __init__(self, tracking: Tracking, holding: Holding | None, mark: str) -> None:
+        self._tracking = tracking
+        self._holding = holding
+        self._marked = holding is None or not holding.supervised
+        self._census = Census(mark=mark if self._marked else "")
+        self._told: set[int] = set()
+        self._leader = 0
+        self.variables: Mapping[str, str] = {MARK: mark} if self._marked else {}
+        """What its environment has to hold."""
+
+    def started(self, pid: int) -> None:
+        """Its shell runs and has started nothing yet."""
+        self._leader = pid
+        restrain(pid, self._tracking.limits, counted=not self._marked)
+        since = self._census.add(pid)
+        if self._holding is not None:
+            self._holding.begin(pid)
+        self._watch(pid, since)
+
+    def left(self) -> "Run | None":
+        """Itself where something still runs of it, now that its shell has ended."""
+        if self.processes():
+            return self
+        self._over()
+        return None
+
+    def processes(self) -> tuple[RunningProcess, ...]:
+        """What still runs of it."""
+        self._learn()
+        # Only what came later is looked at: a system has hundreds of others.
+        living = self._census.living(after=self._leader)
+        return tuple(RunningProcess(pid, name_of(pid)) for pid in living)
+
+    def terminate(self) -> None:
+        """Ask all of it to end."""
+        self._learn()
+        self._census.terminate()
+
+    def kill(self) -> None:
+        """End all of it at once."""
+        self._learn()
+        self._census.end()
+        self._over()
+
+    async def end(self) -> None:
+        """Ask what still runs of it to end, and kill it when it does not."""
+        self._learn()
+        await asyncio.to_thread(self._census.end, grace=GRACE)
+        self._over()
+
+    def _over(self) -> None:
+        if self._tracking.watches(self._holding):
+            for session in self._told:
+                self._tracking.tell(session, 0)
+
+    def _learn(self) -> None:
+        """Take in which sessions its processes began."""
+        if self._holding is not None:
+            for session, since in self._holding.held.sessions.items():
+                self._census.add(session, since)
+                self._watch(session, since)
+
+    def _watch(self, session: int, since: int) -> None:
+        if session not in self._told:
+            self._told.add(session)
+            if self._tracking.watches(self._holding):
+                self._tracking.tell(session, since)

@@ -1,0 +1,123 @@
+"""What a command may use up: it ends or fails at the limit, is told why, and nothing else notices."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+
+import pytest
+
+from sam_tools.terminal_operations.answers import left_notes, limit_notes
+from sam_tui.adapters.policy.files import parse_policy
+from sam_tui.adapters.policy.usage import tightened
+from sam_tui.adapters.terminal.commands import ShellCommands
+from sam_tui.adapters.terminal.confinement import Sandbox
+from sam_tui.core.errors import ConfigurationError
+from sam_tui.core.ports.sandbox import CommandLimits
+from sam_tui.core.ports.terminals import CommandRequest, CommandResult
+
+Run = Callable[..., Coroutine[None, None, CommandResult]]
+
+LIMITS = CommandLimits(memory=512 * 1024**2, processes=40, file_size=2 * 1024**2, open_files=64)
+MEGABYTES = 1024**2
+# Doubles eight times: where nothing held it there would be 512 processes, and they end by themselves.
+BOMB = "f() { [ $1 -gt 7 ] || { f $(($1 + 1)) & f $(($1 + 1)) & sleep 20; }; }; f 0; sleep 20"
+
+
+@pytest.fixture
+def limited(workspace: Path) -> Run:
+    """Run a command under low limits, with its notes as output."""
+
+    async def running(command: str, *, confined: bool) -> CommandResult:
+        sandbox = Sandbox()
+        sandbox.limit(LIMITS)
+        commands = ShellCommands(sandbox)
+        request = CommandRequest(
+            command, str(workspace), confined, (str(workspace),), 60, lambda _: None
+        )
+        try:
+            result = await commands.run(request)
+            notes[:] = [*limit_notes(result, commands.limits), *left_notes(result.left, "cmd-1")]
+        finally:
+            sandbox.close()
+        return result
+
+    return running
+
+
+notes: list[str] = []
+
+
+def oom_score() -> int:
+    return int(Path("/proc/self/oom_score_adj").read_text(encoding="ascii"))
+
+
+@pytest.mark.requirement("terminal:limits")
+@pytest.mark.parametrize("confined", [True, False])
+@pytest.mark.parametrize(
+    ("command", "note"),
+    [
+        ("python3 -c 'x = bytearray(1 << 30)'", "512 MiB of memory for one process"),
+        ("head -c 3000000 /dev/zero > f", "2 MiB for one file"),
+        ("python3 -c 'f = [open(\"/dev/null\") for n in range(99)]'", "64 open files"),
+    ],
+)
+async def test_a_command_fails_at_its_limit_and_the_limit_is_named(
+    limited: Run, workspace: Path, command: str, note: str, confined: bool
+) -> None:
+    result = await limited(command, confined=confined)
+    assert result.exit_code != 0, result
+    assert note in "".join(notes)
+    assert not (workspace / "f").exists() or (workspace / "f").stat().st_size == 2 * MEGABYTES
+
+
+@pytest.mark.requirement("terminal:limits")
+async def test_a_command_with_too_many_processes_is_ended_with_all_of_them(
+    limited: Run, workspace: Path
+) -> None:
+    result = await limited(BOMB, confined=True)
+    assert (result.signal, result.timed_out, result.exceeded) == ("SIGKILL", False, ("processes",))
+    assert notes == ["[limit of commands here: 40 processes at once; see docs/sandbox.md]"]
+    assert result.left is None
+    beside = await limited("for i in $(seq 120); do /bin/true; done; echo all", confined=True)
+    assert (beside.output, beside.exceeded) == ("all\n", ())
+
+
+@pytest.mark.requirement("terminal:limits")
+@pytest.mark.parametrize("confined", [True, False])
+async def test_without_memory_the_kernel_ends_commands_before_the_program(
+    limited: Run, confined: bool
+) -> None:
+    own = oom_score()
+    result = await limited("cat /proc/self/oom_score_adj", confined=confined)
+    assert int(result.output) > own
+
+
+@pytest.mark.requirement("terminal:limits")
+async def test_what_is_left_running_is_named_and_can_be_ended(workspace: Path) -> None:
+    sandbox = Sandbox()
+    request = CommandRequest(
+        "setsid -f sleep 77", str(workspace), True, (str(workspace),), 60, lambda _: None
+    )
+    try:
+        result = await ShellCommands(sandbox).run(request)
+        assert result.left is not None
+        (process,) = result.left.processes()
+        assert process.name in ("sleep", "setsid")
+        assert f"pid {process.pid}" in left_notes(result.left, "cmd-1")[0]
+        await asyncio.wait_for(result.left.end(), 30)
+        assert result.left.processes() == ()
+    finally:
+        sandbox.close()
+
+
+@pytest.mark.requirement("policy:command-limits")
+def test_the_policy_sets_limits_and_a_project_only_lowers_them() -> None:
+    text = '[commands]\nmemory = "2G"\nprocesses = 100\n'
+    user = parse_policy(text, "p", "user", root="/", home="/").sandbox.limits
+    assert user == {"memory": 2 * 1024**3, "processes": 100}
+    project = {"memory": 1024**3, "processes": 5000, "open_files": 99}
+    assert tightened(user, project) == CommandLimits(1024**3, 100, 64 * 1024**3, 99)
+    assert tightened({}, {"memory": 1024**3}).memory == 1024**3
+    for wrong in ('memory = "2X"', "processes = 1", "open_files = true", "speed = 3"):
+        with pytest.raises(ConfigurationError, match=r"p:2: "):
+            parse_policy(f"[commands]\n{wrong}\n", "p", "user", root="/", home="/")
