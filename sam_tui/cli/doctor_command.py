@@ -1,5 +1,6 @@
 """``sam-tui doctor``: which protections hold here, and what is missing."""
 
+import contextlib
 import json
 import os
 import platform
@@ -7,6 +8,7 @@ import shutil
 import stat
 import sys
 import sysconfig
+import tempfile
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -45,7 +47,12 @@ def doctor_command(**values: Any) -> int:
 
     require_output()
     places = Places.of(os.environ, values["data_dir"] or default_data_dir())
-    checks = examine(places, workspace_of(values), values)
+    with contextlib.ExitStack() as lent:
+        if _unwritable(places.data_dir):
+            # That is told of the data folder alone: all else is looked at with one that is thrown away.
+            folder = lent.enter_context(tempfile.TemporaryDirectory(prefix="sam-tui-doctor-"))
+            values = {**values, "data_dir": folder}
+        checks = examine(places, workspace_of(values), values)
     if values["as_json"]:
         click.echo(json.dumps([asdict(check) for check in checks], indent=2))
     else:
@@ -122,8 +129,9 @@ def _sandbox(values: dict[str, Any]) -> Check:
     if found.kind == "none":
         advice = "Every command that does more than read is asked."
         return Check("kernel sandbox", "missing", detail, advice)
+    state: State = "note" if absent else "ok"
     advice = f"not covered: {', '.join(absent)}" if absent else ""
-    return Check("kernel sandbox", "ok", detail, advice)
+    return Check("kernel sandbox", state, f"a command was run in it: {detail}", advice)
 
 
 def _network(places: "Places", workspace: str, values: dict[str, Any]) -> Check:
@@ -188,14 +196,24 @@ def _private_folder(name: str, path: str) -> Check:
     try:
         found = os.stat(path)
     except FileNotFoundError:
+        if above := _unwritable(path):
+            advice = "Name another folder with --data-dir." if name == "data folder" else ""
+            return Check(name, "missing", f"{path} cannot be made: {above} is not writable", advice)
         return Check(name, "note", f"{path} (not made yet)")
-    if not os.access(path, os.W_OK):
+    if _unwritable(path):
         return Check(name, "missing", f"{path} is not writable", "Check its permissions.")
     if stat.S_IMODE(found.st_mode) & 0o022:
         return Check(name, "missing", f"{path} can be written by others", f"chmod go-w {path}")
     if name == "data folder" and stat.S_IMODE(found.st_mode) & 0o077:
         return Check(name, "missing", f"{path} can be read by others", f"chmod 700 {path}")
     return Check(name, "ok", path)
+
+
+def _unwritable(path: str) -> str:
+    """The folder, or the one in which it would be made, where that cannot be written to; else empty."""
+    while not os.path.lexists(path) and os.path.dirname(path) != path:
+        path = os.path.dirname(path)
+    return "" if os.path.isdir(path) and os.access(path, os.W_OK | os.X_OK) else path
 
 
 def _audit(places: "Places") -> Check:

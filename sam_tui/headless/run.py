@@ -154,7 +154,7 @@ class _Run:
                     ],
                     cwd=runtime.workspace.root,
                     permission_mode=runtime.mode,
-                    sandbox=runtime.commands.confinement.kind,
+                    sandbox=runtime.commands.expected.kind,
                     version=request.version,
                 )
             )

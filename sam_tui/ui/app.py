@@ -187,7 +187,7 @@ class SamApp(App[None], inherit_bindings=False):
         self.mentions.begin(runtime)
         bridge.workflow_moved = lambda _: self.runs.moved()
         bridge.message_stored = self.turns.stored
-        self.chat.status.standing.sandbox = runtime.commands.confinement.kind
+        self.chat.status.standing.sandbox = runtime.commands.expected.kind
         self.requests.begin(runtime)
         self.recordings.begin(runtime)
         self.shell.begin(runtime)

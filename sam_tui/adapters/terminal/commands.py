@@ -51,6 +51,11 @@ class ShellCommands:
         return self._sandbox.confinement
 
     @property
+    def expected(self) -> Confinement:
+        """The same as far as is known; nothing is run to find out."""
+        return self._sandbox.expected
+
+    @property
     def limits(self) -> Mapping[str, str]:
         """How much a command may use up, in words, by the name of each limit."""
         return words(self._sandbox.tracking.limits)

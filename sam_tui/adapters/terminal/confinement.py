@@ -6,6 +6,7 @@ import os
 import shutil
 import socket
 import tempfile
+import threading
 import weakref
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
@@ -13,6 +14,7 @@ from dataclasses import asdict, dataclass, replace
 
 from sam_tui.adapters.terminal.environment import NONE_PASSED, PROVIDER_KEYS
 from sam_tui.adapters.terminal.holding import Holding, Spare
+from sam_tui.adapters.terminal.proving import fault
 from sam_tui.adapters.terminal.rulesets import Rulesets
 from sam_tui.adapters.terminal.sandbox.ability import (
     UNHELD,
@@ -20,6 +22,7 @@ from sam_tui.adapters.terminal.sandbox.ability import (
     ability,
     bubblewrap,
     describe,
+    weaker,
 )
 from sam_tui.adapters.terminal.sandbox.entry import enrolment, restrict
 from sam_tui.adapters.terminal.sandbox.filter import program as filter_program
@@ -49,6 +52,8 @@ _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/tty")
 _SHARED = ("/dev/pts", "/dev/ptmx", "/dev/shm")
 """Where terminals and shared memory are made. A supervisor opens these itself, only the run's own."""
 
+_PROVEN: set[Ability] = set()
+"""What commands were held by already, in this process."""
 _NAMES_BY_STREAM = {"RES_OPTIONS": "use-vc"}
 """Has the C library ask for names by TCP (resolv.conf(5)), which works on every kernel."""
 
@@ -85,12 +90,12 @@ class Sandbox:
         off, strict = kind == "off", kind == "strict"
         found = Ability(0, None, "switched off") if off else ability()
         if live is False:
-            found = Ability(found.landlock, None, "switched off")
+            found = replace(found, host=None, why_not_live="switched off")
         elif isinstance(live, str) and found.host is not None:
-            found = Ability(found.landlock, live)
+            found = replace(found, host=live)
         if abi is not None:
             found = replace(found, landlock=min(found.landlock, abi))
-        self._ability = found
+        self._strict = strict
         self.secrets = tuple(secrets)
         """What commands may not read."""
         self.opened = tuple(opened)
@@ -106,26 +111,56 @@ class Sandbox:
                 "The strict sandbox needs bubblewrap, which is not installed or not permitted here.",
                 hint="Install bubblewrap, or choose --sandbox default.",
             )
-        self._confinement = UNHELD if off else describe(found, strict=strict)
-        self._supervision = None if found.host is None else Supervision(found.host, found.landlock)
-        self.tracking = Tracking(CommandLimits(), apart=found.host == "process")
+        self.tracking = Tracking(CommandLimits())
         """What was started."""
         self._scratch: str | None = None
-        self._rulesets = Rulesets(found.landlock)
         self._spare = Spare()
         # Apart from the sandbox, so that it outlives it by a moment.
         self._closing = ExitStack()
-        self._closing.callback(self._rulesets.close)
-        if self._supervision is not None:
-            self._closing.callback(self._supervision.close)
         self._closing.callback(self.tracking.close)
+        self._trust(found, UNHELD if off else describe(found, strict=strict))
         self._closing.callback(self._spare.drop)
+        self._proving = threading.RLock()
         self._close = weakref.finalize(self, self._closing.close)
+
+    def _trust(self, found: Ability, confinement: Confinement) -> None:
+        """Hold commands by that from now on."""
+        self._ability, self._confinement = found, confinement
+        self._proven = found in _PROVEN or confinement.kind == "none"
+        self._rulesets = Rulesets(found.landlock)
+        self._closing.callback(self._rulesets.close)
+        self._supervision = None
+        if found.host is not None:
+            self._supervision = Supervision(found.host, found.landlock)
+            self._closing.callback(self._supervision.close)
+        self.tracking.apart = found.host == "process"
+
+    @property
+    def expected(self) -> Confinement:
+        """What will hold them as far as is known; nothing is run to find out."""
+        return self._confinement
 
     @property
     def confinement(self) -> Confinement:
-        """What confined commands are held by."""
+        """What confined commands are held by. The first look runs one, and takes some milliseconds."""
+        with self._proving:
+            while not self._proven:
+                self._prove()
         return self._confinement
+
+    def _prove(self) -> None:
+        """Run one command, and fall back to what is weaker where that does not work."""
+        self._proven = True
+        why = fault(lambda folders: self._hold(Wanted(folders)))
+        if not why:
+            _PROVEN.add(self._ability)
+            return
+        if self._strict:
+            raise ConfigurationError(
+                f"The strict sandbox does not work here: {why}.", hint="Choose --sandbox default."
+            )
+        found = weaker(self._ability, why)
+        self._trust(found, describe(found, strict=False))
 
     @property
     def scratch(self) -> str:
@@ -139,6 +174,8 @@ class Sandbox:
         """Start ahead of the first command what it would have to wait for. Never raises."""
         if self._supervision is not None:
             self._supervision.warm()
+        with suppress(ConfigurationError):  # the first command says so
+            self.confinement  # noqa: B018
 
     def settle(self) -> None:
         """Take in what the supervisor said by now, as the event loop otherwise does."""
@@ -150,6 +187,10 @@ class Sandbox:
 
         Raises ``ToolError`` when the kernel refuses.
         """
+        self.confinement  # noqa: B018 # what holds is found out before the first command
+        return self._hold(wanted)
+
+    def _hold(self, wanted: Wanted) -> Holding | None:
         match self._confinement.kind:
             case "none":
                 return None
@@ -215,7 +256,8 @@ class Sandbox:
         network = self.network(wanted.network)
         table = machine()
         if self._supervision is None:
-            code = b"" if table is None else filter_program(table, network, live=False)
+            filtered = table is not None and self._ability.filters
+            code = filter_program(table, network, live=False) if table and filtered else b""
             return _plain(ruleset, code)
         assert table is not None
         supervision = apart or self._supervision

@@ -5,12 +5,14 @@ import os
 import select
 import signal
 import sys
+import threading
 from collections.abc import Callable, Sequence
 
 from sam_tui.adapters.terminal.groups import members, strike
 
 Stages = Sequence[tuple[signal.Signals, float]]
 """Signals in order, each with the seconds that it is given to work."""
+_MOMENT = 0.02
 
 
 def end_descriptor(pid: int) -> int:
@@ -19,13 +21,35 @@ def end_descriptor(pid: int) -> int:
     Raises ProcessLookupError when there is no such process.
     """
     if sys.platform == "linux":
-        return os.pidfd_open(pid)
+        try:
+            return os.pidfd_open(pid)
+        except ProcessLookupError:
+            raise
+        except OSError:
+            return _watched(pid)  # some containers refuse it
     queue = select.kqueue()
     event = select.kevent(pid, select.KQ_FILTER_PROC, select.KQ_EV_ADD, fflags=select.KQ_NOTE_EXIT)
     queue.control([event], 0)
     handle = os.dup(queue.fileno())
     queue.close()
     return handle
+
+
+def _watched(pid: int) -> int:
+    """The same by a thread: it waits for a child of this program, and looks for any other process."""
+    os.kill(pid, 0)
+    reading, writing = os.pipe()
+
+    def wait() -> None:
+        try:
+            os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+        except ChildProcessError:
+            while os.path.exists(f"/proc/{pid}"):
+                select.select([], [], [], _MOMENT)
+        os.close(writing)
+
+    threading.Thread(target=wait, name="process-end", daemon=True).start()
+    return reading
 
 
 class ProcessEnd:

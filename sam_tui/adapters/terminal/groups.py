@@ -2,7 +2,6 @@
 
 import os
 import signal
-import sys
 
 
 def members(leader: int) -> dict[int, int]:
@@ -10,7 +9,7 @@ def members(leader: int) -> dict[int, int]:
 
     Where the system has no /proc only the leader itself is known.
     """
-    if sys.platform != "linux":
+    if not os.path.exists("/proc/self/stat"):
         return {leader: leader}
     found: dict[int, int] = {}
     for name in os.listdir("/proc"):

@@ -170,6 +170,8 @@ class Holders:
             control.close()
             ring.close()
             raise ToolError(f"The shell could not be started: {error or 'no answer'}") from error
+        if watched is not None:
+            watched[0].begin(1, pid)
         return HeldProcess(control, pid, fd, ring, watched[0] if watched else None)
 
     async def all(self) -> Sequence[Kept]:

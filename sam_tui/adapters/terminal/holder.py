@@ -31,6 +31,8 @@ _CREDENTIALS = struct.Struct("=iII")
 _STAGES = ((signal.SIGHUP, 0.5), (signal.SIGTERM, 0.5), (signal.SIGKILL, 1.0))
 _CLIENT = 2.0
 """Seconds that a client is given to say what it wants."""
+_LAST_SECONDS = 5.0
+"""That ending what was detached may take."""
 _MOMENT = 0.02
 _OUTPUT = 64 * 1024
 _LAST_READS = 256
@@ -54,8 +56,10 @@ class Holder:
         self._pid, self._master = _start(message, way)
         if way is not None:
             os.close(way)
+        self._supervisor: threading.Thread | None = None
         if supervisor is not None:
-            threading.Thread(target=_supervise, args=(supervisor,), daemon=True).start()
+            self._supervisor = threading.Thread(target=_supervise, args=(supervisor,), daemon=True)
+            self._supervisor.start()
         self._end = os.pidfd_open(self._pid)
         self._attached: socket.socket | None = first
         self._since = time.monotonic()
@@ -70,8 +74,18 @@ class Holder:
         finally:
             with suppress(ChildProcessError):
                 os.waitpid(self._pid, os.WNOHANG)
+            self._end_detached()
             shutil.rmtree(self._scratch, ignore_errors=True)
             shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _end_detached(self) -> None:
+        """What left the shell's session for one of its own ends with it."""
+        if self._supervisor is None or self._supervision is None:
+            return
+        with suppress(OSError):
+            # Also for a program that holds the same end.
+            self._supervision.shutdown(socket.SHUT_RDWR)
+        self._supervisor.join(_LAST_SECONDS)
 
     def _wait(self) -> bool:
         poll = select.poll()
@@ -259,9 +273,11 @@ def _listen(path: str) -> socket.socket:
 
 
 def _supervise(control: socket.socket) -> None:
+    from sam_tui.adapters.terminal.sandbox.census import GRACE
     from sam_tui.adapters.terminal.sandbox.supervisor import serve
 
-    serve(control)
+    for census in serve(control):
+        census.end(grace=GRACE)
 
 
 def _start(message: dict[str, Any], way: int | None) -> tuple[int, int]:

@@ -90,7 +90,9 @@ def _spawn_gated(launch: Launch, gate: int, kept: int) -> subprocess.Popen[bytes
     if launch.prefix:
         words = [*launch.prefix, shell(), "-c", launch.command]
         return _spawn(launch, ("/bin/sh", "-c", _OUTER_GATE.format(input=read), "sh", *words), gate)
-    if _name() != "bash":
+    if _name() == "bash" and launch.stdin is not None:
+        read = f"&{launch.stdin}"  # also where /proc is hidden
+    if _name() != "bash" or not os.path.exists("/dev/fd/0"):
         script = _GATE.format(input=read)
         return _spawn(launch, (_name(), "-c", script, _name(), launch.command), gate)
     before = launch.environment.get("BASH_ENV")

@@ -49,10 +49,10 @@ def restrain(pid: int, limits: CommandLimits, *, counted: bool) -> None:
             soft, hard = _own(which)
             bound = value if hard == resource.RLIM_INFINITY else min(value, hard)
             resource.prlimit(pid, which, (bound if soft < 0 else min(soft, bound), bound))
-    with suppress(OSError), open(f"/proc/{pid}/oom_score_adj", "r+", encoding="ascii") as score:
+    with suppress(OSError), open(f"/proc/{pid}/oom_score_adj", "r+b", buffering=0) as score:
         if int(score.read()) < _FIRST_TO_GO:
             score.seek(0)
-            score.write(str(_FIRST_TO_GO))
+            score.write(b"%d" % _FIRST_TO_GO)
 
 
 @cache
@@ -68,8 +68,8 @@ def _installed() -> int:
 def _tasks() -> int:
     """How many threads the system has now: the kernel counts them by person, and these are no fewer."""
     try:
-        with open("/proc/loadavg", encoding="ascii") as load:
-            return int(load.read().split()[3].partition("/")[2])
+        with open("/proc/loadavg", "rb", buffering=0) as load:
+            return int(load.read().split()[3].partition(b"/")[2])
     except (OSError, ValueError, IndexError):
         return 0
 

@@ -15,6 +15,7 @@ from sam_tui.adapters.terminal.held import Born, Holders
 from sam_tui.adapters.terminal.hush import Hush
 from sam_tui.adapters.terminal.pty import Child, PtyLaunch, require_folder
 from sam_tui.adapters.terminal.pty_session import PtySession, place, side
+from sam_tui.adapters.terminal.restraints import restrain
 from sam_tui.adapters.terminal.shell_integration import Integration, integrate
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ids import ConversationId, SessionId, mint
@@ -135,6 +136,8 @@ class PtyTerminals:
             way, watched = entry or (None, None)
             launch = self._launch(spec, integration, way, scratch if entry is not None else None)
             process = await holders.start(born, launch, watched, scratch)
+            limits = self._sandbox.tracking.limits
+            restrain(process.pid, limits, counted=watched is not None)
         except BaseException:
             integration.discard()
             shutil.rmtree(folder, ignore_errors=True)

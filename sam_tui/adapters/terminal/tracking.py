@@ -18,12 +18,13 @@ _MODULE = "sam_tui.adapters.terminal.sandbox.leftovers"
 
 
 class Tracking:
-    """All runs of a sandbox. ``apart`` says that its supervisor outlives the program, and ends what
-    is held; all else is ended by a small process of its own, which starts with the first such run."""
+    """All runs of a sandbox. What no supervisor ends that outlives the program is ended by a small
+    process of its own, which starts with the first such run."""
 
-    def __init__(self, limits: CommandLimits, *, apart: bool) -> None:
+    def __init__(self, limits: CommandLimits) -> None:
         self.limits = limits
-        self._apart = apart
+        self.apart = False
+        """Whether the supervisor outlives the program."""
         self._mark = secrets.token_hex(8)
         self._runs = 0
         self._control: socket.socket | None = None
@@ -35,7 +36,7 @@ class Tracking:
 
     def watches(self, holding: Holding | None) -> bool:
         """Whether the process beside has to end what is held like that."""
-        return holding is None or not holding.supervised or not self._apart
+        return holding is None or not holding.supervised or not self.apart
 
     def tell(self, session: int, since: int) -> None:
         """Tell that process of a session, and when its leader started; 0 says that it is over.

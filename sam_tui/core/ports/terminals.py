@@ -97,7 +97,12 @@ class Commands(Protocol):
 
     @property
     def confinement(self) -> Confinement:
-        """What confined commands are held by."""
+        """What confined commands are held by. The first look runs one to find out."""
+        ...
+
+    @property
+    def expected(self) -> Confinement:
+        """The same as far as is known; nothing is run to find out."""
         ...
 
     def warm(self) -> None:

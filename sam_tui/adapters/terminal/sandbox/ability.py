@@ -1,19 +1,23 @@
 """What this machine can enforce, and what that protects, in words for people."""
 
+import ctypes
+import errno
 import os
 import platform
 import shutil
 import sys
 import threading
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cache
 
 from sam_tui.adapters.terminal.sandbox import landlock
-from sam_tui.adapters.terminal.sandbox.entry import install_listening
+from sam_tui.adapters.terminal.sandbox.entry import install, install_listening
 from sam_tui.adapters.terminal.sandbox.filter import passing
-from sam_tui.adapters.terminal.sandbox.kernel import capabilities
+from sam_tui.adapters.terminal.sandbox.kernel import Memory, call, capabilities
 from sam_tui.adapters.terminal.sandbox.machine import machine
 from sam_tui.adapters.terminal.sandbox.supervision import Host
+from sam_tui.adapters.terminal.sandbox.targets import stat_fields
 from sam_tui.core.ports.sandbox import Protection
 from sam_tui.core.ports.terminals import Confinement
 
@@ -30,6 +34,10 @@ class Ability:
     landlock: int
     host: Host | None
     why_not_live: str = ""
+    filters: bool = True
+    """Whether system calls can be filtered."""
+    why_none: str = ""
+    """Why nothing holds although there is Landlock."""
 
     @property
     def holds(self) -> bool:
@@ -48,10 +56,51 @@ def ability() -> Ability:
         return Ability(version, None, f"no system call table for {platform.machine()}")
     if _release() < _LEAST_LIVE:
         return Ability(version, None, f"Linux {platform.release()} cannot hand over descriptors")
-    refused = _listener_refused()
-    if refused:
-        return Ability(version, None, refused)
-    return _host(version)
+    refused = _refused(lambda: os.close(install_listening(passing())))
+    if refused is not None:
+        filters = _refused(lambda: install(passing(), 0)) is None
+        return Ability(version, None, _words(refused), filters)
+    blind = _blind()
+    return Ability(version, None, blind) if blind else _host(version)
+
+
+def weaker(than: Ability, why: str) -> Ability:
+    """What is left to try when a command could not be held like that."""
+    if than.host is not None:
+        return replace(than, host=None, why_not_live=why)
+    if than.filters:
+        return replace(than, filters=False)
+    return Ability(0, None, why, filters=False, why_none=why)
+
+
+def _blind() -> str:
+    """Why a supervisor could not see what it judges; empty when it can."""
+    if stat_fields(os.getpid()) is None or not os.path.exists("/proc/self/fd"):
+        return "/proc is hidden"
+    attempts: dict[str, Callable[[], object]] = {
+        "pidfd_open": lambda: os.close(os.pidfd_open(os.getpid())),
+        "pidfd_getfd": _copy_descriptor,
+        "process_vm_readv": _read_memory,
+    }
+    for name, attempt in attempts.items():
+        try:
+            attempt()
+        except OSError as error:
+            return f"{name} is refused ({error.strerror})"
+    return ""
+
+
+def _copy_descriptor() -> None:
+    process = os.pidfd_open(os.getpid())
+    try:
+        os.close(call("pidfd_getfd", process, process, 0))
+    finally:
+        os.close(process)
+
+
+def _read_memory() -> None:
+    known = ctypes.create_string_buffer(b"known")
+    Memory().piece(os.getpid(), ctypes.addressof(known), len(known))
 
 
 def _host(version: int) -> Ability:
@@ -74,24 +123,26 @@ def _release() -> tuple[int, int]:
     return (int(major), int(minor)) if major.isdecimal() and minor.isdecimal() else (0, 0)
 
 
-def _listener_refused() -> str:
-    """Why a filter cannot have a listener here; empty when it can. Tried on a thread that then ends."""
+def _refused(deed: Callable[[], object]) -> OSError | None:
+    """How the kernel refuses a filter; None when it does not. Tried on a thread that then ends."""
     faults: list[OSError] = []
 
     def attempt() -> None:
         try:
-            os.close(install_listening(passing()))
+            deed()
         except OSError as error:
             faults.append(error)
 
     thread = threading.Thread(target=attempt, name="sandbox-probe")
     thread.start()
     thread.join()
-    if not faults:
-        return ""
-    if faults[0].errno == 16:
+    return faults[0] if faults else None
+
+
+def _words(refused: OSError) -> str:
+    if refused.errno == errno.EBUSY:
         return "this already runs inside another supervised sandbox"
-    return f"the kernel refuses a supervisor ({faults[0].strerror})"
+    return f"the kernel refuses a supervisor ({refused.strerror})"
 
 
 def describe(found: Ability, *, strict: bool) -> Confinement:
@@ -113,6 +164,8 @@ def describe(found: Ability, *, strict: bool) -> Confinement:
 
 
 def _why_none(found: Ability, kernel: str) -> str:
+    if found.why_none:
+        return f"Landlock is there, but a command could not be held by it: {found.why_none}"
     if sys.platform != "linux":
         return f"{kernel} has no Landlock; commands are not confined"
     if found.landlock:
@@ -123,7 +176,7 @@ def _why_none(found: Ability, kernel: str) -> str:
 def _protections(found: Ability) -> tuple[Protection, ...]:
     enough = found.holds
     live = enough and found.host is not None
-    filtered = enough and machine() is not None
+    filtered = enough and machine() is not None and found.filters
     scoped = enough and found.landlock >= landlock.SCOPE_ABI
     return (
         Protection("writes", enough, "Landlock" if enough else "nothing refuses them"),

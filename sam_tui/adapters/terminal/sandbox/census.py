@@ -86,7 +86,7 @@ class Census:
     def _members(self, after: int) -> Iterator[tuple[int, bytes]]:
         """Number and state of each."""
         own = os.getpid()
-        for entry in os.listdir("/proc"):
+        for entry in os.listdir("/proc") if os.path.isdir("/proc") else ():
             pid = int(entry) if entry.isdecimal() else 0
             if pid > after and pid != own and (found := stat_fields(pid)) is not None:
                 began = self._sessions.get(int(found[_SESSION]))
