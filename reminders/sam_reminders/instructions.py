@@ -1,14 +1,15 @@
 """Keeps the instructions of the person and of a trusted folder before the model's eyes."""
 
-import json
 import re
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
+from sam_tui.core.errors import InvalidArguments
 from sam_tui.core.messages import Message, calls_of
 from sam_tui.core.prompt.view import TurnView
 from sam_tui.core.todos import one_line
 from sam_tui.core.tooling.neutral import neutralise
+from sam_tui.core.tooling.short_list import meant, parse_arguments
 
 if TYPE_CHECKING:
     from sam_tui.core.ports.instructions import Instruction, Instructions
@@ -80,11 +81,10 @@ def _named_by(message: Message) -> Iterable[str]:
     """Every path that a call of the message named."""
     for call in calls_of((message,)):
         try:
-            given = json.loads(call.arguments)
-        except ValueError:
+            given = parse_arguments(meant(call).arguments)
+        except InvalidArguments:
             continue
-        if isinstance(given, dict):
-            yield from _named(given)  # pyright: ignore[reportUnknownArgumentType]
+        yield from _named(given)
 
 
 def _named(given: dict[str, object]) -> Iterable[str]:

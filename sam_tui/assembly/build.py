@@ -30,12 +30,13 @@ from sam_tui.core.authorization.trust import FolderTrust
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.prompt.requests import RequestBuilder
 from sam_tui.core.prompt.skills import OfferedSkills, worded
-from sam_tui.core.prompt.system import guidance, system_prompt
+from sam_tui.core.prompt.system import guidance, short_prompt, system_prompt
 from sam_tui.core.runtime import Runtime
 from sam_tui.core.settings_files import SettingsFiles
 from sam_tui.core.shield import secrets_of_environment
 from sam_tui.core.tooling.execute import Executor
 from sam_tui.core.tooling.registry import Registry, built_ins_first
+from sam_tui.core.tooling.short_list import CALL, FIND
 
 
 def load_workbench() -> None:
@@ -77,7 +78,7 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
     leaves.vouches = trust.vouches
     model = leaves.open_model(options.model) if options.model else None
     built_in = [*offers(leaves, adverts()), *profile_offers(options.profile, leaves)]
-    plugins = discover(leaves, taken=[offer.name for offer in built_in])
+    plugins = discover(leaves, taken=[FIND, CALL, *(offer.name for offer in built_in)])
     registry = Registry(built_ins_first(built_in, plugins.tools), disabled=options.disabled_tools)
     guard = make_guard(leaves, options, places, layers, trust)
     executor = Executor(
@@ -113,6 +114,9 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
             ],
             leaves.todos,
             leaves.clean,
+            short_system=lambda: short_prompt(
+                leaves.prompts, options.system_prompt, options.personality, leaves.workspace
+            ),
         ),
         leaves.bus,
         leaves.clock,

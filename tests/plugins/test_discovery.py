@@ -100,6 +100,7 @@ class Story:
     def __init__(self, view: TurnView) -> None:
         self.conversation = view.conversation
         self.messages = view.messages
+        self.tally = view.tally
 
 
 def test_the_program_lists_plug_ins_and_reports_broken_ones_from_the_first_run(

@@ -5,15 +5,13 @@ The limit is what the person said, what the model tells of itself, or what its r
 
 from sam_tui.core.agent.compaction import Compacted, compact
 from sam_tui.core.agent.history import History
-from sam_tui.core.agent.tokens import room
+from sam_tui.core.agent.tokens import OUTPUT_TOKENS, room
 from sam_tui.core.bus import Bus
 from sam_tui.core.errors import ContextExceeded
 from sam_tui.core.events import HistoryShortened
 from sam_tui.core.ports.memory import Archive
 from sam_tui.core.ports.model import Model
 
-OUTPUT_TOKENS = 8000
-"""The longest answer that room is kept for; of a small context a quarter."""
 _STEP_BACK = 0.6
 """The share of what was refused to try next, where the refusal names no limit."""
 
@@ -27,6 +25,10 @@ class Room:
         self._told = context_tokens
         self._learnt: dict[str, int] = {}
 
+    def context(self, model: Model) -> int | None:
+        """How much the model takes, as far as that is known."""
+        return self._learnt.get(model.name) or self._told or model.context_tokens
+
     def fit(self, history: History, model: Model, *, fixed: int) -> bool:
         """Shorten the history where it would not fit; nothing happens while no limit is known.
 
@@ -34,7 +36,7 @@ class Room:
         ``fixed`` is the tokens of system prompt and tools. Raises ``ContextExceeded`` for a model
         that cannot hold even those and a few messages.
         """
-        context = self._learnt.get(model.name) or self._told or model.context_tokens
+        context = self.context(model)
         if context is None:
             return False
         limit = room(context, fixed=fixed, output=OUTPUT_TOKENS)
@@ -42,13 +44,13 @@ class Room:
             return False
         return self._shorten(history, compact(history.messages, limit))
 
-    def refused(
-        self, history: History, model: Model, error: ContextExceeded, *, fixed: int
-    ) -> bool:
-        """Learn from a refusal and shorten. False when the history did not get any shorter."""
-        sent = history.tokens + fixed
+    def learn(self, model: Model, error: ContextExceeded, *, sent: int) -> None:
+        """Learn from a refusal of a request of about ``sent`` tokens how much the model takes."""
         context = error.limit if error.limit and error.limit < sent * 4 else None
         self._learnt[model.name] = context or max(1024, round(sent * _STEP_BACK))
+
+    def step_back(self, history: History, model: Model, *, fixed: int) -> bool:
+        """Shorten after a refusal. False when the history did not get any shorter."""
         limit = room(self._learnt[model.name], fixed=fixed, output=OUTPUT_TOKENS)
         target = min(limit, round(history.tokens * _STEP_BACK))
         return self._shorten(history, compact(history.messages, limit, target=target))

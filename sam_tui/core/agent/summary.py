@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
+from sam_tui.core.errors import InvalidArguments
 from sam_tui.core.messages import (
     AssistantMessage,
     Message,
@@ -19,9 +20,11 @@ from sam_tui.core.messages import (
     ToolCall,
     ToolMessage,
     UserMessage,
+    calls_of,
 )
 from sam_tui.core.prompt.tally import SUMMARY as NAME
 from sam_tui.core.tooling.neutral import neutralise
+from sam_tui.core.tooling.short_list import meant
 
 MOST_REQUESTS, MOST_ANSWERS, MOST_COMMITS, MOST_FILES, MOST_DECISIONS = 8, 5, 15, 30, 3
 ORIGINAL = "[original] "
@@ -60,7 +63,7 @@ class ThreadSummary:
 def summarise(messages: Sequence[Message]) -> ThreadSummary:
     """What a stretch of conversation came to, by rules alone: no model is asked."""
     requests = [_line(m.text) for m in messages if isinstance(m, UserMessage)]
-    calls = {call.id: call for m in messages if isinstance(m, AssistantMessage) for call in m.calls}
+    calls = {call.id: _meant(call) for call in calls_of(messages)}
     results = [m for m in messages if isinstance(m, ToolMessage)]
     said = [m.text for m in messages if isinstance(m, AssistantMessage)]
     counts = Counter(_tool(call.name) for call in calls.values())
@@ -179,6 +182,14 @@ def _requests(told: Sequence[str]) -> tuple[str, ...]:
     return tuple(kept[:1] + kept[1:][-(MOST_REQUESTS - 1) :])
 
 
+def _meant(call: ToolCall) -> ToolCall:
+    """The call that ``call_tool`` passed on, where it can be read."""
+    try:
+        return meant(call)
+    except InvalidArguments:
+        return call
+
+
 def _answers(calls: Iterable[ToolCall], results: Iterable[ToolMessage]) -> list[str]:
     texts = {result.call_id: result.text for result in results}
     asked = [call for call in calls if _tool(call.name) == "user_collaboration"]
@@ -194,7 +205,7 @@ def _commits(results: Iterable[ToolMessage]) -> list[str]:
     return [
         f"{found[1]}: {_line(found[2])}"
         for result in results
-        if _tool(result.name) in _COMMITTERS
+        if _tool(result.operation or result.name) in _COMMITTERS
         for found in _COMMIT.finditer(result.text)
     ]
 

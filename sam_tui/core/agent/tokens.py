@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from math import ceil
 
 from sam_tui.core.errors import ContextExceeded
 from sam_tui.core.messages import (
@@ -12,6 +13,8 @@ from sam_tui.core.messages import (
     UserMessage,
 )
 
+OUTPUT_TOKENS = 8000
+"""The longest answer that room is kept for; of a small context a quarter."""
 SMALLEST = 256
 """Tokens for messages below which no conversation can go on."""
 RESERVE = 0.15
@@ -43,21 +46,30 @@ def total(messages: Sequence[Message]) -> int:
     return sum(map(estimate, messages))
 
 
+def free(context: int, *, output: int) -> int:
+    """Tokens of a context that a request may take: without the reserve and the answer, of which
+    ``output`` is the longest wanted; of a small context a quarter is kept for it."""
+    return context - round(context * RESERVE) - min(output, context // 4)
+
+
 def room(context: int, *, fixed: int, output: int) -> int:
     """Tokens that messages may take in a model's context, and never more than are there.
 
     ``fixed`` is what every request begins with (system prompt and tools, ``text_tokens`` of each),
-    ``output`` the longest answer wanted; of a small context a quarter is kept for it. Raises
-    ``ContextExceeded`` where what is fixed leaves less than ``SMALLEST``.
+    ``output`` as in ``free``. Raises ``ContextExceeded`` where what is fixed leaves less than
+    ``SMALLEST``.
     """
-    left = context - fixed - round(context * RESERVE) - min(output, context // 4)
-    if left < SMALLEST:
+    request = free(context, output=output)
+    if request - fixed < SMALLEST:
+        needed = ceil((fixed + SMALLEST) / (1 - RESERVE - 0.25))
         raise ContextExceeded(
-            f"The system prompt and the tools take about {fixed} of the model's {context} tokens:"
-            " too little is left for a conversation.",
-            hint="Choose a model with a longer context, or disable tools that are not needed.",
+            f"The model takes {context:,} tokens, of which {context - request:,} are kept for its"
+            f" answer and as a reserve. The system prompt and the tools, as short as they can be,"
+            f" take about {fixed:,} of the other {request:,}, and a conversation needs {SMALLEST}.",
+            hint=f"Choose a model that takes about {needed:,} tokens or more, or a shorter system"
+            " prompt.",
         )
-    return left
+    return request - fixed
 
 
 def text_tokens(text: str) -> int:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from sam_tui.core.agent.budget import Budget, Budgets
 from sam_tui.core.agent.fold import Fold, Shown
 from sam_tui.core.agent.history import History
+from sam_tui.core.agent.opening import opening
 from sam_tui.core.agent.retry import RetryPolicy
 from sam_tui.core.agent.room import Room
 from sam_tui.core.agent.schedule import run_in_order
@@ -101,8 +102,7 @@ class Turn:
         self._hooks: HookedTurn | None = None
         self._fold = Fold()
         self._shown = Shown(self._tell)
-        self._requests = engine.requests
-        self._fixed = text_tokens(engine.requests.fixed_text)
+        self._size()
 
     async def run(self, text: str) -> TurnFinished:
         """Run to the end and say how it ended. Re-raises only cancellation, after saying so."""
@@ -154,8 +154,14 @@ class Turn:
         engine = self._engine
         if engine.arrivals is not None:
             await engine.arrivals(self._conversation)
-            self._requests = engine.requests.narrowed(engine.executor.registry.schemas_json)
-            self._fixed = text_tokens(self._requests.fixed_text)
+            self._size()
+
+    def _size(self) -> None:
+        """Begin every request with what the model has space for."""
+        engine = self._engine
+        context = engine.room.context(self._model)
+        self._requests = opening(engine.requests, engine.executor.registry, context)
+        self._fixed = text_tokens(self._requests.fixed_text)
 
     def _hooked(self) -> "HookedTurn | None":
         """The hooks of this turn; None where nobody has any."""
@@ -184,14 +190,20 @@ class Turn:
             try:
                 return await self._stream()
             except ContextExceeded as error:
-                if not self._engine.room.refused(
-                    self._history, self._model, error, fixed=self._fixed
-                ):
+                if not self._step_back(error):
                     raise
                 self._remind(new_message=False)
             except ModelError as error:
                 await self._wait_to_retry(attempt, error)
                 attempt += 1
+
+    def _step_back(self, error: ContextExceeded) -> bool:
+        """Whether the next request is shorter than the one that was refused."""
+        room, before = self._engine.room, self._fixed
+        room.learn(self._model, error, sent=self._history.tokens + before)
+        self._size()
+        shorter = room.step_back(self._history, self._model, fixed=self._fixed)
+        return shorter or self._fixed < before
 
     async def _stream(self) -> AssistantMessage:
         self._fold, self._shown = Fold(), Shown(self._tell)

@@ -33,17 +33,36 @@ class RequestBuilder:
         reminders: Sequence[Reminder],
         board: TodoBoard,
         clean: Callable[[str], str] = lambda text: text,
+        *,
+        short_system: Callable[[], str] | None = None,
     ) -> None:
         self._system = system
         self._tools_json = tools_json
         self._reminders = tuple(reminders)
         self._board = board
         self._clean = clean
+        self._short_system = short_system
 
     def narrowed(self, tools_json: str, *, system: str = "") -> "RequestBuilder":
         """The same reminders over other tools, and with another system prompt where one is given."""
-        told = system or self._system
-        return RequestBuilder(told, tools_json, self._reminders, self._board, self._clean)
+        return RequestBuilder(
+            system or self._system,
+            tools_json,
+            self._reminders,
+            self._board,
+            self._clean,
+            short_system=None if system else self._short_system,
+        )
+
+    @property
+    def system(self) -> str:
+        """The system prompt."""
+        return self._system
+
+    @property
+    def short_system(self) -> str:
+        """The system prompt for a short context; the same one where there is no other."""
+        return self._short_system() if self._short_system is not None else self._system
 
     @property
     def fixed_text(self) -> str:

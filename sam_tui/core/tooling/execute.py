@@ -1,11 +1,10 @@
 """The only path a tool call takes: parse, locate, guard, run, clip, report. One result per call."""
 
 import asyncio
-import json
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from sam_tui.core.accesses import LocatedAccess, by_parameter
 from sam_tui.core.authorization.guard import Guard, Request
@@ -36,6 +35,7 @@ from sam_tui.core.tooling.neutral import mended, neutralise
 from sam_tui.core.tooling.outside import OutsideQuestions
 from sam_tui.core.tooling.registry import Registry, operation_key
 from sam_tui.core.tooling.schema import example_call
+from sam_tui.core.tooling.short_list import meant, parse_arguments
 from sam_tui.core.verdict import Decision, denial
 
 if TYPE_CHECKING:
@@ -154,6 +154,8 @@ class Executor:
 
         key, named = call.name, False
         try:
+            call = meant(call)
+            key = call.name
             resolved = self.registry.resolve(call.name)
             given = mended(parse_arguments(call.arguments), self._broken)
             operation = resolved.operation
@@ -359,21 +361,6 @@ class Executor:
         )
         self._bus.publish(finished)
         return Executed(finished, decision, result.data, result.mime_type)
-
-
-def parse_arguments(text: str) -> dict[str, Any]:
-    """The arguments of a call as an object. Raises ``InvalidArguments`` saying where it broke."""
-    if not text.strip():
-        return {}
-    try:
-        value = json.loads(text)
-    except ValueError as error:
-        raise InvalidArguments(
-            f"The arguments are not valid JSON: {error}.", hint="Send one JSON object."
-        ) from None
-    if not isinstance(value, dict):
-        raise InvalidArguments("The arguments must be one JSON object.")
-    return cast("dict[str, Any]", value)
 
 
 def _rehearsable(plan: Plan) -> bool:

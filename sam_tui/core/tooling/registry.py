@@ -8,7 +8,8 @@ from typing import Any
 
 from sam_tui.core.errors import ConfigurationError, ToolError
 from sam_tui.core.tooling.contract import Operation, Tool
-from sam_tui.core.tooling.offer import Offer
+from sam_tui.core.tooling.offer import Advert, Offer
+from sam_tui.core.tooling.short_list import CALL, FIND, find_schema, short_list
 
 SERVERS = "mcp__"
 """What names of tools of MCP servers begin with: ``mcp__server__tool``."""
@@ -38,6 +39,8 @@ class Registry:
             raise ConfigurationError(f"No tool is called {unknown[0]!r}.", hint=self._known())
         self._disabled = frozenset(disabled)
         self._own = tuple(self._offers.values())
+        advert = Advert(FIND, (FIND,), find_schema(), consolidated=False)
+        self._finder = Offer(advert, self._find_tools)
         self._aliases = self._operation_aliases()
         self._publish()
 
@@ -52,6 +55,15 @@ class Registry:
     def _publish(self) -> None:
         self.offers = tuple(o for o in self._offers.values() if o.name not in self._disabled)
         self.schemas_json = f"[{','.join(offer.advert.schema for offer in self.offers)}]"
+
+    def short_schemas(self, size: int) -> str:
+        """The schemas for a short context: a few tools whole, in ``size`` bytes where they can be."""
+        return short_list(self.offers, size)
+
+    def _find_tools(self) -> Tool:
+        from sam_tui.core.tooling.finding import find_tools  # only short contexts need it
+
+        return find_tools(self)
 
     @property
     def names(self) -> list[str]:
@@ -85,6 +97,8 @@ class Registry:
 
     def knows(self, name: str) -> bool:
         """Whether a call by this name would find a tool."""
+        if name == CALL:
+            return True
         try:
             offer, operation = self._find(name)
         except ToolError:
@@ -107,6 +121,8 @@ class Registry:
         """The offer that a name means, and the operation's name where it says that too."""
         head, _, tail = name.partition(".")
         offer, operation = self._offers.get(name), ""
+        if name == FIND:
+            offer = self._finder
         if offer is None and (offer := self._offers.get(head)) is not None:
             operation = tail
         if offer is None and name in self._aliases:

@@ -13,7 +13,7 @@ from sam_tui.core.tooling.execute import Gate
 from sam_tui.core.workflow.views import Phase
 
 VERBS: Final = frozenset({
-    "workflow", "user_collaboration", "read_tool_result",
+    "workflow", "user_collaboration", "read_tool_result", "find_tools",
     "JARVIS", "IronManusStateGraph", "HealthCheck",
 })  # fmt: skip
 """Tools that are never gated: to advance, to ask, to look, and to read on in what a call returned."""

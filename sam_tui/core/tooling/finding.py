@@ -1,0 +1,120 @@
+"""``find_tools``: what a tool is for and what it takes, for models that are told few of them."""
+
+import json
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from sam_tui.core.errors import ToolError
+from sam_tui.core.todos import one_line
+from sam_tui.core.tooling.arguments import Arguments
+from sam_tui.core.tooling.contract import Operation, Tool, ToolContext, ToolResult
+from sam_tui.core.tooling.schema import arguments_schema, canonical, example_call
+from sam_tui.core.tooling.short_list import CALL, FIND
+
+_MOST = 6
+"""Tools that words may find."""
+_WHOLE = 3
+"""Operations up to which a tool is told with all arguments; of more, one is asked for by its name."""
+
+
+class Match(Protocol):
+    """What a name stands for: a tool, and the operation where the name says which."""
+
+    @property
+    def tool(self) -> Tool: ...
+    @property
+    def operation(self) -> Operation[Any] | None: ...
+
+
+class Tools(Protocol):
+    """What is looked through: a registry, without what is disabled or withheld."""
+
+    @property
+    def names(self) -> list[str]: ...
+    @property
+    def tools(self) -> Sequence[Tool]: ...
+    @property
+    def schemas(self) -> list[dict[str, Any]]: ...
+    def resolve(self, name: str) -> Match:
+        """Raises ``ToolError`` for a name that stands for nothing."""
+        ...
+
+
+class Query(Arguments):
+    """The arguments of ``find_tools``."""
+
+    query: str = ""
+
+
+def find_tools(registry: Tools) -> Tool:
+    """The tool, over one registry: what is disabled or withheld there is not found."""
+
+    async def find(arguments: Query, _: ToolContext) -> ToolResult:
+        return ToolResult(found(registry, arguments.query.strip()))
+
+    operation = Operation(
+        FIND,
+        "find tools and their arguments by name or by words",
+        Query,
+        find,
+        lambda arguments: f"Finding tools: {one_line(arguments.query)[:100]}",
+    )
+    return Tool(FIND, "Finds tools and their arguments.", (operation,), consolidated=False)
+
+
+def found(registry: Tools, query: str) -> str:
+    """What a name means, with its arguments; else the tools that the words fit best."""
+    try:
+        match = registry.resolve(query)
+    except ToolError:
+        return _by_words(registry, query)
+    if match.operation is not None:
+        return _entry(registry, match.tool, match.operation)
+    if len(match.tool.operations) <= _WHOLE:
+        return "\n\n".join(_entry(registry, match.tool, o) for o in match.tool.operations)
+    lines = [_line(match.tool, operation) for operation in match.tool.operations]
+    hint = f"{FIND} with one of these names gives its arguments."
+    return "\n".join([f"{match.tool.name} has these operations:", *lines, hint])
+
+
+def _by_words(registry: Tools, query: str) -> str:
+    words = [word for word in query.lower().replace("_", " ").split() if len(word) > 1]
+    scored: list[tuple[int, Tool, Operation[Any]]] = []
+    for tool in registry.tools:
+        for operation in tool.operations:
+            text = f"{_line(tool, operation)} {tool.description}".lower()
+            name = operation.name.lower()
+            score = sum((word in text) + 2 * (word in name) for word in words)
+            if score:
+                scored.append((score, tool, operation))
+    if not scored:
+        return f"Nothing fits {query!r}. There are: {', '.join(registry.names)}."
+    scored.sort(key=lambda one: -one[0])
+    _, tool, operation = scored[0]
+    lines = [_line(tool, operation) for _, tool, operation in scored[1:_MOST]]
+    others = ["", "Also:", *lines] if lines else []
+    return "\n".join([_entry(registry, tool, operation), *others])
+
+
+def _line(tool: Tool, operation: Operation[Any]) -> str:
+    return f"- {_name(tool, operation)}: {one_line(operation.about)[:200]}"
+
+
+def _name(tool: Tool, operation: Operation[Any]) -> str:
+    return f"{tool.name}.{operation.name}" if tool.consolidated else tool.name
+
+
+def _entry(registry: Tools, tool: Tool, operation: Operation[Any]) -> str:
+    """One operation whole: what it is for, its arguments, and a call of it."""
+    if tool.consolidated:
+        schema = arguments_schema(operation.arguments)
+        about = operation.about
+    else:
+        told = next(s["function"] for s in registry.schemas if s["function"]["name"] == tool.name)
+        schema, about = told["parameters"], told["description"]
+    example = {"name": tool.name, "arguments": json.loads(example_call(tool, operation))}
+    return "\n".join([
+        f"{_name(tool, operation)}: {about}",
+        f"Arguments: {canonical(schema)}",
+        f"Call: {CALL} {canonical(example)}",
+    ])

@@ -1,0 +1,116 @@
+"""What a model with a short context is told of the tools: a few whole, the others by their names.
+
+The model finds the arguments of any other with ``find_tools`` and calls it with ``call_tool``: providers
+let a model call declared tools only. The list is made once; what is found stands in results.
+"""
+
+import json
+from collections.abc import Sequence
+from typing import Any, cast
+
+from sam_tui.core.errors import InvalidArguments
+from sam_tui.core.messages import ToolCall
+from sam_tui.core.tooling.offer import Offer
+
+FIND, CALL = "find_tools", "call_tool"
+FIRST = (
+    "file_operations", "terminal_operations", "todo_operations", "user_collaboration",
+    "read_tool_result", "recall_history", "memory_operations", "web_operations", "think",
+)  # fmt: skip
+"""What is told whole where there is room for it, the most useful first."""
+_MOST_NAMES = 2_000
+"""Bytes of names in the description of ``find_tools``."""
+
+
+def short_list(offers: Sequence[Offer], size: int) -> str:
+    """The tools array as JSON of at most ``size`` bytes, where the two tools alone take no more.
+
+    The order is fixed: the two, then those told whole as they stand among ``offers``.
+    """
+    whole: list[Offer] = []
+    best = sorted((o for o in offers if o.name in FIRST), key=lambda o: FIRST.index(o.name))
+    for offer in best:
+        if len(_listed(offers, [*whole, offer]).encode()) <= size:
+            whole.append(offer)
+    return _listed(offers, whole)
+
+
+def _listed(offers: Sequence[Offer], whole: Sequence[Offer]) -> str:
+    told = [offer for offer in offers if offer in whole]
+    named = _names([offer for offer in offers if offer not in whole])
+    return f"[{','.join([find_schema(named), _CALL_SCHEMA, *(o.advert.schema for o in told)])}]"
+
+
+def find_schema(named: str = "") -> str:
+    """``find_tools`` as an OpenAI-style function; ``named`` are the tools that it may find."""
+    listed = f" Not listed here: {named}." if named else ""
+    text = (
+        "Finds tools and their arguments by an exact name (tool, operation or tool.operation) or by"
+        f" words. Call what it finds with {CALL}.{listed}"
+    )
+    return _schema(FIND, text, {"query": {"type": "string"}}, ["query"])
+
+
+def _names(offers: Sequence[Offer]) -> str:
+    """Tools with their operations, as many as there is room for."""
+    parts: list[str] = []
+    size = 0
+    for offer in offers:
+        advert = offer.advert
+        inner = f" ({', '.join(advert.operations)})" if advert.consolidated else ""
+        size += len(part := f"{offer.name}{inner}") + 2
+        if size > _MOST_NAMES:
+            parts.append(f"and {len(offers) - len(parts)} more, found by words")
+            break
+        parts.append(part)
+    return "; ".join(parts)
+
+
+def _schema(name: str, description: str, properties: Any, required: Sequence[str]) -> str:
+    parameters = {"type": "object", "properties": properties, "required": list(required)}
+    function = {"name": name, "description": description, "parameters": parameters}
+    return json.dumps(
+        {"type": "function", "function": function}, ensure_ascii=False, separators=(",", ":")
+    )
+
+
+_CALL_SCHEMA = _schema(
+    CALL,
+    f"Calls a tool by the name that {FIND} gives, with that tool's arguments.",
+    {"name": {"type": "string"}, "arguments": {"type": "object"}},
+    ["name", "arguments"],
+)
+
+
+def parse_arguments(text: str) -> dict[str, Any]:
+    """The arguments of a call as an object. Raises ``InvalidArguments`` saying where it broke."""
+    if not text.strip():
+        return {}
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise InvalidArguments(
+            f"The arguments are not valid JSON: {error}.", hint="Send one JSON object."
+        ) from None
+    if not isinstance(value, dict):
+        raise InvalidArguments("The arguments must be one JSON object.")
+    return cast("dict[str, Any]", value)
+
+
+def meant(call: ToolCall) -> ToolCall:
+    """The call that one of ``call_tool`` stands for, under the same id; any other as it is.
+
+    Arguments beside the name count where ``arguments`` are not given. Raises ``InvalidArguments``.
+    """
+    if call.name != CALL:
+        return call
+    given = parse_arguments(call.arguments)
+    name = given.pop("name", None)
+    if not isinstance(name, str) or name in ("", CALL):
+        raise InvalidArguments(
+            f"{CALL} needs the name of another tool.",
+            hint=f'Example: {{"name": "{FIND}", "arguments": {{"query": "read_file"}}}}',
+        )
+    inner = given.get("arguments", given)
+    text = inner if isinstance(inner, str) else json.dumps(inner, ensure_ascii=False)
+    return ToolCall(call.id, name, text)
