@@ -934,6 +934,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "ui:sizes": Requirement("At 80x24 everything is reachable with transcript and side column taking turns; from 100 columns they stand side by side.", "issue 2.1"),
     "ui:slash": Requirement("A line that is a known command is carried out, an unknown one stays to be mended, a path is a prompt.", "issue 2.1"),
     "ui:slash-menu": Requirement("The list of commands scrolls through all of them by key and mouse, and tells the whole help of the marked one.", "issue 2.1"),
+    "ui:stalled": Requirement("While the terminal around reads nothing, drawing waits; work goes on and signals are heard.", "issue 11.12"),
     "ui:start-failure": Requirement("A start that fails explains itself on the whole screen and ends with the error's exit code.", "issue 2 bad input"),
     "ui:status": Requirement("The status bar says in words what goes on, and drops what matters least when room is short, never the mode.", "issue 2.1"),
     "ui:stray-keys": Requirement("A question shows only in a typing pause, hears nothing at first or just after a meaningless key, and Enter chooses nothing.", "peers 2.2 #16, 4.3"),

@@ -3,34 +3,34 @@
 import json
 import os
 import pty
+import select
+import signal
 import subprocess
 import sys
 import termios
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 
-@pytest.mark.requirement("ui:hang-up")
-@pytest.mark.parametrize("busy", [False, True])
-def test_the_workbench_ends_when_its_terminal_is_gone(tmp_path: Path, busy: bool) -> None:
-    script = tmp_path / "script.json"
-    script.write_text(json.dumps([{"rate": 200, "text": "word " * 20_000}]))
+@contextmanager
+def working(tmp_path: Path, script: object, *prompt: str) -> Generator[tuple[Any, int]]:
+    """The workbench on a terminal: the program, and our end."""
+    told = tmp_path / "script.json"
+    told.write_text(json.dumps(script))
     workspace = tmp_path / "workspace"
     workspace.mkdir()
     ours, theirs = pty.openpty()
     termios.tcsetwinsize(ours, (30, 100))
-    words = [
-        "-C",
-        str(workspace),
-        "--data-dir",
-        str(tmp_path / "data"),
-        "--model",
-        f"scripted:{script}",
-    ]
+    words = ["-C", str(workspace), "--data-dir", str(tmp_path / "data")]
+    words += ["--model", f"scripted:{told}", "--permission-mode", "auto"]
     # It is not its controlling terminal, so no signal tells of the end either.
     program = subprocess.Popen(
-        [sys.executable, "-m", "sam_tui", *words, *(["go"] if busy else [])],
+        [sys.executable, "-m", "sam_tui", *words, *prompt],
         stdin=theirs,
         stdout=theirs,
         stderr=theirs,
@@ -39,11 +39,42 @@ def test_the_workbench_ends_when_its_terminal_is_gone(tmp_path: Path, busy: bool
     )
     os.close(theirs)
     try:
-        seen = b""
-        while (b"word word" if busy else b"ready") not in seen:
-            seen = seen[-100_000:] + os.read(ours, 65536)
-        os.close(ours)
-        assert program.wait(30) == 143
+        yield program, ours
     finally:
         program.kill()
         program.wait()
+
+
+def reads(ours: int, text: bytes) -> None:
+    """Read until the text was drawn."""
+    seen = b""
+    while text not in seen:
+        seen = seen[-100_000:] + os.read(ours, 65536)
+
+
+@pytest.mark.requirement("ui:hang-up")
+@pytest.mark.parametrize("busy", [False, True])
+def test_the_workbench_ends_when_its_terminal_is_gone(tmp_path: Path, busy: bool) -> None:
+    script = [{"rate": 200, "text": "word " * 20_000}]
+    with working(tmp_path, script, *(["go"] if busy else [])) as (program, ours):
+        reads(ours, b"word word" if busy else b"ready")
+        os.close(ours)
+        assert program.wait(30) == 143
+
+
+@pytest.mark.requirement("ui:stalled")
+def test_work_and_signals_do_not_wait_for_a_terminal_that_reads_nothing(tmp_path: Path) -> None:
+    flood = {"rate": 2000, "text": "word " * 20_000}
+    write = {"name": "create_file", "arguments": {"filePath": "done", "content": "done"}}
+    with working(tmp_path, [{**flood, "calls": [write]}, flood], "go") as (program, ours):
+        reads(ours, b"word word")
+        # From here on nobody reads: more is drawn than any terminal holds.
+        done = tmp_path / "workspace" / "done"
+        deadline = time.monotonic() + 120
+        while not done.exists():
+            assert time.monotonic() < deadline
+            assert program.poll() is None
+            select.select([], [], [], 0.05)
+        program.send_signal(signal.SIGTERM)
+        assert program.wait(60) == 143
+        os.close(ours)
