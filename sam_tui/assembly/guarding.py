@@ -15,6 +15,7 @@ from sam_tui.adapters.policy import (
 from sam_tui.adapters.shell import BashParser
 from sam_tui.assembly.leaves import Leaves
 from sam_tui.assembly.options import Options
+from sam_tui.assembly.sources import PackageSources
 from sam_tui.core.accesses import Location
 from sam_tui.core.agent.budget import DEFAULT_STEPS, MOST_STEPS, Limits
 from sam_tui.core.authorization.grants import Grants
@@ -24,6 +25,7 @@ from sam_tui.core.authorization.trust import FolderTrust
 from sam_tui.core.events import Noticed
 from sam_tui.core.plain import gist
 from sam_tui.core.ports.policy import TrustState
+from sam_tui.core.ports.sandbox import DEFAULT_NETWORK
 
 _NAMED = 4
 """Changes that are named."""
@@ -43,6 +45,11 @@ def make_guard(
     def refused_at_the_door(url: str) -> str:
         return leaves.online.web.refusal(url)
 
+    def serves(port: int) -> bool:
+        from sam_tui.adapters.terminal.own_servers import OwnServers
+
+        return OwnServers(leaves.leaders).serves(port)
+
     def policy_of(layers: Layers) -> Policy:
         made = make_policy(
             layers,
@@ -52,7 +59,7 @@ def make_guard(
             sandboxed=lambda: leaves.commands.confinement.kind != "none",
             parser=BashParser(),
         )
-        return replace(made, unwatched=blind, door=refused_at_the_door)
+        return replace(made, unwatched=blind, door=refused_at_the_door, serves=serves)
 
     def follow(state: TrustState) -> None:
         guard.use_policy(policy_of(renewed(layers, places, trust.folder, state)))
@@ -72,7 +79,10 @@ def make_guard(
     guard.seconds = layers.seconds or TIMED_SECONDS
     terms = layers.sandbox(SandboxTerms(options.sandbox, options.network))
     guard.rehearses = options.rehearse
-    guard.network = terms.network or "on"
+    if options.attended or options.responder is not None:
+        sources = PackageSources(lambda: leaves.commands, leaves.workspace.root, places.home)
+        guard.sources = sources.hosts
+    guard.network = terms.network or DEFAULT_NETWORK
     leaves.sandbox_plan = lambda: sandbox_plan(
         terms, guard.policy, places.home, local=layers.user.local
     )

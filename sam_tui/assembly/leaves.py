@@ -243,6 +243,12 @@ class Leaves:
         folder = f"{self._options.data_dir}/terminals"
         return PtyTerminals(self.sandbox, Holders(folder) if keeps else None)
 
+    def leaders(self) -> "Sequence[int]":
+        """The processes that lead the sessions of confined commands and terminals; starts nothing."""
+        commands = self.commands.leaders if "commands" in vars(self) else ()
+        sessions = self.terminals.leaders() if "terminals" in vars(self) else ()
+        return (*commands, *sessions)
+
     @once
     def background(self) -> "PortedCommands":
         """Commands that go on while the agent does something else."""

@@ -101,7 +101,7 @@ _PERMISSIONS = (
         type=click.Choice(["on", "hosts", "off"]),
         metavar="on|hosts|off",
         help="Whether commands reach the internet without a question: all of it, the hosts of your "
-        "policy file, or nothing.",
+        "policy file and others asked for by name (the default), or nothing.",
     ),
     click.option(
         "--rehearse",

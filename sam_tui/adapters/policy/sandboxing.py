@@ -12,7 +12,14 @@ from sam_tui.core.authorization.hosts import ANY, HostEntry, entries_of
 from sam_tui.core.authorization.outside import CONNECT
 from sam_tui.core.authorization.policy import Policy
 from sam_tui.core.authorization.rules import KEPT, Layer, Subject
-from sam_tui.core.ports.sandbox import NETWORKS, CommandLimits, HostTerms, Network, SandboxChoice
+from sam_tui.core.ports.sandbox import (
+    DEFAULT_NETWORK,
+    NETWORKS,
+    CommandLimits,
+    HostTerms,
+    Network,
+    SandboxChoice,
+)
 
 KEYS = ("sandbox", "network", "hosts", "caches", "environment", USAGE)
 """Of a policy file."""
@@ -147,9 +154,10 @@ def merged(chosen: SandboxTerms, project: SandboxTerms, user: SandboxTerms) -> S
     """Flags before files; of the files the stricter. A project's list of hosts tightens the person's."""
     every = (chosen, project, user)
     kinds: list[SandboxChoice] = [terms.kind for terms in every if terms.kind]
-    said = [NETWORKS.index(terms.network) for terms in (project, user) if terms.network]
-    network = chosen.network or (NETWORKS[max(said)] if said else None)
-    held = user.network == "hosts" or project.network != "hosts"
+    mine = user.network or DEFAULT_NETWORK
+    said = [NETWORKS.index(network) for network in (project.network, mine) if network]
+    network = chosen.network or NETWORKS[max(said)]
+    held = mine == "hosts" or project.network != "hosts"
     lists = [user.hosts or ()] if held else []
     if project.network == "hosts":
         lists.append(project.hosts or ())
@@ -185,7 +193,7 @@ class SandboxPlan:
     secrets: tuple[str, ...] = ()
     opened: tuple[str, ...] = ()
     caches: tuple[str, ...] = ()
-    network: Network = "on"
+    network: Network = DEFAULT_NETWORK
     hosts: HostTerms = ANYWHERE_ASKED
     redirected: Mapping[str, str] = field(default_factory=dict[str, str])
     """Variables of caches that were not opened, and folders that may be filled instead."""
@@ -221,7 +229,7 @@ def sandbox_plan(
         kept,
         opened,
         cache_folders(terms.caches, home),
-        terms.network or "on",
+        terms.network or DEFAULT_NETWORK,
         host_terms(terms, policy, tuple(local)),
         _redirected(terms.caches),
         terms.passed,

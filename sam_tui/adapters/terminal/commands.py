@@ -44,6 +44,8 @@ class ShellCommands:
         self._tell = tell or _nobody
         self._told: set[str] = set()
         """Withheld variables that the person was told of."""
+        self.leaders: set[int] = set()
+        """The processes of the confined commands that run, each the leader of its session."""
 
     @property
     def confinement(self) -> Confinement:
@@ -134,6 +136,8 @@ class ShellCommands:
             failed.pop_all()
         if request.on_start is not None:
             request.on_start(process.pid)
+        if holding is not None:
+            self.leaders.add(process.pid)
         pipes = [_Pipe(reading, LiveText(request.on_output))]
         if wrong is not None:
             pipes.append(_Pipe(wrong[0], LiveText(lambda _: None)))
@@ -143,6 +147,7 @@ class ShellCommands:
             timed_out = not await execution.wait(request.timeout)
         finally:
             execution.close()
+            self.leaders.discard(process.pid)
             if holding is not None:
                 holding.close()
         output, dropped = pipes[0].output.text()

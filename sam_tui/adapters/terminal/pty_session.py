@@ -72,6 +72,11 @@ class PtySession:
             self._recall(process)
 
     @property
+    def pid(self) -> int:
+        """Its shell, which leads its session."""
+        return self._pty.pid
+
+    @property
     def id(self) -> SessionId:
         """Opaque and unguessable."""
         return SessionId(self._born.id)

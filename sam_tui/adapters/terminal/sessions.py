@@ -91,6 +91,10 @@ class PtyTerminals:
                 if not session.leave():
                     group.create_task(session.close())
 
+    def leaders(self) -> Sequence[int]:
+        """The shells of the confined sessions of this program, each the leader of its session."""
+        return [s.pid for s in self._sessions.values() if s.confined and s.running]
+
     def _lock(self, conversation: ConversationId) -> asyncio.Lock:
         return self._locks.setdefault(conversation, asyncio.Lock())
 

@@ -1,5 +1,6 @@
 """The stages of a connection that a confined command wants to make, in the order they have a say."""
 
+from sam_tui.core.accesses import Connect
 from sam_tui.core.authorization.addresses import refusal
 from sam_tui.core.authorization.grounds import (
     Case,
@@ -11,7 +12,7 @@ from sam_tui.core.authorization.grounds import (
     denied_by_rule,
     refused_by_plan,
 )
-from sam_tui.core.authorization.hosts import address_of
+from sam_tui.core.authorization.hosts import address_of, loopback, split_port
 from sam_tui.core.authorization.path_stages import allowed_by_rule, own_data, secret
 
 
@@ -29,12 +30,22 @@ def _outside(_: Grounds, case: Case) -> Judgement:
     return case.ask("connect-outside", "who listens there is not held by the sandbox")
 
 
+def _own_server(grounds: Grounds, case: Case) -> Judgement | None:
+    """A server that a command of this program started is held like the one that connects."""
+    access = case.located.access
+    host, port = split_port(access.where) if isinstance(access, Connect) else ("", None)
+    if port is None or not (host == "localhost" or loopback(host)) or not grounds.serves(port):
+        return None
+    return case.allow("own-server", "a command of this program listens there")
+
+
 _ALIKE: tuple[tuple[str, Stage], ...] = (
     ("plan mode", _planned),
     ("deny rules", denied_by_rule),
     ("bypass mode", bypassed),
     ("ask rules", asked_by_rule),
     ("allow rules", allowed_by_rule),
+    ("own servers", _own_server),
     ("mode default", _outside),
 )
 SOCKET_STAGES: tuple[tuple[str, Stage], ...] = (

@@ -71,6 +71,9 @@ class Grounds:
     door: Callable[[str], str] = lambda _: ""
     """Why the door of the web tools refuses a URL as it stands; empty where it lets it through."""
 
+    serves: Callable[[int], bool] = lambda _: False
+    """Whether who listens on a port of this machine is a command or session of this program."""
+
     def own(self, real: str) -> str:
         """The program's own folder that a real path lies in, or nothing."""
         return next((p for p in self.protected if real == p or real.startswith(p + "/")), "")

@@ -2,16 +2,18 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
 from sam_tui.core.accesses import Access, LocatedAccess, Read, Run, Write
 from sam_tui.core.authorization.command_stages import wants_network
 from sam_tui.core.authorization.containment import Workspace
 from sam_tui.core.authorization.grants import Grant, Grants
+from sam_tui.core.authorization.hosts import HostEntry
 from sam_tui.core.authorization.outside import (
     AGAIN,
     CHANGE,
+    CONNECT,
     LIVE,
     located,
     operation_of,
@@ -36,13 +38,14 @@ from sam_tui.core.authorization.scopes import (
     simulated,
     timed_words,
 )
+from sam_tui.core.authorization.sources import no_sources, sources_offers
 from sam_tui.core.display import Diff
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.inquiry import Approval, ApprovalRequest, ScopeChoice
 from sam_tui.core.ports.policy import DecisionEntry, DecisionHistory, RuleStore
-from sam_tui.core.ports.sandbox import Network, OutsideAccess
+from sam_tui.core.ports.sandbox import DEFAULT_NETWORK, Network, OutsideAccess
 from sam_tui.core.verdict import REHEARSAL, Decision
 
 TIMED_SECONDS = 300.0
@@ -72,10 +75,12 @@ class Guard:
         self._saved = saved
         self.seconds = TIMED_SECONDS
         """How long the counted choice of a question lasts."""
-        self.network: Network = "on"
+        self.network: Network = DEFAULT_NETWORK
         """Whether confined commands reach the internet without a question."""
         self.refusals = Refusals()
         """What the agent may ask leave for."""
+        self.sources: Callable[[], Awaitable[Sequence[str]]] = no_sources
+        """The hosts that the person's own tools are configured to use in this folder."""
         self.rehearses = False
         """Whether commands that do more than read are tried on a copy of the workspace first."""
         self._asking: defaultdict[ConversationId, asyncio.Lock] = defaultdict(asyncio.Lock)
@@ -208,8 +213,7 @@ class Guard:
             return Explanation("allow", "allowed by a grant", rule, judgements, tuple(used))
         if not judgements:
             return Explanation("allow", "touches nothing", "no-access", judgements)
-        weightiest = judgements[0]
-        return Explanation("allow", weightiest.reason, weightiest.rule, judgements)
+        return Explanation("allow", judgements[0].reason, judgements[0].rule, judgements)
 
     def _heed_withdrawn(self) -> None:
         """What was allowed for good and taken back, by whichever process, counts no more."""
@@ -305,17 +309,16 @@ class Guard:
         for grant in () if request.ahead else explained.grants:
             self.grants.use(grant)
         outcome = "allow" if explained.outcome == "allow" else "deny"
-        by = "mode" if explained.rule.startswith("mode:") else "rule"
-        if explained.grants:
-            by = "user"
+        ruled = "mode" if explained.rule.startswith("mode:") else "rule"
+        by = "user" if explained.grants else ruled
         verdict = request.decided(outcome, by, explained.rule, explained.reason)
         return replace(verdict, targets=explained.targets)
 
     async def _ask(self, request: Request, explained: Explanation) -> Decision:
-        asked = tuple(j for j in explained.judgements if j.outcome == "ask")
-        asked = asked or explained.judgements
+        asked = tuple(j for j in explained.judgements if j.outcome == "ask") or explained.judgements
         targets = tuple(j.target for j in asked)
-        on_offer = self._offers(request, asked)
+        sources = await self.sources() if request.operation == CONNECT else ()
+        on_offer = self._offers(request, asked, sources)
         counted = next(offer.choice for offer in on_offer if offer.choice.id == "timed")
         timed = timed_words(counted, request.accesses)
         question = ApprovalRequest(
@@ -352,13 +355,15 @@ class Guard:
             return replace(verdict, comment=answer.comment)
         if chosen.choice.id == "rehearse":
             return replace(verdict, outcome="allow", scope=REHEARSAL, comment=answer.comment)
-        scope = self._take(request, chosen)
-        if chosen.choice.id == "timed":
-            scope = question.timed_scope
+        taken = self._take(request, chosen)
+        scope = question.timed_scope if chosen.choice.id == "timed" else taken
         return replace(verdict, outcome="allow", scope=scope, comment=answer.comment)
 
-    def _offers(self, request: Request, asked: Sequence[Judgement]) -> tuple[Offer, ...]:
+    def _offers(
+        self, request: Request, asked: Sequence[Judgement], sources: Sequence[str]
+    ) -> tuple[Offer, ...]:
         past: Sequence[DecisionEntry] = ()
+        keeps = self._saved is not None
         if self._history is not None:
             past = self._history.past(self.workspace.root, request.operation, limit=LOOKED_AT)
         found = offers(
@@ -366,9 +371,10 @@ class Guard:
             asked,
             self.policy,
             seconds=self.seconds,
-            keeps=self._saved is not None,
+            keeps=keeps,
             once=request.once,
         )
+        found += sources_offers(request.operation, asked, sources, self.policy, keeps=keeps)
         if request.ahead:
             timed = next(offer for offer in found if offer.choice.id == "timed")
             found = (of_next_call(timed), *(o for o in found if o.choice.id != "once"))
@@ -389,7 +395,6 @@ class Guard:
                 target,
                 seconds=grant_seconds(offer.choice),
                 uses=offer.uses,
-                pattern=offer.pattern,
+                pattern=HostEntry.of(target) if offer.hosts else offer.pattern,
             )
-        single = offer.choice.span == "once" and offer.uses is None
-        return ONCE if single else offer.choice.words
+        return offer.choice.words if offer.choice.span != "once" or offer.uses else ONCE

@@ -65,9 +65,13 @@ class Offer:
     pattern: CommandPattern | HostEntry | None = None
     saved: tuple[SavedGrant, ...] = ()
     uses: int | None = None
+    hosts: tuple[str, ...] = ()
+    """Where it is for several hosts: all of them, on every port."""
 
     def covers(self, target: str, reader: CommandReader | None) -> bool:
         """Whether it would cover a target of the past, as the decision log has it."""
+        if self.hosts:
+            return any(reaches(HostEntry.of(host), target) for host in self.hosts)
         if isinstance(self.pattern, HostEntry):
             return reaches(self.pattern, target)
         if self.pattern is not None:
@@ -107,7 +111,7 @@ def offers(
     if not all(judgement.plain for judgement in asked):
         return tuple(found)
     # What a rule asks about stays asked: a lasting permission would never be heard.
-    lasting = keeps and not any(_by_file(judgement.rule) for judgement in asked)
+    lasting = keeps and not any(by_file(judgement.rule) for judgement in asked)
     spans: tuple[ScopeSpan, ...] = ("session", "project", "user") if lasting else ("session",)
     if exact and set(exact) == {operation}:
         found += [_tool_offer(each, operation, grounds) for each in spans]
@@ -117,12 +121,12 @@ def offers(
     if asked and all(judgement.target.startswith(CONNECTION) for judgement in asked):
         named = _hosts(asked)
         if not named:
-            words = f"{operation}, exactly {', '.join(exact)}, {_HOW_LONG['session']}"
+            words = f"{operation}, exactly {', '.join(exact)}, {HOW_LONG['session']}"
             found.append(Offer(ScopeChoice("session", words, "session", exact), exact))
         found += [_host_offer(each, operation, host, grounds) for host in named for each in spans]
         return tuple(found)
     if (site := _site(asked)) is not None:
-        words = f"{operation} on everything at {site}, {_HOW_LONG['session']}"
+        words = f"{operation} on everything at {site}, {HOW_LONG['session']}"
         found.append(Offer(ScopeChoice("session", words, "session", (site,)), (site,)))
         host = host_of(site)
         found += [_host_offer(each, operation, host, grounds) for each in spans[1:]]
@@ -235,7 +239,8 @@ def command_prefix(part: Part) -> tuple[str, ...]:
     return prefix
 
 
-def _by_file(rule: str) -> bool:
+def by_file(rule: str) -> bool:
+    """Whether a rule stands in a file, so that what it asks stays asked."""
     return rule.partition(":")[0] in LAYERS
 
 
@@ -292,7 +297,7 @@ def _prefix(asked: Sequence[Judgement]) -> CommandPattern | None:
     return pattern if pattern_covers(pattern, reading) else None
 
 
-_HOW_LONG = {
+HOW_LONG = {
     "session": "in this conversation until it ends",
     "project": "in this folder from now on (kept in your policy file)",
     "user": "everywhere from now on (kept in your policy file)",
@@ -303,7 +308,7 @@ def _folder_offer(
     span: ScopeSpan, operation: str, folders: tuple[str, ...], grounds: Grounds
 ) -> Offer:
     shown = ", ".join(f"everything below {folder}" for folder in folders)
-    words = f"{operation} on {shown}, {_HOW_LONG[span]}"
+    words = f"{operation} on {shown}, {HOW_LONG[span]}"
     where = grounds.roots[0] if span == "project" and grounds.roots else ""
     saved = tuple(SavedGrant(operation, where, path=folder) for folder in folders)
     return Offer(
@@ -317,21 +322,21 @@ def _pattern_offer(
     span: ScopeSpan, operation: str, pattern: CommandPattern, grounds: Grounds
 ) -> Offer:
     target = f"{pattern.text} …"
-    words = f"commands that begin with “{pattern.text}”, {_HOW_LONG[span]}"
+    words = f"commands that begin with “{pattern.text}”, {HOW_LONG[span]}"
     where = grounds.roots[0] if span == "project" and grounds.roots else ""
     saved = (SavedGrant(operation, where, command=pattern.words),) if span != "session" else ()
     return Offer(ScopeChoice(span, words, span, (target,)), (target,), pattern, saved)
 
 
 def _tool_offer(span: ScopeSpan, operation: str, grounds: Grounds) -> Offer:
-    words = f"{operation} with any arguments, {_HOW_LONG[span]}"
+    words = f"{operation} with any arguments, {HOW_LONG[span]}"
     where = grounds.roots[0] if span == "project" and grounds.roots else ""
     saved = (SavedGrant(operation, where),) if span != "session" else ()
     return Offer(ScopeChoice(span, words, span, (operation,)), (operation,), saved=saved)
 
 
 def _host_offer(span: ScopeSpan, operation: str, host: str, grounds: Grounds) -> Offer:
-    words = f"{operation} on {host}, every port, {_HOW_LONG[span]}"
+    words = f"{operation} on {host}, every port, {HOW_LONG[span]}"
     where = grounds.roots[0] if span == "project" and grounds.roots else ""
     saved = (SavedGrant(operation, where, host=host),) if span != "session" else ()
     name = f"{span}-below" if host.startswith("*.") else span

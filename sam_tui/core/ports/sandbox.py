@@ -13,6 +13,8 @@ Network = Literal["granted", "on", "hosts", "off"]
 """
 NETWORKS: tuple[Network, ...] = ("on", "hosts", "off")
 """What can be chosen, the widest first."""
+DEFAULT_NETWORK: Network = "hosts"
+"""What holds where nobody chose."""
 SandboxChoice = Literal["default", "strict", "off"]
 """``strict`` is bubblewrap; ``off`` leaves commands free, and every one of them is asked."""
 Shield = Literal["writes", "metadata", "signals", "sockets", "network", "secrets", "kernel"]
@@ -51,6 +53,17 @@ class OutsideAnswer:
     allowed: bool
     seconds: float = math.inf
 
+
+def allowance(access: OutsideAccess) -> str:
+    """The line that lets a refused connection pass without a question; empty for what has none."""
+    host, colon, port = access.path.rpartition(":")
+    if access.kind != "connect" or not colon or not port.isdecimal():
+        return ""
+    entry = access.path if host in _THIS_MACHINE else host.strip("[]")
+    return f'hosts = ["{entry}"] in the policy.toml of your settings, or --network on, allows it'
+
+
+_THIS_MACHINE = ("127.0.0.1", "[::1]", "localhost")
 
 AskOutside = Callable[[OutsideAccess], Awaitable[bool | OutsideAnswer]]
 """Asks for exactly one access, while the system call waits. True lets it happen.

@@ -26,6 +26,7 @@ from sam_tui.core.display import Display, Table, Terminal
 from sam_tui.core.errors import ToolError
 from sam_tui.core.plain import PlainStream, escaped, gist, plain, unfinished
 from sam_tui.core.ports.files import Files
+from sam_tui.core.ports.sandbox import allowance
 from sam_tui.core.ports.tasks import TaskBook, TaskRun, Tasks, TaskStart
 from sam_tui.core.ports.terminals import Commands
 from sam_tui.core.tooling.contract import ToolContext, ToolResult
@@ -187,7 +188,8 @@ class TaskDesk:
         if problems:
             notes.append(f"[{tally(problems)}]")
         if result is not None:
-            notes += [f"[refused by the sandbox: {escaped(a.words)}]" for a in result.refused[:10]]
+            told = (filter(None, (a.words, allowance(a))) for a in result.refused[:10])
+            notes += [f"[refused by the sandbox: {escaped('; '.join(words))}]" for words in told]
         if failed and held and any(words in output for words in _REFUSALS):
             notes.append("[the sandbox refuses writing outside the workspace and $TMPDIR]")
         body = output.rstrip("\n")

@@ -7,7 +7,7 @@ from typing import Any
 
 from sam_tui.core.display import Display
 from sam_tui.core.plain import escaped
-from sam_tui.core.ports.sandbox import OutsideAccess
+from sam_tui.core.ports.sandbox import OutsideAccess, allowance
 from sam_tui.core.ports.terminals import CommandResult, LeftRunning, TerminalSession
 from sam_tui.core.tooling.contract import ToolContext, ToolResult
 
@@ -56,11 +56,17 @@ def state_words(session: TerminalSession) -> str:
 
 def refused_notes(refused: Sequence[OutsideAccess]) -> list[str]:
     """What the sandbox refused and to which process, a line each."""
-    lines = [f"[refused by the sandbox: {escaped(access.words)}]" for access in refused]
+    lines = [refused_note(access) for access in refused]
     if len(lines) > _MOST_REFUSALS:
         rest = len(lines) - _MOST_REFUSALS
         lines = [*lines[:_MOST_REFUSALS], f"[refused by the sandbox: {rest} more]"]
     return lines
+
+
+def refused_note(access: OutsideAccess) -> str:
+    """What was refused and to which process, and what would allow it."""
+    words = "; ".join(filter(None, (access.words, allowance(access))))
+    return f"[refused by the sandbox: {escaped(words)}]"
 
 
 def left_notes(left: LeftRunning | None, terminal: str) -> list[str]:

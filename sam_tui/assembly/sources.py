@@ -1,0 +1,91 @@
+"""The hosts that the person's own tools are configured to use here, asked of the tools themselves."""
+
+import asyncio
+import re
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from sam_tui.core.authorization.hosts import HostEntry
+from sam_tui.core.errors import ToolError
+from sam_tui.core.ports.terminals import CommandRequest
+
+if TYPE_CHECKING:
+    from sam_tui.core.ports.terminals import Commands
+
+_SECONDS = 10.0
+_MOST = 12
+_REMOTES = "git config --get-regexp '^remote[.].*[.](push)?url$'"
+"""Of the workspace; run in the sandbox, because the folder may belong to anybody."""
+_INDEXES = (
+    "pip config list | grep -E 'index-url|find-links'; pip install --help | grep -oE 'default http[^)]*'",
+    "uv pip install --help | grep -oE 'by default: <http[^>]*'",
+    "npm config get registry; npm config list | grep -E '^ *@.*:registry'",
+    "grep -hE '^ *(index|registry|replace-with)' ~/.cargo/config.toml ~/.cargo/config;"
+    " cat ~/.cargo/registry/index/*/config.json ~/.cargo/registry/index/*/.cache/config.json",
+)
+"""What names the indexes of pip, uv, npm and cargo; run where the person's settings alone count."""
+_URL = re.compile(r"[a-z][a-z0-9+.-]*://[^\s'\"<>)]+", re.IGNORECASE)
+_SCP = re.compile(r"(?:^|\s)[\w.-]+@([\w.-]+):(?!//)\S", re.MULTILINE)
+
+
+class PackageSources:
+    """Looks once, when the first host is asked for."""
+
+    def __init__(self, commands: "Callable[[], Commands]", workspace: str, home: str) -> None:
+        self._commands = commands
+        self._workspace = workspace
+        self._home = home
+        self._lock = asyncio.Lock()
+        self._hosts: tuple[str, ...] | None = None
+
+    async def hosts(self) -> tuple[str, ...]:
+        """The hosts, remotes first; empty where nothing is configured."""
+        async with self._lock:
+            if self._hosts is None:
+                self._hosts = await self._look()
+            return self._hosts
+
+    async def _look(self) -> tuple[str, ...]:
+        printed = [self._print(_REMOTES, self._workspace, confined=True)]
+        if self._home:
+            printed += [self._print(line, self._home, confined=False) for line in _INDEXES]
+        return hosts_in("\n".join(await asyncio.gather(*printed)))[:_MOST]
+
+    async def _print(self, line: str, folder: str, *, confined: bool) -> str:
+        request = CommandRequest(
+            f"{{ {line}; }} 2>/dev/null", folder, confined, (), _SECONDS, _nobody, network="off"
+        )
+        try:
+            return (await self._commands().run(request)).output
+        except ToolError:
+            return ""
+
+
+def hosts_in(text: str) -> tuple[str, ...]:
+    """The hosts of every URL, and of every ``user@host:path``, in a text; each once."""
+    found: dict[str, None] = {}
+    for host in _named(text):
+        try:
+            entry = HostEntry.of(host)
+        except ValueError:
+            continue
+        if entry.host != "*":
+            found[entry.host] = None
+    return tuple(found)
+
+
+def _named(text: str) -> Sequence[str]:
+    hosts: list[str] = []
+    for match in _URL.finditer(text):
+        try:
+            host = urlsplit(match[0]).hostname
+        except ValueError:
+            continue
+        if host:
+            hosts.append(host)
+    return [*hosts, *_SCP.findall(text)]
+
+
+def _nobody(_: str) -> None:
+    """What the tools print is read at the end."""

@@ -1,0 +1,39 @@
+"""What the person's own tools are configured to use in a folder, offered as one scope."""
+
+from collections.abc import Sequence
+
+from sam_tui.core.authorization.grants import connected
+from sam_tui.core.authorization.grounds import Grounds, Judgement
+from sam_tui.core.authorization.scopes import HOW_LONG, Offer, by_file
+from sam_tui.core.inquiry import ScopeChoice, ScopeSpan
+from sam_tui.core.ports.policy import SavedGrant
+
+
+async def no_sources() -> Sequence[str]:
+    """No tool was asked."""
+    return ()
+
+
+def sources_offers(
+    operation: str,
+    asked: Sequence[Judgement],
+    sources: Sequence[str],
+    grounds: Grounds,
+    *,
+    keeps: bool,
+) -> tuple[Offer, ...]:
+    """The package sources and remotes of a folder as one scope, where a host in question is one of them."""
+    hosts = {connected(judgement.target)[0] for judgement in asked}
+    if not hosts or not hosts <= set(sources) or any(by_file(j.rule) for j in asked):
+        return ()
+    where = grounds.roots[0] if grounds.roots else ""
+    named = ", ".join(sources)
+    spans: tuple[ScopeSpan, ...] = ("session", "project") if keeps else ("session",)
+    found: list[Offer] = []
+    for span in spans:
+        words = f"the package sources and git remotes of this folder ({named}), {HOW_LONG[span]}"
+        saved = tuple(SavedGrant(operation, where, host=host) for host in sources)
+        choice = ScopeChoice(f"{span}-sources", words, span, tuple(sources))
+        kept = saved if span == "project" else ()
+        found.append(Offer(choice, tuple(sources), saved=kept, hosts=tuple(sources)))
+    return tuple(found)
