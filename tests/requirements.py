@@ -510,6 +510,8 @@ REQUIREMENTS: dict[str, Requirement] = {
     "outside:caches": Requirement("Caches that the person opted into can be filled by commands, no others.", "issue 4.3"),
     "outside:everywhere": Requirement("Commands, background commands, terminal sessions, tasks and checkers ask for what lies outside.", "issue 4.3, 4.4"),
     "outside:grants": Requirement("A grant for what commands change outside covers what it says, no more, until it is revoked.", "issue 4.4, 4.7"),
+    "outside:hosts-default": Requirement("Without a setting hosts are asked for by name, servers of the program's own commands are free, and a refusal names the line that allows it.", "issue 12 A.2"),
+    "outside:hosts-sources": Requirement("The package sources and git remotes of a folder, asked of the tools themselves, are offered as one scope.", "issue 12 A.2"),
     "outside:hosts": Requirement("Held to a list of hosts, a command's connection to another is asked for.", "issue 4.3"),
     "outside:network": Requirement("With the network off a connection is asked for.", "issue 4.3"),
     "outside:policy-first": Requirement("Modes, rules and protected places decide about outside accesses before anybody is asked.", "issue 4.4"),

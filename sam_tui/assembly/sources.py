@@ -54,7 +54,14 @@ class PackageSources:
 
     async def _print(self, line: str, folder: str, *, confined: bool) -> str:
         request = CommandRequest(
-            f"{{ {line}; }} 2>/dev/null", folder, confined, (), _SECONDS, _nobody, network="off"
+            f"{{ {line}; }} 2>/dev/null",
+            folder,
+            confined,
+            (),
+            _SECONDS,
+            _nobody,
+            network="off",
+            variables={"HOME": self._home},
         )
         try:
             return (await self._commands().run(request)).output

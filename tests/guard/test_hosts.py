@@ -85,10 +85,12 @@ def test_a_list_of_hosts_is_a_list_of_hosts(value: str) -> None:
 @pytest.mark.parametrize(
     ("flag", "project", "user", "network", "lists"),
     [
-        (None, "", "", None, ((),)),
+        (None, "", "", "hosts", ((),)),
+        (None, "", 'network = "on"', "on", ((),)),
+        (None, 'network = "hosts"\nhosts = ["c.d"]', 'network = "on"', "hosts", (("c.d",),)),
         (None, "", 'network = "hosts"\nhosts = ["a.b"]', "hosts", (("a.b",),)),
         ("hosts", "", 'hosts = ["a.b"]', "hosts", (("a.b",),)),
-        (None, 'network = "hosts"\nhosts = ["c.d"]', "", "hosts", (("c.d",),)),
+        (None, 'network = "hosts"\nhosts = ["c.d"]', "", "hosts", ((), ("c.d",))),
         (
             None,
             'network = "hosts"\nhosts = ["c.d"]',

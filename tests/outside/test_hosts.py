@@ -1,5 +1,8 @@
 """The network by a list of hosts, from a policy file to the question and the words of the result."""
 
+import json
+import os
+import re
 import socket
 from collections.abc import Iterator
 
@@ -50,6 +53,92 @@ async def test_a_listed_host_is_reached_and_another_is_asked_for(
     assert (await desk.run(line("127.0.0.1", other))).finished.text == "1"
     assert (await desk.run(line("127.0.0.1", other))).finished.text == "1"
     assert len(desk.asked) == 2
+
+
+@watched
+@pytest.mark.requirement("outside:hosts-default")
+async def test_without_a_setting_hosts_are_asked_for_and_a_refusal_says_what_allows_it(
+    desk: Desk, port: int
+) -> None:
+    desk.open()
+    refused = await desk.run(line("127.0.0.1", port))
+    assert desk.asked[0].targets == (f"connect to 127.0.0.1:{port}",)
+    assert f'hosts = ["127.0.0.1:{port}"] in the policy.toml' in refused.finished.text
+    assert "--network on" in refused.finished.text
+    await desk.runtime.close()
+    desk.open(network="on")
+    assert (await desk.run(line("127.0.0.1", port))).finished.text == "1"
+    await desk.runtime.close()
+    desk.write_policy('network = "on"\n')
+    desk.open()
+    assert (await desk.run(line("127.0.0.1", port))).finished.text == "1"
+    assert len(desk.asked) == 1
+
+
+@watched
+@pytest.mark.requirement("outside:hosts-default")
+async def test_a_server_in_the_agents_terminal_is_reached_by_its_commands(
+    desk: Desk, other: int
+) -> None:
+    desk.open()
+    made = await desk.call("terminal_operations.create_session")
+    session = json.loads(made.finished.text)["session_id"]
+    serve = (
+        f'{sys.executable} -uIc \'import socket; s = socket.create_server(("127.0.0.1", 0));'
+        ' print("port:%d." % s.getsockname()[1]); s.accept(); s.accept()\''
+    )
+    done = await desk.call(
+        "terminal_operations.send_input", session_id=session, input=f"{serve}\r\n", wait_seconds=20
+    )
+    found = re.search(r"port:(\d+)\.", done.finished.text)
+    assert found, done.finished.text
+    assert (await desk.run(line("127.0.0.1", int(found[1])))).finished.text == "1"
+    assert desk.asked == []
+    await desk.run(line("127.0.0.1", other))
+    assert len(desk.asked) == 1
+
+
+@watched
+@pytest.mark.requirement("outside:hosts-sources")
+async def test_what_the_persons_tools_are_configured_to_use_is_one_scope(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    programs = desk.folder / "bin"
+    programs.mkdir()
+    npm = programs / "npm"
+    npm.write_text("#!/bin/sh\necho https://npm.asked.test/\n")
+    npm.chmod(0o755)
+    for absent in ("pip", "uv"):
+        (programs / absent).write_text("#!/bin/sh\nexit 1\n")
+        (programs / absent).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    (desk.folder / "ws/.git").mkdir()
+    for name in ("objects", "refs"):
+        (desk.folder / "ws/.git" / name).mkdir()
+    (desk.folder / "ws/.git/HEAD").write_text("ref: refs/heads/main\n")
+    (desk.folder / "ws/.git/config").write_text(
+        '[remote "origin"]\n\turl = git@code.asked.test:me/x.git\n'
+        '[remote "up"]\n\turl = https://up.asked.test/x\n'
+    )
+    cargo = desk.folder / "home/.cargo"
+    cargo.mkdir()
+    (cargo / "config.toml").write_text(
+        '[source.a]\nregistry = "sparse+https://crates.asked.test/"\n'
+    )
+    desk.answers = [Approval("scope", scope="session-sources")]
+    desk.open()
+    await desk.run(line("up.asked.test", 443))
+    choices = {choice.id: choice for choice in desk.asked[0].choices}
+    hosts = ("up.asked.test", "code.asked.test", "npm.asked.test", "crates.asked.test")
+    assert set(choices["session-sources"].targets) == set(hosts)
+    assert (
+        "the package sources and git remotes of this folder (" in choices["session-sources"].words
+    )
+    for host in hosts:
+        await desk.run(line(host, 443))
+    assert len(desk.asked) == 1
+    await desk.run(line("other.asked.test", 443))
+    assert [choice.id for choice in desk.asked[1].choices if "sources" in choice.id] == []
 
 
 @watched
