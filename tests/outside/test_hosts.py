@@ -84,7 +84,7 @@ async def test_a_server_in_the_agents_terminal_is_reached_by_its_commands(
     made = await desk.call("terminal_operations.create_session")
     session = json.loads(made.finished.text)["session_id"]
     serve = (
-        f'{sys.executable} -uIc \'import socket; s = socket.create_server(("127.0.0.1", 0));'
+        f'{INTERPRETER} -uIc \'import socket; s = socket.create_server(("127.0.0.1", 0));'
         ' print("port:%d." % s.getsockname()[1]); s.accept(); s.accept()\''
     )
     done = await desk.call(

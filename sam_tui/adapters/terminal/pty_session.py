@@ -67,14 +67,11 @@ class PtySession:
         self.selection = ""
         """What the person has selected of it in the workbench."""
         self._pty = Pty(process, self._heard, self._ended)
+        self.pid = self._pty.pid
+        """Its shell, which leads its session."""
         self._activity = Activity(self._pty, self._log, self._history)
         if isinstance(process, HeldProcess):
             self._recall(process)
-
-    @property
-    def pid(self) -> int:
-        """Its shell, which leads its session."""
-        return self._pty.pid
 
     @property
     def id(self) -> SessionId:
