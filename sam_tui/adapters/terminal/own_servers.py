@@ -3,7 +3,6 @@
 import os
 from collections.abc import Callable, Iterable
 
-from sam_tui.adapters.terminal.sandbox.kin import SESSION
 from sam_tui.adapters.terminal.sandbox.listeners import listening
 from sam_tui.adapters.terminal.sandbox.targets import stat_fields
 
@@ -29,9 +28,13 @@ class OwnServers:
         return servers <= ours
 
 
+_SESSION = 3
+"""Of the fields of ``/proc/<pid>/stat`` behind the name."""
+
+
 def _session(process: int) -> int:
     fields = stat_fields(process)
-    return -1 if fields is None else int(fields[SESSION])
+    return -1 if fields is None else int(fields[_SESSION])
 
 
 def _sockets(process: int) -> Iterable[int]:
