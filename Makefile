@@ -55,7 +55,7 @@ bench: venv
 	$(BIN)/python bench/all.py $(ARGS)
 
 mutants: venv
-	$(BIN)/python scripts/mutants.py $(ARGS)
+	$(BIN)/python -m scripts.mutants $(ARGS)
 
 screenshots: venv
 	$(BIN)/python screenshots/take.py $(ARGS)

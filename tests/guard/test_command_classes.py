@@ -220,3 +220,11 @@ def test_a_sed_script_made_to_be_slow_is_judged_all_the_same(script: str) -> Non
     reading = READER.read(f"sed -n '{script}' a")
     assert reading.heaviest is not None
     assert reading.heaviest.heaviest == "workspace-write"
+
+
+@pytest.mark.requirement("guard:commands")
+def test_without_a_sandbox_the_question_says_what_makes_a_command_heavier_than_reading(
+    ward: Callable[..., Ward],
+) -> None:
+    asked = ward(sandboxed=False).explain(Run("curl https://example.org"))
+    assert "every command that does not only read is asked (" in asked.reason
