@@ -52,7 +52,7 @@ def test_scores_are_the_seed_s_where_the_entry_is(
 @pytest.mark.parametrize("role", sorted(ROLES))
 def test_the_order_is_total_and_what_nothing_speaks_for_is_left_out(role: str) -> None:
     found = ranked("weather and market data for a museum", role, limit=100)
-    keys = [(-r.score, -r.entry.reliability, r.entry.name) for r in found]
+    keys = [(not r.topical, -r.score, -r.entry.reliability, r.entry.name) for r in found]
     assert keys == sorted(keys)
     assert all(r.score >= 0.25 and r.reasons for r in found)
     assert ranked("zzz", "synthesizer") == ()

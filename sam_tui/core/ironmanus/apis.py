@@ -15,6 +15,8 @@ from urllib.parse import quote
 from sam_tui.core.ironmanus.roles import ROLES
 
 Auth = Literal["None", "API Key", "OAuth"]
+UNKNOWN_RELIABILITY = 0.85
+"""Of an API that the seed does not estimate."""
 MINIMUM = 0.25
 """Below this score nothing speaks for an entry but that it exists."""
 _MOST_KEYWORDS = 10
@@ -34,6 +36,17 @@ _STOP = frozenset([
     "at",
     "by",
 ])
+_GENERAL = frozenset([
+    "apis",
+    "app",
+    "data",
+    "database",
+    "information",
+    "project",
+    "public",
+    "system",
+])
+"""Words that objectives of every kind have."""
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 
 _TABLE = """\
@@ -128,6 +141,8 @@ class Ranked:
     entry: ApiEntry
     score: float
     reasons: tuple[str, ...]
+    topical: bool
+    """Whether a word of the objective that says what it is about speaks for it."""
 
 
 @cache
@@ -162,7 +177,8 @@ def keywords_of(objective: str) -> tuple[str, ...]:
 
 
 def ranked(objective: str, role: str, *, category: str = "", limit: int = 5) -> tuple[Ranked, ...]:
-    """The entries that fit, best first: by score, then reliability, then name.
+    """The entries that fit, best first: those the objective speaks of before those that only the role
+    prefers, then by score, reliability and name.
 
     A category is filtered for before the list is cut, and what nothing speaks for is left out.
     """
@@ -171,7 +187,7 @@ def ranked(objective: str, role: str, *, category: str = "", limit: int = 5) -> 
     pool = [e for e in entries() if not wanted or wanted in e.category]
     scored = [_scored(entry, words, role) for entry in pool]
     fitting = [r for r in scored if r.score >= MINIMUM or (wanted and wanted == r.entry.category)]
-    fitting.sort(key=lambda r: (-r.score, -r.entry.reliability, r.entry.name))
+    fitting.sort(key=lambda r: (not r.topical, -r.score, -r.entry.reliability, r.entry.name))
     return tuple(fitting[:limit])
 
 
@@ -187,7 +203,8 @@ def _scored(entry: ApiEntry, words: Sequence[str], role: str) -> Ranked:
     score += entry.reliability * 0.1
     score += (0.05 if entry.auth == "None" else 0) + 0.025  # CORS, which all of them allow
     score += 0.025 if entry.base_url.startswith("https:") else 0
-    return Ranked(entry, round(min(1.0, score), 3), tuple(reasons))
+    topical = any(word not in _GENERAL for word in hits)
+    return Ranked(entry, round(min(1.0, score), 3), tuple(reasons), topical)
 
 
 def _same(word: str, other: str) -> bool:

@@ -8,6 +8,7 @@ from sam_tools.iron_manus.answers import INLINE, OUTSIDE, answer, single
 from sam_tools.iron_manus.arguments import ApiSearch, ApiValidator, MultiApiFetch
 from sam_tools.iron_manus.fetching import (
     Ask,
+    Fetched,
     Fetcher,
     Keeper,
     as_object,
@@ -19,12 +20,21 @@ from sam_tui.core.accesses import Access, Fetch
 from sam_tui.core.clock import Clock
 from sam_tui.core.display import Table
 from sam_tui.core.errors import InvalidArguments
-from sam_tui.core.ironmanus.apis import ApiEntry, Ranked, api_named, api_of_host, ranked
+from sam_tui.core.ironmanus.apis import (
+    UNKNOWN_RELIABILITY,
+    ApiEntry,
+    Ranked,
+    api_named,
+    api_of_host,
+    ranked,
+)
 from sam_tui.core.memories import Scope
 from sam_tui.core.ports.memory import KeyValueStore
 from sam_tui.core.tooling.contract import Operation, Tool, ToolContext, ToolResult
 
 _SCOPE = Scope("iron-manus")
+_RESPONSE = 2000
+"""Characters of a body among the sources for a synthesis."""
 
 
 class Tried:
@@ -154,6 +164,7 @@ class ApiTools:
             "timeout_ms": arguments.timeout_ms,
             "max_concurrent": arguments.max_concurrent,
             "results": [as_object(one, self._keeper.keep(one, context)) for one in fetched],
+            "responses": [_response(one) for one in fetched if one.ok],
         }
         rows = tuple(
             (one.endpoint, str(one.page.status) if one.page else one.kind, f"{one.seconds:.2f} s")
@@ -161,6 +172,14 @@ class ApiTools:
         )
         shown = Table(("endpoint", "status", "time"), rows)
         return answer(told, shown, ok=any(one.ok for one in fetched))
+
+
+def _response(fetched: Fetched) -> dict[str, Any]:
+    """A success as KnowledgeSynthesize takes it (seed 001); how sure it is, the list estimates."""
+    listed = api_of_host(host_of(fetched.endpoint))
+    confidence = listed.reliability if listed else UNKNOWN_RELIABILITY
+    data = fetched.text[:_RESPONSE] or "(empty)"
+    return {"source": fetched.endpoint, "data": data, "confidence": confidence}
 
 
 def candidates(arguments: ApiValidator) -> tuple[str, ...]:

@@ -140,10 +140,13 @@ class SessionHand:
 
     def touched(self, arguments: SendInput) -> Sequence[Access]:
         """The keys, marked where nothing is echoed: those are kept in no log."""
-        session = self._terminals.find(SessionId(arguments.session_id))
-        hidden = session is not None and session.state.secret
+        session = self._named(arguments.session_id)
+        if session is None:
+            return send_accesses(arguments)
         return tuple(
-            replace(access, hidden=hidden) if isinstance(access, Type) else access
+            replace(access, session=session.id, hidden=session.state.secret)
+            if isinstance(access, Type)
+            else access
             for access in send_accesses(arguments)
         )
 
@@ -151,7 +154,7 @@ class SessionHand:
         """The line on the card; what is typed where nothing is echoed stays off it."""
         if arguments.hand_over and not arguments.input:
             return f"Handing the terminal over: {short(arguments.hand_over, most)}"
-        session = self._terminals.find(SessionId(arguments.session_id))
+        session = self._named(arguments.session_id)
         hidden = session is not None and session.state.secret
         return f"Sending to terminal: {_HIDDEN if hidden else short(arguments.input, most)}"
 
@@ -299,9 +302,16 @@ class SessionHand:
                     return json_result({"selection": text, "terminal": name})
         return json_result({"selection": "", "message": "Nothing is selected in a terminal."})
 
+    def _named(self, given: str) -> TerminalSession | None:
+        """The session of an id. A conversation's id names its session: seed 004, PTY sessions."""
+        session = self._terminals.find(SessionId(given))
+        if session is None and given:
+            session = next(iter(self._terminals.of(ConversationId(given))), None)
+        return session
+
     def _own(self, given: str, context: ToolContext) -> TerminalSession:
         """The conversation's own session of that id; whose another one is, is nobody's business."""
-        session = self._terminals.find(SessionId(given))
+        session = self._named(given)
         if session is None or session.conversation != context.conversation:
             raise ToolError(
                 f"There is no terminal session {escaped(given)[:100]!r} in this conversation.",
