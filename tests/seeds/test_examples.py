@@ -9,6 +9,7 @@ from typing import Any, cast
 import pytest
 
 from sam_tui.core.agent.budget import Budget
+from sam_tui.core.ids import ConversationId
 from sam_tui.core.inquiry import Answer, Approval, ApprovalChoice, ApprovalRequest, Inquiry, Reply
 from tests.fakes import openai_server as openai
 from tests.fakes.web_server import WebServer, answered
@@ -73,9 +74,10 @@ def filled(value: Any, known: Mapping[str, Any]) -> Any:
 
 def at(data: Any, path: str) -> Any:
     """What lies at a dotted path."""
+    found: Any = data
     for part in path.split("."):
-        data = data[int(part)] if isinstance(data, list) else data[part]
-    return data
+        found = cast("list[Any]", found)[int(part)] if isinstance(found, list) else found[part]
+    return found
 
 
 async def walk(bench: Bench, steps: tuple[Step, ...], known: dict[str, Any]) -> None:
@@ -176,3 +178,23 @@ async def test_seed_003s_client_starts_an_audit_and_takes_its_next_step(tmp_path
             "workflow.next_step", {"token": begun["new_token"], "output": output}
         )
         assert again.is_error
+
+
+@pytest.mark.requirement("terminal:secret-input")
+async def test_a_password_typed_into_a_session_by_its_conversations_name_is_kept_nowhere(
+    opened: Callable[..., Bench],
+) -> None:
+    bench = opened()
+    await bench.good("terminal_operations.create_session")
+    named = {"session_id": bench.conversation}
+    ask = "read -s -p 'Password: ' p; echo; echo ${#p}\r\n"
+    asked = await bench.data("terminal_operations.send_input", named, input=ask)
+    assert asked["state"] == "waiting for hidden input"
+    done = await bench.call("terminal_operations.send_input", named, input="hunter2\r\n")
+    assert "7\n" in done.data["output"] and "hunter2" not in done.finished.summary
+    assert done.decision is not None and done.decision.targets
+    root = bench.runtime.workspace.root
+    past = bench.runtime.decisions.past(root, "terminal_operations.send_input", limit=9)
+    assert past and "hunter2" not in str(past)
+    other = await bench.call("terminal_operations.get_output", named, ConversationId("another"))
+    assert not other.finished.ok
