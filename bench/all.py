@@ -38,6 +38,7 @@ BENCHES: Mapping[str, Bench] = {
     ),
     "guard": Bench("a decision on a path, and the shield"),
     "sandbox": Bench("commands held beside the same ones free", ("--rounds", "3")),
+    "long": Bench("turns after two thousand others: time and memory"),
     "workflow": Bench("a transition and queries", ("--executions", "200")),
 }
 
