@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from sam_tui.adapters.code import SqliteCodeIndex
+from sam_tui.adapters.files import LocalFiles
+from sam_tui.core.accesses import Location
 from sam_tui.core.errors import ModelUnavailable, ToolError
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.tooling.contract import Permit, ToolContext
@@ -94,6 +96,41 @@ async def test_only_what_changed_is_read_again(stocked: Workshop):
     assert sorted(await paths(stocked, "quokka wombat")) == ["new.py", "store/cache.py"]
     assert await paths(stocked, "evictOldest") == []
     assert "web/app.ts" not in await paths(stocked, "renderPage")
+
+
+class CountingFiles(LocalFiles):
+    """Files that remember what was read."""
+
+    def __init__(self) -> None:
+        self.paths: list[str] = []
+
+    def read(self, where: Location, *, limit: int) -> bytes:
+        self.paths.append(where.given)
+        return super().read(where, limit=limit)
+
+
+@pytest.mark.requirement("files:index-by-change")
+async def test_a_second_search_opens_no_file_and_later_ones_what_changed(
+    stocked: Workshop, tmp_path: Path
+):
+    files = CountingFiles()
+    for file in stocked.root.rglob("*.*"):
+        os.utime(file, (1_000_000, 1_000_000))
+    for _ in range(2):  # the second is another process's: it knows the index alone
+        index = SqliteCodeIndex(tmp_path / "counted", files, stocked.search)
+        for _ in range(2):
+            await index.update(stocked.here, lambda _: None)
+            assert await index.passages(stocked.here, "page", paths=None, limit=9)
+        index.close()
+    assert sorted(files.paths) == [
+        "docs/guide.md", "net/http_client.py", "store/cache.py", "web/app.ts",
+    ]  # fmt: skip
+    stocked.write("store/cache.py", "def quokka(): ...\n")
+    files.paths.clear()
+    index = SqliteCodeIndex(tmp_path / "counted", files, stocked.search)
+    await index.update(stocked.here, lambda _: None)
+    index.close()
+    assert files.paths == ["store/cache.py"]
 
 
 @pytest.mark.requirement("files:index-by-change")
