@@ -370,10 +370,6 @@ def test_a_header_in_the_middle_of_a_body_begins_the_next_file_when_counts_allow
     ("patch", "said"),
     [
         ("diff --git a/l b/l\nold mode 100644\nnew mode 120000\n", "l cannot have the modes"),
-        (
-            "diff --git a/f b/f\n--- a/f\n+++ b/f\n@@ -1,2 +1 @@\n-1\n+2\n",
-            "line 4: this hunk has other lines than its counts say",
-        ),
         ("diff --git a/f b/f\n--- a/f\n+++ b/g\n@@ -1 +1 @@\n-1\n+2\n", "contradicts itself"),
         (
             "diff --cc f\n--- a/f\n+++ b/f\n@@@ -1,1 -1,1 +1,2 @@@\n  1\n++x\n",
