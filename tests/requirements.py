@@ -943,6 +943,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "ui:stray-keys": Requirement("A question shows only in a typing pause, hears nothing at first or just after a meaningless key, and Enter chooses nothing.", "peers 2.2 #16, 4.3"),
     "ui:storage-fails": Requirement("Where nothing can be stored or read, the workbench says so, gives back what was typed, and goes on.", "peers 2.2 #10"),
     "ui:subagents": Requirement("A subagent's transcript can be opened with /agents.", "issue 3.7"),
+    "ui:suspend": Requirement("Ctrl+Z stops the program like any other, and fg brings it back.", "issue 11.13"),
     "ui:terminal": Requirement("The person's shell opens when first seen, is drawn cell by cell, typed into, resized and scrolled back.", "architecture 8"),
     "ui:terminal-ended": Requirement("An ended shell says how it ended and Enter starts another.", "architecture 8"),
     "ui:terminal-frames": Requirement("A flood of output is drawn in few frames and only where rows changed.", "fieldnotes 5"),

@@ -70,12 +70,12 @@ def workbench_command(**values: Any) -> int:
     if not _on_a_terminal():
         raise UsageError(
             "The workbench needs a terminal on standard input and output.",
-            hint="Without one, use: sam-tui run “what to do”",
+            hint='Without one, use: sam-tui run "what to do"',
         )
     if os.environ.get("TERM") == "dumb":
         raise UsageError(
             "The workbench cannot draw on a terminal with TERM=dumb.",
-            hint="Set TERM to what the terminal is, or use: sam-tui run “what to do”",
+            hint='Set TERM to what the terminal is, or use: sam-tui run "what to do"',
         )
     return _open(values)
 

@@ -240,6 +240,12 @@ ACTIONS: tuple[Action, ...] = (
     Action("bottom", "To the end", "Follow the newest text again", ("ctrl+end",)),
     Action("theme", "Theme", "Switch between the dark and the light look", (), "theme"),
     Action("palette", "Commands", "Search all commands", ("ctrl+p",)),
+    Action(
+        "suspend",
+        "Suspend",
+        "Stop the program and go to the shell that started it, where fg comes back; Ctrl+_ undoes typing",
+        ("ctrl+z",),
+    ),
     Action("quit", "Quit", "End the program", ("ctrl+q",), "quit"),
 )
 

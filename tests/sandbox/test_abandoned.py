@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from sam_tui.adapters.terminal.scratch import Scratch
+
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
 PROGRAM = """
@@ -34,6 +36,8 @@ PROGRAM = """
         assert result.left is not None, result
         with open(f"{folder}/told", "w") as told:
             json.dump([process.pid for process in result.left.processes()], told)
+        with open(f"{folder}/scratch", "w") as told:
+            told.write(box.scratch)
         text = "echo $$ > shell; sleep 600 & echo $! > child; wait"
         running = asyncio.create_task(commands.run(request(text)))
         while not os.path.exists(f"{folder}/child") or not open(f"{folder}/child").read():
@@ -84,6 +88,13 @@ def test_what_commands_started_ends_with_the_program_however_it_ends(
         assert {pids[n] for n in ("left", "detached", "orphan")} <= set(
             json.loads((workspace / "told").read_text())
         )
+        scratch = Path((workspace / "scratch").read_text())
+        assert scratch.exists() == (how == "killed")
+        mine = Scratch()
+        Scratch().remove()
+        assert not scratch.exists()
+        assert Path(mine.path).exists()  # a program that lives keeps its own
+        mine.remove()
         assert {name for name, pid in pids.items() if not ends(pid, 20)} == set()
     finally:
         for pid in pids.values():

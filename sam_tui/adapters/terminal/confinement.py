@@ -3,9 +3,7 @@
 import functools
 import json
 import os
-import shutil
 import socket
-import tempfile
 import threading
 import weakref
 from collections.abc import Mapping, Sequence
@@ -32,6 +30,7 @@ from sam_tui.adapters.terminal.sandbox.machine import machine
 from sam_tui.adapters.terminal.sandbox.seatbelt import seatbelt_command
 from sam_tui.adapters.terminal.sandbox.strict import strict_command
 from sam_tui.adapters.terminal.sandbox.supervision import Held, Host, Supervision
+from sam_tui.adapters.terminal.scratch import Scratch
 from sam_tui.adapters.terminal.tracking import Tracking
 from sam_tui.core.authorization.variables import PassedVariables
 from sam_tui.core.errors import ConfigurationError, ToolError
@@ -166,8 +165,9 @@ class Sandbox:
     def scratch(self) -> str:
         """The real path of the private temporary folder; it goes with the sandbox."""
         if self._scratch is None:
-            self._scratch = os.path.realpath(tempfile.mkdtemp(prefix="sam-tui-"))
-            self._closing.callback(shutil.rmtree, self._scratch, ignore_errors=True)
+            made = Scratch()
+            self._scratch = made.path
+            self._closing.callback(made.remove)
         return self._scratch
 
     def warm(self) -> None:

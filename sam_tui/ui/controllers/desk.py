@@ -1,5 +1,7 @@
 """Every action by its name, and what it does."""
 
+import os
+import signal
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -104,6 +106,7 @@ class Desk:
             "theme": lambda _: setattr(app, "theme", theme.other(app.theme)),
             "palette": lambda _: app.action_command_palette(),
             "unqueue": lambda _: controllers.turns.take_last(),
+            "suspend": lambda _: self._suspend(),
             "quit": lambda _: app.exit(),
             **more,
         }
@@ -118,6 +121,16 @@ class Desk:
         self._runtime = runtime
         self._screen.status.standing.mode = runtime.mode
         self._screen.prompt.area.more = self._skills
+
+    def _suspend(self) -> None:
+        """Stop like any other program, where a shell can have it go on."""
+        if os.getpgrp() == os.getsid(0):
+            self._screen.transcript.add_notice(
+                "warning", "No shell started this: nothing to go to."
+            )
+            return
+        # All of the group, as the terminal does it: a launcher such as “uv run” is the shell's job.
+        os.killpg(os.getpgrp(), signal.SIGTSTP)
 
     def perform(self, name: str, argument: str = "") -> None:
         """Do it. A name that is not an action's does nothing; what cannot be done is said."""

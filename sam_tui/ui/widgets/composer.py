@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from textual import events
+from textual.binding import Binding
 from textual.content import Content
 from textual.message import Message
 from textual.widgets import TextArea
@@ -22,6 +23,11 @@ class Sent(Message):
 
 class Composer(TextArea):
     """Grows with its text. What sending means is for the widget around it."""
+
+    BINDINGS = [  # noqa: RUF012
+        Binding("ctrl+z", "app.perform('suspend')", show=False),
+        Binding("ctrl+underscore", "undo", show=False),
+    ]
 
     def __init__(self, placeholder: str, *, id: str) -> None:
         super().__init__(

@@ -1,0 +1,53 @@
+"""Temporary folders that are removed by the next program where this one cannot: it was killed."""
+
+import fcntl
+import os
+import shutil
+import stat
+import tempfile
+from contextlib import suppress
+
+_PREFIX = "sam-tui-run-"
+
+
+class Scratch:
+    """One such folder, which holds a lock for as long as this program lives."""
+
+    def __init__(self) -> None:
+        sweep()
+        while True:
+            self.path = os.path.realpath(tempfile.mkdtemp(prefix=_PREFIX))
+            self._handle = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            fcntl.flock(self._handle, fcntl.LOCK_EX)
+            # Another program may have swept it in the moment before.
+            if os.path.isdir(self.path) and os.path.samestat(
+                os.stat(self.path), os.fstat(self._handle)
+            ):
+                return
+            os.close(self._handle)
+
+    def remove(self) -> None:
+        """Remove it with all that is in it."""
+        shutil.rmtree(self.path, ignore_errors=True)
+        os.close(self._handle)
+
+
+def sweep() -> None:
+    """Remove the folders of the same person's programs that are gone. Never raises."""
+    top = tempfile.gettempdir()
+    with suppress(OSError):
+        for name in os.listdir(top):
+            if name.startswith(_PREFIX):
+                _remove_abandoned(os.path.join(top, name))
+
+
+def _remove_abandoned(path: str) -> None:
+    with suppress(OSError):
+        handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            found = os.fstat(handle)
+            if found.st_uid == os.geteuid() and stat.S_IMODE(found.st_mode) & 0o077 == 0:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(path, ignore_errors=True)
+        finally:
+            os.close(handle)

@@ -1,0 +1,52 @@
+"""Ctrl+Z in a shell: the program stops like any other, and fg brings it back."""
+
+import os
+import pty
+import select
+import shutil
+import subprocess
+import sys
+import termios
+from pathlib import Path
+
+import pytest
+
+SECONDS = 60
+
+
+@pytest.mark.requirement("ui:suspend")
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs a shell with jobs")
+def test_ctrl_z_goes_to_the_shell_and_fg_comes_back(tmp_path: Path) -> None:
+    pid, ours = pty.fork()
+    if pid == 0:
+        os.chdir(tmp_path)
+        os.environ.update(TERM="xterm-256color", PS1="shell> ", HISTFILE="")
+        os.execvp("bash", ["bash", "--norc", "--noprofile", "-i"])
+    termios.tcsetwinsize(ours, (30, 100))
+    seen = b""
+
+    def sees(text: bytes) -> None:
+        nonlocal seen
+        while text not in seen:
+            assert select.select([ours], [], [], SECONDS)[0], seen[-2000:]
+            seen += os.read(ours, 65536)
+        seen = seen.partition(text)[2]
+
+    try:
+        sees(b"shell> ")
+        words = [sys.executable, "-m", "sam_tui", "--data-dir", "data", "--model", "scripted:"]
+        os.write(ours, " ".join([*words, "\n"]).encode())
+        sees(b"ready")
+        os.write(ours, b"typed\x1a")
+        sees(b"\x1b[?1049l")
+        sees(b"Stopped")
+        os.write(ours, b"fg\n")
+        sees(b"\x1b[?1049h")
+        sees(b"typed")
+        os.write(ours, b"\x11")
+        sees(b"shell> ")
+    finally:
+        os.write(ours, b"\x03\nkill -9 %1; exit\n")
+        subprocess.run(["pkill", "-9", "-s", str(pid)], check=False)
+        os.waitpid(pid, 0)
+        os.close(ours)
