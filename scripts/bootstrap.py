@@ -28,6 +28,21 @@ HAS_VENV = "import venv, ensurepip"
 Version = Tuple[int, ...]
 
 
+OFFLINE = (
+    "name resolution",
+    "name or service not known",
+    "nodename nor servname",
+    "dns error",
+    "network is unreachable",
+    "no route to host",
+    "connection refused",
+    "failed to establish a new connection",
+    "error sending request",
+    "network connectivity is disabled",
+)
+"""How pip, uv and the C library say that nothing can be reached."""
+
+
 def main() -> None:
     """Bring .venv up to date, or say what is missing and end with 1."""
     if is_current():
@@ -134,7 +149,7 @@ def install_with_uv(uv: str, python: str | None) -> bool:
     steps.append([*into, "--compile-bytecode", "--require-hashes", "-r", CONSTRAINTS])
     steps.append([*into, "--no-build-isolation", "--editable", ROOT])
     for step in steps:
-        if subprocess.run(step, env=environment(), cwd=ROOT, check=False).returncode:
+        if attempt(step):
             say("uv failed at: " + " ".join(step[1:4]) + "; trying venv and pip")
             return False
     return True
@@ -195,11 +210,29 @@ def succeeds(command: list[str]) -> bool:
 
 def run(command: list[str]) -> None:
     """Run a step that must succeed; its own output says why it did not."""
+    code = attempt(command)
+    if code:
+        stop("this step failed with {}:\n  {}".format(code, " ".join(command)))
+
+
+def attempt(command: list[str]) -> int:
+    """The exit code of a step, whose messages are passed on. Without a network this ends with 1."""
     done = subprocess.run(
-        command, stdin=subprocess.DEVNULL, env=environment(), cwd=ROOT, check=False
+        command,
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        env=environment(),
+        cwd=ROOT,
+        check=False,
     )
-    if done.returncode:
-        stop("this step failed with {}:\n  {}".format(done.returncode, " ".join(command)))
+    said = done.stderr.decode("utf-8", "replace")
+    sys.stderr.write(said)
+    if done.returncode and any(sign in said.lower() for sign in OFFLINE):
+        stop(
+            "the packages could not be fetched: there is no network here, or it does not reach the index.",
+            "Connect, or set the proxy or the index that pip or uv is to use, and run this again.",
+        )
+    return done.returncode
 
 
 def say(text: str) -> None:

@@ -61,7 +61,12 @@ def routed(args: list[str]) -> list[str]:
     """The same words, the command's name first. Options may stand on either side of it."""
     index = _first_word(args)
     if index is not None and args[index] in COMMANDS:
-        return [args[index], *args[:index], *args[index + 1 :]]
+        name, before, rest = args[index], args[:index], args[index + 1 :]
+        # The options of a group are those of its commands: they go behind the command that is meant.
+        below = _first_word(rest) if COMMANDS[name][1].endswith("_group") else None
+        if below is not None:
+            return [name, rest[below], *before, *rest[:below], *rest[below + 1 :]]
+        return [name, *before, *rest]
     if index is None and "--" not in args and (asked := [a for a in args if a in _ABOUT]):
         return asked
     return ["workbench", *args]

@@ -26,6 +26,12 @@ from tests.cli.conftest import Command
             ["-p", "x", "--output-format", "json"],
             ["workbench", "-p", "x", "--output-format", "json"],
         ),
+        (["--data-dir", "d", "sessions", "list"], ["sessions", "list", "--data-dir", "d"]),
+        (["sessions", "--data-dir", "d", "list"], ["sessions", "list", "--data-dir", "d"]),
+        (
+            ["-C", "x", "mcp", "add", "n", "--", "prog", "-v"],
+            ["mcp", "add", "-C", "x", "n", "--", "prog", "-v"],
+        ),
         (["--", "run"], ["workbench", "--", "run"]),
         (["workbench"], ["workbench", "workbench"]),
         (["-"], ["workbench", "-"]),

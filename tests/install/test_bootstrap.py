@@ -146,6 +146,26 @@ def test_where_uv_fails_pip_takes_over(machine: Machine) -> None:
 
 
 @pytest.mark.requirement("house:bootstrap-explains")
+@pytest.mark.parametrize("name", ["uv", "python3"])
+def test_without_a_network_that_is_said_and_nothing_else_is_tried(
+    machine: Machine, name: str
+) -> None:
+    machine.put("python3", "3.11.2")
+    machine.put(name, "3.11.2", works=False)
+    place = machine.path / name
+    program = place.with_name(f"{name}-really")
+    place.rename(program)
+    words = "error: Temporary failure in name resolution"
+    place.write_text(f"#!/bin/sh\n'{program}' \"$@\" || {{ c=$?; echo '{words}' >&2; exit $c; }}\n")
+    place.chmod(0o755)
+    done = machine.bootstrap()
+    assert done.returncode == 1
+    assert words in done.stderr
+    assert "there is no network here" in done.stderr
+    assert "trying venv and pip" not in done.stderr
+
+
+@pytest.mark.requirement("house:bootstrap-explains")
 def test_uv_alone_brings_its_own_python(machine: Machine) -> None:
     machine.put("uv")
     machine.bootstrap()

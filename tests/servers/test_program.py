@@ -121,6 +121,10 @@ def test_what_is_wrong_is_said_and_nothing_of_a_damaged_file_is_lost(house: Hous
     assert checked.returncode == 1
     assert "exit code 4" in checked.stdout
     assert run(house, "mcp", "get", "nobody").returncode == 2
+    house.user(web={"url": "https://${NO_SUCH_HOST}/mcp"})
+    shown = run(house, "mcp", "get", "web").stdout
+    assert "\n  http " in shown
+    assert "\n  stdio " not in shown
 
 
 @pytest.mark.requirement("servers:headless")

@@ -284,7 +284,7 @@ def report_of(
         settings.name,
         settings.source,
         settings.file,
-        "http" if settings.url else "stdio",
+        "http" if settings.http else "stdio",
         plain(settings.shown, 400),
         standing,
         tuple(tool.name for tool in known.tools),

@@ -48,11 +48,21 @@ class ServerSettings:
     """How long a call may take."""
     shown: str = ""
     fault: str = ""
+    http: bool = False
+    """Whether it is reached by a URL, also where that cannot be used."""
 
     @property
     def site(self) -> str:
         """``https://host:port/`` of its URL; empty for a program."""
         return _site(self.url) if self.url else ""
+
+
+def _is_http(given: Any) -> bool:
+    """What an entry wants to be, although it cannot be used."""
+    if not isinstance(given, dict):
+        return False
+    entry = cast("dict[str, Any]", given)
+    return _TYPES.get(str(entry.get("type", ""))) == "http" or "url" in entry
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +105,7 @@ class Reader:
                 raise ConfigurationError(f"{where}: a server's name is {hint}.")
             return self._checked(path, name, _object(given, where))
         except ConfigurationError as error:
-            return ServerSettings(safe, self.source, path, fault=str(error))
+            return ServerSettings(safe, self.source, path, fault=str(error), http=_is_http(given))
 
     def _checked(self, path: str, name: str, given: Mapping[str, Any]) -> ServerSettings:
         where = f"{path}: mcpServers.{name}"
@@ -122,6 +132,7 @@ class Reader:
             self.source,
             path,
             disabled=disabled,
+            http=kind == "http",
             start_seconds=self._patience("MCP_TIMEOUT", START_SECONDS),
             call_seconds=_seconds(given, where) or self._patience("MCP_TOOL_TIMEOUT", CALL_SECONDS),
         )
