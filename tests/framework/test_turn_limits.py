@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from sam_tui.core.agent.budget import Budget, Limits
 from sam_tui.core.errors import ConfigurationError
 from tests.fakes.openai_server import Call, FakeServer, Reply
 from tests.framework.bench import Bench, Person
@@ -69,6 +70,17 @@ async def test_the_agent_raises_what_was_left_to_it_and_asks_for_more(
         assert finished.reason == "finished"
         raised = [m.text for m in bench.session.messages if "limit was raised" in m.text]
         assert bool(raised) is (limit == 304)
+
+
+async def test_limits_of_the_sender_bind_its_subagents(opened: Callable[..., Bench]) -> None:
+    bench = opened(person=Person(agrees=False), model="openai/x", api_base="http://127.0.0.1:1",
+                   api_key="k")  # fmt: skip
+    assert bench.runtime.model is not None
+    budget = Budget(5, parent=Budget(5, limits=Limits(raised=0)))
+    with bench.runtime.engine.budgets.running(bench.conversation, budget, bench.runtime.model):
+        wanted = {"requested_iterations": 9, "reason": "more"}
+        assert "refused" in await bench.bad("increase_max_iterations", wanted)
+    assert budget.max_steps == 5 and len(bench.person.approvals) == 1
 
 
 @pytest.mark.parametrize(

@@ -118,7 +118,9 @@ def _decided(arguments: Collaboration, response: Response, data: dict[str, Any])
     lines += [f"Not granted: {', '.join(decision.targets)}." for decision in denied]
     lines += [f"Not asked about: {reason}." for reason in response.unasked]
     if not granted and all(decision.by == "mode" for decision in denied):
-        return ToolResult(_unanswered(arguments, _WHY["unattended"], lines), ok=False, data=data)
+        unattended = any(decision.rule == "unattended" for decision in denied)
+        why = _WHY["unattended"] if unattended else f"{denied[0].reason}."
+        return ToolResult(_unanswered(arguments, why, lines), ok=False, data=data)
     comment = " ".join(filter(None, (decision.comment for decision in response.decisions)))
     word = "no" if not granted else "partly" if denied else "yes"
     reply = f"{word}. {comment}" if comment else word
