@@ -125,6 +125,8 @@ class SamApp(App[None], inherit_bindings=False):
         self._start = start
         self._prompt = prompt
         self._leaving = False
+        self._keys = 0
+        """How many keys and pastes came."""
         self._first = (conversation, resume)
 
     def get_driver_class(self) -> type[Driver]:
@@ -205,6 +207,7 @@ class SamApp(App[None], inherit_bindings=False):
         """Remember when a key was pressed last: questions wait for a pause."""
         if isinstance(event, events.Key | events.Paste):
             self.last_key = self.PATIENCE.clock()
+            self._keys += 1
         await super().on_event(event)
 
     def on_app_focus(self) -> None:
@@ -264,17 +267,24 @@ class SamApp(App[None], inherit_bindings=False):
             return
         self._leaving = True
         asyncio.get_running_loop().call_later(_LEAVE_WITHIN, self.exit, None, code)
+        self._follow_keys(code)
+
+    def _follow_keys(self, code: int) -> None:
+        """Go the way of a key: on to what has the focus, and up from there with what it sends."""
+        keys = self._keys
 
         def last_key() -> None:
-            # Keys go on to what has the focus, and what they send comes up from there: so does this.
             focus = self.focused or self.screen
-            focus.call_later(focus.post_message, LeavingAsked(code))
+            focus.call_later(focus.post_message, LeavingAsked(code, keys))
 
         self.call_later(last_key)
 
     def on_leaving_asked(self, event: LeavingAsked) -> None:
-        """Everything typed is here."""
-        self.exit(None, event.code)
+        """Everything typed is here, unless more came meanwhile."""
+        if event.keys == self._keys:
+            self.exit(None, event.code)
+        else:
+            self._follow_keys(event.code)
 
     def emit(self, sequence: str) -> None:
         """Send a control sequence to the terminal around."""

@@ -27,11 +27,12 @@ class InquiryAnswered(Message):
 
 
 class LeavingAsked(Message):
-    """The program is to end; what was typed before this has arrived when it does."""
+    """The program is to end; the first ``keys`` that were typed have arrived when this does."""
 
-    def __init__(self, code: int) -> None:
+    def __init__(self, code: int, keys: int) -> None:
         super().__init__()
         self.code = code
+        self.keys = keys
 
 
 class ActionAsked(Message):
