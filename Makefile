@@ -1,7 +1,7 @@
 # Everything from a clean checkout, with Python 3.11+ and make. CONTRIBUTING.md says what each does.
 
 # The interpreter that runs scripts/bootstrap.py; that looks for a newer one where this is too old.
-PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3 python; do \
+PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3.14 python3 python; do \
 	"$$p" -c 'import sys; sys.exit(sys.version_info < (3, 8))' 2>/dev/null && command -v $$p && break; done)
 BIN := .venv/bin
 WORKERS ?= 2
@@ -22,10 +22,10 @@ help:
 	@echo 'make clean         remove what was built; distclean removes .venv as well'
 
 venv:
-	@if [ -z "$(PYTHON)" ]; then \
-		echo 'sam-tui: needs Python 3.11 or newer; on PATH is none, or an older one than 3.8.' >&2; \
-		exit 1; fi
-	@PYTHON="$(PYTHON)" "$(PYTHON)" -I scripts/bootstrap.py
+	@if [ -n "$(PYTHON)" ]; then PYTHON="$(PYTHON)" "$(PYTHON)" -I scripts/bootstrap.py; \
+	elif command -v uv > /dev/null; then \
+		uv run --quiet --no-project --python '>=3.11' python -I scripts/bootstrap.py; \
+	else echo 'sam-tui: needs Python 3.11 or newer, or uv; on PATH is neither.' >&2; exit 1; fi
 
 demo: venv
 	@$(BIN)/sam-tui demo $(ARGS)

@@ -3,6 +3,7 @@
 import ipaddress
 import itertools
 import os
+import random
 import re
 import shutil
 import socket
@@ -46,6 +47,28 @@ os.environ["HOME"] = _before_tests  # for fixtures of a whole module; each test 
 
 
 preloaded.install()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """``--shuffle SEED``."""
+    about = "run the modules in another order, and the tests of each too; a number or a word"
+    parser.addoption("--shuffle", metavar="SEED", help=about)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Shuffle modules, and the tests of each: what a module shares is still made once."""
+    seed = config.getoption("--shuffle")
+    if seed is None:
+        return
+    modules: dict[Path, list[pytest.Item]] = {}
+    for item in items:
+        modules.setdefault(item.path, []).append(item)
+    chance = random.Random(seed)
+    order = list(modules.values())
+    chance.shuffle(order)
+    for tests in order:
+        chance.shuffle(tests)
+    items[:] = [item for tests in order for item in tests]
 
 
 def pytest_unconfigure() -> None:

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from sam_tui import __version__
-from sam_tui.cli.log import default_data_dir
 from sam_tui.cli.options import closing_runtime, place_options, workspace_of
 from sam_tui.cli.streams import require_output
 from sam_tui.core.errors import SamError
+from sam_tui.folders import data_folder
 from sam_tui.headless.output import terminal_safe
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def doctor_command(**values: Any) -> int:
     from sam_tui.adapters.policy import Places
 
     require_output()
-    places = Places.of(os.environ, values["data_dir"] or default_data_dir())
+    places = Places.of(os.environ, values["data_dir"] or data_folder())
     with contextlib.ExitStack() as lent:
         if _unwritable(places.data_dir):
             # That is told of the data folder alone: all else is looked at with one that is thrown away.

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from sam_tui.cli.log import default_data_dir
 from sam_tui.cli.options import (
     guarded_options,
     open_runtime,
@@ -26,6 +25,7 @@ from sam_tui.core.ids import CallId, ConversationId, mint, named_conversation
 from sam_tui.core.messages import ToolCall
 from sam_tui.core.ports.sandbox import HostTerms
 from sam_tui.core.tooling.registry import SERVERS
+from sam_tui.folders import data_folder
 from sam_tui.headless.output import Output, terminal_safe
 from sam_tui.headless.prompt_input import read_prompt
 
@@ -171,7 +171,7 @@ def guard_places(values: dict[str, Any]) -> "tuple[Places, str]":
     from sam_tui.adapters.policy import Places
     from sam_tui.core.authorization.containment import Workspace
 
-    places = Places.of(os.environ, values["data_dir"] or default_data_dir())
+    places = Places.of(os.environ, values["data_dir"] or data_folder())
     return places, Workspace.open(workspace_of(values)).root
 
 

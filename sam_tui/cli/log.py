@@ -11,6 +11,9 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sam_tui.core.errors import ConfigurationError
+from sam_tui.folders import data_folder
+
 if TYPE_CHECKING:
     from sam_tui.core.shield import Shield
 
@@ -93,14 +96,12 @@ def data_dir_of(arguments: Sequence[str], environ: Mapping[str, str]) -> str:
             return arguments[index + 1]
         if argument.startswith("--data-dir="):
             return argument.partition("=")[2]
-    return environ.get("SAM_TUI_DATA_DIR") or default_data_dir()
+    try:
+        return environ.get("SAM_TUI_DATA_DIR") or data_folder()
+    except ConfigurationError:
+        import tempfile
 
-
-def default_data_dir() -> str:
-    """This system's place for a program's data."""
-    import platformdirs
-
-    return platformdirs.user_data_dir("sam-tui", appauthor=False)
+        return tempfile.gettempdir()
 
 
 def _open_private(path: Path) -> Any:

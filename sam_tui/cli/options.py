@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from sam_tui.cli.log import default_data_dir, log_to
+from sam_tui.cli.log import log_to
 from sam_tui.core.errors import UsageError, WorkspaceError
 from sam_tui.core.ids import ConversationId, named_conversation
+from sam_tui.folders import data_folder
 from sam_tui.headless.request import OUTPUT_FORMATS
 
 if TYPE_CHECKING:
@@ -246,7 +247,7 @@ def settings(
     """
     from sam_tui.assembly import Options
 
-    data_dir = os.path.abspath(os.path.expanduser(values["data_dir"] or default_data_dir()))
+    data_dir = os.path.abspath(os.path.expanduser(values["data_dir"] or data_folder()))
     log_to(data_dir, debug=os.environ.get("SAM_TUI_DEBUG") == "1")
     return Options(
         workspace=workspace_of(values),

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sam_tui.cli.log import default_data_dir
 from sam_tui.cli.options import Values, guarded_options, open_runtime, place_options
 from sam_tui.cli.streams import require_output
 from sam_tui.core.errors import UsageError
+from sam_tui.folders import data_folder
 from sam_tui.headless.output import terminal_safe
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def _own_file(values: Values) -> str:
     from sam_tui.adapters.mcp_client.settings import USER_FILE
     from sam_tui.adapters.policy import Places
 
-    places = Places.of(os.environ, values["data_dir"] or default_data_dir())
+    places = Places.of(os.environ, values["data_dir"] or data_folder())
     return os.path.join(places.config_dir, USER_FILE)
 
 

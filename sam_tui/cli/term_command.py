@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sam_tui.cli.log import default_data_dir
 from sam_tui.cli.streams import require_output
 from sam_tui.core.errors import UsageError
+from sam_tui.folders import data_folder
 from sam_tui.headless.output import terminal_safe
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def export_command(**values: Any) -> int:
 def _holders(values: dict[str, Any]) -> "Holders":
     from sam_tui.adapters.terminal.held import Holders
 
-    folder = os.path.abspath(os.path.expanduser(values["data_dir"] or default_data_dir()))
+    folder = os.path.abspath(os.path.expanduser(values["data_dir"] or data_folder()))
     return Holders(os.path.join(folder, "terminals"))
 
 

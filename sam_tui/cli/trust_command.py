@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sam_tui.cli.log import default_data_dir
 from sam_tui.cli.options import workspace_of
 from sam_tui.cli.streams import require_output
 from sam_tui.core.errors import UsageError
+from sam_tui.folders import data_folder
 from sam_tui.headless.output import terminal_safe
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def trust_command(
         raise UsageError("--list goes alone, and --show not with --revoke.")
     if as_json and not (listed or show):
         raise UsageError("--json goes with --list or --show.")
-    trust = FileTrust(Places.of(os.environ, default_data_dir()).config_dir)
+    trust = FileTrust(Places.of(os.environ, data_folder()).config_dir)
     if listed:
         require_output()
         return _list(trust, as_json=as_json)

@@ -13,7 +13,6 @@ from typing import Any, TypeVar, cast
 
 import click
 
-from sam_tui.cli.log import default_data_dir
 from sam_tui.cli.options import Values, agent_options, open_runtime, place_options, workspace_of
 from sam_tui.cli.streams import contract_output, input_descriptor
 from sam_tui.cli.workflow_lines import (
@@ -33,6 +32,7 @@ from sam_tui.core.runtime import Runtime
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.service import Workflows
 from sam_tui.core.workflow.views import Advanced, ExecutionView
+from sam_tui.folders import data_folder
 from sam_tui.headless.answers import read_answers
 from sam_tui.headless.interrupts import Interrupts
 from sam_tui.headless.outcome import EXIT_CODES
@@ -326,7 +326,7 @@ def _stored(values: Values, stack: ExitStack) -> Workflows:
     from sam_tui.adapters.policy.opening import Places
     from sam_tui.adapters.workflows import DefinitionFiles, open_workflows
 
-    places = Places.of(os.environ, values["data_dir"] or default_data_dir())
+    places = Places.of(os.environ, values["data_dir"] or data_folder())
     root = os.path.realpath(os.path.expanduser(workspace_of(values)))
     store = open_workflows(places.data_dir)
     stack.callback(store.close)

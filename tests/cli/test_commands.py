@@ -301,6 +301,32 @@ def test_an_unusable_workspace_is_named(sam: Command) -> None:
         assert ended.code == 52 and place in ended.err and "Traceback" not in ended.err
 
 
+NO_PASSWD = """
+import pwd, sys
+def unknown(user):
+    raise KeyError(user)
+pwd.getpwuid = unknown
+from sam_tui.__main__ import main
+sys.exit(main())
+"""
+
+
+@pytest.mark.requirement("headless:early-failure")
+def test_without_a_home_folder_one_sentence_says_what_to_set(
+    sam: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(name)
+    program = (sys.executable, "-P", "-c", NO_PASSWD)
+    for words, data in ((("doctor",), ""), (("tools", "list"), str(sam.data))):
+        ended = sam(*words, program=program, environ={"SAM_TUI_DATA_DIR": data})
+        assert (ended.code, ended.out) == (52, "")
+        assert ended.err.startswith("Invalid configuration: There is no home folder"), ended.err
+    settled = {"SAM_TUI_CONFIG_DIR": str(sam.folder / "cfg")}
+    assert sam("tools", "list", program=program, environ=settled).code == 0
+    assert sorted(path.name for path in sam.workspace.iterdir()) == []
+
+
 @pytest.mark.requirement("model:offered")
 def test_without_a_model_a_run_says_what_there_is_to_choose_from(sam: Command) -> None:
     ended = sam("run", "hi", environ={"OPENAI_API_KEY": "k"})

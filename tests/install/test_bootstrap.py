@@ -8,8 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.fakes.interpreter import INTERPRETER
+
 ROOT = Path(__file__).parents[2]
-RECORDER = """#!{python} -I
+RECORDER = """#!/bin/sh
+'''exec' {python} -I "$0" "$@" # in a script's first line a path can hold no space
+' '''
 import os, sys
 arguments = sys.argv[1:]
 if "-c" in arguments and "version_info" in arguments[-1]:
@@ -48,7 +52,7 @@ class Machine:
         """Place a program that answers as a Python of that version would, and records the rest."""
         place = self.path / name
         text = RECORDER.format(
-            python=sys.executable,
+            python=INTERPRETER,
             version=version.replace(".", " "),
             path=str(place),
             no_venv=int(not venv),
@@ -175,6 +179,28 @@ def test_uv_alone_brings_its_own_python(machine: Machine) -> None:
         " --require-hashes -r /constraints.txt",
         "uv pip install --quiet --python /.venv/bin/python --no-deps --no-build-isolation --editable ",
     ]
+
+
+@pytest.mark.requirement("house:bootstrap-explains")
+def test_make_finds_the_only_python_or_asks_uv_for_one(machine: Machine, tmp_path: Path) -> None:
+    def make() -> "subprocess.CompletedProcess[str]":
+        command = [str(shutil.which("make")), "-s", "venv"]
+        environment = {"PATH": str(machine.path), "HOME": str(tmp_path)}
+        return subprocess.run(
+            command, cwd=machine.checkout, env=environment, capture_output=True, text=True
+        )
+
+    machine.path.joinpath("sh").symlink_to("/bin/sh")
+    assert "needs Python 3.11 or newer, or uv" in make().stderr
+    machine.put("uv")
+    make()
+    assert machine.steps() == [
+        "uv run --quiet --no-project --python >=3.11 python -I scripts/bootstrap.py"
+    ]
+    machine.log.unlink()
+    machine.path.joinpath("python3.14").symlink_to(sys.executable)
+    make()
+    assert machine.steps()[0].startswith("uv venv --quiet --clear --python /")
 
 
 @pytest.mark.requirement("house:bootstrap-current")

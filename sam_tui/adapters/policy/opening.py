@@ -16,6 +16,7 @@ from sam_tui.core.authorization.rules import RuleSet
 from sam_tui.core.authorization.secrets import MCP_TOKEN, Secrets
 from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.ports.policy import ShellParser, TrustState
+from sam_tui.folders import settings_folder
 
 SHARED = ("skills", "hooks")
 """Below the settings folder: what commands may read, and run, but not change."""
@@ -32,11 +33,7 @@ class Places:
     @classmethod
     def of(cls, environ: Mapping[str, str], data_dir: str) -> "Places":
         """The usual places; ``SAM_TUI_CONFIG_DIR`` moves the settings."""
-        config = environ.get("SAM_TUI_CONFIG_DIR")
-        if not config:
-            import platformdirs
-
-            config = platformdirs.user_config_dir("sam-tui", appauthor=False)
+        config = environ.get("SAM_TUI_CONFIG_DIR") or settings_folder()
         return cls(
             os.path.abspath(os.path.expanduser(config)),
             os.path.abspath(os.path.expanduser(data_dir)),
