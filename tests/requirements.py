@@ -593,6 +593,8 @@ REQUIREMENTS: dict[str, Requirement] = {
     "sandbox:objects-own": Requirement("Those that a run makes work as ever.", "issue 4.3"),
     "sandbox:own-things": Requirement("Terminals and shared memory that a command makes are its own; those of others stay as they are.", "issue 4.3"),
     "sandbox:processes-outside": Requirement("Processes outside cannot be traced, written to, signalled, limited, scheduled or robbed of descriptors.", "fieldnotes 6b"),
+    "sandbox:places": Requirement("Nothing comes to a place that later runs or instructs unless its content starts nothing or the person agreed to exactly it.", "issue 12 A.1"),
+    "sandbox:places-quiet": Requirement("Ordinary work with git, package clients and builds raises no question.", "issue 12 A.1"),
     "sandbox:processes-own": Requirement("A run signals and schedules its own processes.", "issue 4.3"),
     "sandbox:protections-told": Requirement("Each protection says whether it holds, and how or why not.", "issue 4.3"),
     "sandbox:proven": Requirement("A held command is run to find out what holds; where the system refuses what that needs, the next best is used, the doctor says why, and commands run.", "issue 11.11"),

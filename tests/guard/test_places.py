@@ -95,8 +95,9 @@ def test_pointers_stay_in_the_repository_and_branches_may_have_any_name(tmp_path
         assert judged(tmp_path, "w/.git", away), away
     assert judged(tmp_path, ".git/worktrees/w/commondir", "../..\n") == ""
     assert judged(tmp_path, ".git/worktrees/w/commondir", "../../../prepared\n")
-    assert judged(tmp_path, ".git/refs/heads/config", "a" * 40 + "\n") == ""
-    assert judged(tmp_path, ".git/refs/heads/hooks/x", "a" * 40 + "\n") == ""
+    for branch in ("refs/heads/config", "refs/heads/hooks/x", "logs/refs/heads/hooks/x"):
+        assert place_of(f"{tmp_path}/.git/{branch}", str(tmp_path)) is None
+    assert judged(tmp_path, ".git/modules/a/refs/heads/config", "a" * 40 + "\n") == ""
     assert judged(tmp_path, ".git/hooks/pre-commit", "#!/bin/sh\n")
     assert place_of(f"{tmp_path}/.git/hooks/pre-commit.sample", str(tmp_path)) is None
     todo = ".git/rebase-merge/git-rebase-todo"

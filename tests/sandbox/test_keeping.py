@@ -50,7 +50,7 @@ async def at_home(
     ask = None if asked is None else refuse
     folder = str(home)
     return await ShellCommands(box).run(
-        CommandRequest(command, folder, True, (folder,), 20.0, lambda _: None, ask=ask)
+        CommandRequest(command, folder, True, (folder,), 60.0, lambda _: None, ask=ask)
     )
 
 

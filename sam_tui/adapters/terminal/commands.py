@@ -145,6 +145,8 @@ class ShellCommands:
         execution.unhurried = request.unhurried or _never
         try:
             timed_out = not await execution.wait(request.timeout)
+            if holding is not None:
+                await holding.finish()
         finally:
             execution.close()
             self.leaders.discard(process.pid)

@@ -11,7 +11,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, replace
 
 from sam_tui.adapters.terminal.environment import NONE_PASSED, PROVIDER_KEYS
-from sam_tui.adapters.terminal.holding import Holding, Spare
+from sam_tui.adapters.terminal.holding import Holding, Spare, Supervised
 from sam_tui.adapters.terminal.proving import fault
 from sam_tui.adapters.terminal.rulesets import Rulesets
 from sam_tui.adapters.terminal.sandbox.ability import (
@@ -272,8 +272,10 @@ class Sandbox:
         return Holding(
             held,
             functools.partial(supervision.release, number),
-            supervised=True,
-            begin=functools.partial(supervision.begin, number),
+            supervised=Supervised(
+                functools.partial(supervision.begin, number),
+                functools.partial(supervision.finish, number),
+            ),
         )
 
     def limit(self, limits: CommandLimits) -> None:
@@ -325,6 +327,7 @@ class Sandbox:
             tcp=supervised or self.network(wanted.network) == "on",
             opened=self.opened,
             kept=self._rulesets.kept(self.secrets, writable) if supervised else (),
+            watched=wanted.writable if supervised else (),
         )
 
     def prefix(self, writable: Sequence[str], network: Network = "on") -> tuple[str, ...]:

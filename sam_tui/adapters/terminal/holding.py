@@ -1,10 +1,22 @@
 """One run in the sandbox, entered now or made ready for the command that comes next."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
 
 from sam_tui.adapters.terminal.entrance import Entrance
 from sam_tui.adapters.terminal.rulesets import Ruleset
 from sam_tui.adapters.terminal.sandbox.supervision import Held
+
+
+@dataclass(frozen=True, slots=True)
+class Supervised:
+    """What the supervisor of a run is told: which session its command leads, and that it ended.
+
+    ``finish`` waits for the answers to what the run wrote where it is asked for.
+    """
+
+    begin: Callable[[int], None]
+    finish: Callable[[], Coroutine[None, None, None]]
 
 
 class Holding:
@@ -15,19 +27,22 @@ class Holding:
         held: Held,
         release: Callable[[], None],
         *,
-        supervised: bool = False,
-        begin: Callable[[int], None] | None = None,
+        supervised: Supervised | None = None,
         prefix: tuple[str, ...] = (),
         passed: tuple[int, ...] = (),
     ) -> None:
         self.held = held
-        self.supervised = supervised
+        self._supervised = supervised
         self.prefix = prefix
         self.passed = passed
         self.ready: Entrance | None = None
         """Somebody who is in there already, and waits for the command."""
         self._release: Callable[[], None] | None = release
-        self._begin = begin
+
+    @property
+    def supervised(self) -> bool:
+        """Whether a supervisor follows it."""
+        return self._supervised is not None
 
     @property
     def way(self) -> int | None:
@@ -43,8 +58,13 @@ class Holding:
 
     def begin(self, session: int) -> None:
         """The command leads that session."""
-        if self._begin is not None:
-            self._begin(session)
+        if self._supervised is not None:
+            self._supervised.begin(session)
+
+    async def finish(self) -> None:
+        """Wait for the answers to what the run wrote where it is asked for."""
+        if self._supervised is not None:
+            await self._supervised.finish()
 
     def close(self) -> None:
         """The run ended: nothing is asked for it any more. What it was refused is complete now."""

@@ -29,6 +29,7 @@ from sam_tui.adapters.terminal.sandbox.supervision import Held
 from sam_tui.core.errors import ToolError
 from sam_tui.core.plain import escaped
 from sam_tui.core.ports.rehearsal import Rehearsed
+from sam_tui.core.ports.sandbox import OutsideAccess
 from sam_tui.core.ports.terminals import CommandRequest
 
 _LARGEST_COPY = 1 << 30
@@ -111,7 +112,8 @@ class Branch:
         cwd = self._place(request.cwd)
         if self._mount == "none":
             # Where nothing can be mounted, a supervisor keeps it from all that is no file of its own.
-            only = replace(request, cwd=cwd, writable=(self._at("copy"),), ask=None, confined=True)
+            copy = (self._at("copy"),)
+            only = replace(request, cwd=cwd, writable=copy, ask=_planted_alone, confined=True)
             result = await self._commands.run(only)
         else:
             network = self._sandbox.network(request.network)
@@ -221,6 +223,11 @@ def _stamp(differing: Differing) -> tuple[int, ...]:
     except OSError:
         return (0,)
     return (found.st_mode, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
+
+
+async def _planted_alone(access: OutsideAccess) -> bool:
+    """What it plants in the copy is asked for with all other changes, when they are made."""
+    return access.planted
 
 
 def _nothing() -> None:

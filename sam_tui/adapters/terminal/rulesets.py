@@ -42,7 +42,16 @@ class Rulesets:
             for folder in (bounds.writable if bounds.kept else ())
             for way in ways(folder, bounds.kept)
         ]
-        key = (*paths, *listed, *masked, *opened, bounds.kept, bounds.devices, bounds.tcp)
+        key = (
+            *paths,
+            *listed,
+            *masked,
+            *opened,
+            bounds.kept,
+            bounds.watched,
+            bounds.devices,
+            bounds.tcp,
+        )
         known = self._kept.get(key)
         if known is not None:
             return known

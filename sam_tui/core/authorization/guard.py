@@ -14,13 +14,15 @@ from sam_tui.core.authorization.outside import (
     AGAIN,
     CHANGE,
     CONNECT,
-    LIVE,
     located,
     operation_of,
+    preview_of,
     summary_of,
+    then_of,
     widened,
 )
 from sam_tui.core.authorization.outside import Run as CommandRun
+from sam_tui.core.authorization.places import place_of
 from sam_tui.core.authorization.policy import Judgement, PermissionMode, Policy, TraceStep
 from sam_tui.core.authorization.refusals import Refusals
 from sam_tui.core.authorization.request import Explanation as Explanation
@@ -90,7 +92,7 @@ class Guard:
         self.policy = replace(policy, mode=self.policy.mode, roots=self.workspace.roots)
 
     def use_mode(self, mode: PermissionMode) -> None:
-        """Change the mode for the decisions that follow."""
+        """Decide by another mode from now on."""
         self.policy = replace(self.policy, mode=mode)
 
     def rehearsed(self, decision: Decision, accesses: Sequence[LocatedAccess]) -> bool:
@@ -106,7 +108,7 @@ class Guard:
             run.key,
             f"make the changes: {words} · {run.line}",
             tuple(change.path for change in changes),
-            "the command ran on a copy; nothing of this is in the workspace yet",
+            f"the command ran on a copy; nothing of this is in the workspace yet{self._planted(changes)}",
             self.workspace.root,
             preview=tuple(changes),
             asker=run.asker,
@@ -114,6 +116,12 @@ class Guard:
         )
         verdict = Decision(run.key, "deny", "user", "rehearsed", words, targets=question.targets)
         return await self._confirmed(run.conversation, run.call, run.shown(question), verdict)
+
+    def _planted(self, changes: Sequence[Diff]) -> str:
+        """Which changes would later run or instruct, in words."""
+        root = self.workspace.root
+        found = [c.path for c in changes if place_of(f"{root}/{c.path}", root)]
+        return f"; of it this would later run or instruct: {', '.join(found)}" if found else ""
 
     async def confirm(self, request: Request, why: str, rule: str) -> Decision:
         """Ask about a call that nothing here stops. A yes holds for this call alone."""
@@ -258,21 +266,9 @@ class Guard:
         if not accesses:
             reason = f"{access.path} led elsewhere when it was looked at again"
             return Decision(operation, "deny", "rule", "moved", reason, targets=(access.path,))
-        return await self.decide(
-            Request(
-                run.conversation,
-                run.call,
-                operation,
-                summary_of(access, run),
-                accesses,
-                no_preview,
-                run.asker,
-                LIVE,
-                run.once,
-                shown=run.shown,
-                called=run.key,
-            )
-        )
+        said = summary_of(access, run), accesses, lambda: preview_of(access), run.asker
+        asked = Request(run.conversation, run.call, operation, *said, then_of(access), run.once)
+        return await self.decide(replace(asked, shown=run.shown, called=run.key))
 
     async def decide_again(
         self, run: CommandRun, refused: Sequence[OutsideAccess]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from sam_tui.core.accesses import Access, Connect, LocatedAccess, Location, Write
 from sam_tui.core.authorization.containment import Workspace
+from sam_tui.core.display import Diff
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.inquiry import ApprovalRequest
 from sam_tui.core.ports.sandbox import OutsideAccess
@@ -15,6 +16,7 @@ CHANGE = "commands.change_outside"
 CONNECT = "commands.connect_outside"
 """The operation of connections."""
 LIVE = "The command waits for the answer and goes on from there: nothing is run twice."
+PLANTED = "Exactly this is placed there; other content is a new question."
 AGAIN = (
     "Nobody could be asked while it ran. On yes the whole command is run again from its beginning,"
     " so what it has done already is done twice."
@@ -66,6 +68,20 @@ def summary_of(access: OutsideAccess, run: Run) -> str:
     return f"{who} {deed} {where} · {run.line}"
 
 
+def then_of(access: OutsideAccess) -> str:
+    """What a yes does, in words."""
+    return LIVE if access.change is None else f"{access.change.why}. {PLANTED}"
+
+
+def preview_of(access: OutsideAccess) -> tuple[Diff, ...]:
+    """The difference that a change of a place makes."""
+    change = access.change
+    if change is None:
+        return ()
+    path = access.to or access.path
+    return (Diff(path, change.difference, change.added, change.removed, made=False),)
+
+
 def located(access: OutsideAccess, workspace: Workspace) -> tuple[LocatedAccess, ...]:
     """Every path of it exactly as it would be used. Empty when one leads elsewhere by now.
 
@@ -78,7 +94,8 @@ def located(access: OutsideAccess, workspace: Workspace) -> tuple[LocatedAccess,
         where = workspace.locate(path, follow=False)
         if where.real != path:
             return ()
-        found.append(LocatedAccess(Write(path, "outside", follow=False), where))
+        wanted = Write(path, "outside", follow=False, planted=access.planted)
+        found.append(LocatedAccess(wanted, where))
     return tuple(found)
 
 

@@ -8,7 +8,7 @@ are no places: whoever runs a build runs what was just written.
 import hashlib
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
@@ -37,7 +37,7 @@ _EDITOR = Place("has an editor start programs")
 _SHELL = Place("is run by a shell")
 _DEBUGGER = Place("is run by a debugger or an interpreter")
 _CI = Place("is run by a build server")
-_HOOKS = Place("is run at commits")
+_HOOKS = Place("is run at commits", "hook")
 _HUSKY = Place("is run at commits", "husky")
 _CONTAINER = Place("is run when the folder is opened in a container")
 _PACKAGES = Place("decides what a package client runs and where it loads from")
@@ -108,7 +108,10 @@ INSTALLED = frozenset((
     "node_modules", "site-packages", "dist-packages", "bower_components", "vendor", "pods"
 ))  # fmt: skip
 """Folders that installers fill with whole packages, their settings included: only git counts there."""
-_GIT_FREE = ("objects", "lfs", "rr-cache")
+_GIT_FREE = ("objects", "refs", "logs", "lfs", "rr-cache")
+_PLAIN_IN_GIT = re.compile(r"(?:^|/)\.git(?:$|/(?!modules(?:/|$)))")
+_REPOSITORIES = frozenset(("hooks", "modules", "worktrees"))
+"""Folders in a repository's own in which links lead git to what it starts."""
 _CONFIGS = ("config", "config.worktree")
 _LINKING = frozenset(
     part for path in FOLDERS for part in (path, path.split("/")[0])
@@ -127,16 +130,19 @@ _HUSKY_FILES = frozenset((
 _EXECUTES = re.compile(rb"^\s*(?:exec|x)\s.*$", re.MULTILINE)
 
 
-def place_of(real: str, root: str) -> Place | None:
+def place_of(real: str, root: str, *, disk: str = "") -> Place | None:
     """The place that a real path below a real folder is; None for ordinary work.
 
-    Looks at the disk only for names that a repository under any name would have.
+    Looks at the disk only for names that a repository under any name would have: at ``disk``, too,
+    where that is where it lies before it is moved.
     """
     folder, _, name = real[len(root.rstrip("/")) + 1 :].lower().rpartition("/")
     found = _named(folder, name)
-    if found is not None or name in UNHEEDED:
+    if found is not None or name in UNHEEDED or _PLAIN_IN_GIT.search(folder):
         return found
-    return _of_repository(real, name, folder)
+    return _of_repository(real, name, folder) or (
+        _of_repository(disk, name, folder) if disk else None
+    )
 
 
 def _named(folder: str, name: str) -> Place | None:
@@ -178,7 +184,7 @@ def _installed(folder: str) -> bool:
 
 
 def _in_git(below: str) -> Place | None:
-    """What a path below a repository's own folder is."""
+    """What a path below a repository's own folder is; hooks of modules are known by their HEAD."""
     *folders, name = below.split("/")
     if folders and folders[0] in _GIT_FREE:
         return None
@@ -188,7 +194,7 @@ def _in_git(below: str) -> Place | None:
         return _GIT_POINTER
     if name == "git-rebase-todo":
         return _GIT_TODO
-    if "hooks" in folders and not name.endswith(".sample"):
+    if folders and folders[0] == "hooks" and not name.endswith(".sample"):
         return _GIT_HOOK
     return None
 
@@ -199,7 +205,7 @@ def _of_repository(real: str, name: str, folder: str) -> Place | None:
     if name in (*_CONFIGS, "commondir") and os.path.lexists(f"{above}/HEAD"):
         return _GIT_POINTER if name == "commondir" else _GIT_CONFIG
     if name == "head":
-        return _GIT_HEAD
+        return None if os.path.isfile(real) else _GIT_HEAD
     if "hooks" in folder.split("/") and not name.endswith(".sample"):
         while above and os.path.basename(above).lower() != "hooks":
             above = os.path.dirname(above)
@@ -208,16 +214,37 @@ def _of_repository(real: str, name: str, folder: str) -> Place | None:
     return None
 
 
-def leads_to_places(real: str, root: str) -> bool:
-    """Whether a link at a path would lead a program to what it takes for a place, wherever it leads."""
+def leads_to_places(real: str, root: str, text: str = "/") -> bool:
+    """Whether a link at a path would lead a program to what it takes for a place, wherever it leads.
+
+    ``text`` is what the link says: beside itself, in a repository's own folder, everything is judged.
+    """
     relative = real[len(root.rstrip("/")) + 1 :].lower()
-    name = relative.rpartition("/")[2]
-    last_two = "/".join(relative.split("/")[-2:])
-    if ".git" in relative.split("/") or name == "head" or place_of(real, root) is not None:
+    parts = relative.split("/")
+    if parts[-1] == "head" or place_of(real, root) is not None:
         return True
-    if name in (*_CONFIGS, "commondir", "hooks"):
+    if ".git" in parts[:-1]:
+        below = parts[parts.index(".git") + 1 :]
+        beside = "/" not in text and text not in (".", "..") and below[-1] not in _REPOSITORIES
+        return not beside and not _REPOSITORIES.isdisjoint(below)
+    if parts[-1] in (*_CONFIGS, "commondir", "hooks"):
         return os.path.lexists(f"{os.path.dirname(real)}/HEAD")
-    return (name in _LINKING or last_two in _LINKING) and not _installed(relative)
+    linking = parts[-1] in _LINKING or "/".join(parts[-2:]) in _LINKING
+    return linking and not _installed(relative)
+
+
+def higher(real: str, root: str) -> Iterator[str]:
+    """Where the same place lies in the folders above: what stands there counts for this one as well."""
+    base = root.rstrip("/")
+    parts = real[len(base) + 1 :].split("/")
+    special = [at for at, part in enumerate(parts) if part.lower() in _LINKING]
+    start = special[0] if special else len(parts) - 1
+    tail = "/".join(parts[start:])
+    if parts[start].lower() == "hooks":
+        tail = f".git/{tail}"
+        yield f"{base}/{tail}"
+    for depth in range(start):
+        yield "/".join((base, *parts[:depth], tail))
 
 
 def surroundings(folder: str, root: str) -> str:
@@ -252,25 +279,26 @@ def reason(
     """
     if before == after or not (after or place.removal):
         return ""  # an empty file starts nothing
-    why = ""
+    why, starts = "", True
     match place.grammar:
         case "git config":
             why = git_config.harm(before, after, real=real, inside=roots)
+            starts = bool(why)
         case "git pointer":
-            why = "" if _leads_home(real, after, roots) else "it leads to another folder"
+            starts = not _leads_home(real, after, roots)
         case "git todo":
-            new = set(_EXECUTES.findall(after)) - set(_EXECUTES.findall(before or b""))
-            why = "it has programs run" if new else ""
+            starts = bool(set(_EXECUTES.findall(after)) - set(_EXECUTES.findall(before or b"")))
         case "git head":
-            return ""
+            starts = False
         case "husky":
-            own = os.path.basename(os.path.dirname(real)) == "_" and _is_husky(after)
-            why = "" if own else f"it {place.what}"
+            below = os.path.basename(os.path.dirname(real)) == "_"
+            starts = not (below and _is_husky(after))
         case "hook":
-            why = "" if re.fullmatch(rb"[0-9a-f]{40,64}\n", after) else f"it {place.what}"
+            starts = re.fullmatch(rb"[0-9a-f]{40,64}\n", after) is None
         case _:
-            why = f"it {place.what}"
-    return f"{real} {place.what}: {why}" if why else ""
+            pass
+    said = f"{real} {place.what}"
+    return "" if not starts else f"{said}: {why}" if why else said
 
 
 def _is_husky(content: bytes) -> bool:
@@ -290,6 +318,7 @@ def _leads_home(real: str, content: bytes, roots: Sequence[str]) -> bool:
     if real.startswith(f"{target}/"):
         return True  # a work tree's folder in its repository
     return any(
-        target.startswith(f"{root.rstrip('/')}/") and ".git" in target[len(root) :].split("/")
+        target.startswith(f"{root.rstrip('/')}/")
+        and re.search(r"/\.git/(?:worktrees|modules)/", target[len(root.rstrip("/")) :])
         for root in roots
     )

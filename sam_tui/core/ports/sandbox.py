@@ -21,12 +21,23 @@ Shield = Literal["writes", "metadata", "signals", "sockets", "network", "secrets
 
 
 @dataclass(frozen=True, slots=True)
+class PlantedChange:
+    """New content of a place that later runs or instructs: why it is asked for, and a unified diff."""
+
+    why: str
+    difference: str
+    added: int
+    removed: int
+
+
+@dataclass(frozen=True, slots=True)
 class OutsideAccess:
     """One thing that a confined command tried outside of what it may change.
 
     ``path`` is real and absolute; for a connection the socket's path, ``@name`` of an abstract one,
     or ``the network``. ``to`` is the new path of a rename. ``process``, ``pid`` and ``syscall`` say
     who tried and how; they are empty or 0 where that is only guessed from what was printed.
+    ``planted`` is a change inside, of what later runs or instructs, with its ``change`` while it is asked.
     """
 
     kind: OutsideKind
@@ -35,6 +46,8 @@ class OutsideAccess:
     pid: int = 0
     syscall: str = ""
     to: str = ""
+    planted: bool = False
+    change: PlantedChange | None = None
 
     @property
     def words(self) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from sam_tui.core.authorization.outside import CHANGE
 from sam_tui.core.display import Display
 from sam_tui.core.plain import escaped
 from sam_tui.core.ports.sandbox import OutsideAccess, allowance
@@ -60,6 +61,12 @@ def refused_notes(refused: Sequence[OutsideAccess]) -> list[str]:
     if len(lines) > _MOST_REFUSALS:
         rest = len(lines) - _MOST_REFUSALS
         lines = [*lines[:_MOST_REFUSALS], f"[refused by the sandbox: {rest} more]"]
+    planted = next((access.to or access.path for access in refused if access.planted), "")
+    if planted:
+        rule = f'effect = "allow", operation = "{CHANGE}", path = "{escaped(planted)}"'
+        lines.append(
+            f"[it would later run or instruct; a [[rule]] of the person allows it: {rule}]"
+        )
     return lines
 
 
@@ -102,7 +109,11 @@ def limit_notes(result: CommandResult, words: Mapping[str, str]) -> list[str]:
 
 def refused_data(refused: Sequence[OutsideAccess]) -> list[dict[str, Any]]:
     """The same for programs."""
-    return [asdict(access) for access in refused]
+    dropped = ("planted", "change")
+    return [
+        {name: value for name, value in asdict(access).items() if name not in dropped}
+        for access in refused
+    ]
 
 
 def working_directory(given: str | None, context: ToolContext) -> str:

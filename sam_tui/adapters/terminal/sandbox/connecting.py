@@ -14,8 +14,8 @@ from contextlib import contextmanager
 
 from sam_tui.adapters.terminal.sandbox import deeds
 from sam_tui.adapters.terminal.sandbox.kernel import AT_FDCWD, call, libc
-from sam_tui.adapters.terminal.sandbox.names import signed
 from sam_tui.adapters.terminal.sandbox.notifications import Notification
+from sam_tui.adapters.terminal.sandbox.paths import signed
 from sam_tui.adapters.terminal.sandbox.targets import Rights, Target
 from sam_tui.adapters.terminal.sandbox.watch import Watch, Wish
 

@@ -1,5 +1,6 @@
 """What the supervisor carries out for a waiting call: on exact paths, as the caller, links refused."""
 
+import errno
 import fcntl
 import os
 import stat
@@ -9,7 +10,9 @@ from contextlib import contextmanager
 
 from sam_tui.adapters.terminal.sandbox.kernel import (
     AT_EMPTY_PATH,
+    AT_FDCWD,
     AT_REMOVEDIR,
+    AT_SYMLINK_FOLLOW,
     call,
     open_exactly,
 )
@@ -22,6 +25,10 @@ _KNOWN_FLAGS = (
 )  # fmt: skip
 _PERMISSIONS = 0o7777
 _XATTR_PREFIXES = ("user.", "system.posix_acl_")
+RESERVED = ".sam-tui-placing-"
+"""How names begin that no command may open, make or move."""
+LARGEST_PLACE = 8 * 1024 * 1024
+"""Bytes of a file that is judged by its content."""
 _MAKABLE = (0, stat.S_IFREG, stat.S_IFIFO, stat.S_IFSOCK)
 
 
@@ -78,21 +85,65 @@ def parent(path: str) -> Generator[tuple[int, bytes]]:
         yield handle, os.fsencode(name)
 
 
+def known_flags(flags: int) -> int:
+    """The flags of an open that say how, without those that make something."""
+    return flags & _KNOWN_FLAGS & ~(os.O_CREAT | os.O_EXCL | _TMPFILE) | os.O_CLOEXEC
+
+
 def open_file(path: str, flags: int, mode: int) -> int:
     """Open a real path as the caller asked; ``mode`` already without its umask. Raises OSError."""
     making = flags & os.O_CREAT or (_TMPFILE and flags & _TMPFILE == _TMPFILE)
     wanted = flags & _KNOWN_FLAGS
-    with parent(path) as (folder, name):
-        # Never wait here for the other end of a pipe: the caller's own flag is set afterwards.
-        opened = open_exactly(
-            os.fsdecode(name),
-            wanted | os.O_NONBLOCK | os.O_NOCTTY | os.O_NOFOLLOW,
-            mode=mode & _PERMISSIONS if making else 0,
-            within=folder,
-        )
+    # Never wait here for the other end of a pipe: the caller's own flag is set afterwards.
+    opened = open_exactly(
+        path,
+        wanted | os.O_NONBLOCK | os.O_NOCTTY | os.O_NOFOLLOW,
+        mode=mode & _PERMISSIONS if making else 0,
+    )
     if not flags & os.O_NONBLOCK:
         fcntl.fcntl(opened, fcntl.F_SETFL, fcntl.fcntl(opened, fcntl.F_GETFL) & ~os.O_NONBLOCK)
     return opened
+
+
+def read_file(path: str) -> tuple[bytes, int]:
+    """The content and the permissions of a regular file. Raises OSError, also for a very large one."""
+    handle = open_exactly(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
+    with open(handle, "rb", buffering=0) as file:
+        return content_of(file.fileno()), stat.S_IMODE(os.fstat(file.fileno()).st_mode)
+
+
+def content_of(handle: int) -> bytes:
+    """All that a descriptor of a regular file leads to. Raises OSError, also for a very large one."""
+    found = os.fstat(handle)
+    if not stat.S_ISREG(found.st_mode):
+        raise OSError(errno.EINVAL, "Not a regular file")
+    if found.st_size > LARGEST_PLACE:
+        raise OSError(errno.EFBIG, "File too large")
+    parts: list[bytes] = []
+    while piece := os.pread(handle, LARGEST_PLACE, sum(map(len, parts))):
+        parts.append(piece)
+        if sum(map(len, parts)) > LARGEST_PLACE:
+            raise OSError(errno.EFBIG, "File too large")
+    return b"".join(parts)
+
+
+def place(path: str, content: bytes, mode: int) -> None:
+    """Put a new file with exactly this content at a path, in one step. Raises OSError.
+
+    Nobody has the new file open, and nobody can: its first name is refused to everybody.
+    """
+    with parent(path) as (folder, name):
+        fresh = os.fsencode(f"{RESERVED}{os.urandom(8).hex()}")
+        making = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+        made = open_exactly(os.fsdecode(fresh), making, mode=0o600, within=folder)
+        try:
+            with open(made, "wb") as file:
+                file.write(content)
+                os.fchmod(file.fileno(), mode & _PERMISSIONS)
+            call("renameat2", folder, fresh, folder, name, 0)
+        except BaseException:
+            call("unlinkat", folder, fresh, 0)
+            raise
 
 
 def truncate(path: str, size: int) -> None:
@@ -136,6 +187,13 @@ def link(old: str, new: str) -> None:
     """Give a file a second name. Raises OSError."""
     with parent(old) as (within, name), parent(new) as (beyond, named):
         call("linkat", within, name, beyond, named, 0)
+
+
+def link_open(handle: int, new: str) -> None:
+    """Give a file that has no name one, by its descriptor. Raises OSError."""
+    with parent(new) as (beyond, named):
+        source = os.fsencode(f"/proc/self/fd/{handle}")
+        call("linkat", AT_FDCWD, source, beyond, named, AT_SYMLINK_FOLLOW)
 
 
 def link_symbolically(text: str, new: str) -> None:

@@ -25,6 +25,8 @@ METADATA_CALLS = (
     "lremovexattr", "fremovexattr",
 )  # fmt: skip
 """Change what is known of a file. Landlock knows nothing of these."""
+STARTING = ("execve", "execveat")
+"""Start a program, which shall find what was written before; they always proceed."""
 
 OBJECT_CALLS = (
     "shmget", "semget", "msgget", "shmctl", "semctl", "msgctl", "shmat", "semop", "semtimedop",
@@ -168,7 +170,7 @@ def _blocks(network: Network, *, live: bool) -> dict[str, list[Instruction]]:
     if live:
         blocks["openat"] = _when_bits(2, WRITE_FLAGS, NOTIFY)
         blocks["open"] = _when_bits(1, WRITE_FLAGS, NOTIFY)
-        for name in (*NAME_CALLS, *METADATA_CALLS, "openat2", "connect"):
+        for name in (*NAME_CALLS, *METADATA_CALLS, *STARTING, "openat2", "connect"):
             blocks[name] = [_give(NOTIFY)]
     for error, names in REFUSED.items():
         for name in names:

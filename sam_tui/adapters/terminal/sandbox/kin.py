@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 from sam_tui.adapters.terminal.sandbox.census import is_held
 from sam_tui.adapters.terminal.sandbox.filter import FORKS, ONE_PROCESS, SCHEDULING, SIGNALLING
-from sam_tui.adapters.terminal.sandbox.names import signed
 from sam_tui.adapters.terminal.sandbox.notifications import Notification
+from sam_tui.adapters.terminal.sandbox.paths import signed
 from sam_tui.adapters.terminal.sandbox.targets import Target, stat_fields
 from sam_tui.adapters.terminal.sandbox.watch import Watch
 

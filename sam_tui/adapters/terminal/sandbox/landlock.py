@@ -38,6 +38,7 @@ _WRITES = _WRITE_FILE | sum(1 << bit for bit in range(4, 13)) | _REFER | _TRUNCA
 _DEVICES = (1 << 6) | (1 << 11)
 """Making character and block devices: with one, root reaches any disk. Allowed nowhere."""
 _ON_A_FILE = _WRITE_FILE | _TRUNCATE | _IOCTL_DEV
+_MAKE_SOCKET = 1 << 9
 _TCP = 0b11
 _SCOPES = 0b11
 """Abstract unix sockets and signals stay within the sandbox."""
@@ -56,6 +57,8 @@ class Bounds:
     opened: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
     """Real paths below the writable folders that stay as they are; for supervised runs alone."""
+    watched: tuple[str, ...] = ()
+    """Those of the writable folders in which the supervisor makes every change itself."""
 
 
 def abi() -> int:
@@ -84,9 +87,14 @@ def build(version: int, bounds: Bounds) -> int:
     size = 24 if version >= SCOPE_ABI else 16 if version >= NETWORK_ABI else 8
     ruleset = syscall(_CREATE_RULESET, attributes[:size], size, 0)
     try:
-        whole = [path for folder in bounds.writable for path in carved(folder, bounds.kept)]
-        for path in (*whole, *bounds.devices):
-            _allow(ruleset, path, (writes & ~_DEVICES) | reads)
+        full = (writes & ~_DEVICES) | reads
+        for folder in bounds.writable:
+            # The supervisor makes no sockets: those are bound, not opened.
+            rights = _MAKE_SOCKET | reads if folder in bounds.watched else full
+            for path in carved(folder, bounds.kept):
+                _allow(ruleset, path, rights)
+        for path in bounds.devices:
+            _allow(ruleset, path, full)
         for path in _readable(split, masked):
             _allow(ruleset, path, reads)
         for path in bounds.opened if reads else ():
@@ -172,6 +180,7 @@ def _allow(ruleset: int, path: str, rights: int) -> None:
         if stat.S_ISLNK(kind):
             return
         allowed = rights if stat.S_ISDIR(kind) else rights & (_ON_A_FILE | _READ_FILE)
-        syscall(_ADD_RULE, ruleset, _PATH_BENEATH, struct.pack("=Qi", allowed, handle), 0)
+        if allowed:
+            syscall(_ADD_RULE, ruleset, _PATH_BENEATH, struct.pack("=Qi", allowed, handle), 0)
     finally:
         os.close(handle)

@@ -19,9 +19,9 @@ from sam_tui.adapters.terminal.sandbox.kernel import (
     AT_SYMLINK_NOFOLLOW,
     open_exactly,
 )
-from sam_tui.adapters.terminal.sandbox.names import signed
 from sam_tui.adapters.terminal.sandbox.notifications import Notification
-from sam_tui.adapters.terminal.sandbox.targets import Target, own_rights
+from sam_tui.adapters.terminal.sandbox.paths import signed
+from sam_tui.adapters.terminal.sandbox.targets import Target
 from sam_tui.adapters.terminal.sandbox.watch import Watch, Wish
 
 _LONGEST_NAME = 255
@@ -43,12 +43,27 @@ class Subject:
     follow: bool = True
 
 
-def _judge(watch: Watch, call: Notification, subject: Subject, change: Change) -> None:
+def _judge(
+    watch: Watch, call: Notification, subject: Subject, change: Change, *, mode: int = 0
+) -> None:
+    """``mode`` are the permissions that it sets, where it sets them."""
     target = Target(call.thread, watch.memory)
-    rights = target.rights() if os.geteuid() == 0 else own_rights()
-    with deeds.acting_as(rights), _handle(watch, target, subject) as handle:
+    rights = target.rights_to(make=False)
+    try:
+        with deeds.acting_as(rights):
+            opened = _opened(watch, target, subject)
+    except FileNotFoundError:
+        if not watch.places.asking:
+            raise
+        # It was written to a place, and the person is still asked for that.
+        watch.places.when_settled(
+            lambda: watch.carry_out(call, lambda: _judge(watch, call, subject, change, mode=mode))
+        )
+        return
+    with deeds.acting_as(rights), _handle(opened) as handle:
         real = _real(handle)
-        if _is_own(watch, target, real) or not os.fstat(handle).st_nlink:
+        starts = bool(mode & 0o111 & ~os.fstat(handle).st_mode) and watch.places.runs(real)
+        if not starts and (_is_own(watch, target, real) or not os.fstat(handle).st_nlink):
             if watch.waits(call):
                 change(handle)
                 watch.succeed(call)
@@ -59,7 +74,8 @@ def _judge(watch: Watch, call: Notification, subject: Subject, change: Change) -
             change(handle)
         watch.succeed(call)
 
-    watch.settle(call, Wish("metadata", real), do_it)
+    content = "executable" if starts else ""
+    watch.settle(call, Wish("metadata", real, content=content), do_it)
 
 
 def _is_own(watch: Watch, target: Target, real: str) -> bool:
@@ -68,9 +84,8 @@ def _is_own(watch: Watch, target: Target, real: str) -> bool:
 
 
 @contextmanager
-def _handle(watch: Watch, target: Target, subject: Subject) -> Generator[int]:
-    """An O_PATH descriptor of the subject. Raises OSError."""
-    handle = _opened(watch, target, subject)
+def _handle(handle: int) -> Generator[int]:
+    """Close a descriptor in the end."""
     try:
         yield handle
     finally:
@@ -140,7 +155,7 @@ def _mode(watch: Watch, call: Notification) -> None:
             subject, mode = _subject(target, a[0], a[1], 0), a[2]
         case _:
             subject, mode = _subject(target, a[0], a[1], a[3]), a[2]
-    _judge(watch, call, subject, lambda handle: deeds.change_mode(handle, mode))
+    _judge(watch, call, subject, lambda handle: deeds.change_mode(handle, mode), mode=mode)
 
 
 def _owner(watch: Watch, call: Notification) -> None:

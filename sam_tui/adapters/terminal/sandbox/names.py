@@ -1,38 +1,37 @@
 """Judging the calls that open files for writing, or make, rename and remove names."""
 
+import errno
 import os
+import stat
 import struct
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
-from sam_tui.adapters.terminal.sandbox import chances, deeds
-from sam_tui.adapters.terminal.sandbox.filter import (
-    RENAMING_HELD,
-    TRUNCATION_HELD,
-    WRITE_FLAGS,
-)
+from sam_tui.adapters.terminal.sandbox import carrying, chances, deeds
+from sam_tui.adapters.terminal.sandbox.drafts import Drafts
+from sam_tui.adapters.terminal.sandbox.filter import STARTING, TRUNCATION_HELD, WRITE_FLAGS
 from sam_tui.adapters.terminal.sandbox.kernel import (
+    AT_EMPTY_PATH,
     AT_FDCWD,
     AT_REMOVEDIR,
     AT_SYMLINK_FOLLOW,
 )
 from sam_tui.adapters.terminal.sandbox.notifications import Notification
 from sam_tui.adapters.terminal.sandbox.own import TERMINAL_MAKERS
-from sam_tui.adapters.terminal.sandbox.targets import Place, Target
+from sam_tui.adapters.terminal.sandbox.pairs import judge_link, judge_rename
+from sam_tui.adapters.terminal.sandbox.paths import (
+    Named,
+    carried_inside,
+    is_inside,
+    left_to_landlock,
+    signed,
+)
+from sam_tui.adapters.terminal.sandbox.targets import Target
 from sam_tui.adapters.terminal.sandbox.watch import Watch, Wish
+from sam_tui.core.authorization.places import Place as Kind
 
 _SMALLEST_HOW = 24
-_UNASKED = ("/proc/", "/sys/")
-"""Views of the kernel: nobody is asked about these, Landlock refuses them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Named:
-    """A path argument: the descriptor it starts from, where its text stands, what its end means."""
-
-    directory: int
-    address: int
-    follow: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +44,13 @@ class _Deed:
     trusted: bool = True
     """Whether Landlock can be left to decide it."""
     makes_folder: bool = False
+    leads: str = ""
+    """What a name would lead to that is made so, no file or folder of its own."""
 
 
-def signed(word: int) -> int:
-    """An argument as the kernel reads an int: its low 32 bits with their sign."""
-    low = word & 0xFFFFFFFF
-    return low - (1 << 32) if low >> 31 else low
-
-
-def judge_open(watch: Watch, call: Notification, named: Named, flags: int, mode: int) -> None:
+def judge_open(
+    watch: Watch, call: Notification, drafts: Drafts, named: Named, flags: int, mode: int
+) -> None:
     """A file opened for writing: inside Landlock decides, outside the person."""
     target = Target(call.thread, watch.memory)
     if not flags & WRITE_FLAGS:
@@ -61,6 +58,13 @@ def judge_open(watch: Watch, call: Notification, named: Named, flags: int, mode:
         return
     excluding = os.O_CREAT | os.O_EXCL
     follow = not flags & os.O_NOFOLLOW and flags & excluding != excluding
+    if carried_inside(
+        watch,
+        target,
+        Named(named.directory, named.address, follow),
+        lambda real, place: carrying.open_inside(watch, call, drafts, (real, place), (flags, mode)),
+    ):
+        return
     path = target.text(named.address)
     trusted = watch.landlock >= TRUNCATION_HELD or not _only_truncates(flags)
     if trusted and (
@@ -69,12 +73,14 @@ def judge_open(watch: Watch, call: Notification, named: Named, flags: int, mode:
         watch.proceed(call)
         return
     place = target.place(named.directory, path, follow=follow)
-    left = _left_to_landlock(watch, place) or place.real in watch.devices
+    if place.link and carrying.opened_again(watch, call, drafts, place.link, flags):
+        return
+    left = left_to_landlock(watch, place) or place.real in watch.devices
     if left or not chances.can_open(place.real, flags):
         if trusted:
             watch.proceed(call)
             return
-        if not _is_inside(watch, place):
+        if not is_inside(watch, place):
             watch.refuse(call)
             return
     _settle_open(watch, call, place.real, flags, mode)
@@ -85,11 +91,11 @@ def _judge_read(watch: Watch, call: Notification, named: Named, flags: int) -> N
     target = Target(call.thread, watch.memory)
     follow = not flags & os.O_NOFOLLOW
     path = target.text(named.address)
-    if flags & os.O_PATH or watch.granted.surely(target, named.directory, path, follow=follow):
+    if flags & os.O_PATH or watch.readable.surely(target, named.directory, path, follow=follow):
         watch.proceed(call)
         return
     place = target.place(named.directory, path, follow=follow)
-    new = _is_inside(watch, place) and not watch.granted.holds(place.real)
+    new = is_inside(watch, place) and not watch.readable.holds(place.real)
     if not new or not os.path.isfile(place.real):
         watch.proceed(call)
         return
@@ -127,18 +133,27 @@ def _settle_open(watch: Watch, call: Notification, real: str, flags: int, mode: 
         watch.settle(call, Wish("write", real), open_it)
 
 
-def judge_openat2(watch: Watch, call: Notification) -> None:
-    """openat2, whose flags stand in memory. Reading goes on; resolving in special ways is refused."""
+def judge_openat2(watch: Watch, call: Notification, drafts: Drafts) -> None:
+    """openat2, whose flags stand in memory. Reading goes on; resolving in special ways is refused.
+
+    Where the supervisor would have to do that there is no such call: callers have openat for that.
+    """
     directory, address, how, size = call.arguments[:4]
     if size < _SMALLEST_HOW:
         watch.proceed(call)
         return
     target = Target(call.thread, watch.memory)
     flags, mode, resolve = struct.unpack("=QQQ", target.data(how, _SMALLEST_HOW))
+    named = Named(signed(directory), address)
+    if resolve and flags & WRITE_FLAGS:
+        place = target.place(named.directory, target.text(address), follow=True)
+        if watch.places.root_of(place.real):
+            watch.refuse(call, errno.ENOSYS)
+            return
     if resolve or not (flags & WRITE_FLAGS or watch.inside.keeps):
         watch.proceed(call)  # Landlock alone decides
         return
-    judge_open(watch, call, Named(signed(directory), address), flags, mode)
+    judge_open(watch, call, drafts, named, flags, mode)
 
 
 def judge_truncate(watch: Watch, call: Notification) -> None:
@@ -148,6 +163,14 @@ def judge_truncate(watch: Watch, call: Notification) -> None:
         watch.proceed(call)
         return
     path = Named(AT_FDCWD, call.arguments[0], follow=True)
+    target = Target(call.thread, watch.memory)
+    if carried_inside(
+        watch,
+        target,
+        path,
+        lambda real, place: carrying.truncate_inside(watch, call, real, place, size),
+    ):
+        return
     deed = _Deed(
         "write",
         lambda real, _: deeds.truncate(real, size),
@@ -159,6 +182,14 @@ def judge_truncate(watch: Watch, call: Notification) -> None:
 
 def judge_remove(watch: Watch, call: Notification, path: Named, *, folder: bool) -> None:
     """unlink, rmdir, unlinkat."""
+    target = Target(call.thread, watch.memory)
+    if carried_inside(
+        watch,
+        target,
+        path,
+        lambda real, place: carrying.remove_inside(watch, call, real, place, folder=folder),
+    ):
+        return
     deed = _Deed("delete", lambda real, _: deeds.remove(real, folder=folder), chances.can_remove)
     _judge_name(watch, call, path, deed)
 
@@ -173,46 +204,37 @@ def judge_folder(watch: Watch, call: Notification, path: Named, mode: int) -> No
 
 def judge_node(watch: Watch, call: Notification, path: Named, mode: int) -> None:
     """mknod, mknodat."""
-    deed = _Deed("write", lambda real, umask: deeds.make_node(real, mode & ~umask))
+    leads = "" if stat.S_IFMT(mode) in (0, stat.S_IFREG, stat.S_IFSOCK) else "a pipe or device"
+    deed = _Deed("write", lambda real, umask: deeds.make_node(real, mode & ~umask), leads=leads)
     _judge_name(watch, call, path, deed)
 
 
 def judge_symlink(watch: Watch, call: Notification, path: Named) -> None:
     """symlink, symlinkat; the text of the link is the first argument."""
     text = Target(call.thread, watch.memory).text(call.arguments[0])
-    _judge_name(
-        watch, call, path, _Deed("write", lambda real, _: deeds.link_symbolically(text, real))
-    )
+    deed = _Deed("write", lambda real, _: deeds.link_symbolically(text, real), leads=text)
+    _judge_name(watch, call, path, deed)
 
 
-def judge_rename(watch: Watch, call: Notification, old: Named, new: Named, flags: int) -> None:
-    """rename, renameat, renameat2: outside when either end is."""
+def _made_inside(watch: Watch, call: Notification, path: Named, deed: _Deed) -> bool:
+    """Make a name in a watched folder; False where it leads elsewhere."""
 
-    def act(first: str, second: str) -> None:
-        deeds.rename(first, second, flags)
+    def make(real: str, place: Kind | None) -> None:
+        if watch.inside.leads(real) and not deed.makes_folder:
+            raise PermissionError(errno.EACCES, "Permission denied")
+        carrying.make_inside(
+            watch, call, (real, place), lambda umask: deed.act(real, umask), content=deed.leads
+        )
 
-    _judge_pair(watch, call, (old, new), "rename", act)
-
-
-def judge_link(watch: Watch, call: Notification, old: Named, new: Named) -> None:
-    """link, linkat. One made inside is left to Landlock, which keeps outside files out."""
     target = Target(call.thread, watch.memory)
-    first, second = (
-        target.place(path.directory, target.text(path.address), follow=path.follow)
-        for path in (old, new)
-    )
-    if _left_to_landlock(watch, second) or _is_inside(watch, second):
-        whole = watch.granted.holds(first.real) and watch.granted.holds(second.real)
-        early = watch.landlock < RENAMING_HELD
-        if (whole and not early) or not _is_inside(watch, first):
-            watch.proceed(call)
-            return
-    _judge_pair(watch, call, (old, new), "write", deeds.link)
+    return carried_inside(watch, target, path, make, quick=not deed.leads)
 
 
 def _judge_name(watch: Watch, call: Notification, path: Named, deed: _Deed) -> None:
     target = Target(call.thread, watch.memory)
     text = target.text(path.address)
+    if deed.kind == "write" and _made_inside(watch, call, path, deed):
+        return
     if deed.trusted and watch.granted.surely(target, path.directory, text, follow=path.follow):
         watch.proceed(call)
         return
@@ -220,8 +242,8 @@ def _judge_name(watch: Watch, call: Notification, path: Named, deed: _Deed) -> N
     if watch.inside.leads(place.real) and not deed.makes_folder:
         watch.refuse(call)
         return
-    inside = _is_inside(watch, place)
-    if _left_to_landlock(watch, place) or not deed.could(place.real):
+    inside = is_inside(watch, place)
+    if left_to_landlock(watch, place) or not deed.could(place.real):
         if deed.trusted:
             watch.proceed(call)
             return
@@ -246,70 +268,17 @@ def _judge_name(watch: Watch, call: Notification, path: Named, deed: _Deed) -> N
         watch.settle(call, Wish(deed.kind, place.real), do_it)
 
 
-def _judge_pair(
-    watch: Watch,
-    call: Notification,
-    paths: tuple[Named, Named],
-    kind: str,
-    act: Callable[[str, str], None],
-) -> None:
-    target = Target(call.thread, watch.memory)
-    old, new = (
-        target.place(path.directory, target.text(path.address), follow=path.follow)
-        for path in paths
-    )
-    if watch.inside.leads(old.real) or watch.inside.leads(new.real):
-        watch.refuse(call)
-        return
-    inside = _is_inside(watch, old) and _is_inside(watch, new)
-    early = watch.landlock < RENAMING_HELD  # which lets nothing change its folder
-    if _left_to_landlock(watch, old) and _left_to_landlock(watch, new) and not (inside and early):
-        watch.proceed(call)
-        return
-    if _hopeless(old) or _hopeless(new):
-        watch.refuse(call)
-        return
-    could = chances.can_link if kind == "write" else chances.can_rename
-    if not could(old.real, new.real):
-        watch.proceed(call)
-        return
-    rights = target.rights()
-    own = watch.own
-    free = own.may_make(new.real)
+def _start(watch: Watch, call: Notification) -> None:
+    """A program starts once what was written to places before is there, or refused."""
 
-    def do_it() -> None:
-        with deeds.acting_as(rights):
-            act(old.real, new.real)
-        if free:
-            own.made(new.real)
-        watch.succeed(call)
+    def go_on() -> None:
+        with suppress(OSError):  # the caller may be gone by then
+            watch.proceed(call)
 
-    if inside or (own.holds(target, old.real) and (free or own.holds(target, new.real))):
-        watch.carry_out(call, do_it)
-    else:
-        watch.settle(call, _pair_wish(kind, old, new), do_it)
+    watch.places.when_settled(go_on)
 
 
-def _pair_wish(kind: str, old: Place, new: Place) -> Wish:
-    if kind == "write":
-        return Wish("write", new.real)
-    return Wish(kind, old.real, new.real)
-
-
-def _left_to_landlock(watch: Watch, place: Place) -> bool:
-    """What the kernel lets through, or nothing that a person could decide about."""
-    return place.special or watch.granted.holds(place.real) or place.real.startswith(_UNASKED)
-
-
-def _is_inside(watch: Watch, place: Place) -> bool:
-    return not place.special and watch.inside.holds(place.real)
-
-
-def _hopeless(place: Place) -> bool:
-    return place.special or place.real.startswith(_UNASKED)
-
-
-def name_handlers() -> dict[str, Callable[[Watch, Notification], None]]:
+def name_handlers(drafts: Drafts) -> dict[str, Callable[[Watch, Notification], None]]:
     """For each of these calls what judges it."""
 
     def at(call: Notification, directory: int, path: int, *, follow: bool = False) -> Named:
@@ -320,7 +289,7 @@ def name_handlers() -> dict[str, Callable[[Watch, Notification], None]]:
 
     def create(watch: Watch, call: Notification) -> None:
         flags = os.O_CREAT | os.O_WRONLY | os.O_TRUNC
-        judge_open(watch, call, here(call), flags, call.arguments[1])
+        judge_open(watch, call, drafts, here(call), flags, call.arguments[1])
 
     def remove_at(watch: Watch, call: Notification) -> None:
         folder = bool(call.arguments[2] & AT_REMOVEDIR)
@@ -328,12 +297,19 @@ def name_handlers() -> dict[str, Callable[[Watch, Notification], None]]:
 
     def link_at(watch: Watch, call: Notification) -> None:
         follow = bool(call.arguments[4] & AT_SYMLINK_FOLLOW)
-        judge_link(watch, call, at(call, 0, 1, follow=follow), at(call, 2, 3))
+        old = at(call, 0, 1, follow=follow)
+        itself = bool(call.arguments[4] & AT_EMPTY_PATH) and not Target(
+            call.thread, watch.memory
+        ).text(old.address)
+        judge_link(watch, call, old, at(call, 2, 3), itself=itself)
 
     return {
-        "open": lambda w, c: judge_open(w, c, here(c), c.arguments[1], c.arguments[2]),
-        "openat": lambda w, c: judge_open(w, c, at(c, 0, 1), c.arguments[2], c.arguments[3]),
-        "openat2": judge_openat2,
+        **dict.fromkeys(STARTING, _start),
+        "open": lambda w, c: judge_open(w, c, drafts, here(c), c.arguments[1], c.arguments[2]),
+        "openat": lambda w, c: judge_open(
+            w, c, drafts, at(c, 0, 1), c.arguments[2], c.arguments[3]
+        ),
+        "openat2": lambda w, c: judge_openat2(w, c, drafts),
         "creat": create,
         "truncate": judge_truncate,
         "unlink": lambda w, c: judge_remove(w, c, here(c), folder=False),

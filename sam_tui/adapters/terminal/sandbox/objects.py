@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 from sam_tui.adapters.terminal.sandbox.filter import OBJECT_CALLS
 from sam_tui.adapters.terminal.sandbox.kernel import call
-from sam_tui.adapters.terminal.sandbox.names import signed
 from sam_tui.adapters.terminal.sandbox.notifications import Notification
+from sam_tui.adapters.terminal.sandbox.paths import signed
 from sam_tui.adapters.terminal.sandbox.targets import Target, own_rights
 from sam_tui.adapters.terminal.sandbox.watch import Watch
 

@@ -21,9 +21,9 @@ from sam_tui.adapters.terminal.sandbox.connecting import copy_of, in_its_own_tim
 from sam_tui.adapters.terminal.sandbox.island import Islands
 from sam_tui.adapters.terminal.sandbox.kernel import libc
 from sam_tui.adapters.terminal.sandbox.listeners import listening
-from sam_tui.adapters.terminal.sandbox.names import signed
 from sam_tui.adapters.terminal.sandbox.naming import Naming, Refused, converse, hear
 from sam_tui.adapters.terminal.sandbox.notifications import Notification
+from sam_tui.adapters.terminal.sandbox.paths import signed
 from sam_tui.adapters.terminal.sandbox.reach import Reach
 from sam_tui.adapters.terminal.sandbox.targets import Rights, Target
 from sam_tui.adapters.terminal.sandbox.watch import Watch, Wish
@@ -157,7 +157,7 @@ class Reaching:
 
         def told(host: str) -> None:
             if caller is not None:
-                self._watch.note(caller, Wish("connect", host))
+                self._watch.note(self._watch.who(caller), Wish("connect", host))
 
         return told
 

@@ -17,7 +17,13 @@ from sam_tui.adapters.terminal.sandbox.entry import enrolment
 from sam_tui.adapters.terminal.sandbox.landlock import Bounds
 from sam_tui.adapters.terminal.sandbox.protocol import MESSAGE
 from sam_tui.core.errors import ToolError
-from sam_tui.core.ports.sandbox import AskOutside, HostTerms, OutsideAccess, OutsideAnswer
+from sam_tui.core.ports.sandbox import (
+    AskOutside,
+    HostTerms,
+    OutsideAccess,
+    OutsideAnswer,
+    PlantedChange,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -38,6 +44,9 @@ class Held:
         """Those that its processes began besides the command's own, and when their leaders started."""
         self.exceeded: set[str] = set()
         """The limits for which it was ended."""
+        self.drafting = False
+        """Whether it wrote to a place, so that its end may not be all of it."""
+        self.finished = asyncio.Event()
         self._ask = ask
         self._questions: set[asyncio.Task[None]] = set()
         self._idle = asyncio.Event()
@@ -86,6 +95,7 @@ class Held:
     def end(self) -> None:
         """Withdraw what is open; nothing is asked any more."""
         self.lives = False
+        self.finished.set()
         self._ask = None
         for task in tuple(self._questions):
             task.cancel()
@@ -206,6 +216,7 @@ class Supervision:
             "run": self._last,
             "roots": bounds.writable,
             "kept": bounds.kept,
+            "watched": bounds.watched,
             "devices": bounds.devices,
             "asking": ask is not None,
             "landlock": self._landlock,
@@ -224,6 +235,14 @@ class Supervision:
     def begin(self, number: int, session: int) -> None:
         """The command of a run leads that session."""
         self.tell({"tell": "began", "run": number, "session": session})
+
+    async def finish(self, number: int) -> None:
+        """Wait until what an ended run wrote to places was judged, and asked for."""
+        self.receive()
+        held = self._held.get(number)
+        if held is not None and held.drafting and held.lives:
+            self.tell({"tell": "finish", "run": number})
+            await held.finished.wait()
 
     def release(self, number: int) -> None:
         """A run ended: collect what it was refused, and let what it left behind ask no more."""
@@ -326,30 +345,29 @@ class Supervision:
     def _heard(self, message: dict[str, Any]) -> None:
         number = int(message["run"])
         held = self._held.get(number)
+        if held is None:
+            if message["tell"] == "ask":
+                Answer(self, number, int(message["serial"]))(allowed=False)
+            return
         match message["tell"]:
             case "ask":
-                answer = Answer(self, number, int(message["serial"]))
-                if held is None:
-                    answer(allowed=False)
-                else:
-                    held.question(_access(message), answer)
+                held.question(_access(message), Answer(self, number, int(message["serial"])))
             case "refused":
-                if held is not None:
-                    held.refused.append(_access(message))
+                held.refused.append(_access(message))
             case "session":
-                if held is not None:
-                    held.sessions[int(message["session"])] = int(message["since"])
+                held.sessions[int(message["session"])] = int(message["since"])
             case "limit":
-                if held is not None:
-                    held.exceeded.add(message["limit"])
+                held.exceeded.add(message["limit"])
             case "enrolled":
-                if held is not None:
-                    held.shut()
+                held.shut()
+            case "drafting":
+                held.drafting = True
+            case "finished":
+                held.finished.set()
             case _:
-                gone = self._held.pop(number, None)
-                if gone is not None:
-                    gone.end()
-                    gone.shut()
+                del self._held[number]
+                held.end()
+                held.shut()
 
 
 def _access(message: dict[str, Any]) -> OutsideAccess:
@@ -360,4 +378,6 @@ def _access(message: dict[str, Any]) -> OutsideAccess:
         message["pid"],
         message["syscall"],
         message["to"],
+        planted=message["place"],
+        change=PlantedChange(**message["change"]) if "change" in message else None,
     )

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from sam_tui.adapters.terminal.sandbox.census import GRACE, Census
 from sam_tui.adapters.terminal.sandbox.connecting import connection_handlers
+from sam_tui.adapters.terminal.sandbox.drafts import Drafts
 from sam_tui.adapters.terminal.sandbox.filter import TRUNCATION_HELD
 from sam_tui.adapters.terminal.sandbox.kernel import Memory, unshare_place
 from sam_tui.adapters.terminal.sandbox.kin import kin_handlers
@@ -52,7 +53,8 @@ class Supervisor:
         self._telling = threading.Lock()
         calls: Mapping[str, int] = known.calls if known else {}
         self._names = {number: name for name, number in calls.items()}
-        named = name_handlers()
+        self._drafts = Drafts(self._listen_to)
+        named = name_handlers(self._drafts)
         handlers = named | metadata_handlers() | connection_handlers()
         handlers |= object_handlers() | kin_handlers()
         self._handlers = {calls[name]: h for name, h in handlers.items() if name in calls}
@@ -90,6 +92,7 @@ class Supervisor:
                 watch.hosts.close()
         if self._doors is not None:
             self._doors.close()
+        self._drafts.close()
         self._poll.close()
         self._control.close()
 
@@ -104,40 +107,47 @@ class Supervisor:
         if not data:
             return False
         message = cast("dict[str, Any]", json.loads(data))
-        match message["tell"]:
-            case "run":
-                terms = Terms(
-                    message["run"],
-                    tuple(message["roots"]),
-                    tuple(message["kept"]),
-                    tuple(message["devices"]),
-                    message["asking"],
-                    message["landlock"],
-                    message["processes"],
-                )
-                watch = Watch(terms, self._memory, self._tell)
-                watch.names = self._names
-                if message["hosts"] is not None:
-                    watch.hosts = self._open_doors().let(watch, message["hosts"])
-                self._runs[terms.number] = watch
-                enrolment = socket.socket(fileno=descriptors[0])
-                self._enrolling[enrolment.fileno()] = (enrolment, watch)
-                self._poll.register(enrolment.fileno(), select.EPOLLIN)
-            case "answer":
-                watch = self._runs.get(message["run"])
-                if watch is not None:
-                    watch.answer(
-                        message["serial"], allowed=message["allowed"], seconds=message["seconds"]
-                    )
-            case "began":
-                watch = self._runs.get(message["run"])
-                if watch is not None:
-                    watch.census.add(message["session"])
-            case _:
-                watch = self._runs.get(message["run"])
-                if watch is not None:
-                    watch.stop_asking()
+        if message["tell"] == "run":
+            self._begin(message, descriptors[0])
+        elif (watch := self._runs.get(message["run"])) is not None:
+            self._told(watch, message)
         return True
+
+    def _begin(self, message: Mapping[str, Any], enrolling: int) -> None:
+        """A run whose command will come by a socket."""
+        terms = Terms(
+            message["run"],
+            tuple(message["roots"]),
+            tuple(message["kept"]),
+            tuple(message["watched"]),
+            tuple(message["devices"]),
+            message["asking"],
+            message["landlock"],
+            message["processes"],
+        )
+        watch = Watch(terms, self._memory, self._tell)
+        watch.names = self._names
+        if message["hosts"] is not None:
+            watch.hosts = self._open_doors().let(watch, message["hosts"])
+        self._runs[terms.number] = watch
+        enrolment = socket.socket(fileno=enrolling)
+        self._enrolling[enrolment.fileno()] = (enrolment, watch)
+        self._poll.register(enrolment.fileno(), select.EPOLLIN)
+
+    def _told(self, watch: Watch, message: Mapping[str, Any]) -> None:
+        """What the program says of a run."""
+        match message["tell"]:
+            case "answer":
+                watch.answer(
+                    message["serial"], allowed=message["allowed"], seconds=message["seconds"]
+                )
+            case "began":
+                watch.census.add(message["session"])
+            case "finish":
+                self._drafts.finish(watch)
+                watch.finish()
+            case _:
+                watch.stop_asking()
 
     def _open_doors(self) -> "Doors":
         if self._doors is None:
@@ -208,17 +218,23 @@ class Supervisor:
             self._judge(watch, call)
         elif events & (select.EPOLLHUP | select.EPOLLERR):
             del self._listening[descriptor]
-            self._runs.pop(watch.number, None)
             watch.listener = None
             if watch.hosts is not None:
                 watch.hosts.close()
             self._poll.unregister(descriptor)
             os.close(descriptor)
-            self._tell({"tell": "gone", "run": watch.number})
+            self._drafts.finish(watch)
+            watch.places.when_settled(lambda: self._forget(watch))
+
+    def _forget(self, watch: Watch) -> None:
+        """A run is over, with all that was asked about it."""
+        self._runs.pop(watch.number, None)
+        self._tell({"tell": "gone", "run": watch.number})
 
     def _judge(self, watch: Watch, call: Notification) -> None:
         try:
             try:
+                self._drafts.settle()  # what was written before this call comes before it
                 self._handlers[call.number](watch, call)
             except OSError as error:
                 hidden = error.errno in (errno.EPERM, errno.EACCES)

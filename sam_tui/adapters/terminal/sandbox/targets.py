@@ -16,6 +16,7 @@ _STATUS = re.compile(
     re.DOTALL,
 )
 """Fields of /proc/<thread>/status, in the order of the kernel (proc_pid_status(5))."""
+_LONGEST_STATUS = 64 * 1024
 _FILE_CAPABILITIES = 0x1F
 """chown, dac_override, dac_read_search, fowner, fsetid (linux/capability.h)."""
 
@@ -38,10 +39,12 @@ class Rights:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a path leads: its real path, links resolved. ``special`` has no name in a file system."""
+    """Where a path leads: its real path, links resolved. ``special`` has no name in a file system; then
+    ``link`` is what leads there in /proc."""
 
     real: str
     special: bool = False
+    link: str = ""
 
 
 class Target:
@@ -96,6 +99,13 @@ class Target:
         """As whom it acts. Raises OSError."""
         return _rights(self._status())
 
+    def rights_to(self, *, make: bool) -> Rights:
+        """As whom it changes names or opens files; its umask counts for what it makes alone.
+
+        Raises OSError. Only root's processes can be somebody else's, so nothing is read for others.
+        """
+        return self.rights() if make or os.geteuid() == 0 else own_rights()
+
     def _status(self) -> re.Match[bytes]:
         return _status(f"/proc/{self.thread}/status")
 
@@ -122,8 +132,11 @@ def own_rights() -> Rights:
 
 def _status(path: str) -> re.Match[bytes]:
     """The fields of a status file. Its first line is the name, in which no new line can stand."""
-    with open(path, "rb", buffering=0) as status:
-        found = _STATUS.search(status.read())
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        found = _STATUS.search(os.read(handle, _LONGEST_STATUS))
+    finally:
+        os.close(handle)
     if found is None:
         raise OSError(3, "No such process")
     return found
@@ -160,7 +173,7 @@ def _walk(path: str, target: Target, *, follow: bool) -> Place:
             raise OSError(40, "Too many levels of symbolic links")
         if _MAGIC.fullmatch(here):
             if leads[:1] != "/" or not os.path.lexists(leads):
-                return Place(leads, special=True)
+                return Place(leads, special=True, link=here)
             real = leads.rstrip("/")
             continue
         waiting += [piece for piece in reversed(leads.split("/")) if piece]

@@ -7,11 +7,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from sam_tui.adapters.terminal.sandbox import deeds
 from sam_tui.adapters.terminal.sandbox.census import Census
 from sam_tui.adapters.terminal.sandbox.keeping import carved
 from sam_tui.adapters.terminal.sandbox.kernel import Memory
 from sam_tui.adapters.terminal.sandbox.notifications import Listener, Notification
 from sam_tui.adapters.terminal.sandbox.own import Own
+from sam_tui.adapters.terminal.sandbox.places import Change, Places
 from sam_tui.adapters.terminal.sandbox.rules import Inside
 from sam_tui.adapters.terminal.sandbox.targets import Rights, Target
 
@@ -26,21 +28,27 @@ Deed = Callable[[], None]
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """An access outside that a call makes. ``to`` is the second path of a rename."""
+    """An access outside that a call makes. ``to`` is the second path of a rename.
+
+    ``content`` is told apart where a yes covers exactly the bytes that were shown.
+    """
 
     kind: str
     path: str
     to: str = ""
+    content: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What a run may do: real folders that it may change, what is kept of them, devices that it may
-    only write to, and whether the person can be asked."""
+    """What a run may do: real folders that it may change, what is kept of them, those of them in which
+    the supervisor makes the changes, devices that it may only write to, and whether the person can be
+    asked."""
 
     number: int
     roots: tuple[str, ...]
     kept: tuple[str, ...]
+    watched: tuple[str, ...]
     devices: tuple[str, ...]
     asking: bool
     landlock: int
@@ -75,11 +83,16 @@ class Watch:
     def __init__(self, terms: Terms, memory: Memory, tell: Callable[[Mapping[str, Any]], None]):
         self.number = terms.number
         self.inside = Inside(terms.roots, terms.kept)
-        self.granted = self.inside
+        free = [root for root in terms.roots if root not in terms.watched]
+        whole = [path for root in free for path in carved(root, terms.kept)]
+        self.granted = Inside(whole, terms.kept)
         """What of it the kernel lets through; the supervisor opens the rest itself."""
+        self.readable = self.granted
+        """What of it may be read as a whole."""
         if terms.kept:
-            whole = [path for root in terms.roots for path in carved(root, terms.kept)]
-            self.granted = Inside(whole, terms.kept)
+            held = [path for root in terms.roots for path in carved(root, terms.kept)]
+            self.readable = Inside(held, terms.kept)
+        self.places = Places(terms.watched, free, terms.kept)
         self.devices = frozenset(terms.devices)
         self.own = Own()
         self.asking = terms.asking
@@ -95,7 +108,7 @@ class Watch:
         self._tell = tell
         self._answers: dict[Wish, tuple[bool, float]] = {}
         """What was answered, and until when that holds (monotonic seconds)."""
-        self._waiting: dict[int, tuple[Wish, list[tuple[Notification, Deed]]]] = {}
+        self._waiting: dict[int, tuple[Wish, list[Callable[[bool], None]]]] = {}
         self._serial = 0
         self._refusals: set[Wish] = set()
 
@@ -128,16 +141,52 @@ class Watch:
         """Whether the caller is still there and waiting."""
         return self.listener is not None and self.listener.waits(call.id)
 
-    def settle(self, call: Notification, wish: Wish, deed: Deed) -> None:
+    def settle(
+        self, call: Notification, wish: Wish, deed: Deed, change: Change | None = None
+    ) -> None:
         """Carry an outside call out, refuse it, or ask first, by what is known of such a wish."""
+
+        def answered(allowed: bool) -> None:
+            if allowed:
+                self.carry_out(call, deed)
+            else:
+                self.note(self.who(call), wish)
+                self.refuse(call)
+
+        self.decide(self.who(call), wish, answered, change)
+
+    def do(self, call: Notification, rights: Rights, act: Deed) -> None:
+        """Carry a call out as its caller, and let it succeed. Raises OSError."""
+        if self.waits(call):
+            with deeds.acting_as(rights):
+                act()
+            self.succeed(call)
+
+    def ask(
+        self, call: Notification, wish: Wish, change: Change, rights: Rights, act: Deed
+    ) -> None:
+        """Carry a call out as its caller once the person agreed to what it changes."""
+
+        def agreed() -> None:
+            with deeds.acting_as(rights):
+                act()
+            self.succeed(call)
+
+        self.settle(call, wish, agreed, change)
+
+    def decide(
+        self,
+        who: Mapping[str, Any],
+        wish: Wish,
+        answered: Callable[[bool], None],
+        change: Change | None = None,
+    ) -> None:
+        """Whether a wish is allowed, at once or after a question; ``who`` has it, in words."""
         known = self._known(wish)
         if known is None and self.asking and len(self._refusals) < MOST_REFUSALS:
-            self._ask(call, wish, deed)
-        elif known:
-            self.carry_out(call, deed)
+            self._ask(who, wish, answered, change)
         else:
-            self.note(call, wish)
-            self.refuse(call)
+            answered(bool(known))
 
     def carry_out(self, call: Notification, deed: Deed) -> None:
         """Do it while the caller still waits; an error becomes the call's own."""
@@ -161,13 +210,9 @@ class Watch:
         if len(self._answers) >= _MOST_ANSWERS:
             self._answers.clear()
         self._answers[wish] = (allowed, until)
-        for call, deed in calls:
+        for answered in calls:
             try:
-                if allowed:
-                    self.carry_out(call, deed)
-                else:
-                    self.note(call, wish)
-                    self.refuse(call)
+                answered(allowed)
             except OSError:
                 continue  # the caller is gone
 
@@ -181,44 +226,66 @@ class Watch:
         """An answer that covers a wish: its own, or for metadata that for writing the same file."""
         answer = self._answered(wish)
         if not answer and wish.kind == "metadata":
-            return self._answered(Wish("write", wish.path)) or answer
+            writes = [w for w in self._answers if (w.kind, w.path) == ("write", wish.path)]
+            return any(self._answered(w) for w in writes) or answer
         return answer
 
     def _answered(self, wish: Wish) -> bool | None:
         allowed, until = self._answers.get(wish, (None, 0.0))
         return allowed if time.monotonic() < until else None
 
-    def _ask(self, call: Notification, wish: Wish, deed: Deed) -> None:
+    def _ask(
+        self,
+        who: Mapping[str, Any],
+        wish: Wish,
+        answered: Callable[[bool], None],
+        change: Change | None,
+    ) -> None:
         for known, calls in self._waiting.values():
             if known == wish:
-                calls.append((call, deed))
+                calls.append(answered)
                 return
         self._serial += 1
-        self._waiting[self._serial] = (wish, [(call, deed)])
-        self._tell({"tell": "ask", "serial": self._serial, **self._words(call, wish)})
+        self._waiting[self._serial] = (wish, [answered])
+        told = {} if change is None else {"change": change.told()}
+        self._tell({"tell": "ask", "serial": self._serial, **self._words(who, wish), **told})
 
     def tell(self, message: Mapping[str, Any]) -> None:
         """Tell the program something of this run."""
         self._tell({**message, "run": self.number})
 
-    def note(self, call: Notification, wish: Wish) -> None:
+    def note(self, who: Mapping[str, Any], wish: Wish) -> None:
         """Tell once that something was refused."""
         if wish not in self._refusals and len(self._refusals) < MOST_REFUSALS:
             self._refusals.add(wish)
-            self._tell({"tell": "refused", **self._words(call, wish)})
+            self._tell({"tell": "refused", **self._words(who, wish)})
 
-    def _words(self, call: Notification, wish: Wish) -> dict[str, Any]:
-        target = Target(call.thread, self.memory)
-        try:
-            pid = target.process
-        except (OSError, KeyError):
-            pid = call.thread
+    def _words(self, who: Mapping[str, Any], wish: Wish) -> dict[str, Any]:
         return {
             "run": self.number,
             "kind": wish.kind,
             "path": wish.path,
             "to": wish.to,
-            "process": target.name,
-            "pid": pid,
-            "syscall": self.names.get(call.number, str(call.number)),
+            "place": bool(wish.content),
+            **who,
         }
+
+    def who(self, call: Notification) -> Mapping[str, Any]:
+        """The process behind a call and the name of the call."""
+        target = Target(call.thread, self.memory)
+        try:
+            pid = target.process
+        except (OSError, KeyError):
+            pid = call.thread
+        syscall = self.names.get(call.number, str(call.number))
+        return {"process": target.name, "pid": pid, "syscall": syscall}
+
+    def finish(self) -> None:
+        """Tell the program once nothing that was written waits for an answer."""
+        self.places.when_settled(lambda: self._tell({"tell": "finished", "run": self.number}))
+
+    def drafting(self) -> None:
+        """Tell the program that the run writes to a place, so that it waits for what comes of it."""
+        if not self.places.drafted:
+            self.places.drafted = True
+            self._tell({"tell": "drafting", "run": self.number})

@@ -1,0 +1,125 @@
+"""Judging the calls that take two names: renames and hard links."""
+
+import os
+from collections.abc import Callable
+
+from sam_tui.adapters.terminal.sandbox import carrying, chances, deeds
+from sam_tui.adapters.terminal.sandbox.filter import RENAMING_HELD
+from sam_tui.adapters.terminal.sandbox.notifications import Notification
+from sam_tui.adapters.terminal.sandbox.paths import (
+    Named,
+    hopeless,
+    is_inside,
+    is_watched,
+    left_to_landlock,
+    nameless,
+)
+from sam_tui.adapters.terminal.sandbox.targets import Place, Target
+from sam_tui.adapters.terminal.sandbox.watch import Watch, Wish
+
+
+def judge_rename(watch: Watch, call: Notification, old: Named, new: Named, flags: int) -> None:
+    """rename, renameat, renameat2: outside when either end is."""
+    target = Target(call.thread, watch.memory)
+    first, second = _places(target, old, new)
+    if watch.inside.leads(first.real) or watch.inside.leads(second.real):
+        watch.refuse(call)
+        return
+    watched = is_watched(watch, first) or is_watched(watch, second)
+    if watched and is_inside(watch, first) and is_inside(watch, second):
+        carrying.rename_inside(watch, call, first.real, second.real, flags)
+        return
+
+    def act(before: str, after: str) -> None:
+        deeds.rename(before, after, flags)
+
+    _judge(watch, call, (first, second), "rename", act)
+
+
+def judge_link(
+    watch: Watch, call: Notification, old: Named, new: Named, *, itself: bool = False
+) -> None:
+    """link, linkat; with ``itself`` the file behind a descriptor is meant."""
+    target = Target(call.thread, watch.memory)
+    if itself:
+        link = f"/proc/{call.thread}/fd/{old.directory}"
+        first = Place(os.readlink(link), special=True, link=link)
+        second = target.place(new.directory, target.text(new.address), follow=False)
+    else:
+        first, second = _places(target, old, new)
+    watched = is_watched(watch, first) or is_watched(watch, second)
+    if first.special and is_watched(watch, second):
+        _link_nameless(watch, call, first.link, second.real)
+        return
+    if watched and is_inside(watch, first) and is_inside(watch, second):
+        carrying.link_inside(watch, call, first.real, second.real)
+        return
+    if left_to_landlock(watch, second) or is_inside(watch, second):
+        whole = watch.granted.holds(first.real) and watch.granted.holds(second.real)
+        early = watch.landlock < RENAMING_HELD
+        if (whole and not early) or not is_inside(watch, first):
+            watch.proceed(call)
+            return
+    if watch.inside.leads(first.real) or watch.inside.leads(second.real):
+        watch.refuse(call)
+        return
+    _judge(watch, call, (first, second), "write", deeds.link)
+
+
+def _link_nameless(watch: Watch, call: Notification, link: str, new: str) -> None:
+    """Give a file that was opened with O_TMPFILE its name."""
+    handle = nameless(watch, link) if link else -1
+    if handle < 0:
+        watch.refuse(call)
+        return
+    try:
+        carrying.link_inside(watch, call, "", new, handle)
+    finally:
+        os.close(handle)
+
+
+def _places(target: Target, old: Named, new: Named) -> tuple[Place, Place]:
+    first, second = (
+        target.place(path.directory, target.text(path.address), follow=path.follow)
+        for path in (old, new)
+    )
+    return first, second
+
+
+def _judge(
+    watch: Watch,
+    call: Notification,
+    places: tuple[Place, Place],
+    kind: str,
+    act: Callable[[str, str], None],
+) -> None:
+    target = Target(call.thread, watch.memory)
+    old, new = places
+    inside = is_inside(watch, old) and is_inside(watch, new)
+    early = watch.landlock < RENAMING_HELD  # which lets nothing change its folder
+    if left_to_landlock(watch, old) and left_to_landlock(watch, new) and not (inside and early):
+        watch.proceed(call)
+        return
+    if hopeless(old) or hopeless(new):
+        watch.refuse(call)
+        return
+    could = chances.can_link if kind == "write" else chances.can_rename
+    if not could(old.real, new.real):
+        watch.proceed(call)
+        return
+    rights = target.rights()
+    own = watch.own
+    free = own.may_make(new.real)
+
+    def do_it() -> None:
+        with deeds.acting_as(rights):
+            act(old.real, new.real)
+        if free:
+            own.made(new.real)
+        watch.succeed(call)
+
+    if inside or (own.holds(target, old.real) and (free or own.holds(target, new.real))):
+        watch.carry_out(call, do_it)
+    else:
+        wish = Wish("write", new.real) if kind == "write" else Wish(kind, old.real, new.real)
+        watch.settle(call, wish, do_it)

@@ -1,0 +1,112 @@
+"""The path arguments of waiting calls: where they lead, and who decides what is done there."""
+
+import errno
+import os
+import stat
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sam_tui.adapters.terminal.sandbox.deeds import RESERVED
+from sam_tui.adapters.terminal.sandbox.targets import Place, Target
+from sam_tui.adapters.terminal.sandbox.watch import Watch
+from sam_tui.core.authorization.places import Place as PlaceKind
+
+_UNASKED = ("/proc/", "/sys/")
+"""Views of the kernel: nobody is asked about these, Landlock refuses them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A path argument: the descriptor it starts from, where its text stands, what its end means."""
+
+    directory: int
+    address: int
+    follow: bool = False
+
+
+def signed(word: int) -> int:
+    """An argument as the kernel reads an int: its low 32 bits with their sign."""
+    low = word & 0xFFFFFFFF
+    return low - (1 << 32) if low >> 31 else low
+
+
+def left_to_landlock(watch: Watch, place: Place) -> bool:
+    """What the kernel lets through, or nothing that a person could decide about."""
+    return place.special or watch.granted.holds(place.real) or place.real.startswith(_UNASKED)
+
+
+def is_inside(watch: Watch, place: Place) -> bool:
+    """Whether the run may change it."""
+    return not place.special and watch.inside.holds(place.real)
+
+
+def hopeless(place: Place) -> bool:
+    """What nobody is asked about."""
+    return place.special or place.real.startswith(_UNASKED)
+
+
+def is_watched(watch: Watch, place: Place) -> bool:
+    """Whether the supervisor makes every change there."""
+    return not place.special and bool(watch.places.root_of(place.real))
+
+
+def plainly(watch: Watch, target: Target, directory: int, text: str) -> str:
+    """A path in a watched folder that needs no resolving if no part of it is a link; else empty.
+
+    Not for places: whether something is one is decided on real paths.
+    """
+    path = target.absolute(directory, text)
+    parts = path.split("/")
+    if "" in parts[1:] or "." in parts or ".." in parts or RESERVED in path:
+        return ""
+    return path if watch.places.root_of(path) and watch.places.at(path) is None else ""
+
+
+def carried_inside(
+    watch: Watch,
+    target: Target,
+    path: Named,
+    act: Callable[[str, PlaceKind | None], None],
+    *,
+    quick: bool = True,
+) -> bool:
+    """Carry out what a call wants of a path in a watched folder; False where it leads elsewhere.
+
+    ``act`` is given the real path and the place that it is, and raises OSError: ELOOP where that holds
+    a link after all.
+    """
+    text = target.text(path.address)
+    if quick and (real := plainly(watch, target, path.directory, text)):
+        try:
+            act(real, None)
+        except OSError as error:
+            if error.errno != errno.ELOOP:
+                raise
+        else:
+            return True
+    place = target.place(path.directory, text, follow=path.follow)
+    if not is_watched(watch, place):
+        return False
+    act(place.real, judged(watch, place.real))
+    return True
+
+
+def judged(watch: Watch, real: str) -> PlaceKind | None:
+    """The place that a real path is. Raises OSError for a name that nobody may touch."""
+    if RESERVED in real:
+        raise PermissionError(errno.EACCES, "Permission denied")
+    return watch.places.at(real)
+
+
+def nameless(watch: Watch, link: str) -> int:
+    """An O_PATH descriptor of a file without a name that a run made in its folders, by its link in /proc.
+
+    -1 for any other.
+    """
+    handle = os.open(link, os.O_PATH | os.O_CLOEXEC)
+    found = os.fstat(handle)
+    made_here = watch.places.root_of(os.readlink(f"/proc/self/fd/{handle}"))
+    if made_here and stat.S_ISREG(found.st_mode) and not found.st_nlink:
+        return handle
+    os.close(handle)
+    return -1
