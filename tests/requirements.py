@@ -740,6 +740,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     ),
     "terminal:keys": Requirement("Keys and pastes are encoded for the program's present mode, and a paste cannot break out.", "fieldnotes 5"),
     "terminal:ladder": Requirement("A foreground command is ended by INT, TERM and KILL in turn, and the shell stays.", "issue 5.5"),
+    "terminal:left-running": Requirement("What a command left running is told with its result, listed, and ended by its id.", "issue 12.16"),
     "terminal:limits": Requirement("A command has limits of memory, processes, file size and open files: it fails or ends at them, the limit is named, and without memory the kernel ends it first.", "issue 12.16"),
     "terminal:live-output": Requirement("Output is heard while a command runs, at most 30 times a second, and the loop goes on.", "spec 9.2 C9"),
     "terminal:marks-private": Requirement("Program output cannot forge the shell's marks, and the secret in them is nowhere to be read.", "issue 3.3"),

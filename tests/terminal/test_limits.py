@@ -1,6 +1,10 @@
 """What a command may use up: it ends or fails at the limit, is told why, and nothing else notices."""
 
 import asyncio
+import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 
@@ -121,3 +125,25 @@ def test_the_policy_sets_limits_and_a_project_only_lowers_them() -> None:
     for wrong in ('memory = "2X"', "processes = 1", "open_files = true", "speed = 3"):
         with pytest.raises(ConfigurationError, match=r"p:2: "):
             parse_policy(f"[commands]\n{wrong}\n", "p", "user", root="/", home="/")
+
+
+@pytest.mark.requirement("terminal:limits")
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounts a small disk")
+def test_a_command_that_fills_the_disk_fails_and_the_program_goes_on(tmp_path: Path) -> None:
+    script, small = tmp_path / "script.json", tmp_path / "small"
+    small.mkdir()
+    call = {"name": "run_command", "arguments": {"command": "cat /dev/zero > fill"}}
+    script.write_text(json.dumps([{"calls": [call]}, {"text": "went on"}]))
+    inner = 'mount -t tmpfs -o size=4m none "$0" && mkdir "$0/ws" && exec "$@"'
+    place = ["-C", str(small / "ws"), "--data-dir", str(tmp_path / "data")]
+    words = ["run", "go", "--model", f"scripted:{script}", "--permission-mode", "auto", *place]
+    program = [sys.executable, "-m", "sam_tui", *words]
+    done = subprocess.run(
+        ["unshare", "--mount", "sh", "-c", inner, str(small), *program],
+        env={**os.environ, "TMPDIR": str(small)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert (done.returncode, done.stdout.strip()) == (0, "went on"), done.stderr

@@ -165,3 +165,23 @@ async def test_an_end_is_news_until_the_agent_has_read_it(
     assert reminder.content(TurnView(OTHER, (), (), 0.0)) is None
     await hand.data("get_terminal_output", id=name)
     assert reminder.content(view) is None
+
+
+@pytest.mark.requirement("terminal:left-running")
+async def test_what_a_command_left_running_is_told_listed_and_ended_by_its_id(
+    hand: Hand, lives: Callable[[int], bool]
+) -> None:
+    done = await hand.call("run_command", command="setsid sleep 300 > /dev/null 2>&1 & echo up")
+    assert done.ok
+    (left,) = done.data["left"]
+    found = re.search(
+        rf"left running: \w+ \(pid {left['pid']}\); get_terminal_output with id (\w+) and end",
+        done.text,
+    )
+    assert found is not None, done.text
+    (listed,) = (await hand.data("get_terminal_output"))["terminals"]
+    assert (listed["terminalId"], listed["isRunning"]) == (found[1], False)
+    assert [one["pid"] for one in listed["left"]] == [left["pid"]]
+    ended = await hand.data("get_terminal_output", id=found[1], end=True)
+    assert (ended["state"], "left" in ended) == ("exited(0)", False)
+    assert not lives(left["pid"])
