@@ -66,18 +66,18 @@ def run(*arguments: str) -> str:
 
 ENTRIES = {
     "the package root": Entry("import sam_tui", OUTSIDE | {"asyncio", "pydantic", "typing"}, 45),
-    "the whole core": Entry(SUBMODULES + "load('sam_tui.core')", OUTSIDE, 454),
-    "all tools": Entry(SUBMODULES + "load('sam_tools')", OUTSIDE, 533),
+    "the whole core": Entry(SUBMODULES + "load('sam_tui.core')", OUTSIDE, 458),
+    "all tools": Entry(SUBMODULES + "load('sam_tools')", OUTSIDE, 538),
     "all reminders": Entry(SUBMODULES + "load('sam_reminders')", OUTSIDE, 210),
     "a runtime that nobody asked anything": Entry(
-        BUILT, OUTSIDE - {"sqlite3", "platformdirs"} | {"pydantic", "pydantic_core", "email"}, 367
+        BUILT, OUTSIDE - {"sqlite3", "platformdirs"} | {"pydantic", "pydantic_core", "email"}, 372
     ),
     "the screen": Entry(
         "import sam_tui.ui.app", OUTSIDE - {"textual", "rich", "platformdirs"}, 481
     ),
-    "headless": Entry(SUBMODULES + "load('sam_tui.headless')", OUTSIDE, 275),
+    "headless": Entry(SUBMODULES + "load('sam_tui.headless')", OUTSIDE, 277),
     "--version": Entry(run("--version"), OUTSIDE | {"asyncio", "pydantic"}, 60),
-    "--help": Entry(run("--help"), OUTSIDE - {"click"}, 455),
+    "--help": Entry(run("--help"), OUTSIDE - {"click"}, 456),
     "the scripted model": Entry("import sam_tui.adapters.llm.scripted", OUTSIDE, 290),
     "the direct model": Entry("import sam_tui.adapters.llm.direct", OUTSIDE - {"httpx"}, 190),
     "the litellm adapter": Entry("import sam_tui.adapters.llm.litellm_model", OUTSIDE, 190),
