@@ -64,28 +64,29 @@ def run(*arguments: str) -> str:
     return RUN.format(arguments=list(arguments))
 
 
+# The limits leave room of some percent: Python's own versions differ by as much.
 ENTRIES = {
     "the package root": Entry("import sam_tui", OUTSIDE | {"asyncio", "pydantic", "typing"}, 45),
-    "the whole core": Entry(SUBMODULES + "load('sam_tui.core')", OUTSIDE, 458),
-    "all tools": Entry(SUBMODULES + "load('sam_tools')", OUTSIDE, 538),
-    "all reminders": Entry(SUBMODULES + "load('sam_reminders')", OUTSIDE, 210),
+    "the whole core": Entry(SUBMODULES + "load('sam_tui.core')", OUTSIDE, 480),
+    "all tools": Entry(SUBMODULES + "load('sam_tools')", OUTSIDE, 560),
+    "all reminders": Entry(SUBMODULES + "load('sam_reminders')", OUTSIDE, 220),
     "a runtime that nobody asked anything": Entry(
-        BUILT, OUTSIDE - {"sqlite3", "platformdirs"} | {"pydantic", "pydantic_core", "email"}, 372
+        BUILT, OUTSIDE - {"sqlite3", "platformdirs"} | {"pydantic", "pydantic_core", "email"}, 390
     ),
     "the screen": Entry(
-        "import sam_tui.ui.app", OUTSIDE - {"textual", "rich", "platformdirs"}, 481
+        "import sam_tui.ui.app", OUTSIDE - {"textual", "rich", "platformdirs"}, 510
     ),
-    "headless": Entry(SUBMODULES + "load('sam_tui.headless')", OUTSIDE, 277),
+    "headless": Entry(SUBMODULES + "load('sam_tui.headless')", OUTSIDE, 290),
     "--version": Entry(run("--version"), OUTSIDE | {"asyncio", "pydantic"}, 60),
-    "--help": Entry(run("--help"), OUTSIDE - {"click"}, 456),
-    "the scripted model": Entry("import sam_tui.adapters.llm.scripted", OUTSIDE, 290),
-    "the direct model": Entry("import sam_tui.adapters.llm.direct", OUTSIDE - {"httpx"}, 190),
-    "the litellm adapter": Entry("import sam_tui.adapters.llm.litellm_model", OUTSIDE, 190),
+    "--help": Entry(run("--help"), OUTSIDE - {"click"}, 480),
+    "the scripted model": Entry("import sam_tui.adapters.llm.scripted", OUTSIDE, 310),
+    "the direct model": Entry("import sam_tui.adapters.llm.direct", OUTSIDE - {"httpx"}, 200),
+    "the litellm adapter": Entry("import sam_tui.adapters.llm.litellm_model", OUTSIDE, 200),
     "the terminal": Entry("import sam_tui.adapters.terminal", OUTSIDE - {"ptyprocess"}, 50),
     "the MCP command before it serves": Entry(
-        run("mcp", "serve", "--help"), OUTSIDE - {"click", "platformdirs"}, 468
+        run("mcp", "serve", "--help"), OUTSIDE - {"click", "platformdirs"}, 490
     ),
-    "the storage": Entry("import sam_tui.adapters.storage", OUTSIDE - {"sqlite3"}, 160),
+    "the storage": Entry("import sam_tui.adapters.storage", OUTSIDE - {"sqlite3"}, 170),
 }
 
 
