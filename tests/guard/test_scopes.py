@@ -333,22 +333,9 @@ def test_an_exact_grant_covers_its_target_and_paths_below_it_alone(target: str, 
 
 
 PIECES = st.lists(
-    st.sampled_from([
-        "https://",
-        "http://",
-        "a.com",
-        ":80",
-        "/",
-        "@",
-        "b.com",
-        "?",
-        "#",
-        ".",
-        "\\",
-        "x",
-    ]),
+    st.sampled_from(["https://", "http://", "a.com", ":80", "/", "@", "b.com", "?", "#", ".", "\\", "x"]),
     max_size=7,
-)
+)  # fmt: skip
 
 
 KINDS = st.sampled_from(["nothing", "file", "folder"])
