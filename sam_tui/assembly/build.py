@@ -76,6 +76,9 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
     trust = FolderTrust(workspace.root, layers.trust, layers.state, ignored=layers.project.ignored)
     leaves = Leaves(options, environ, workspace, places, trusted=lambda: trust.trusted)
     leaves.vouches = trust.vouches
+    leaves.local_servers = (
+        layers.user.local
+    )  # before a tool is made, which may have a door of its own
     model = leaves.open_model(options.model) if options.model else None
     built_in = [*offers(leaves, adverts()), *profile_offers(options.profile, leaves)]
     plugins = discover(leaves, taken=[FIND, CALL, *(offer.name for offer in built_in)])

@@ -88,7 +88,6 @@ def make_guard(
     )
     if terms.kind == "strict":
         leaves.sandbox  # noqa: B018 # whoever wants it strict wants nothing to begin without it
-    leaves.local_servers = layers.user.local
     trust.watch(follow)
     leaves.sieve = lambda where: _sieve(guard, where)
     return guard

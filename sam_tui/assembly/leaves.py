@@ -312,10 +312,11 @@ class Leaves:
         from sam_tui.adapters.images import EndpointImages, image_settings
         from sam_tui.adapters.web import GuardedWeb, search_from, serpapi_from
 
-        web = GuardedWeb(clock=self.clock, allowed=frozenset(self.local_servers))
+        local = frozenset(self.local_servers)
+        web = GuardedWeb(clock=self.clock, allowed=local)
         settings, images = image_settings(self._environ), None
         if settings is not None:
-            images = EndpointImages(GuardedWeb(allowed=frozenset({settings.origin})), settings)
+            images = EndpointImages(GuardedWeb(allowed=local | {settings.origin}), settings)
         environ = self._environ
         return Online(web, search_from(web, environ), serpapi_from(web, environ), images)
 

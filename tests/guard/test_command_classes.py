@@ -43,6 +43,7 @@ scp a h:b | npx x | rsync a h:b | nc -l 80 | dig x | git submodule update
 docker-compose up; curl x | aws s3 ls | kubectl get pods
 """
 DESTROYING = """
+rm -r src | rm -R a b | rm --recursive a | rm -r build src
 rm -rf src | rm -rf . | rm -rf * | rm -fr a | rm -r -f a | rm --recursive --force a | rm -r .
 rm -r .. | git reset --hard | git clean -fd | git checkout -- . | git restore a
 git branch -D x | git stash drop | git push --force | git push -f | git push origin +main

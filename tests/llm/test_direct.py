@@ -158,6 +158,20 @@ async def test_the_key_is_sent_and_never_shown(server: FakeServer) -> None:
 
 
 @pytest.mark.requirement("model:key-never-shown")
+@pytest.mark.parametrize(
+    "echo",
+    ["sk-a/b+c=d%", "sk-a%2Fb%2Bc%3Dd%25", "…-a/b+c=d%", "sk-a/b+c…", "Bearer sk-a/b+c=d%."],
+)
+async def test_no_spelling_and_no_piece_of_the_key_comes_back(
+    server: FakeServer, echo: str
+) -> None:
+    model = model_at(server, failure(401, f"Incorrect API key provided: {echo}"), key="sk-a/b+c=d%")
+    said = (await refused(model)).explain()
+    assert "[key]" in said
+    assert "b+c" not in said and "b%2Bc" not in said
+
+
+@pytest.mark.requirement("model:key-never-shown")
 @pytest.mark.parametrize("key", ["two words", "line\n", "schlüssel"])
 def test_a_key_that_cannot_be_one_is_refused_unseen(key: str) -> None:
     with pytest.raises(ModelAuthError) as caught:

@@ -1,5 +1,7 @@
 """Ways around files and paths: other call tables, sockets, terminals, memory and races."""
 
+import asyncio
+import glob
 import os
 import socket
 import subprocess
@@ -316,6 +318,24 @@ async def test_shared_memory_of_others_stays_as_it_is(run: Run, shared: str) -> 
         f" && mkdir {mine} && touch {mine}/f && rm -r {mine}"
     )
     assert (result.exit_code, result.output) == (0, "x\n")
+
+
+def left_in_memory(start: str) -> list[str]:
+    return sorted(glob.glob(f"{start}*"))
+
+
+@pytest.mark.requirement("sandbox:own-things")
+async def test_shared_memory_that_was_left_goes_with_the_session(run: Run, shared: str) -> None:
+    box = Sandbox()
+    left = f"/dev/shm/sam-tui-left-{os.getpid()}"
+    result = await run(f"echo x > {left}; mkdir {left}d; echo y > {left}d/f; cat {left}", box=box)
+    assert (result.exit_code, result.output) == (0, "x\n")
+    assert left_in_memory(left) == [left, f"{left}d"]
+    box.close()
+    async with asyncio.timeout(60):
+        while left_in_memory(left):  # noqa: ASYNC110 # the supervisor ends by itself
+            await asyncio.sleep(0.01)
+    assert left_in_memory(shared) == [shared]
 
 
 @pytest.mark.requirement("sandbox:own-things")

@@ -1,6 +1,7 @@
 """Servers of the person's own that the web tools may reach: named in their policy, and no others."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,16 +22,24 @@ async def test_a_server_named_in_the_policy_is_fetched_from_and_its_neighbour_is
     (tmp_path / "cfg").mkdir(mode=0o700)
     policy = tmp_path / "cfg/policy.toml"
     fetched: list[bool] = []
-    for local in ([site.origin], ["localhost:1"], []):
+    wide = {"SERPAPI_KEY": "k" * 20, "SAM_TUI_IMAGE_BASE": "http://127.0.0.1:9/v1"}
+    for local, profile, more in (
+        ([site.origin], "", {}),
+        ([site.origin], "iron-manus", {}),
+        ([site.origin], "", wide),
+        (["localhost:1"], "", {}),
+        ([], "iron-manus", wide),
+    ):
         policy.write_text(f"local = {json.dumps(local)}\n", encoding="utf-8")
-        settings = {"HOME": str(tmp_path), "SAM_TUI_CONFIG_DIR": str(tmp_path / "cfg")}
-        runtime = build(Options(str(tmp_path / "ws"), str(tmp_path / "data")), settings)
+        settings = {"HOME": str(tmp_path), "SAM_TUI_CONFIG_DIR": str(tmp_path / "cfg"), **more}
+        options = Options(str(tmp_path / "ws"), str(tmp_path / "data"))
+        runtime = build(replace(options, profile=profile) if profile else options, settings)
         arguments = json.dumps({"url": f"http://{site.origin}/"})
         call = ToolCall(CallId("k"), "web_operations.fetch", arguments)
         done = await runtime.executor.execute(call, runtime.open_session().conversation)
         fetched.append("hello from here" in done.finished.text)
         await runtime.close()
-    assert fetched == [True, False, False]
+    assert fetched == [True, True, True, False, False]
 
 
 @pytest.mark.requirement("web:allow-list")

@@ -9,6 +9,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
+from urllib.parse import quote
 
 from sam_tui.core.errors import (
     ContextExceeded,
@@ -24,6 +25,8 @@ from sam_tui.core.errors import (
 _LONGEST = 600
 _SHORTEST_KEY = 4
 """Shorter ones are no secrets but fillers such as ``x``, and would garble the text."""
+_PIECE = 8
+"""Characters of a key in a row that are masked where a provider shows a part of it."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _CONTEXT_SIZE = re.compile(
     r"(?:context (?:length|size|window)|n_ctx|maximum|limit)\D{0,40}?(\d[\d,]{2,})", re.IGNORECASE
@@ -62,9 +65,29 @@ class Source:
     def clean(self, text: str) -> str:
         """Text from outside, fit to show: without the key, without control characters, bounded."""
         if len(self.key) >= _SHORTEST_KEY:
-            text = text.replace(self.key, "[key]")
+            for key in (self.key, quote(self.key, safe=""), json.dumps(self.key)[1:-1]):
+                text = _without_pieces(text.replace(key, "[key]"), key)
         text = _CONTROL.sub(" ", text).strip()
         return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
+
+
+def _without_pieces(text: str, key: str) -> str:
+    """Text without any piece of a key that is long enough to help somebody guess the rest."""
+    shown = bytearray(len(text))
+    for start in range(len(key) - _PIECE + 1):
+        at = text.find(key[start : start + _PIECE])
+        while at >= 0:
+            shown[at : at + _PIECE] = b"\1" * _PIECE
+            at = text.find(key[start : start + _PIECE], at + 1)
+    if not any(shown):
+        return text
+    parts: list[str] = []
+    for at, letter in enumerate(text):
+        if not shown[at]:
+            parts.append(letter)
+        elif at == 0 or not shown[at - 1]:
+            parts.append("[key]")
+    return "".join(parts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ Rules: spec/sam.md 9.1 S4 and S5. A location is computed once per call and used 
 """
 
 import ast
+import errno
 import os
 import re
 import sys
@@ -55,6 +56,7 @@ class Workspace:
         except OSError as error:
             # The kernel refuses to say where some links of /proc lead.
             raise ToolError(f"Where {path} leads cannot be told: {error.strerror}.") from error
+        _refuse_circle(real, path, follow=follow)
         return Location(path, real, self._holder(real))
 
     def _meant(self, full: str, path: str) -> str:
@@ -114,6 +116,18 @@ def _refuse_unusable(path: str) -> None:
         raise ToolError("The path holds characters that no file name can.") from None
     if size > _LONGEST:
         raise ToolError(f"The path is {size} bytes long; the longest possible is {_LONGEST}.")
+
+
+def _refuse_circle(real: str, path: str, *, follow: bool) -> None:
+    """Links that lead back to themselves leave a path that nothing can use. Raises ``ToolError``."""
+    try:
+        os.stat(real, follow_symlinks=follow)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise ToolError(
+                f"{printable(path)} cannot be used: its links lead in a circle.",
+                hint="Name the file that is meant, or remove the link.",
+            ) from error
 
 
 def _real_folder(folder: str) -> str:

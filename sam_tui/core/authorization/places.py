@@ -5,7 +5,6 @@ a place has a grammar its content is judged. Build files (Makefile, package.json
 are no places: whoever runs a build runs what was just written.
 """
 
-import hashlib
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -304,6 +303,8 @@ def reason(
 def _is_husky(content: bytes) -> bool:
     if _HUSKY_HOOK.fullmatch(content):
         return True
+    import hashlib  # needed by nobody else who asks what is a place
+
     return hashlib.sha256(content).hexdigest() in _HUSKY_FILES
 
 

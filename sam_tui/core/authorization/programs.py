@@ -131,17 +131,16 @@ def _writes(name: str, texts: Sequence[str]) -> Traits:
 
 
 def _remove(rest: Sequence[Word]) -> Traits:
-    """``rm`` asks where it is recursive and forced, or aims at everything; not for a build folder."""
+    """``rm`` asks where it is recursive, for what it deletes is gone; not for a build folder."""
     texts = [word.text for word in rest]
     options = [text for text in texts if text.startswith("-") and text != "--"]
     short = "".join(text[1:] for text in options if not text.startswith("--"))
     recursive = "r" in short.lower() or "--recursive" in options
-    forced = "f" in short or "--force" in options
     targets = [word for word in rest if not word.text.startswith("-")]
     if "--no-preserve-root" in options or (recursive and any(_everything(t) for t in targets)):
         return traits("destructive", "rm would delete everything there")
-    if recursive and forced and not all(_regenerable(word) for word in targets):
-        return traits("destructive", "rm -rf deletes without asking")
+    if recursive and not all(_regenerable(word) for word in targets):
+        return traits("destructive", "rm -r deletes whole folders")
     return traits("workspace-write", "rm deletes files")
 
 

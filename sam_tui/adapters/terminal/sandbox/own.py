@@ -5,7 +5,9 @@ Both live in folders that everybody shares, so Landlock allows neither: the supe
 
 import fcntl
 import os
+import stat
 import struct
+from contextlib import suppress
 
 from sam_tui.adapters.terminal.sandbox.targets import Target, stat_fields
 
@@ -23,7 +25,8 @@ class Own:
 
     def __init__(self) -> None:
         self._terminals: set[str] = set()
-        self._shared: set[str] = set()
+        self._shared: dict[str, tuple[int, int]] = {}
+        """Shared memory by its path, with device and inode: what others made there since is theirs."""
 
     def holds(self, target: Target, real: str) -> bool:
         """Whether it is a thing of this run, or the caller's own terminal."""
@@ -42,11 +45,30 @@ class Own:
     def made(self, real: str) -> None:
         """Shared memory that the run made from now on is its own."""
         if real.startswith(_SHARED):
-            self._shared.add(real)
+            with suppress(OSError):
+                found = os.lstat(real)
+                self._shared[real] = (found.st_dev, found.st_ino)
 
     def removed(self, real: str) -> None:
         """It may be made anew by anybody."""
-        self._shared.discard(real)
+        self._shared.pop(real, None)
+
+    @property
+    def left(self) -> bool:
+        """Whether there is shared memory of the run."""
+        return bool(self._shared)
+
+    def remove_left(self) -> None:
+        """Remove the shared memory that the run left behind."""
+        for real, (device, inode) in sorted(self._shared.items(), reverse=True):
+            with suppress(OSError):
+                found = os.lstat(real)
+                if (found.st_dev, found.st_ino) == (device, inode):
+                    if stat.S_ISDIR(found.st_mode):
+                        os.rmdir(real)
+                    else:
+                        os.unlink(real)
+        self._shared.clear()
 
     def opened_master(self, master: int) -> None:
         """The terminal behind a master that was just opened is the run's own."""

@@ -26,6 +26,7 @@ from sam_tui.adapters.terminal.sandbox.metadata import metadata_handlers
 from sam_tui.adapters.terminal.sandbox.names import name_handlers
 from sam_tui.adapters.terminal.sandbox.notifications import Listener, Notification
 from sam_tui.adapters.terminal.sandbox.objects import object_handlers
+from sam_tui.adapters.terminal.sandbox.own import Own
 from sam_tui.adapters.terminal.sandbox.protocol import GO, LISTENING, MESSAGE
 from sam_tui.adapters.terminal.sandbox.targets import own_rights
 from sam_tui.adapters.terminal.sandbox.watch import Terms, Watch
@@ -53,6 +54,8 @@ class Supervisor:
         self._telling = threading.Lock()
         calls: Mapping[str, int] = known.calls if known else {}
         self._names = {number: name for name, number in calls.items()}
+        self._ended: list[Own] = []
+        """What runs that are over made outside of their folders: it goes with the session."""
         self._drafts = Drafts(self._listen_to)
         named = name_handlers(self._drafts)
         handlers = named | metadata_handlers() | connection_handlers()
@@ -93,6 +96,8 @@ class Supervisor:
         if self._doors is not None:
             self._doors.close()
         self._drafts.close()
+        for own in (*self._ended, *(watch.own for watch in self._runs.values())):
+            own.remove_left()
         self._poll.close()
         self._control.close()
 
@@ -229,6 +234,8 @@ class Supervisor:
     def _forget(self, watch: Watch) -> None:
         """A run is over, with all that was asked about it."""
         self._runs.pop(watch.number, None)
+        if watch.own.left:
+            self._ended.append(watch.own)
         self._tell({"tell": "gone", "run": watch.number})
 
     def _judge(self, watch: Watch, call: Notification) -> None:
