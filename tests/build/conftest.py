@@ -30,6 +30,7 @@ from sam_tui.core.messages import ToolCall
 from sam_tui.core.ports.tasks import TaskRun
 from sam_tui.core.tooling.execute import Executed, Executor
 from sam_tui.core.tooling.registry import Registry
+from tests.fakes.programs import found
 
 DEADLINE = 20.0
 CONVERSATION = ConversationId("c")
@@ -177,7 +178,11 @@ def git(folder: Path) -> Git:
 
     def running(*arguments: str, at: Path = folder, ok: bool = True) -> str:
         done = subprocess.run(
-            ["git", *arguments], cwd=at, capture_output=True, text=True, errors="surrogateescape"
+            [found("git"), *arguments],
+            cwd=at,
+            capture_output=True,
+            text=True,
+            errors="surrogateescape",
         )
         assert not ok or done.returncode == 0, done.stderr
         return done.stdout.strip("\n")

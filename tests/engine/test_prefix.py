@@ -8,6 +8,7 @@ import pytest
 
 from sam_tui.assembly import Options, build
 from tests.fakes.openai_server import Call, FakeServer, Reply
+from tests.fakes.programs import found
 
 
 def rounds() -> list[Reply]:
@@ -38,7 +39,7 @@ def rounds() -> list[Reply]:
 @pytest.fixture
 def workspace(tmp_path: Path) -> Path:
     """A fresh git repository."""
-    subprocess.run(["git", "init", "-q", str(tmp_path / "repo")], check=True)
+    subprocess.run([found("git"), "init", "-q", str(tmp_path / "repo")], check=True)
     return tmp_path / "repo"
 
 

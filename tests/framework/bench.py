@@ -15,6 +15,7 @@ from sam_tui.core.inquiry import Answer, Approval, ApprovalRequest, Inquiry, Rep
 from sam_tui.core.messages import ToolCall
 from sam_tui.core.runtime import Runtime
 from sam_tui.core.tooling.execute import Executed
+from tests.fakes.programs import found
 
 LISTED: Mapping[str, tuple[str, ...]] = {
     "think": (),
@@ -181,7 +182,7 @@ class Bench:
         """Make the workspace a repository with one commit of all that is there."""
         self.introduce()
         for arguments in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "first"]):
-            subprocess.run(["git", *arguments], cwd=self.folder, check=True)
+            subprocess.run([found("git"), *arguments], cwd=self.folder, check=True)
 
     def schema(self, tool: str) -> dict[str, Any]:
         """A tool as it is advertised."""

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from sam_tui.core.agent.budget import Budget
+from tests.fakes.programs import found
 from tests.fakes.web_server import WebServer, answered, page
 from tests.framework.bench import Bench
 from tests.framework.tour import Tour
@@ -276,7 +277,7 @@ async def _build(tour: Tour) -> None:
 
     folder = tour.bench.folder
     tour.bench.introduce()
-    await asyncio.to_thread(subprocess.run, ["git", "init", "-q", str(folder)], check=True)
+    await asyncio.to_thread(subprocess.run, [found("git"), "init", "-q", str(folder)], check=True)
     task = {
         "label": "greet",
         "type": "shell",

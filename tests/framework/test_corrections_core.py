@@ -17,6 +17,7 @@ from sam_tui.core.tooling.arguments import NoArguments
 from sam_tui.core.tooling.contract import Operation, Tool, ToolContext, ToolResult
 from sam_tui.core.tooling.registry import Registry, built_ins_first
 from tests.fakes.openai_server import Call, FakeServer, Reply
+from tests.fakes.programs import found
 from tests.framework.bench import Bench, Person
 from tests.framework.conftest import Opened
 
@@ -168,7 +169,7 @@ async def test_c25_tasks_run_and_git_tells_renames_and_worktrees_and_invents_no_
     assert not done.finished.ok and done.data["exitCode"] == 3 and "42" in done.data["output"]
     bench.repository()
     (bench.folder / "data/test.csv").rename(bench.folder / "data/moved.csv")
-    git = ("git", "-C", str(bench.folder))
+    git = (found("git"), "-C", str(bench.folder))
     await asyncio.to_thread(subprocess.run, [*git, "add", "-A"], check=True)
     bench.write("new.txt", "new")
     files = (await bench.data("get_changed_files"))["files"]

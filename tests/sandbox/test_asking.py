@@ -14,6 +14,7 @@ from sam_tui.adapters.terminal.confinement import Sandbox
 from sam_tui.core.ports.sandbox import OutsideAccess
 from sam_tui.core.ports.terminals import CommandResult
 from tests.fakes.interpreter import INTERPRETER
+from tests.fakes.programs import needs
 
 Run = Callable[..., Coroutine[None, None, CommandResult]]
 
@@ -120,6 +121,7 @@ async def test_an_approved_change_of_metadata_is_the_one_that_was_asked_for(
     assert os.getxattr(victim, "user.a") == b"b"
 
 
+@needs("git")
 @pytest.mark.requirement("sandbox:metadata-inside")
 async def test_metadata_inside_changes_without_a_question(run: Run, workspace: Path) -> None:
     person = Person()

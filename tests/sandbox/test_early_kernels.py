@@ -12,6 +12,7 @@ from sam_tui.adapters.terminal.confinement import Sandbox
 from sam_tui.core.ports.sandbox import OutsideAccess
 from sam_tui.core.ports.terminals import CommandRequest, CommandResult
 from tests.fakes.interpreter import INTERPRETER
+from tests.fakes.programs import needs
 from tests.sandbox.test_outside import ATTACKS, filled
 
 Portrait = Callable[[Path], dict[str, tuple[object, ...]]]
@@ -105,6 +106,7 @@ async def test_no_file_outside_is_emptied_by_any_way_of_opening(
     assert (outside / "victim").read_text() == "precious\n"
 
 
+@needs("git")
 @pytest.mark.requirement("sandbox:early-kernels")
 async def test_the_work_inside_goes_on(early: Sandbox, workspace: Path) -> None:
     script = """

@@ -11,6 +11,7 @@ from sam_tui.adapters.terminal.confinement import Sandbox
 from sam_tui.core.ports.sandbox import OutsideAccess
 from sam_tui.core.ports.terminals import CommandRequest, CommandResult
 from tests.fakes.interpreter import INTERPRETER
+from tests.fakes.programs import needs
 
 Portrait = Callable[[Path], dict[str, tuple[object, ...]]]
 
@@ -97,6 +98,7 @@ async def test_secrets_inside_cannot_be_read_and_all_else_can(box: Sandbox, home
     assert result.output.endswith("work\n")
 
 
+@needs("git")
 @pytest.mark.requirement("sandbox:kept-inside")
 async def test_work_beside_it_goes_on_also_with_what_is_new(box: Sandbox, home: Path) -> None:
     asked: list[OutsideAccess] = []

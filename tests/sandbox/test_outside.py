@@ -9,6 +9,7 @@ import pytest
 from sam_tui.adapters.terminal.confinement import Sandbox
 from sam_tui.core.ports.terminals import CommandResult
 from tests.fakes.interpreter import INTERPRETER
+from tests.fakes.programs import found
 
 Run = Callable[..., Coroutine[None, None, CommandResult]]
 Portrait = Callable[[Path], dict[str, tuple[object, ...]]]
@@ -158,6 +159,8 @@ ATTACKS = {
 
 
 def filled(command: str, outside: Path) -> str:
+    if "git " in command:
+        found("git")
     first = f"{INTERPRETER} -I -c 'import sys; exec(\"{IMPORTS}\" + sys.argv.pop(2))' {outside}"
     return command.format(o=outside, py=INTERPRETER, py1=first)
 

@@ -13,6 +13,7 @@ import pytest
 from sam_tui.adapters.terminal.confinement import Sandbox
 from sam_tui.core.ports.sandbox import OutsideAccess
 from sam_tui.core.ports.terminals import CommandResult
+from tests.fakes.programs import found
 
 Run = Callable[..., Coroutine[None, None, CommandResult]]
 
@@ -126,7 +127,7 @@ def repository(workspace: Path) -> Iterator[Path]:
     """A repository with a nested one and a hook of the person's."""
     for folder in (workspace, workspace / "sub"):
         folder.mkdir(exist_ok=True)
-        subprocess.run(["git", "init", "-q", str(folder)], check=True)
+        subprocess.run([found("git"), "init", "-q", str(folder)], check=True)
     (workspace / ".git/hooks/commit-msg").write_text("#!/bin/sh\n")
     yield workspace
 
@@ -246,7 +247,7 @@ def worked_on(repository: Path) -> Path:
     (repository / ".gitignore").write_text("sub\n")
     (repository / "README").write_text("plain\n")
     for words in ("config user.name a", "config user.email a@b", "add -A", "commit -qm base"):
-        subprocess.run(["git", *words.split()], cwd=repository, check=True)
+        subprocess.run([found("git"), *words.split()], cwd=repository, check=True)
     (repository / "README").write_text("changed\n")
     return repository
 
@@ -290,7 +291,7 @@ async def test_what_the_person_agrees_to_is_placed_exactly_and_other_content_ask
 def test_places_hold_for_a_normal_user_as_well(short_path: Path) -> None:
     folder = short_path / "w"
     folder.mkdir()
-    subprocess.run(["git", "init", "-q", str(folder)], check=True)
+    subprocess.run([found("git"), "init", "-q", str(folder)], check=True)
     for path in (short_path, folder, *folder.rglob("*")):
         shutil.chown(path, 65534, 65534)
     lines = [f"( {attempt} )" for attempt in SHELL.values() if "sub" not in attempt]

@@ -1,7 +1,6 @@
 """Real full-screen programs, driven by keys and looked at through the emulator."""
 
 import asyncio
-import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -10,14 +9,11 @@ import pytest
 from sam_tui.adapters.terminal.sessions import PtyTerminals
 from sam_tui.core.ports.screens import MouseInput
 from sam_tui.core.ports.terminals import KeyPress, SessionSpec, TerminalSession
+from tests.fakes.programs import needs
 
 DEADLINE = 20.0
 
 pytestmark = pytest.mark.usefixtures("plain_shell")
-
-
-def needs(program: str) -> pytest.MarkDecorator:
-    return pytest.mark.skipif(shutil.which(program) is None, reason=f"{program} is not installed")
 
 
 class Person:

@@ -24,6 +24,7 @@ from sam_tui.core.workflow.runner import Runner
 from sam_tui.core.workflow.service import Workflows
 from sam_tui.core.workflow.views import ExecutionView
 from tests.fakes.engine_kit import open_engine, open_kit
+from tests.fakes.programs import found
 from tests.workflow.bench import Bench
 
 Play = dict[str, Any]
@@ -142,7 +143,7 @@ def answer(inquiry: Inquiry) -> Approval | Reply:
 
 def repository(folder: Path) -> None:
     """A repository with one commit and one change."""
-    git = ["git", "-C", str(folder), "-c", "user.name=n", "-c", "user.email=e@localhost"]
+    git = [found("git"), "-C", str(folder), "-c", "user.name=n", "-c", "user.email=e@localhost"]
     (folder / "f.txt").write_text("one\n", "utf-8")
     for command in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "first"]):
         subprocess.run([*git, *command], check=True)
