@@ -141,14 +141,20 @@ def lasting(driver: type[Driver]) -> type[Driver]:
 
             def behind() -> None:
                 with suppress(RuntimeError):
-                    loop.call_soon_threadsafe(lambda: app.refresh(layout=True))
+                    loop.call_soon_threadsafe(lambda: app.refresh(repaint=True, layout=True))
 
             self._file: Any = Forgiving(self._file, gone, behind)
+            self._behind = behind
 
         def stop_application_mode(self) -> None:
             """Put the terminal back, also when it was left behind."""
             self._file.hurry()
             super().stop_application_mode()
+
+        def resume_application_mode(self) -> None:
+            """Draw all of it again: the terminal kept nothing of what was there before."""
+            super().resume_application_mode()
+            self._behind()
 
         def close(self) -> None:
             """Let the last of it be written, as far as somebody reads."""

@@ -42,7 +42,7 @@ def test_ctrl_z_goes_to_the_shell_and_fg_comes_back(tmp_path: Path) -> None:
         sees(b"Stopped")
         os.write(ours, b"fg\n")
         sees(b"\x1b[?1049h")
-        sees(b"typed")
+        sees(b"ready")  # the whole screen is drawn anew
         os.write(ours, b"\x11")
         sees(b"shell> ")
     finally:
