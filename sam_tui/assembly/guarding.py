@@ -45,6 +45,9 @@ def make_guard(
     def refused_at_the_door(url: str) -> str:
         return leaves.online.web.refusal(url)
 
+    def watched() -> bool:
+        return leaves.commands.confinement.kind == "live"
+
     def serves(port: int) -> bool:
         from sam_tui.adapters.terminal.own_servers import OwnServers
 
@@ -59,7 +62,9 @@ def make_guard(
             sandboxed=lambda: leaves.commands.confinement.kind != "none",
             parser=BashParser(),
         )
-        return replace(made, unwatched=blind, door=refused_at_the_door, serves=serves)
+        return replace(
+            made, unwatched=blind, door=refused_at_the_door, serves=serves, watched=watched
+        )
 
     def follow(state: TrustState) -> None:
         guard.use_policy(policy_of(renewed(layers, places, trust.folder, state)))
@@ -79,6 +84,7 @@ def make_guard(
     guard.seconds = layers.seconds or TIMED_SECONDS
     terms = layers.sandbox(SandboxTerms(options.sandbox, options.network))
     guard.rehearses = options.rehearse
+    leaves.restricts_reads = lambda: not guard.policy.trusted and guard.policy.mode != "bypass"
     if options.attended or options.responder is not None:
         sources = PackageSources(lambda: leaves.commands, leaves.workspace.root, places.home)
         guard.sources = sources.hosts

@@ -83,6 +83,8 @@ class Leaves:
         """Takes secrets out of a text."""
         self.sandbox_plan: Callable[[], SandboxPlan] | None = None
         """How policy has commands held; asked when the first of them is."""
+        self.restricts_reads: Callable[[], bool] = lambda: False
+        """Whether what commands read outside is asked."""
         self.servers: McpServers | None = None
         """The servers whose tools the agent may call."""
         self.local_servers: tuple[str, ...] = ()
@@ -210,7 +212,9 @@ class Leaves:
     def sandbox(self) -> "Sandbox":
         """What holds commands."""
         from sam_tui.adapters.policy import SandboxPlan
+        from sam_tui.adapters.policy.reading import free_reads
         from sam_tui.adapters.terminal.confinement import Sandbox
+        from sam_tui.core.ports.sandbox import ReadTerms
 
         plan = self.sandbox_plan() if self.sandbox_plan else SandboxPlan()
         sandbox = Sandbox(
@@ -219,6 +223,9 @@ class Leaves:
         sandbox.hold_network(plan.network, plan.hosts)
         sandbox.redirect(plan.redirected)
         sandbox.pass_variables(plan.passed)
+        home = self._places.home
+        free = free_reads(home, os.environ)  # what commands start with
+        sandbox.reads = lambda: ReadTerms(home, free, self.workspace.roots, self.restricts_reads())
         sandbox.limit(plan.limits)
         return self._closed(sandbox, sandbox.close)
 

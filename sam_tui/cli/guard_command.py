@@ -19,7 +19,7 @@ from sam_tui.cli.options import (
 from sam_tui.cli.streams import contract_output, input_descriptor, require_output
 from sam_tui.core.accesses import Connect, Fetch, LocatedAccess, Read, Run, Type, Use, Write
 from sam_tui.core.authorization.hosts import HostEntry, HostLists, with_port
-from sam_tui.core.authorization.outside import CHANGE, CONNECT
+from sam_tui.core.authorization.outside import CHANGE, CONNECT, READ
 from sam_tui.core.errors import SamError, ToolError, UsageError
 from sam_tui.core.ids import CallId, ConversationId, mint, named_conversation
 from sam_tui.core.messages import ToolCall
@@ -227,7 +227,7 @@ class _Explainer:
         _, server, tool = (*name.split("__", 2), "", "")[:3]
         if name.startswith(SERVERS) and tool:
             return self._explain(name, (LocatedAccess(Use(server, tool), None),))
-        if name in (CHANGE, CONNECT):
+        if name in (CHANGE, CONNECT, READ):
             return self._explain_outside(name, arguments)
         plan = self._runtime.executor.plan(ToolCall(CallId(mint("call")), name, arguments))
         if plan.operation is None or plan.fault is not None:
@@ -260,7 +260,7 @@ class _Explainer:
         }
 
     def _explain_outside(self, operation: str, arguments: str) -> dict[str, Any]:
-        """What a command would meet that changes ``path`` outside, or connects to ``host``."""
+        """What a command would meet that changes or reads ``path``, or connects to ``host``."""
         guard, key = self._runtime.guard, "host" if operation == CONNECT else "path"
         try:
             given = json.loads(arguments).get(key)
@@ -268,6 +268,8 @@ class _Explainer:
                 return {"error": f'“{key}” says what is wanted, as in {{"{key}": …}}.'}
             if operation == CHANGE:
                 return self._explain(operation, guard.locate([Write(given, key, follow=False)]))
+            if operation == READ:
+                return self._explain(operation, guard.locate([Read(given, key)]))
             entry = HostEntry.of(given)
         except (SamError, ValueError, AttributeError) as error:
             return {"error": f"{operation} cannot be explained: {error}."}

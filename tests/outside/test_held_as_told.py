@@ -1,5 +1,6 @@
 """How commands are held follows flags and policy files: secrets, caches, the network, the kind."""
 
+import re
 from typing import Any
 
 import pytest
@@ -40,6 +41,7 @@ async def test_commands_read_neither_secrets_nor_our_own_data_until_a_rule_says_
     desk.write_policy(f"[[rule]]\n{rule}")
     (desk.folder / "ws/read").write_text('cat "$1$2"')
     desk.open()
+    desk.runtime.trust.trust()
     for place, read in (
         ("home/.ssh/id", False),
         ("data/own", False),
@@ -97,10 +99,14 @@ async def test_commands_have_a_temporary_folder_of_their_own(desk: Desk) -> None
         ('caches = ["pip"]', True, "a project cannot open caches"),
     ],
 )
-async def test_what_a_file_cannot_say_is_an_error_with_its_line(
+async def test_what_a_file_cannot_say_is_an_error_with_its_line_or_ignored_of_an_untrusted_folder(
     desk: Desk, text: str, project: bool, fault: str
 ) -> None:
     desk.write_policy(text, project=project)
+    if project:
+        desk.open()
+        assert re.search(rf"policy\.toml:1: {fault}", desk.runtime.trust.ignored[0])
+        return
     with pytest.raises(ConfigurationError, match=rf"policy\.toml:1: {fault}"):
         desk.open()
     desk.write_policy("", project=project)

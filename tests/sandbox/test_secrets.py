@@ -91,10 +91,10 @@ async def test_what_is_new_beside_a_secret_can_be_read_by_the_next_command(
 async def test_a_workspace_that_is_itself_a_secret_can_be_worked_in(
     run: Run, workspace: Path
 ) -> None:
-    (workspace / ".env").write_text("mine\n")
+    (workspace / "old").write_text("mine\n")
     box = Sandbox(secrets=(str(workspace),))
     try:
-        assert (await run("cat .env; echo x > new; cat new", box=box)).output == "mine\nx\n"
+        assert (await run("cat old; echo x > new; cat new", box=box)).output == "mine\nx\n"
     finally:
         box.close()
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sam_tui.adapters.terminal import confinement
-from sam_tui.adapters.terminal.confinement import Sandbox
+from sam_tui.adapters.terminal.confinement import Sandbox, Wanted
 from sam_tui.adapters.terminal.sandbox.ability import bubblewrap
 from sam_tui.adapters.terminal.sandbox.landlock import Bounds
 from sam_tui.adapters.terminal.sandbox.seatbelt import profile, seatbelt_command
@@ -129,7 +129,7 @@ def test_on_macos_terminals_begin_with_the_same_profile(
     box = Sandbox(live=False)
     try:
         words = box.prefix((str(workspace),), "off")
-        assert box.ruleset((str(workspace),)) is None
+        assert box.ruleset(Wanted((str(workspace),))) is None
         assert words[:2] == ("/usr/bin/sandbox-exec", "-p")
         for line in (f'(subpath "{workspace}")', f'(subpath "{box.scratch}")', "(deny network*"):
             assert line in words[2]

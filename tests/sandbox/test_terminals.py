@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sam_tui.adapters.terminal.confinement import Sandbox
+from sam_tui.adapters.terminal.confinement import Sandbox, Wanted
 from sam_tui.adapters.terminal.environment import session_environment
 from sam_tui.adapters.terminal.pty import Child, Pty, PtyLaunch
 from sam_tui.core.ports.sandbox import AskOutside, HostTerms, OutsideAccess
@@ -28,7 +28,7 @@ class Terminal:
     def __init__(self, sandbox: Sandbox, folder: Path, ask: AskOutside | None) -> None:
         self.text = ""
         self._heard = asyncio.Event()
-        way = sandbox.ruleset((str(folder),), ask=ask)
+        way = sandbox.ruleset(Wanted((str(folder),), ask))
         launch = PtyLaunch(
             argv=("/bin/sh",),
             cwd=str(folder),

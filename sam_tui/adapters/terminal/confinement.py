@@ -6,7 +6,7 @@ import os
 import socket
 import threading
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, replace
 
@@ -41,6 +41,7 @@ from sam_tui.core.ports.sandbox import (
     HostTerms,
     Network,
     OutsideAccess,
+    ReadTerms,
     SandboxChoice,
 )
 from sam_tui.core.ports.terminals import Confinement
@@ -59,11 +60,12 @@ _NAMES_BY_STREAM = {"RES_OPTIONS": "use-vc"}
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """How a run is to be held: real folders it may write to, who is asked for more, the network."""
+    """How a run is held: real folders it writes to, who is asked, the network, folders it reads, too."""
 
     writable: tuple[str, ...]
     ask: AskOutside | None = None
     network: Network = "on"
+    readable: tuple[str, ...] = ()
 
 
 class Sandbox:
@@ -103,6 +105,8 @@ class Sandbox:
         self._network: Network = "on"
         self._hosts = HostTerms()
         self._redirected: Mapping[str, str] = {}
+        self.reads: Callable[[], ReadTerms] = ReadTerms
+        """What runs may read without a question, from now on."""
         self.passed = NONE_PASSED
         """What of the environment's secrets commands start with."""
         if strict and bubblewrap() is None:
@@ -262,7 +266,7 @@ class Sandbox:
         assert table is not None
         supervision = apart or self._supervision
         code = filter_program(
-            table, network, live=True, landlock=self._ability.landlock, reads=bool(bounds.kept)
+            table, network, live=True, landlock=self._ability.landlock, reads=True
         )
         hosts = self._hosts if network == "hosts" else None
         processes = self.tracking.limits.processes
@@ -328,6 +332,7 @@ class Sandbox:
             opened=self.opened,
             kept=self._rulesets.kept(self.secrets, writable) if supervised else (),
             watched=wanted.writable if supervised else (),
+            reads=self.reads().with_own(wanted.readable) if supervised else ReadTerms(),
         )
 
     def prefix(self, writable: Sequence[str], network: Network = "on") -> tuple[str, ...]:
@@ -336,9 +341,7 @@ class Sandbox:
             return ()
         return self._wrap(Wanted(tuple(writable), network=network), None).prefix
 
-    def ruleset(
-        self, writable: Sequence[str], *, ask: AskOutside | None = None, network: Network = "on"
-    ) -> int | None:
+    def ruleset(self, wanted: Wanted) -> int | None:
         """``hold`` for what is never told its end, such as a terminal: the way in alone.
 
         Also in strict mode: terminals are held by Landlock and the supervisor.
@@ -347,7 +350,7 @@ class Sandbox:
             return None
         if not self._ability.holds:
             raise ToolError("This system can confine commands, but not terminals.")
-        return self._enter(Wanted(tuple(writable), ask, network)).way
+        return self._enter(wanted).way
 
     def _wrap(self, wanted: Wanted, program: str | None) -> Holding:
         """Put bubblewrap, or sandbox-exec where ``program`` is None, before the command line."""

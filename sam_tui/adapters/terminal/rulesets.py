@@ -51,6 +51,7 @@ class Rulesets:
             bounds.watched,
             bounds.devices,
             bounds.tcp,
+            bounds.readable,
         )
         known = self._kept.get(key)
         if known is not None:

@@ -108,7 +108,7 @@ class PtyTerminals:
         try:
             ruleset, prefix = None, ()
             if spec.confined:
-                ruleset = self._sandbox.ruleset(spec.writable, ask=ask, network=spec.network)
+                ruleset = self._sandbox.ruleset(_wanted(spec, ask, integration))
                 prefix = self._sandbox.prefix(spec.writable, spec.network)
             scratch = self._sandbox.scratch if prefix or ruleset is not None else None
             launch = self._launch(spec, integration, ruleset, scratch)
@@ -135,8 +135,7 @@ class PtyTerminals:
         entry = None
         try:
             if spec.confined:
-                wanted = Wanted(spec.writable, ask, spec.network)
-                entry = self._sandbox.apart(wanted, scratch)
+                entry = self._sandbox.apart(_wanted(spec, ask, integration), scratch)
             way, watched = entry or (None, None)
             launch = self._launch(spec, integration, way, scratch if entry is not None else None)
             process = await holders.start(born, launch, watched, scratch)
@@ -196,6 +195,12 @@ class PtyTerminals:
 def _hushed(spec: SessionSpec, integration: Integration) -> AskOutside | None:
     """Whom to ask, once the shell has told its first prompt; at once where it tells none."""
     return Hush(spec.ask) if spec.ask is not None and integration.nonce else spec.ask
+
+
+def _wanted(spec: SessionSpec, ask: AskOutside | None, integration: Integration) -> Wanted:
+    """The shell reads its integration, wherever else it may not."""
+    readable = (os.path.realpath(integration.folder),) if integration.folder else ()
+    return Wanted(tuple(spec.writable), ask, spec.network, readable)
 
 
 def _born(spec: SessionSpec, integration: Integration, network: str) -> Born:

@@ -32,7 +32,9 @@ def secret_named(grounds: Grounds, case: Case) -> Judgement | None:
 
 
 def local_secret_named(grounds: Grounds, case: Case) -> Judgement | None:
-    """An environment file or key of the workspace that the command names."""
+    """An environment file or key of the workspace that the command names, where nobody watches it read."""
+    if grounds.watched() and case.subject.kind == "run":
+        return None
     for what, real, inside in _secrets(grounds, case.subject.reading):
         if inside and not _unlocked(grounds, case, real):
             named = f"{real} ({what})" if real else what

@@ -71,6 +71,8 @@ class Grounds:
     door: Callable[[str], str] = lambda _: ""
     """Why the door of the web tools refuses a URL as it stands; empty where it lets it through."""
 
+    watched: Callable[[], bool] = lambda: False
+    """Whether what commands read is asked for while they read it."""
     serves: Callable[[int], bool] = lambda _: False
     """Whether who listens on a port of this machine is a command or session of this program."""
 
@@ -133,6 +135,8 @@ class Case:
         return Judgement("deny", by, rule, reason, self.target, self.subject.reading)
 
 
+READ = "commands.read_outside"
+"""The operation of what a command reads: outside, and environment files and keys of the workspace."""
 Stage = Callable[[Grounds, Case], Judgement | None]
 
 

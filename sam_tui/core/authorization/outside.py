@@ -4,8 +4,9 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from sam_tui.core.accesses import Access, Connect, LocatedAccess, Location, Write
+from sam_tui.core.accesses import Access, Connect, LocatedAccess, Location, Read, Write
 from sam_tui.core.authorization.containment import Workspace
+from sam_tui.core.authorization.grounds import READ as READ
 from sam_tui.core.display import Diff
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.inquiry import ApprovalRequest
@@ -51,13 +52,14 @@ class Run:
 
 def operation_of(access: OutsideAccess) -> str:
     """The operation that an access belongs to."""
-    return CONNECT if access.kind == "connect" else CHANGE
+    return {"connect": CONNECT, "read": READ}.get(access.kind, CHANGE)
 
 
 def summary_of(access: OutsideAccess, run: Run) -> str:
     """Who wants what, in a line."""
     who = f"{access.process} (pid {access.pid})" if access.process else "the command"
     deed = {
+        "read": "wants to read",
         "write": "wants to write",
         "delete": "wants to delete",
         "rename": "wants to rename",
@@ -94,6 +96,9 @@ def located(access: OutsideAccess, workspace: Workspace) -> tuple[LocatedAccess,
         where = workspace.locate(path, follow=False)
         if where.real != path:
             return ()
+        if access.kind == "read":
+            found.append(LocatedAccess(Read(path, "outside"), where))
+            continue
         wanted = Write(path, "outside", follow=False, planted=access.planted)
         found.append(LocatedAccess(wanted, where))
     return tuple(found)
@@ -103,7 +108,7 @@ def widened(refused: Sequence[OutsideAccess], workspace: Workspace) -> tuple[Loc
     """What has to be writable for the refused to succeed: files that are there, else their folders."""
     found: dict[str, LocatedAccess] = {}
     for access in refused:
-        if access.kind == "connect":
+        if access.kind in ("connect", "read"):
             continue
         for path in (access.path, access.to) if access.to else (access.path,):
             where = workspace.locate(path)

@@ -5,6 +5,7 @@ import stat
 
 from sam_tui.core.accesses import Write
 from sam_tui.core.authorization.grounds import (
+    READ,
     Case,
     Grounds,
     Judgement,
@@ -17,6 +18,8 @@ from sam_tui.core.authorization.grounds import (
 )
 from sam_tui.core.authorization.places import place_of
 
+LOCAL_SECRET = "local-secret:"
+"""Begins the rule by which secrets of the workspace are asked."""
 _KERNEL = ("/proc", "/sys", "/dev")
 
 
@@ -40,6 +43,8 @@ def secret(grounds: Grounds, case: Case) -> Judgement | None:
     if not what or grounds.rules.unlocks(case.subject, case.now):
         return None
     named = what if what.startswith("/") else f"{case.where.real} ({what})"
+    if case.where.inside and not what.startswith("/") and case.subject.operation == READ:
+        return None  # servers and tests read it: the person is asked below
     return case.deny(f"secret:{what}", f"{named} may hold secrets")
 
 
@@ -88,6 +93,16 @@ def guarded(grounds: Grounds, case: Case) -> Judgement | None:
     return case.ask("guarded-file", reason, plain=False)
 
 
+def local_secret(grounds: Grounds, case: Case) -> Judgement | None:
+    """An environment file or key of the workspace that a command reads is asked for."""
+    if grounds.secrets is None or case.subject.operation != READ or not case.where.inside:
+        return None
+    what = grounds.secrets.named(case.where.real, inside=True)
+    if not what:
+        return None
+    return case.ask(f"{LOCAL_SECRET}{what}", f"{case.where.real} ({what}) may hold secrets")
+
+
 def contained(grounds: Grounds, case: Case) -> Judgement | None:
     """The mode's default: inside is free, outside is asked; reads outside are free where trusted."""
     where = case.where
@@ -113,5 +128,6 @@ PATH_STAGES: tuple[tuple[str, Stage], ...] = (
     ("ask rules", asked_by_rule),
     ("allow rules", allowed_by_rule),
     ("guarded files", guarded),
+    ("secrets of the workspace", local_secret),
     ("mode default", contained),
 )

@@ -19,6 +19,7 @@ from sam_tui.core.authorization.grants import (
 )
 from sam_tui.core.authorization.grounds import Grounds, Judgement
 from sam_tui.core.authorization.hosts import HostEntry, address_of, family
+from sam_tui.core.authorization.path_stages import LOCAL_SECRET
 from sam_tui.core.authorization.patterns import CommandPattern
 from sam_tui.core.authorization.rules import LAYERS
 from sam_tui.core.authorization.shell_table import INTERPRETERS, SHELLS, WRAPPERS, names
@@ -251,6 +252,9 @@ def _folders(asked: Sequence[Judgement], grounds: Grounds) -> tuple[str, ...]:
         if not judgement.target.startswith("/"):
             return ()
         target = judgement.target
+        if judgement.rule.startswith(LOCAL_SECRET):
+            found[target] = None  # the file alone, not all that lies beside it
+            continue
         folder = target if os.path.isdir(target) else os.path.dirname(target)
         if folder.count("/") < 2 or (grounds.secrets and grounds.secrets.above(folder)):
             return ()
@@ -307,7 +311,9 @@ HOW_LONG = {
 def _folder_offer(
     span: ScopeSpan, operation: str, folders: tuple[str, ...], grounds: Grounds
 ) -> Offer:
-    shown = ", ".join(f"everything below {folder}" for folder in folders)
+    shown = ", ".join(
+        f"everything below {folder}" if os.path.isdir(folder) else folder for folder in folders
+    )
     words = f"{operation} on {shown}, {HOW_LONG[span]}"
     where = grounds.roots[0] if span == "project" and grounds.roots else ""
     saved = tuple(SavedGrant(operation, where, path=folder) for folder in folders)

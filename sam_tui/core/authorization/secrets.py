@@ -6,7 +6,6 @@
 import fnmatch
 import os
 import re
-import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -21,12 +20,31 @@ _HOME_PLACES = (
     ".authinfo.gpg", ".local/share/keyrings", ".local/share/kwalletd", ".claude/.credentials.json",
     ".codex/auth.json", ".gemini/oauth_creds.json", ".local/share/opencode/auth.json",
     ".config/Bitwarden", ".config/keepassxc", ".electrum", ".bitcoin", ".ethereum",
+    ".m2/settings.xml", ".m2/settings-security.xml", ".gradle/gradle.properties",
+    # What was typed: shells, interpreters, editors.
+    ".local/share/fish/fish_history", ".config/fish/fish_history", ".viminfo", ".vim/viminfo",
+    ".local/share/nvim/shada", ".local/state/nvim/shada", ".local/share/powershell/PSReadLine",
+    ".ipython/profile_default/history.sqlite", ".Rhistory", ".lesshst", ".histfile", ".history",
+    ".config/ghostty/history", ".local/state/bash", ".local/state/zsh", ".local/share/atuin",
+    ".atuin", ".mongodb/mongosh/mongosh_repl_history",
+    # What was said.
+    ".config/Signal", ".config/Slack", ".config/discord", ".config/Element", ".config/Microsoft",
+    ".config/teams-for-linux", ".config/Mattermost", ".config/skypeforlinux", ".config/zoom",
+    ".local/share/TelegramDesktop", ".purple", ".weechat", ".config/weechat", ".irssi",
+    ".config/hexchat", ".config/evolution", ".local/share/evolution", ".claude/projects",
+    ".claude/history.jsonl", ".codex/sessions", ".codex/history.jsonl",
     # Browsers and mail, Linux.
     ".mozilla", ".librewolf", ".thunderbird", ".config/google-chrome", ".config/chromium",
     ".config/BraveSoftware", ".config/microsoft-edge", ".config/vivaldi", ".config/opera",
     "snap/firefox", "snap/chromium", ".var/app/org.mozilla.firefox", ".var/app/com.google.Chrome",
     ".var/app/com.brave.Browser", ".var/app/org.chromium.Chromium",
+    ".cache/mozilla", ".cache/google-chrome", ".cache/chromium", ".cache/thunderbird",
+    ".config/zen", ".zen", ".config/google-chrome-beta", ".config/epiphany", ".local/share/epiphany",
     # macOS.
+    "Library/Application Support/Slack", "Library/Application Support/discord",
+    "Library/Application Support/Signal", "Library/Application Support/Microsoft/Teams",
+    "Library/Group Containers/6N38VWS5BX.ru.keepcoder.Telegram", "Library/Caches/Firefox",
+    "Library/Caches/Google/Chrome",
     "Library/Keychains", "Library/Safari", "Library/Cookies", "Library/Mail", "Library/Messages",
     "Library/Containers/com.apple.Safari", "Library/Application Support/Firefox",
     "Library/Application Support/Google/Chrome", "Library/Application Support/Chromium",
@@ -42,6 +60,8 @@ _SYSTEM_PLACES = (
 )  # fmt: skip
 MCP_TOKEN = "mcp-token"
 """In our data folder: what opens the MCP server over HTTP. Who reads it could approve for the person."""
+ENVIRONMENT_FILE, PRIVATE_KEY = "an environment file", "a private key"
+"""What makes a name secret, in words."""
 _EXAMPLES = re.compile(r"\.(example|sample|template|dist|defaults?|schema|tpl|md|d\.ts)$", re.I)
 _ENVIRONMENT = re.compile(r"\.env(?:rc)?(?:[._-].*)?$", re.I)
 _PRIVATE_KEY = re.compile(
@@ -50,6 +70,15 @@ _PRIVATE_KEY = re.compile(
     re.I,
 )
 _KEY_FILE = re.compile(r".*\.(?:pem|p12|pfx|jks|keystore|kdbx|ppk)$", re.I)
+_HISTORY = re.compile(
+    r"\.(?:bash|zsh|sh|ash|ksh|fish|csh|tcsh|python|node_repl|ts_node_repl|irb|pry|psql|mysql|mariadb"
+    r"|sqlite|rediscli|mongo|dbshell|scala|lua|php|octave|gdb|julia|R|duckdb|clickhouse-client)[_-]?hist(?:ory)?$",
+    re.I,
+)
+_CREDENTIALS = re.compile(
+    r"(?:[._]netrc|\.git-credentials|\.pgpass|\.my\.cnf|\.pypirc|\.vault-token)$", re.I
+)
+_ENDINGS = ("/.m2/settings.xml", "/.m2/settings-security.xml", "/.gradle/gradle.properties")
 _PROCESS = re.compile(r"/proc/[^/]+/(?:task/[^/]+/)?(?:environ|mem|maps|auxv|pagemap|fd/.*)$")
 _NAMES = (".env", ".env.local", ".envrc", "id_rsa", "id_ed25519")
 
@@ -104,12 +133,20 @@ class Secrets:
 
         return find
 
+    def named(self, real: str, *, inside: bool) -> str:
+        """What makes a real path secret by its name alone, wherever it lies; empty when nothing does."""
+        return self._by_name(_key(real), inside=inside)
+
     def _by_name(self, key: str, *, inside: bool) -> str:
         name = key.rpartition("/")[2]
         if _ENVIRONMENT.match(name) and not _EXAMPLES.search(name):
-            return "an environment file"
+            return ENVIRONMENT_FILE
         if _PRIVATE_KEY.match(name) and not name.endswith(".pub"):
-            return "a private key"
+            return PRIVATE_KEY
+        if _HISTORY.match(name):
+            return "a history of what was typed"
+        if _CREDENTIALS.match(name) or key.endswith(_ENDINGS):
+            return "a file of credentials"
         if not inside and _KEY_FILE.match(name) and self._home and key.startswith(self._home + "/"):
             return "a key file"
         if key.startswith("/proc/") and _PROCESS.match(key):
@@ -149,4 +186,6 @@ def _key(path: str) -> str:
     """A path as volumes that fold case and normalise names would compare it."""
     if path.isascii():
         return path.lower()
+    import unicodedata  # few paths need it
+
     return unicodedata.normalize("NFC", path).casefold()

@@ -2,10 +2,10 @@
 
 import math
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
-OutsideKind = Literal["write", "delete", "rename", "metadata", "connect"]
+OutsideKind = Literal["read", "write", "delete", "rename", "metadata", "connect"]
 Network = Literal["granted", "on", "hosts", "off"]
 """Whether confined commands reach the internet, loopback included; ``hosts`` holds them to a list.
 
@@ -124,6 +124,24 @@ class RunningProcess:
 
     pid: int
     name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReadTerms:
+    """What commands read without a question.
+
+    ``free`` are real paths of the system and of toolchains, ``own`` those of the workspace; with
+    ``restricted`` nothing else is read besides what they may change. ``home`` is whose secrets count.
+    """
+
+    home: str = ""
+    free: tuple[str, ...] = ()
+    own: tuple[str, ...] = ()
+    restricted: bool = False
+
+    def with_own(self, more: tuple[str, ...]) -> "ReadTerms":
+        """The same with more folders of the workspace's kind."""
+        return replace(self, own=(*self.own, *more)) if more else self
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,8 @@ from sam_tui.core.ports.sandbox import Network
 ALLOW = 0x7FFF0000
 NOTIFY = 0x7FC00000
 FAIL = 0x00050000
+_NOTHING_READ = os.O_DIRECTORY | getattr(os, "O_PATH", 0)
+"""A folder is listed, or a place only named."""
 WRITE_FLAGS = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 
 NAME_CALLS = (
@@ -140,7 +142,7 @@ def program(
         refused = [step for number in _OWNER_IOCTLS for step in _refuse(number)]
         blocks["ioctl"] = [_argument(1), *refused, *blocks["ioctl"]]
     if live and reads:
-        blocks |= {name: [_give(NOTIFY)] for name in ("open", "openat")}
+        blocks |= {"open": _opened(1), "openat": _opened(2)}
     if live and landlock < TRUNCATION_HELD:
         blocks["openat2"] = [
             _give(FAIL | errno.ENOSYS)
@@ -222,6 +224,18 @@ def _clone(*, live: bool) -> list[Instruction]:
     if not live:
         return block
     return [*block[:-1], (_ANY_BIT, 0, 1, _OF_THE_PROCESS), _give(ALLOW), _give(NOTIFY)]
+
+
+def _opened(flags: int) -> list[Instruction]:
+    """All that reads or writes a file waits; folders are listed, and places only named, freely."""
+    return [
+        _argument(flags),
+        (_ANY_BIT, 0, 1, WRITE_FLAGS),
+        _give(NOTIFY),
+        (_ANY_BIT, 0, 1, _NOTHING_READ),
+        _give(ALLOW),
+        _give(NOTIFY),
+    ]
 
 
 def _ioctl(*, live: bool) -> list[Instruction]:

@@ -5,11 +5,12 @@ import stat
 import struct
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sam_tui.adapters.terminal.sandbox.devices import raw_devices
 from sam_tui.adapters.terminal.sandbox.keeping import carved
 from sam_tui.adapters.terminal.sandbox.kernel import forbid_new_privileges, syscall
+from sam_tui.core.ports.sandbox import ReadTerms
 
 # The same numbers on every Linux architecture that has Landlock (x86-64, aarch64, riscv64 ...).
 _CREATE_RULESET = 444
@@ -59,6 +60,15 @@ class Bounds:
     """Real paths below the writable folders that stay as they are; for supervised runs alone."""
     watched: tuple[str, ...] = ()
     """Those of the writable folders in which the supervisor makes every change itself."""
+    reads: ReadTerms = field(default_factory=ReadTerms)
+    """What is read without a question; for supervised runs alone."""
+
+    @property
+    def readable(self) -> tuple[str, ...] | None:
+        """Real paths that may be read besides the writable; None means all that is no secret."""
+        if not self.reads.restricted:
+            return None
+        return (*self.reads.free, *self.reads.own)
 
 
 def abi() -> int:
@@ -77,7 +87,7 @@ def build(version: int, bounds: Bounds) -> int:
     writes &= ~((_TRUNCATE if version < LEAST_ABI else 0) | (_REFER if version < RENAME_ABI else 0))
     masked = maskable(bounds)
     split = splits(masked)
-    reads = _READ_FILE if split else 0
+    reads = _READ_FILE if split or bounds.readable is not None else 0
     attributes = struct.pack(
         "=QQQ",
         writes | reads,
@@ -95,7 +105,7 @@ def build(version: int, bounds: Bounds) -> int:
                 _allow(ruleset, path, rights)
         for path in bounds.devices:
             _allow(ruleset, path, full)
-        for path in _readable(split, masked):
+        for path in _read_within(bounds.readable, split, masked):
             _allow(ruleset, path, reads)
         for path in bounds.opened if reads else ():
             _allow(ruleset, os.path.realpath(path), reads)
@@ -147,6 +157,20 @@ def identity(path: str, *, listing: bool = False) -> tuple[str, int, int, int]:
     except OSError:
         return path, 0, 0, 0
     return path, found.st_dev, found.st_ino, found.st_mtime_ns if listing else 0
+
+
+def _read_within(
+    readable: tuple[str, ...] | None, split: Sequence[str], masked: Sequence[str]
+) -> Iterable[str]:
+    """What may be read as a whole: everything beside the way to a secret, and below ``readable``."""
+    if readable is None:
+        return _readable(split, masked)
+    below = tuple(f"{path.rstrip('/')}/" for path in readable)
+    secret = tuple(f"{path}/" for path in masked)
+    apart = {*split, *masked}
+    whole = [path for path in readable if path not in apart and not path.startswith(secret)]
+    ways = [folder for folder in split if f"{folder.rstrip('/')}/".startswith(below)]
+    return [*whole, *_readable(ways, [*masked, *split])]
 
 
 def _readable(split: Sequence[str], masked: Sequence[str]) -> Iterable[str]:

@@ -27,6 +27,7 @@ from sam_tui.adapters.terminal.sandbox.paths import (
     left_to_landlock,
     signed,
 )
+from sam_tui.adapters.terminal.sandbox.reading import asked_read
 from sam_tui.adapters.terminal.sandbox.targets import Target
 from sam_tui.adapters.terminal.sandbox.watch import Watch, Wish
 from sam_tui.core.authorization.places import Place as Kind
@@ -52,6 +53,23 @@ def judge_open(
     watch: Watch, call: Notification, drafts: Drafts, named: Named, flags: int, mode: int
 ) -> None:
     """A file opened for writing: inside Landlock decides, outside the person."""
+    target = Target(call.thread, watch.memory)
+    if flags & os.O_ACCMODE != os.O_WRONLY and not flags & os.O_PATH:
+        text = target.text(named.address)
+
+        def go_on() -> None:
+            _judge_open(watch, call, drafts, named, (flags, mode))
+
+        if asked_read(watch, call, (named.directory, text), flags, go_on):
+            return
+    _judge_open(watch, call, drafts, named, (flags, mode))
+
+
+def _judge_open(
+    watch: Watch, call: Notification, drafts: Drafts, named: Named, how: tuple[int, int]
+) -> None:
+    """What is read has been judged."""
+    flags, mode = how
     target = Target(call.thread, watch.memory)
     if not flags & WRITE_FLAGS:
         _judge_read(watch, call, named, flags)
@@ -150,7 +168,7 @@ def judge_openat2(watch: Watch, call: Notification, drafts: Drafts) -> None:
         if watch.places.root_of(place.real):
             watch.refuse(call, errno.ENOSYS)
             return
-    if resolve or not (flags & WRITE_FLAGS or watch.inside.keeps):
+    if resolve and flags & WRITE_FLAGS:
         watch.proceed(call)  # Landlock alone decides
         return
     judge_open(watch, call, drafts, named, flags, mode)

@@ -14,6 +14,7 @@ from sam_tui.adapters.terminal.sandbox.paths import (
     left_to_landlock,
     nameless,
 )
+from sam_tui.adapters.terminal.sandbox.reading import asked_new_name
 from sam_tui.adapters.terminal.sandbox.targets import Place, Target
 from sam_tui.adapters.terminal.sandbox.watch import Watch, Wish
 
@@ -22,6 +23,16 @@ def judge_rename(watch: Watch, call: Notification, old: Named, new: Named, flags
     """rename, renameat, renameat2: outside when either end is."""
     target = Target(call.thread, watch.memory)
     first, second = _places(target, old, new)
+
+    def go() -> None:
+        _rename(watch, call, (first, second), flags)
+
+    if not asked_new_name(watch, call, first.real, second.real, go):
+        go()
+
+
+def _rename(watch: Watch, call: Notification, places: tuple[Place, Place], flags: int) -> None:
+    first, second = places
     if watch.inside.leads(first.real) or watch.inside.leads(second.real):
         watch.refuse(call)
         return
@@ -47,6 +58,16 @@ def judge_link(
         second = target.place(new.directory, target.text(new.address), follow=False)
     else:
         first, second = _places(target, old, new)
+
+    def go() -> None:
+        _link(watch, call, (first, second))
+
+    if first.special or not asked_new_name(watch, call, first.real, second.real, go):
+        go()
+
+
+def _link(watch: Watch, call: Notification, places: tuple[Place, Place]) -> None:
+    first, second = places
     watched = is_watched(watch, first) or is_watched(watch, second)
     if first.special and is_watched(watch, second):
         _link_nameless(watch, call, first.link, second.real)

@@ -218,6 +218,7 @@ class Supervision:
             "kept": bounds.kept,
             "watched": bounds.watched,
             "devices": bounds.devices,
+            "reads": asdict(bounds.reads),
             "asking": ask is not None,
             "landlock": self._landlock,
             "processes": processes,

@@ -19,6 +19,7 @@ from sam_tui.adapters.terminal.sandbox.census import GRACE, Census
 from sam_tui.adapters.terminal.sandbox.connecting import connection_handlers
 from sam_tui.adapters.terminal.sandbox.drafts import Drafts
 from sam_tui.adapters.terminal.sandbox.filter import TRUNCATION_HELD
+from sam_tui.adapters.terminal.sandbox.free_reads import Reads
 from sam_tui.adapters.terminal.sandbox.kernel import Memory, unshare_place
 from sam_tui.adapters.terminal.sandbox.kin import kin_handlers
 from sam_tui.adapters.terminal.sandbox.machine import machine
@@ -132,6 +133,7 @@ class Supervisor:
         )
         watch = Watch(terms, self._memory, self._tell)
         watch.names = self._names
+        watch.reads = Reads.of(message["reads"], terms.roots)
         if message["hosts"] is not None:
             watch.hosts = self._open_doors().let(watch, message["hosts"])
         self._runs[terms.number] = watch

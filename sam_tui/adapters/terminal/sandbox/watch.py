@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from sam_tui.adapters.terminal.sandbox import deeds
 from sam_tui.adapters.terminal.sandbox.census import Census
+from sam_tui.adapters.terminal.sandbox.free_reads import Reads
 from sam_tui.adapters.terminal.sandbox.keeping import carved
 from sam_tui.adapters.terminal.sandbox.kernel import Memory
 from sam_tui.adapters.terminal.sandbox.notifications import Listener, Notification
@@ -103,6 +104,8 @@ class Watch:
         self.memory = memory
         self.listener: Listener | None = None
         self.names: Mapping[int, str] = {}
+        self.reads = Reads()
+        """What it reads without a question."""
         self.hosts: Hosts | None = None
         """Where its network is held to a list of hosts."""
         self._tell = tell
@@ -223,9 +226,9 @@ class Watch:
             self.answer(serial, allowed=False)
 
     def _known(self, wish: Wish) -> bool | None:
-        """An answer that covers a wish: its own, or for metadata that for writing the same file."""
+        """An answer that covers a wish: its own, or for metadata and reading that for writing the file."""
         answer = self._answered(wish)
-        if not answer and wish.kind == "metadata":
+        if not answer and wish.kind in ("metadata", "read"):
             writes = [w for w in self._answers if (w.kind, w.path) == ("write", wish.path)]
             return any(self._answered(w) for w in writes) or answer
         return answer

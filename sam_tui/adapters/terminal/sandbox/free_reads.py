@@ -1,0 +1,73 @@
+"""What a run reads without a question: what is no secret by its name, and lies where it may read."""
+
+import os
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from sam_tui.core.authorization.secrets import ENVIRONMENT_FILE, PRIVATE_KEY, Secrets
+from sam_tui.core.ports.sandbox import ReadTerms
+
+_KERNEL = ("/proc/", "/sys/", "/dev/")
+_CONFIGURED = ("/etc/",)
+"""Of the system, yet written by people."""
+_OF_PACKAGES = (ENVIRONMENT_FILE, PRIVATE_KEY)
+_ENVIRONMENT_MARK = "pyvenv.cfg"
+"""Stands in the folder of a virtual environment of Python, wherever that lies."""
+_DEEPEST = 8
+
+
+@cache
+def _secrets(home: str) -> Secrets:
+    return Secrets(home)
+
+
+@dataclass(slots=True)
+class Reads:
+    """``terms`` of a run, and the ``roots`` that it may change."""
+
+    terms: ReadTerms = field(default_factory=ReadTerms)
+    roots: tuple[str, ...] = ()
+    _own: tuple[str, ...] = field(init=False, repr=False)
+    _free: tuple[str, ...] = field(init=False, repr=False)
+    _environments: dict[str, bool] = field(default_factory=dict[str, bool], init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Prepare what is compared with every path."""
+        own = (*self.roots, *self.terms.own)
+        self._own = tuple(f"{path.rstrip('/')}/" for path in own)
+        self._free = (*(f"{path.rstrip('/')}/" for path in self.terms.free), *_KERNEL)
+
+    @classmethod
+    def of(cls, told: dict[str, Any], roots: tuple[str, ...]) -> "Reads":
+        """From the message that begins a run."""
+        free, own = tuple(map(str, told["free"])), tuple(map(str, told["own"]))
+        return cls(ReadTerms(str(told["home"]), free, own, bool(told["restricted"])), roots)
+
+    def secret(self, real: str) -> bool:
+        """Whether a real path is secret by its name. Packages bring keys and environments to test with."""
+        if real.startswith(_KERNEL):
+            return False
+        own = real.startswith(self._own)
+        installed = real.startswith(self._free) and not real.startswith(_CONFIGURED)
+        what = _secrets(self.terms.home).named(real, inside=own or installed)
+        return bool(what) and (own or not installed or what not in _OF_PACKAGES)
+
+    def within(self, real: str) -> bool:
+        """Whether a real path lies where the kernel lets it read."""
+        if not self.terms.restricted:
+            return True
+        return real.startswith((*self._own, *self._free)) or real in self.terms.free
+
+    def toolchain(self, real: str) -> bool:
+        """Whether it belongs to a virtual environment, which is no project's secret."""
+        folder, looked = os.path.dirname(real), 0
+        while folder not in ("/", "") and looked < _DEEPEST:
+            known = self._environments.get(folder)
+            if known is None:
+                known = os.path.isfile(f"{folder}/{_ENVIRONMENT_MARK}")
+                self._environments[folder] = known
+            if known:
+                return True
+            folder, looked = os.path.dirname(folder), looked + 1
+        return False

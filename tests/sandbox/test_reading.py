@@ -1,0 +1,188 @@
+"""What confined commands read: secrets by their names, and in untrusted folders what lies outside."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Coroutine, Iterator
+from pathlib import Path
+
+import pytest
+
+from sam_tui.adapters.policy.reading import free_reads
+from sam_tui.adapters.terminal.confinement import Sandbox
+from sam_tui.core.ports.sandbox import ReadTerms
+from sam_tui.core.ports.terminals import CommandResult
+from tests.sandbox.hosts_kit import LIVE, Person, paths
+
+Run = Callable[..., Coroutine[None, None, CommandResult]]
+
+pytestmark = pytest.mark.skipif(not LIVE, reason="the kernel offers no supervised sandbox")
+
+
+@pytest.fixture
+def house(tmp_path: Path, workspace: Path) -> Path:
+    """A workspace with an environment file, another project, and a home."""
+    folder = tmp_path.resolve()
+    for name in ("other", "home", "home/.m2", "home/.gradle", "venv/bin"):
+        (folder / name).mkdir(parents=True)
+    for name in (
+        "workspace/.env",
+        "workspace/deploy.key.pem",
+        "other/.env",
+        "other/.env.local",
+        "other/letter.txt",
+        "home/.bash_history",
+        "home/.python_history",
+        "home/.m2/settings.xml",
+        "home/.gradle/gradle.properties",
+        "home/diary.txt",
+    ):
+        (folder / name).write_text("hunter2\n")
+    (workspace / "link").symlink_to(".env")
+    (workspace / "plain.txt").write_text("plain\n")
+    (workspace / ".env.example").write_text("plain\n")
+    (folder / "venv/pyvenv.cfg").write_text("home = /usr/bin\n")
+    return folder
+
+
+@pytest.fixture(params=[False, True], ids=["trusted", "untrusted"])
+def box(request: pytest.FixtureRequest, house: Path) -> Iterator[Sandbox]:
+    made = Sandbox()
+    home = str(house / "home")
+    terms = ReadTerms(home, free_reads(home, dict(os.environ)), restricted=request.param)
+    made.reads = lambda: terms
+    yield made
+    made.close()
+
+
+WAYS = [
+    "cat {f}",
+    "cp {f} copy; cat copy",
+    "grep -r hunter2 {f}",
+    "exec 3< {f}; cat <&3",
+    "exec 3<> {f}; cat <&3",
+    "ln {f} other-name && cat other-name",
+    "mv {f} other-name && cat other-name",
+    "ln -s {f} other-link && cat other-link",
+    "tar cf - {f} | tar xOf - ",
+    f"{sys.executable} -c 'import os; print(open(os.open(\"{{f}}\", 0)).read())'",
+    'while read -r line; do echo "$line"; done < {f}',
+    "cat /proc/self/root{f}",
+    "cd $(dirname {f}) && cat ./$(basename {f})",
+]
+
+
+@pytest.mark.requirement("sandbox:reads")
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", ["workspace/.env", "other/.env.local", "home/.bash_history"])
+async def test_a_secret_by_its_name_is_read_by_no_command_that_was_not_allowed(
+    run: Run, house: Path, box: Sandbox, way: str, name: str
+) -> None:
+    result = await run(way.format(f=house / name), box=box)
+    assert "hunter2" not in result.output
+    assert str(house / name) in paths(result)
+    assert (house / name).read_text() == "hunter2\n"
+
+
+@pytest.mark.requirement("sandbox:reads")
+async def test_a_question_for_a_secret_waits_and_the_answer_is_what_is_read(
+    run: Run, workspace: Path, house: Path, box: Sandbox
+) -> None:
+    person = Person(says=True)
+    result = await run(
+        "cat link .env .env plain.txt .env.example deploy.key.pem", box=box, ask=person
+    )
+    assert result.output.split() == ["hunter2"] * 3 + ["plain"] * 2 + ["hunter2"]
+    assert [(a.kind, a.path) for a in person.asked] == [
+        ("read", str(workspace / ".env")),
+        ("read", str(workspace / "deploy.key.pem")),
+    ]
+    person = Person(says=False)
+    result = await run("cat .env; cp .env.example .env.new && echo made", box=box, ask=person)
+    assert result.output.endswith("made\n")
+    assert len(person.asked) == 1
+
+
+@pytest.mark.requirement("sandbox:reads-outside")
+async def test_in_an_untrusted_folder_what_lies_outside_waits_for_the_person(
+    run: Run, house: Path, box: Sandbox
+) -> None:
+    restricted = box.reads().restricted
+    person = Person(says=False)
+    names = [str(house / "other/letter.txt"), str(house / "home/diary.txt")]
+    result = await run(f"cat {' '.join(names)}; ls {house}/other", box=box, ask=person)
+    assert [a.path for a in person.asked] == (names if restricted else [])
+    assert ("hunter2" in result.output) != restricted
+    assert "letter.txt" in result.output
+    person = Person(says=True)
+    result = await run(f"cat {names[0]} {names[0]}", box=box, ask=person)
+    assert result.output == "hunter2\nhunter2\n"
+    assert len(person.asked) == restricted
+
+
+@pytest.mark.requirement("sandbox:reads-outside")
+async def test_ordinary_work_reads_the_system_and_its_toolchains_without_a_question(
+    run: Run, workspace: Path, house: Path, box: Sandbox
+) -> None:
+    programs = [
+        "git init -q . && git add plain.txt && git -c user.name=a -c user.email=a@b commit -qm x",
+        "git status --short >/dev/null; git log -1 --format=%s",
+        f"{sys.executable} -c 'import json, ssl, sqlite3, asyncio'",
+        f"{sys.executable} -m venv --without-pip made && made/bin/python -c 'import json'",
+        "printf '#!/bin/sh\\necho ran\\n' > tool && chmod +x tool && ./tool",
+        f"cat {house}/venv/pyvenv.cfg /etc/passwd /proc/self/status /dev/null > /dev/null",
+        "env PATH=/usr/bin:/bin sh -c 'ls / /etc > /dev/null'",
+        "mkfifo pipe && (echo through > pipe & cat pipe)",
+        "bash -c 'cat <(echo substituted)' && cat <<< text | cat /dev/stdin",
+    ]
+    if shutil.which("node"):
+        programs.append('node -e \'require("fs").readFileSync("plain.txt")\'')
+    for program in programs:
+        person = Person(says=False)
+        result = await run(program, box=box, ask=person)
+        assert (result.exit_code, person.asked, paths(result)) == (0, [], []), (
+            program,
+            result.output,
+        )
+
+
+@pytest.mark.requirement("sandbox:reads")
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+def test_the_same_holds_for_a_normal_user(short_path: Path) -> None:
+    for name in ("workspace/.env", "other/.env.local", "home/.bash_history"):
+        (short_path / name).parent.mkdir()
+        (short_path / name).write_text("hunter2\n")
+    for path in (short_path, *short_path.rglob("*")):
+        os.chown(path, 65534, 65534)
+    code = f"""
+import asyncio, os, tempfile
+from sam_tui.adapters.policy.reading import free_reads
+from sam_tui.adapters.terminal.commands import ShellCommands
+from sam_tui.adapters.terminal.confinement import Sandbox
+from sam_tui.adapters.terminal.sandbox import free_reads as reads, reading, reaching, supervisor
+from sam_tui.core.ports.sandbox import ReadTerms
+from sam_tui.core.ports.terminals import CommandRequest
+os.setgroups([]); os.setgid(65534); os.setuid(65534)
+os.environ["HOME"] = tempfile.tempdir = {str(short_path / "home")!r}
+folder = {str(short_path)!r}
+async def main():
+    for restricted in (False, True):
+        box = Sandbox(live="thread")
+        terms = ReadTerms(f"{{folder}}/home", free_reads("", {{}}), restricted=restricted)
+        box.reads = lambda: terms
+        for name in ("workspace/.env", "other/.env.local", "home/.bash_history"):
+            for line in ("cat {{0}}", "cp {{0}} x; cat x", "mv {{0}} x && cat x", "ln {{0}} x && cat x"):
+                line, own = line.format(f"{{folder}}/{{name}}"), f"{{folder}}/workspace"
+                request = CommandRequest(line, own, True, (own,), 60.0, lambda _: None)
+                result = await ShellCommands(box).run(request)
+                assert "hunter2" not in result.output, line
+                assert result.refused, (line, result)
+        box.close()
+asyncio.run(main())
+print("held")
+"""
+    ended = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    assert ended.stdout == "held\n", ended.stderr
