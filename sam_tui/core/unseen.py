@@ -8,6 +8,14 @@ UNSEEN = (
     "\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e01ef\U0001d173-\U0001d17a]"
 )
 _UNSEEN = re.compile(UNSEEN)
+_LABEL = re.compile(r"[^\s/.:@?&=]+")
+_LOOKALIKES = frozenset(
+    "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0455\u0456\u0458\u0501\u04bb\u051b\u051d\u04cf"
+    "\u0410\u0412\u0415\u041a\u041c\u041d\u041e\u0420\u0421\u0422\u0425\u0405\u0406\u0408"
+    "\u03bf\u03bd\u03c1\u0391\u0392\u0395\u0396\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a5\u03a7"
+    "\u0578\u057d\u0585"
+)
+"""Cyrillic, Greek and Armenian letters that look like Latin ones."""
 _WRITTEN = re.compile(r"⟨U\+([0-9A-F]{4,6})⟩")
 _JOINERS = "\u200c\u200d"
 
@@ -63,3 +71,20 @@ def _joinable(character: str) -> bool:
     ):
         return True
     return 0x0590 <= code <= 0x1BFF and unicodedata.category(character)[0] in "LM"
+
+
+def foreign_letters(text: str) -> tuple[str, ...]:
+    """Letters of another script in the names of a path or host that look Latin, each in words.
+
+    A name that is written in another script as a whole is what it looks like, and no matter.
+    """
+    found: dict[str, None] = {}
+    for match in () if text.isascii() else _LABEL.finditer(text):
+        letters = [letter for letter in match[0] if letter.isalpha()]
+        foreign = [c for c in letters if not unicodedata.name(c, "LATIN").startswith("LATIN")]
+        mixed = len(foreign) < len(letters)
+        if foreign and (mixed or _LOOKALIKES.issuperset(foreign)):
+            for letter in foreign:
+                words = f"{letter} in {match[0]} is {unicodedata.name(letter).lower()}"
+                found[f"{words} (U+{ord(letter):04X})"] = None
+    return tuple(found)

@@ -334,3 +334,50 @@ def test_places_hold_for_a_normal_user_as_well(short_path: Path) -> None:
     )
     assert done.stdout.endswith("asked True\n"), done.stdout + done.stderr
     assert evil_places(folder) == []
+
+
+RACE = """
+import ctypes, os, sys, threading
+sys.setswitchinterval(1e-5)
+libc = ctypes.CDLL(None)
+names = [b"c/config", b".git/config", b"c/../.git/hooks/pre-push", b"l/config"]
+path = ctypes.create_string_buffer(names[0], 4096)
+os.makedirs("c/hooks"); os.symlink("c", "l"); open("evil", "w").write("evil")
+stop = False
+def swap():
+    while not stop:
+        for name in names:
+            path.value = name
+        os.rename("l", "l2"); os.symlink(".git", "l"); os.unlink("l"); os.rename("l2", "l")
+thread = threading.Thread(target=swap)
+thread.start()
+for _ in range(int(sys.argv[1])):
+    d = libc.open(path, os.O_WRONLY | os.O_CREAT, 0o755)
+    if d >= 0:
+        os.write(d, b"evil")
+        os.close(d)
+    libc.link(b"evil", path)
+    libc.rename(b"evil", path)
+    libc.symlink(b"../evil", path)
+    if not os.path.exists("evil"):
+        open("evil", "w").write("evil")
+stop = True
+thread.join()
+print("done")
+"""
+
+
+@pytest.mark.requirement("sandbox:places")
+async def test_names_that_are_swapped_while_a_call_is_judged_plant_nothing(
+    run: Run, repository: Path
+) -> None:
+    (repository / "race.py").write_text(RACE)
+    before = (repository / ".git/config").read_text()
+    person = Person()
+    result = await run(f"{sys.executable} race.py 150", ask=person, limit=120)
+    assert result.output == "done\n", result.output
+    assert (repository / ".git/config").read_text() == before
+    assert sorted(os.listdir(repository / ".git/hooks")) == sorted({
+        "commit-msg",
+        *(n for n in os.listdir(repository / ".git/hooks") if n.endswith(".sample")),
+    })

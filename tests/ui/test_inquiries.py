@@ -9,7 +9,9 @@ from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.inquiries import Outcome
 from sam_tui.core.inquiry import Approval, ApprovalRequest, Question
 from sam_tui.core.ports.model import TextDelta
+from sam_tui.core.unseen import foreign_letters
 from sam_tui.ui.guard import Patience
+from sam_tui.ui.widgets.approval_panel import approval_lines
 from sam_tui.ui.widgets.inquiry_panels import ApprovalPanel, InquiryPanel, QuestionPanel
 from sam_tui.ui.widgets.terminal_view import TerminalView
 from tests.fakes.engine_kit import RawModel, calls
@@ -337,3 +339,27 @@ async def test_a_question_rings_when_nobody_looks(stage: Stage) -> None:
         async with asyncio.timeout(DEADLINE):
             await rung.wait()
         asking.cancel()
+
+
+@pytest.mark.requirement("ui:approve")
+def test_no_length_of_a_command_pushes_reason_and_target_away_and_foreign_letters_are_named() -> (
+    None
+):
+    long = "true && " * 500
+    host = "p\u0430ypal.example"
+    request = ApprovalRequest(
+        "run", f"touch wants {host} · {long}", (long, host), "it is outside", "/ws"
+    )
+    lines = approval_lines(request).plain.splitlines()
+    kinds = ["run", "target", "why", "letters", "in", "target", "call"]
+    assert [line.split()[0] for line in lines] == kinds
+    assert long.strip() in lines[5] and long.strip() in lines[6], "nothing is left out"
+    assert max(map(len, lines[:5])) < 200
+    assert "\u0430 in p\u0430ypal is cyrillic small letter a (U+0430)" in lines[3]
+    for plain in (
+        "caf\u00e9.example",
+        "/\u0434\u043e\u043a\u0443\u043c\u0435\u043d\u0442\u044b/x",
+        "/a/b",
+    ):
+        assert foreign_letters(plain) == ()
+    assert foreign_letters("\u0430\u0440\u0440\u04cf\u0435.com")

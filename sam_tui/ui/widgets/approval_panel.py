@@ -10,6 +10,8 @@ from textual.content import Content
 from textual.widgets import Button, Input, Static
 
 from sam_tui.core.inquiry import Approval, ApprovalRequest, Inquiry, ScopeChoice
+from sam_tui.core.plain import gist
+from sam_tui.core.unseen import foreign_letters
 from sam_tui.ui.guard import Patience
 from sam_tui.ui.messages import InquiryAnswered
 from sam_tui.ui.plain import visible, visible_line
@@ -24,6 +26,9 @@ _AROUND_LABEL = 4
 _SHORT, _SHORT_GRID = 20, 30
 """Rows of a terminal below which what a button covers scrolls with the details; the latter where
 the buttons stand in columns, as there it takes more rows."""
+_SUMMARY = 160
+"""Characters of a call beside its operation; the whole of a longer one stands below."""
+_MOST_LETTERS = 5
 _BRIEF = 8
 """Characters of a label where there is little room."""
 _PASSED_ON = frozenset({"f1", "f2", "f3", "f4", "ctrl+right_square_bracket", "ctrl+q"})
@@ -110,24 +115,37 @@ def _wider_words(request: ApprovalRequest) -> str:
 
 
 def approval_lines(request: ApprovalRequest) -> Content:
-    """What is asked, line by line: operation, what it touches, where, and why it is asked."""
+    """What is asked, line by line: operation, what it touches, why it is asked, where.
+
+    What may be long stands last: no command pushes the reason and the target out of view.
+    """
+    summary = visible_line(request.summary)
     rows = [Content.assemble((visible_line(request.operation), "bold $accent"), "  ")]
-    if request.summary:
-        rows[0] = rows[0].append(Content(visible_line(request.summary)))
+    rows[0] = rows[0].append(Content(gist(summary, _SUMMARY)))
     if request.asker:
         rows.append(Content.assemble(("from    ", "$text-muted"), visible_line(request.asker)))
-    rows.extend(
-        Content.assemble(("target  ", "$text-muted"), _indented(visible(target)))
-        for target in request.targets
-    )
+    short = [target for target in request.targets if len(target) <= _SUMMARY]
+    rows.extend(_target_line(target) for target in short)
     rows.append(Content.assemble(("why     ", "$text-muted"), visible_line(request.why)))
+    rows.extend(
+        Content.assemble(("letters ", "$warning"), visible_line(words))
+        for target in request.targets
+        for words in foreign_letters(target)[:_MOST_LETTERS]
+    )
     if request.cwd:
         rows.append(Content.assemble(("in      ", "$text-muted"), visible_line(request.cwd)))
+    rows.extend(_target_line(target) for target in request.targets if target not in short)
+    if len(summary) > _SUMMARY:
+        rows.append(Content.assemble(("call    ", "$text-muted"), summary))
     rows.extend(
         Content.assemble(("agent   │ ", "$text-muted"), (line, "italic"))
         for line in visible(request.words).splitlines()
     )
     return Content("\n").join(rows)
+
+
+def _target_line(target: str) -> Content:
+    return Content.assemble(("target  ", "$text-muted"), _indented(visible(target)))
 
 
 def _indented(text: str) -> str:
