@@ -1,6 +1,7 @@
 """What a run reads without a question: what is no secret by its name, and lies where it may read."""
 
 import os
+import re
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -11,6 +12,11 @@ from sam_tui.core.ports.sandbox import ReadTerms
 _KERNEL = ("/proc/", "/sys/", "/dev/")
 _CONFIGURED = ("/etc/",)
 """Of the system, yet written by people."""
+_SUSPECT = re.compile(
+    r"/(?:[._]|id_|ssh_host_|settings|gradle)|key|priv|[.](?:pem|p12|pfx|jks|keystore|kdbx|ppk)$",
+    re.I,
+)
+"""A quick look at a name: no other is a secret."""
 _OF_PACKAGES = (ENVIRONMENT_FILE, PRIVATE_KEY)
 _ENVIRONMENT_MARK = "pyvenv.cfg"
 """Stands in the folder of a virtual environment of Python, wherever that lies."""
@@ -30,6 +36,7 @@ class Reads:
     roots: tuple[str, ...] = ()
     _own: tuple[str, ...] = field(init=False, repr=False)
     _free: tuple[str, ...] = field(init=False, repr=False)
+    _within: tuple[str, ...] = field(init=False, repr=False)
     _environments: dict[str, bool] = field(default_factory=dict[str, bool], init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -37,6 +44,7 @@ class Reads:
         own = (*self.roots, *self.terms.own)
         self._own = tuple(f"{path.rstrip('/')}/" for path in own)
         self._free = (*(f"{path.rstrip('/')}/" for path in self.terms.free), *_KERNEL)
+        self._within = (*self._own, *self._free)
 
     @classmethod
     def of(cls, told: dict[str, Any], roots: tuple[str, ...]) -> "Reads":
@@ -46,7 +54,7 @@ class Reads:
 
     def secret(self, real: str) -> bool:
         """Whether a real path is secret by its name. Packages bring keys and environments to test with."""
-        if real.startswith(_KERNEL):
+        if not _SUSPECT.search(real, real.rfind("/")) or real.startswith(_KERNEL):
             return False
         own = real.startswith(self._own)
         installed = real.startswith(self._free) and not real.startswith(_CONFIGURED)
@@ -57,7 +65,7 @@ class Reads:
         """Whether a real path lies where the kernel lets it read."""
         if not self.terms.restricted:
             return True
-        return real.startswith((*self._own, *self._free)) or real in self.terms.free
+        return real.startswith(self._within) or real in self.terms.free
 
     def toolchain(self, real: str) -> bool:
         """Whether it belongs to a virtual environment, which is no project's secret."""
