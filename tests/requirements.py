@@ -1016,6 +1016,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "workflow:bands": Requirement("Under 50 % it goes back to the plan, under 80 % to the step, else to the item before.", "issue 6.6, A7"),
     "workflow:budgets": Requirement("A step and an execution each have a limit of model calls.", "issue 6.1"),
     "workflow:bundled": Requirement("Each bundled workflow is sound, has its personas and runs to its end.", "issue 6.8, E2"),
+    "workflow:choices": Requirement("A person's answer names a choice in any case; whatever asks, another is refused with the choices and asked no second time.", "issue 12.8"),
     "workflow:cli": Requirement("Definitions and executions are handled from the command line, each command also as JSON.", "issue 6.1, 6.7"),
     "workflow:cli-run": Requirement("A headless run goes to its end, waits for a person with exit 3, and is continued by its name.", "issue 6.7"),
     "workflow:crash": Requirement("Killed at any statement, an execution is whole and ends as if nothing had happened.", "issue 6.2"),

@@ -305,6 +305,17 @@ def conversation_of(
     return named_conversation(session) if session else None
 
 
+def responder_of(values: Values) -> "Responder | None":
+    """Who answers as ``--answers`` says. Raises ``ConfigurationError``."""
+    if not values["answers"]:
+        return None
+    from sam_tui.assembly.catalogue import adverts
+    from sam_tui.headless.answers import read_answers
+
+    known = [f"{a.name}.{name}" for a in adverts().values() for name in a.operations]
+    return read_answers(values["answers"], known)
+
+
 def open_runtime(
     values: Values,
     *,

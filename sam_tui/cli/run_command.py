@@ -14,13 +14,13 @@ from sam_tui.cli.options import (
     agent_options,
     conversation_of,
     open_runtime,
+    responder_of,
     run_options,
 )
 from sam_tui.cli.streams import contract_output, input_descriptor
 from sam_tui.core.errors import ConfigurationError, SamError, UsageError
 from sam_tui.core.ids import named_conversation
 from sam_tui.core.runtime import Runtime
-from sam_tui.headless.answers import read_answers
 from sam_tui.headless.interrupts import Interrupted, Interrupts
 from sam_tui.headless.outcome import Outcome, outcome_of_error, outcome_of_fault
 from sam_tui.headless.prompt_input import read_prompt
@@ -79,8 +79,7 @@ def _prepare(values: Values, request: HeadlessRequest) -> tuple[HeadlessRequest,
     if values.get("session_id"):
         request = replace(request, conversation=named_conversation(values["session_id"]))
     prompt = read_prompt(values["prompt"], input_descriptor(), forced=values["wait_stdin"])
-    responder = read_answers(values["answers"]) if values["answers"] else None
-    runtime = open_runtime(values, responder=responder)
+    runtime = open_runtime(values, responder=responder_of(values))
     root = runtime.workspace.root
     warnings = prompt.warnings
     if not os.access(root, os.W_OK):

@@ -13,7 +13,14 @@ from typing import Any, TypeVar, cast
 
 import click
 
-from sam_tui.cli.options import Values, agent_options, open_runtime, place_options, workspace_of
+from sam_tui.cli.options import (
+    Values,
+    agent_options,
+    open_runtime,
+    place_options,
+    responder_of,
+    workspace_of,
+)
 from sam_tui.cli.streams import contract_output, input_descriptor
 from sam_tui.cli.workflow_lines import (
     advanced_lines,
@@ -33,7 +40,6 @@ from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.service import Workflows
 from sam_tui.core.workflow.views import Advanced, ExecutionView
 from sam_tui.folders import data_folder
-from sam_tui.headless.answers import read_answers
 from sam_tui.headless.interrupts import Interrupts
 from sam_tui.headless.outcome import EXIT_CODES
 from sam_tui.headless.output import terminal_safe
@@ -243,8 +249,7 @@ def run_command(**values: Any) -> int:
 
     Ends with 0 when it is completed, 3 when it waits for a person, 1 when it failed.
     """
-    responder = read_answers(values["answers"]) if values["answers"] else None
-    runtime = open_runtime(values, responder=responder)
+    runtime = open_runtime(values, responder=responder_of(values))
     interrupts = Interrupts()
     interrupts.install()
     try:

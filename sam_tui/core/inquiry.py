@@ -1,5 +1,6 @@
 """A question to the person, and its answers, as data."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -83,6 +84,22 @@ class Question:
     choices: tuple[str, ...] = ()
     operation: str = ""
     kind: Literal["question"] = "question"
+
+
+def chosen(text: str, choices: Sequence[str]) -> str:
+    """The choice that a text names, or an empty text; without choices the text itself, trimmed.
+
+    Case and the space around words do not matter, and a space will do for a colon.
+    """
+    text = text.strip()
+    if not choices or text in choices:
+        return text
+    named = [choice for choice in choices if _folded(choice) == _folded(text)]
+    return named[0] if len(named) == 1 else ""
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.casefold().replace(":", " ").split())
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,24 +1,27 @@
 """Who answers when nobody is there: a file of patterns and replies, the first match first.
 
-The file is a JSON list of ``{"match": regex, "reply": "approve" | "deny" | text}``. The pattern is
-searched in what the inquiry says: operation, summary and targets of an approval, prompt and context
-of a question. What no entry matches is left unanswered, which denies it. ``"scope"`` beside an approval
-names one of the question's choices: ``timed``, ``session``, ``project``, ``user`` or another on offer.
+The file is a JSON list of ``{"match": regex, "reply": text}``. The pattern is searched in what the
+inquiry says: operation, summary and targets of an approval; prompt, context and choices of a question.
+What no entry matches is left unanswered, which denies it. A reply to an approval is a word of
+``_DECISIONS``, or a sentence that refuses and says why; another single word answers questions only.
+``"scope"`` beside an approval names one of the scopes on offer: ``timed``, ``session``, ``project``,
+``user`` or another.
 """
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.inquiries import Responder
-from sam_tui.core.inquiry import Answer, Approval, ApprovalRequest, Inquiry, Question, Reply
+from sam_tui.core.inquiry import Answer, Approval, ApprovalRequest, Inquiry, Question, Reply, chosen
 
 REFUSAL = "No. Go on without it."
 _FORM = 'Each entry is {"match": "a regular expression", "reply": "approve", "deny" or a text}.'
+_DECISIONS = {"approve": True, "yes": True, "deny": False, "no": False}
 _WIDER = ("timed", "session", "project", "user")
 """Scopes that hold a single approval in them: where one is not on offer, that is what is given."""
 
@@ -31,18 +34,34 @@ class Entry:
     reply: str
     scope: str = ""
 
-    def fits(self, texts: Sequence[str]) -> bool:
+    @property
+    def decision(self) -> bool | None:
+        """Whether it approves or denies; None for any other text."""
+        return _DECISIONS.get(self.reply.lower())
+
+    @property
+    def decides(self) -> bool:
+        """Whether it can answer an approval: by a decision, or by a sentence that refuses."""
+        return self.decision is not None or len(self.reply.split()) > 1
+
+    def fits(self, inquiry: Inquiry) -> bool:
         """Whether it is for an inquiry. Only what all targets match is approved: none rides along."""
-        found = (self.match.search(text) is not None for text in texts)
-        return all(found) if self.reply == "approve" else any(found)
+        if isinstance(inquiry.request, ApprovalRequest) and not self.decides:
+            return False
+        found = (self.match.search(text) is not None for text in inquiry_texts(inquiry))
+        return all(found) if self.decision else any(found)
 
     def answer(self, inquiry: Inquiry) -> Answer:
         """The reply in the form that this kind of inquiry takes."""
         if isinstance(inquiry.request, ApprovalRequest):
-            if self.reply == "approve":
+            if self.decision:
                 return self._approval(inquiry.request)
-            return Approval("deny", "" if self.reply == "deny" else self.reply)
-        return Reply({"approve": "yes", "deny": REFUSAL}.get(self.reply, self.reply))
+            return Approval("deny", "" if self.decision is False else self.reply)
+        plain = {"approve": "yes", "deny": "no"}.get(self.reply.lower(), self.reply)
+        choices = inquiry.request.choices
+        if choices:
+            return Reply(chosen(self.reply, choices) or chosen(plain, choices) or self.reply)
+        return Reply(REFUSAL if self.reply.lower() == "deny" else plain)
 
     def _approval(self, request: ApprovalRequest) -> Approval:
         offered = {choice.id for choice in request.choices}
@@ -53,13 +72,18 @@ class Entry:
         return Approval("deny", f"The answers name the scope {self.scope}, which is not offered.")
 
 
-def read_answers(path: str) -> Responder:
-    """The responder that a file describes. Raises ``ConfigurationError`` naming the wrong entry."""
-    entries = _parse(path, _load(path))
+def read_answers(path: str, operations: Iterable[str] = ()) -> Responder:
+    """The responder that a file describes. Raises ``ConfigurationError`` naming the wrong entry.
+
+    ``operations`` are those that approvals may be about, as ``tool.operation``.
+    """
+    entries = [
+        _entry(f"{path}, entry {number}", item, tuple(operations))
+        for number, item in enumerate(_load(path), 1)
+    ]
 
     def respond(inquiry: Inquiry) -> Answer | None:
-        texts = inquiry_texts(inquiry)
-        return next((entry.answer(inquiry) for entry in entries if entry.fits(texts)), None)
+        return next((entry.answer(inquiry) for entry in entries if entry.fits(inquiry)), None)
 
     return respond
 
@@ -79,8 +103,8 @@ def inquiry_texts(inquiry: Inquiry) -> list[str]:
     match inquiry.request:
         case ApprovalRequest(operation=operation, summary=summary, targets=targets):
             return ["\n".join([operation, summary, target]) for target in targets or ("",)]
-        case Question(prompt=prompt, context=context):
-            return ["\n".join(part for part in (prompt, context) if part)]
+        case Question(prompt=prompt, context=context, choices=choices):
+            return ["\n".join(part for part in (prompt, context, ", ".join(choices)) if part)]
 
 
 def _load(path: str) -> list[Any]:
@@ -95,11 +119,7 @@ def _load(path: str) -> list[Any]:
     return cast("list[Any]", value)
 
 
-def _parse(path: str, raw: list[Any]) -> list[Entry]:
-    return [_entry(f"{path}, entry {number}", item) for number, item in enumerate(raw, 1)]
-
-
-def _entry(where: str, raw: Any) -> Entry:
+def _entry(where: str, raw: Any, operations: Sequence[str]) -> Entry:
     if not isinstance(raw, dict):
         raise ConfigurationError(f"{where} is not an object.", hint=_FORM)
     fields = cast("dict[str, Any]", raw)
@@ -111,12 +131,22 @@ def _entry(where: str, raw: Any) -> Entry:
         raise ConfigurationError(f"{where}: “{unknown[0]}” means nothing here.", hint=_FORM)
     if not fields["reply"].strip():
         raise ConfigurationError(f"{where}: “reply” is empty.", hint=_FORM)
-    scope = fields.get("scope", "")
-    if not isinstance(scope, str) or (scope and fields["reply"] != "approve"):
-        raise ConfigurationError(f"{where}: “scope” is a text beside “approve”.", hint=_FORM)
     try:
-        return Entry(re.compile(fields["match"]), fields["reply"], scope)
+        pattern = re.compile(fields["match"])
     except re.error as error:
         raise ConfigurationError(
             f"{where}: “match” is not a regular expression: {error}.", hint=_FORM
         ) from error
+    scope = fields.get("scope", "")
+    entry = Entry(pattern, fields["reply"].strip(), scope)
+    if not isinstance(scope, str) or (scope and not entry.decision):
+        raise ConfigurationError(f"{where}: “scope” is a text beside “approve”.", hint=_FORM)
+    found = ((name, pattern.search(name)) for name in operations)
+    # More of the name than a plain word: “retry” alone may well stand in a question.
+    asked = next((name for name, match in found if match and "_" in match[0]), "")
+    if asked and not entry.decides:
+        raise ConfigurationError(
+            f"{where}: “match” fits approvals of {asked}, and “{entry.reply}” is neither yes nor no.",
+            hint="Write “approve”, “deny” or a sentence that says why not, or match a question only.",
+        )
+    return entry

@@ -12,9 +12,7 @@ from typing import Any, Final
 import mcp_types as types
 from pydantic import ValidationError
 
-from sam_tui.core.consent import consents
 from sam_tui.core.errors import SamError
-from sam_tui.core.inquiry import Question, Reply
 from sam_tui.core.messages import ToolCall
 from sam_tui.core.ports.workflows import FindingQuery
 from sam_tui.core.runtime import Runtime
@@ -24,6 +22,7 @@ from sam_tui.core.tooling.schema import arguments_schema, canonical
 from sam_tui.core.tooling.unknown_arguments import UnknownArguments
 from sam_tui.core.workflow.drivers import output_of_call
 from sam_tui.core.workflow.notes import FindingDraft
+from sam_tui.core.workflow.person import Person
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.service import Workflows
 from sam_tui.core.workflow.views import Advanced, ExecutionView, Ticket
@@ -159,7 +158,7 @@ class MidexToolbox:
             case "tool":
                 output = await self._run_tool(ticket, request)
             case "human":
-                output = await self._asked(ticket, request)
+                output = await self._person(request).work_on(ticket)
             case _:
                 self._runtime.workflows.flush()
         return self._opened(self._workflows.advance(arguments.token, output), request)
@@ -170,10 +169,10 @@ class MidexToolbox:
 
     async def _resume(self, arguments: OfExecution, request: ToolRequest) -> Answer:
         execution = arguments.execution_id
-        question = self._workflows.execution(execution).question
-        if question is None:
+        view = self._workflows.execution(execution)
+        if view.question is None:
             return self._opened(self._workflows.resume(execution), request)
-        choice = await self._person(question.prompt, "", question.choices, request)
+        choice = await self._person(request).decide(view)
         return self._opened(self._workflows.decide(execution, choice), request)
 
     async def _abandon(self, arguments: Ending, request: ToolRequest) -> Answer:
@@ -239,26 +238,8 @@ class MidexToolbox:
         self._runtime.workflows.flush()
         return output_of_call(executed)
 
-    async def _asked(self, ticket: Ticket, request: ToolRequest) -> dict[str, Any]:
-        about = f"Workflow {ticket.workflow}, step {ticket.step}"
-        text = await self._person(ticket.instructions, about, ticket.choices, request)
-        return {"summary": text, "answer": text, "approved": consents(text) is True}
-
-    async def _person(
-        self, prompt: str, about: str, choices: tuple[str, ...], request: ToolRequest
-    ) -> str:
-        """What the client's person says; one of the choices where there are any."""
-        outcome = await self._runtime.inquiries.ask(
-            request.client.conversation, request.call.id, Question(prompt, about, choices)
-        )
-        if not isinstance(outcome.answer, Reply):
-            raise WorkflowRefused(
-                "needs_person",
-                "A person has to answer, and this client has none to ask.",
-                hint="Let a person go on: sam-tui workflow status, next and decide.",
-            )
-        text = outcome.answer.text.strip()
-        return next((choice for choice in choices if choice.lower() == text.lower()), text)
+    def _person(self, request: ToolRequest) -> Person:
+        return Person(self._runtime.inquiries, request.client.conversation, request.call.id)
 
     # -- what a verb led to --------------------------------------------------------------------
 

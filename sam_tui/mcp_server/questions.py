@@ -46,10 +46,10 @@ def answer_of(inquiry: Inquiry, result: types.ElicitResult) -> Answer | None:
     content: Mapping[str, Any] = result.content or {}
     accepted = result.action == "accept"
     if isinstance(inquiry.request, Question):
-        reply, choices = content.get("answer"), inquiry.request.choices
+        reply = content.get("answer")
         if not accepted or not isinstance(reply, str) or not reply.strip():
             return None
-        return Reply(reply) if not choices or reply in choices else None
+        return Reply(reply)
     comment = content.get("comment")
     said = comment.strip() if isinstance(comment, str) else ""
     decision = content.get("decision")

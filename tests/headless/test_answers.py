@@ -43,14 +43,20 @@ def answer_of(folder: Path, entries: Any, request: ApprovalRequest | Question) -
         ("approve", WRITE, Approval("once")),
         ("deny", WRITE, Approval("deny")),
         ("not there, use ./x", WRITE, Approval("deny", "not there, use ./x")),
-        ("yes", WRITE, Approval("deny", "yes")),
+        ("Yes", WRITE, Approval("once")),
+        ("no", WRITE, Approval("deny")),
+        ("allow", WRITE, None),
         ("blue", QUESTION, Reply("blue")),
+        ("no", QUESTION, Reply("no")),
+        ("approve", replace(QUESTION, choices=("approve", "reject")), Reply("approve")),
+        ("deny", replace(QUESTION, choices=("yes", "no")), Reply("no")),
+        ("Rollback plan", replace(QUESTION, choices=("rollback:plan",)), Reply("rollback:plan")),
         ("approve", QUESTION, Reply("yes")),
         ("deny", QUESTION, Reply(REFUSAL)),
     ],
 )
 def test_a_reply_becomes_the_answer_that_its_inquiry_takes(
-    tmp_path: Path, reply: str, request_: ApprovalRequest | Question, answer: Answer
+    tmp_path: Path, reply: str, request_: ApprovalRequest | Question, answer: Answer | None
 ) -> None:
     assert answer_of(tmp_path, [{"match": ".", "reply": reply}], request_) == answer
 
@@ -119,6 +125,7 @@ def test_the_first_match_answers_and_no_match_leaves_it_unanswered(tmp_path: Pat
         ('[{"match": 1, "reply": "y"}]', "entry 1: “match” must be"),
         ('[{"match": "x", "reply": " "}]', "entry 1: “reply” is empty"),
         ('[{"match": "x", "reply": "y", "answer": "z"}]', "entry 1: “answer” means nothing"),
+        ('[{"match": "create_f", "reply": "allow"}]', "create_file, and “allow” is neither"),
         (
             '[{"match": "ok", "reply": "y"}, {"match": "(", "reply": "y"}]',
             "entry 2: “match” is not",
@@ -131,7 +138,7 @@ def test_a_wrong_file_is_refused_with_the_entry_that_is_wrong(
     path = tmp_path / "answers.json"
     path.write_text(content, encoding="utf-8")
     with pytest.raises(ConfigurationError, match=message) as caught:
-        read_answers(str(path))
+        read_answers(str(path), ["file_operations.create_file"])
     assert caught.value.exit_code == 52
 
 

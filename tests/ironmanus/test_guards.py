@@ -194,7 +194,7 @@ async def test_after_four_rollbacks_a_person_is_asked_and_their_choice_is_follow
     tmp_path: object,
 ) -> None:
     asked: list[str] = []
-    replies = iter(["rollback:plan"])
+    replies = iter(["later", "Rollback PLAN"])
 
     def answer(inquiry: Inquiry) -> Reply | None:
         asked.append(inquiry.request.prompt)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownArgumentType] # a question
@@ -211,9 +211,10 @@ async def test_after_four_rollbacks_a_person_is_asked_and_their_choice_is_follow
     waits = await desk.verify(False)
     assert (waits["next_phase"], waits["status"]) == ("VERIFY", "IN_PROGRESS")
     assert "rollback budget of 4" in waits["payload"]["question"]["prompt"]
+    assert (await desk.refused(session_id="s"))["code"] == "choice_invalid"
     decided = await desk.jarvis(session_id="s")
     assert decided["next_phase"] == "PLAN"
-    assert len(asked) == 1
+    assert len(asked) == 2
     desk.close()
 
 

@@ -210,7 +210,7 @@ async def test_steps_that_may_run_side_by_side_each_have_a_token(
 async def test_a_human_step_asks_the_person_and_not_the_model(
     shared: tuple[House, Path], era: Era
 ) -> None:
-    person = Person([replies("build it")])
+    person = Person([replies("perhaps"), replies("Build  It")])
     async with (
         shared[0].client(era=era) as lonely,
         shared[0].client(era=era, person=person) as client,
@@ -222,6 +222,10 @@ async def test_a_human_step_asks_the_person_and_not_the_model(
         forged = await advance(lonely, asked["new_token"], answer="build it", approved=True)
         assert forged["code"] == "needs_person"
         now = await read(client, f"current_step/{execution}")
+        wrong = await advance(client, now["continuation_token"], answer="build it")
+        assert (wrong["code"], wrong["details"]["choices"]) == (
+            "choice_invalid", ["build it", "leave it"],
+        )  # fmt: skip
         built = await advance(client, now["continuation_token"], answer="leave it")
         assert "They said: build it" in built["instructions"]
     form = person.asked[0]

@@ -7,7 +7,7 @@ from textual.widgets import Button, Input, Static
 
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.inquiries import Outcome
-from sam_tui.core.inquiry import Approval, ApprovalRequest, Question
+from sam_tui.core.inquiry import Approval, ApprovalRequest, Question, Reply
 from sam_tui.core.ports.model import TextDelta
 from sam_tui.core.unseen import foreign_letters
 from sam_tui.ui.guard import Patience
@@ -268,6 +268,20 @@ async def test_a_question_of_the_agent_is_answered_in_many_lines(
         await me.pilot.press("enter")
         await me.until(lambda: "fine" in me.transcript())
         assert "red\n1" in next(m.text for m in model.seen[-1] if m.kind == "tool")
+
+
+@pytest.mark.requirement("ui:question", "workflow:choices")
+async def test_an_answer_that_is_no_choice_stays_in_its_place(stage: Stage) -> None:
+    async with driven(app_over(stage)) as me:
+        await me.ready()
+        asking = ask(me, Question("Colour?", choices=("red", "rollback:plan")))
+        found = await shown(me)
+        assert "Answer with one of: red, rollback:plan." in words(found)
+        await me.pilot.press(*"blue", "enter")
+        await me.until(lambda: "will not do" in str(found.border_subtitle))
+        assert panel(me) is found
+        await me.pilot.press("ctrl+u", *"Rollback plan", "enter")
+        assert (await asking).answer == Reply("rollback:plan")
 
 
 @pytest.mark.requirement("ui:question", "ui:cancel")

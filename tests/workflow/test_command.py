@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,20 @@ import pytest
 from sam_tui.cli.main import main
 from sam_tui.core.workflow.tokens import read_token
 from tests.workflow.test_bundled import RUNS
+
+PAINT = """---
+name: paint
+steps:
+  - {id: ask, kind: human, prompt: "Colour?", choices: [red, blue]}
+  - id: check
+    kind: tool
+    needs: [ask]
+    tool: terminal_operations.run_command
+    arguments: {command: "false"}
+    on_fail: ask
+---
+Body.
+"""
 
 
 class Shell:
@@ -99,6 +114,24 @@ def test_wrong_words_are_explained(shell: Shell) -> None:
     assert both["opened"][0]["agent_name"] == "coder"
 
 
+def runs(folder: Path, script: Path) -> Callable[..., tuple[int, dict[str, Any]]]:
+    """``workflow run`` in a process of its own: its exit code and what it printed."""
+
+    def run(*words: str) -> tuple[int, dict[str, Any]]:
+        done = subprocess.run(
+            [
+                sys.executable, "-P", "-m", "sam_tui", "workflow", "run", *words, "--json",
+                "--workspace", str(folder / "ws"), "--data-dir", str(folder / "data"),
+                "--model", f"scripted:{script}", "--permission-mode", "bypass",
+            ],
+            capture_output=True, text=True, check=False, env=os.environ.copy(),
+        )  # fmt: skip
+        assert done.stdout, done.stderr
+        return done.returncode, json.loads(done.stdout)
+
+    return run
+
+
 @pytest.mark.requirement("workflow:cli-run")
 def test_a_run_goes_to_the_end_waits_for_a_person_and_goes_on(tmp_path: Path) -> None:
     params, plays = RUNS["implement-feature"]
@@ -107,20 +140,32 @@ def test_a_run_goes_to_the_end_waits_for_a_person_and_goes_on(tmp_path: Path) ->
     script.write_text(json.dumps(plays), "utf-8")
     answers.write_text(json.dumps([{"match": "Shall it", "reply": "approve"}]), "utf-8")
 
-    def run(*words: str) -> tuple[int, dict[str, Any]]:
-        done = subprocess.run(
-            [
-                sys.executable, "-P", "-m", "sam_tui", "workflow", "run", *words, "--json",
-                "--workspace", str(tmp_path / "ws"), "--data-dir", str(tmp_path / "data"),
-                "--model", f"scripted:{script}", "--permission-mode", "bypass",
-            ],
-            capture_output=True, text=True, check=False, env=os.environ.copy(),
-        )  # fmt: skip
-        assert done.stdout, done.stderr
-        return done.returncode, json.loads(done.stdout)
-
+    run = runs(tmp_path, script)
     code, view = run("implement-feature", "--id", "feature", "--params", json.dumps(params))
     assert (code, view["state"], view["reason"]) == (3, "paused", "step agree needs a person")
     code, view = run("feature", "--answers", str(answers))
     assert (code, view["state"], view["progress"]) == (0, "completed", "6/6")
     assert [step["attempts"] for step in view["steps"]] == [1] * 6
+
+
+@pytest.mark.requirement("workflow:cli-run", "workflow:choices")
+def test_an_answer_that_is_no_choice_ends_the_run_and_another_goes_on(tmp_path: Path) -> None:
+    flows = tmp_path / "ws" / ".sam" / "workflows"
+    flows.mkdir(parents=True)
+    (flows / "paint.md").write_text(PAINT, "utf-8")
+    script, answers = tmp_path / "script.json", tmp_path / "answers.json"
+    script.write_text("[]", "utf-8")
+    run = runs(tmp_path, script)
+
+    def answered(*words: str, colour: str, after: str) -> tuple[int, dict[str, Any]]:
+        entries = [{"match": "Colour", "reply": colour}, {"match": "retry", "reply": after}]
+        answers.write_text(json.dumps(entries), "utf-8")
+        return run(*words, "--answers", str(answers))
+
+    code, view = answered("paint", "--id", "it", colour="green", after="x")
+    assert (code, view["state"]) == (3, "paused")
+    assert view["reason"].endswith("'green' is none of: red, blue.")
+    code, view = answered("it", colour="BLUE", after="perhaps")
+    assert (code, view["state"], view["question"]["step"]) == (3, "paused", "check")
+    code, view = answered("it", colour="x", after="Accept")
+    assert (code, view["state"], view["progress"]) == (0, "completed", "2/2")

@@ -255,8 +255,14 @@ async def test_the_model_answers_for_neither_the_person_nor_the_host(
     alone = Floor(bench, open_kit(tmp_path / "one"))
     await alone.workflow("start", name="flow")
     forged = {"summary": "yes", "approved": True}
-    assert "Nobody is there" in await alone.workflow("advance", output=forged)
+    assert "nobody is there" in await alone.workflow("advance", output=forged)
     await alone.workflow("abandon")
+    unsure = Floor(bench, open_kit(tmp_path / "three"), answer="no")
+    await unsure.workflow("start", name="flow")
+    assert "paused" in (await unsure.workflow("advance", output=forged)).lower()
+    refused = "choice_invalid: 'no' is none of: retry, accept, abort."
+    assert refused in await unsure.workflow("resume")
+    await unsure.workflow("abandon")
     floor = Floor(bench, open_kit(tmp_path / "two"), answer="yes")
     await floor.workflow("start", name="flow")
     text = await floor.workflow("advance", output=forged | {"approved": False})

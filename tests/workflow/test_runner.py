@@ -163,6 +163,27 @@ async def test_an_answer_that_does_not_fit_is_asked_for_once_more_with_its_fault
     assert (view.state, "did not fit" in view.reason) == ("failed", True)
 
 
+@pytest.mark.requirement("workflow:runner-output")
+@pytest.mark.parametrize(
+    ("step", "attempts"),
+    [
+        ("kind: tool, tool: voice.murmur, arguments: {text: once}", 1),
+        ("kind: human, prompt: 'How many?'", 2),
+    ],
+)
+async def test_what_a_tool_or_a_person_answers_and_the_schema_refuses_fails_the_attempt(
+    bench: Bench, tmp_path: Path, step: str, attempts: int
+) -> None:
+    schema = "{type: object, required: [n], properties: {n: {type: integer}}}"
+    bench.define(f"steps: [{{id: a, {step}, output: {schema}}}]")
+    stage = Stage(bench, tmp_path / "k")
+    execution = bench.workflows.start("flow").execution_id
+    view = await stage.run(execution, lambda _: Reply("many"))
+    assert (view.state, "output.n" in view.reason) == ("failed", True)
+    assert len(bench.workflows.history(execution)) == attempts
+    assert stage.kit.journal.lines in ([], ["begin once", "end once"])
+
+
 @pytest.mark.requirement("workflow:runner-parallel")
 async def test_steps_that_may_run_side_by_side_do(bench: Bench, tmp_path: Path) -> None:
     bench.define("""
@@ -199,8 +220,11 @@ async def test_a_human_step_is_a_question_and_waits_where_nobody_is(
     view = await stage.run(execution)
     assert (view.state, view.reason) == ("paused", "step ask needs a person")
     bench.workflows.resume(execution)
-    replies = iter(["green", "BLUE"])
-    view = await stage.run(execution, lambda _: Reply(next(replies)))
+    view = await stage.run(execution, lambda _: Reply("green"))
+    wrong = "step ask needs a person: 'green' is none of: red, blue."
+    assert (view.state, view.reason, len(stage.asked)) == ("paused", wrong, 2)
+    bench.workflows.resume(execution)
+    view = await stage.run(execution, lambda _: Reply(" BLUE"))
     assert view.state == "completed"
     assert (bench.workflows.steps(execution)[0].output or {})["answer"] == "blue"
 
@@ -215,8 +239,10 @@ async def test_what_a_paused_execution_asks_is_asked_of_the_person(
     execution = bench.workflows.start("flow").execution_id
     waiting = await stage.run(execution)
     assert (waiting.state, waiting.question is not None) == ("paused", True)
-    replies = iter(["what?", "Accept"])
-    view = await stage.run(execution, lambda _: Reply(next(replies)))
+    waiting = await stage.run(execution, lambda _: Reply("what?"))
+    assert (waiting.state, waiting.question is not None) == ("paused", True)
+    assert stage.said[-1] == f"{execution}: 'what?' is none of: retry, accept, abort."
+    view = await stage.run(execution, lambda _: Reply("Accept"))
     assert view.state == "completed"
     assert "boom" in stage.asked[-1].request.prompt  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType] # a question
 

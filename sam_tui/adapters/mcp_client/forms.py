@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, cast
 
-from sam_tui.core.inquiry import Question
+from sam_tui.core.inquiry import Question, chosen
 
 MOST_FIELDS = 12
 TRIES = 3
@@ -59,10 +59,10 @@ async def _field(
     choices = _choices(field)
     if choices:
         offered = choices if needed else (*choices, _LEFT_OUT)
-        chosen = await _choice(prompt, context, offered, ask)
-        if chosen == _LEFT_OUT and not needed:
+        choice = await _choice(prompt, context, offered, ask)
+        if choice == _LEFT_OUT and not needed:
             return None
-        return chosen == "yes" if field.get("type") == "boolean" else _meant(field, chosen)
+        return choice == "yes" if field.get("type") == "boolean" else _meant(field, choice)
     wanted = f"{context} ({field.get('type', 'text')})"
     optional = "" if needed else f" “{_LEFT_OUT}” leaves it out."
     hint = f"{wanted}. “{DECLINE}” answers nothing.{optional}"
@@ -80,10 +80,10 @@ async def _field(
 
 
 async def _choice(prompt: str, context: str, choices: Sequence[str], ask: Asks) -> str:
-    chosen = await _put(Question(prompt, context, (*choices, DECLINE)), ask)
-    if chosen not in choices:
+    choice = chosen(await _put(Question(prompt, context, (*choices, DECLINE)), ask), choices)
+    if not choice:
         raise Declined
-    return chosen
+    return choice
 
 
 async def _put(question: Question, ask: Asks) -> str:

@@ -14,7 +14,6 @@ from sam_tui.core.accesses import Location
 from sam_tui.core.agent.subagents import Sender
 from sam_tui.core.clock import Clock
 from sam_tui.core.inquiries import Inquiries
-from sam_tui.core.inquiry import Question, Reply
 from sam_tui.core.ironmanus.answers import Answers, Extra
 from sam_tui.core.ironmanus.delegation import Crew, Delegates, handoff_name
 from sam_tui.core.ironmanus.evidence import EvidenceBook, require_evidence
@@ -37,6 +36,7 @@ from sam_tui.core.ironmanus.review import review
 from sam_tui.core.ironmanus.roles import no_role, role_named
 from sam_tui.core.ironmanus.sessions import Session, Sessions
 from sam_tui.core.ports.files import Files, FileStat
+from sam_tui.core.workflow.person import Person
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.service import Workflows
 
@@ -170,15 +170,13 @@ class Machine:
 
     async def _decide(self, session: Session, caller: Sender) -> Session:
         """Ask the person what a paused session asks; as it is where nobody answers."""
-        question = session.view.question
-        assert question is not None
-        offered = f"Answer with one of: {', '.join(question.choices)}."
-        outcome = await self._inquiries.ask(
-            caller.conversation, caller.call, Question(question.prompt, offered)
-        )
-        if not isinstance(outcome.answer, Reply):
-            return session
-        choice = outcome.answer.text.strip().lower()
+        person = Person(self._inquiries, caller.conversation, caller.call)
+        try:
+            choice = await person.decide(session.view)
+        except WorkflowRefused as refusal:
+            if refusal.code == "needs_person":
+                return session
+            raise
         self._workflows.decide(session.id, choice)
         return self.sessions.find(session.id)
 

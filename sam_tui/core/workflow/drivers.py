@@ -9,19 +9,18 @@ from typing import Any
 from sam_tui.core.agent.budget import DEFAULT_STEPS, MOST_STEPS, Budget, Limits
 from sam_tui.core.agent.history import History
 from sam_tui.core.agent.turn import Engine, Turn
-from sam_tui.core.consent import consents
 from sam_tui.core.display import Terminal
 from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.events import TurnFinished
 from sam_tui.core.ids import CallId, ConversationId, mint
 from sam_tui.core.inquiries import Inquiries
-from sam_tui.core.inquiry import Question, Reply
 from sam_tui.core.messages import ToolCall
 from sam_tui.core.ports.model import Model
 from sam_tui.core.ports.storage import ConversationStore
 from sam_tui.core.tooling.execute import Executed
 from sam_tui.core.workflow.briefing import repair_prompt, resumed_prompt, step_prompt
 from sam_tui.core.workflow.extraction import first_object
+from sam_tui.core.workflow.person import Person
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.service import Workflows
 from sam_tui.core.workflow.views import RUNNER, Ticket
@@ -42,6 +41,10 @@ class Crew:
     model: Model | None
     parent: ConversationId
     tell: Callable[[str], None] = lambda _: None
+
+    def person(self) -> Person:
+        """Whom the run asks."""
+        return Person(self.inquiries, self.parent, CallId(mint("call")))
 
 
 class Drivers:
@@ -68,8 +71,17 @@ class Drivers:
             self._workflows.expire()
             self._crew.tell(f"{ticket.step}: timed out")
         except WorkflowRefused as refusal:
-            # Another driver was faster, or a person paused or ended it meanwhile.
             self._crew.tell(f"{ticket.step}: {refusal}")
+            self._fail_if_open(ticket, str(refusal))
+
+    def _fail_if_open(self, ticket: Ticket, why: str) -> None:
+        """What refused work leaves open has failed, or it would be begun again without end.
+
+        It is not open where another driver was faster, or a person paused or ended it meanwhile.
+        """
+        open_ = self._workflows.tickets(ticket.execution_id, mint=False)
+        if any((t.step, t.attempt) == (ticket.step, ticket.attempt) for t in open_):
+            self._workflows.fail_step(ticket.execution_id, ticket.step, why)
 
     async def _converse(self, ticket: Ticket) -> None:
         """One conversation for one attempt; a driver that died is continued in its conversation."""
@@ -172,24 +184,15 @@ class Drivers:
         self._submit(ticket, output_of_call(await executor.run(plan, conversation)))
 
     async def _ask(self, ticket: Ticket) -> None:
-        """A question to the person; nobody there pauses the execution until somebody is."""
-        offered = f"Answer with one of: {', '.join(ticket.choices)}." if ticket.choices else ""
-        context = f"Workflow {ticket.workflow}, step {ticket.step}. {offered}".strip()
-        while True:
-            outcome = await self._crew.inquiries.ask(
-                self._crew.parent,
-                CallId(mint("call")),
-                Question(ticket.instructions, context),
-            )
-            if not isinstance(outcome.answer, Reply):
-                self._workflows.pause(ticket.execution_id, f"step {ticket.step} needs a person")
-                return
-            text = outcome.answer.text.strip()
-            answer = next((c for c in ticket.choices if c.lower() == text.lower()), text)
-            if text and (not ticket.choices or answer in ticket.choices):
-                break
-        approved = consents(text) is True
-        self._submit(ticket, {"summary": text, "answer": answer, "approved": approved})
+        """A question to the person; without an answer that will do the execution is paused."""
+        try:
+            output = await self._crew.person().work_on(ticket)
+        except WorkflowRefused as refusal:
+            why = f": {refusal}" if refusal.code == "choice_invalid" else ""
+            reason = f"step {ticket.step} needs a person{why}"
+            self._workflows.pause(ticket.execution_id, reason)
+            return
+        self._submit(ticket, output)
 
     def _submit(self, ticket: Ticket, output: Any) -> None:
         self._witness.flush()

@@ -24,7 +24,7 @@ from sam_tui.core.workflow.output import read_output
 from sam_tui.core.workflow.planning import adopt, read_plan
 from sam_tui.core.workflow.recovery import cancel, end, fail_step, reopen, rollback
 from sam_tui.core.workflow.redeeming import not_running, redeem, refused_token
-from sam_tui.core.workflow.refusals import WorkflowRefused
+from sam_tui.core.workflow.refusals import WorkflowRefused, require_choice
 from sam_tui.core.workflow.starting import Order, create
 from sam_tui.core.workflow.states import ENDED, require_next, require_running
 from sam_tui.core.workflow.tickets import describe, issue
@@ -277,12 +277,7 @@ class Engine:
     def _answer(self, case: Case, told: list[EventRow], choice: str) -> Advanced:
         question = json.loads(case.row.question_json)
         step = question["step"]
-        if choice not in question["choices"]:
-            raise WorkflowRefused(
-                "choice_invalid",
-                f"{choice!r} is none of: {', '.join(question['choices'])}.",
-                details={"choices": question["choices"]},
-            )
+        choice = require_choice(choice, question["choices"])
         case.change(question_json="")
         case.record("question_answered", step, choice=choice)
         if choice == "abort":

@@ -6,6 +6,7 @@ from typing import Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+from sam_tui.core.inquiry import chosen
 from sam_tui.core.workflow.definition import Step
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.schema import value_faults
@@ -114,8 +115,11 @@ def read_output(step: Step, given: Any) -> Output:
     faults = list(_schema_faults(step, fields))
     if step.output is None and not str(fields.get("summary") or "").strip():
         faults.append("output.summary is missing")
-    if step.choices and fields.get("answer") not in step.choices:
-        faults.append(f"output.answer must be one of {', '.join(step.choices)}")
+    if step.choices:
+        answer = chosen(str(fields.get("answer") or ""), step.choices)
+        if not answer:
+            faults.append(f"output.answer must be one of {', '.join(step.choices)}")
+        fields["answer"] = answer
     try:
         output = Output.model_validate(fields)
     except ValidationError as error:

@@ -1,9 +1,10 @@
 """What the workflow engine refuses: one error with a code that programs can act on."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sam_tui.core.errors import SamError
+from sam_tui.core.inquiry import chosen
 
 
 class WorkflowRefused(SamError):
@@ -21,3 +22,16 @@ class WorkflowRefused(SamError):
     def as_object(self) -> dict[str, Any]:
         """The refusal as programs read it: ``{code, message, details}``."""
         return {"code": self.code, "message": self.explain(), "details": dict(self.details)}
+
+
+def require_choice(text: str, choices: Sequence[str]) -> str:
+    """The choice that a text names, see ``chosen``. Raises ``WorkflowRefused`` (``choice_invalid``)."""
+    choice = chosen(text, choices)
+    if not choice:
+        raise WorkflowRefused(
+            "choice_invalid",
+            f"{text!r} is none of: {', '.join(choices)}.",
+            hint="Answer with one of these.",
+            details={"choices": list(choices)},
+        )
+    return choice

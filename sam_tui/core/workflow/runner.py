@@ -4,8 +4,7 @@ import asyncio
 from dataclasses import replace
 
 from sam_tui.core.bus import Bus
-from sam_tui.core.ids import CallId, ConversationId, mint
-from sam_tui.core.inquiry import Question, Reply
+from sam_tui.core.ids import ConversationId
 from sam_tui.core.workflow.drivers import Crew, Drivers
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.service import Workflows
@@ -100,19 +99,10 @@ class Runner:
             running.pop(key).cancel()
 
     async def _decide(self, view: ExecutionView) -> bool:
-        """Ask the person what follows a failure; False when nobody is there to say."""
-        question = view.question
-        assert question is not None
-        offered = ", ".join(question.choices)
-        while True:
-            outcome = await self._crew.inquiries.ask(
-                self._crew.parent,
-                CallId(mint("call")),
-                Question(question.prompt, f"Answer with one of: {offered}."),
-            )
-            if not isinstance(outcome.answer, Reply):
-                return False
-            choice = outcome.answer.text.strip().lower().replace(" ", ":")
-            if choice in question.choices:
-                self._workflows.decide(view.id, choice)
-                return True
+        """Ask the person what follows a failure; False without an answer that will do."""
+        try:
+            self._workflows.decide(view.id, await self._crew.person().decide(view))
+        except WorkflowRefused as refusal:
+            self._crew.tell(f"{view.id}: {refusal}")
+            return False
+        return True

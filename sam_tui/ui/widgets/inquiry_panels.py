@@ -6,7 +6,7 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from sam_tui.core.inquiry import ApprovalRequest, Inquiry, Question, Reply
+from sam_tui.core.inquiry import ApprovalRequest, Inquiry, Question, Reply, chosen
 from sam_tui.ui.guard import Patience
 from sam_tui.ui.messages import ActionAsked, InquiryAnswered
 from sam_tui.ui.plain import visible
@@ -34,7 +34,12 @@ class QuestionPanel(InquiryPanel):
             if self._question.context:
                 context = Content(visible(self._question.context)).stylize("$text-muted")
                 yield Static(context, markup=False)
+            if self._question.choices:
+                yield Static(Content(self._offered()), markup=False)
         yield self._reply
+
+    def _offered(self) -> str:
+        return f"Answer with one of: {visible(', '.join(self._question.choices))}."
 
     def on_mount(self) -> None:
         """Say how to answer."""
@@ -54,11 +59,16 @@ class QuestionPanel(InquiryPanel):
                 self.post_message(ActionAsked("cancel"))
 
     def on_sent(self, event: Sent) -> None:
-        """Send the answer, unless it is empty or the panel came up just now."""
+        """Send the answer, unless it is empty, will not do, or the panel came up just now."""
         event.stop()
         text = self._reply.text.strip()
-        if self.guard.hears() and text:
-            self.post_message(InquiryAnswered(self.inquiry, Reply(text)))
+        if not self.guard.hears() or not text:
+            return
+        answer = chosen(text, self._question.choices)
+        if answer:
+            self.post_message(InquiryAnswered(self.inquiry, Reply(answer)))
+        else:
+            self.border_subtitle = Content(f"That will not do. {self._offered()}")
 
 
 def panel_for(inquiry: Inquiry, patience: Patience, *, take_focus: bool) -> InquiryPanel:

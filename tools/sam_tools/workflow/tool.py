@@ -15,16 +15,14 @@ from sam_tools.workflow.arguments import (
     Why,
 )
 from sam_tools.workflow.report import status_text, ticket_text
-from sam_tui.core.consent import consents
 from sam_tui.core.display import Table, Text
 from sam_tui.core.errors import ToolError
 from sam_tui.core.inquiries import Inquiries
-from sam_tui.core.inquiry import Question as Inquired
-from sam_tui.core.inquiry import Reply
 from sam_tui.core.tooling.contract import Operation, Schedule, Tool, ToolContext, ToolResult
 from sam_tui.core.workflow.refusals import WorkflowRefused
 
 if TYPE_CHECKING:
+    from sam_tui.core.workflow.person import Person
     from sam_tui.core.workflow.service import Workflows
     from sam_tui.core.workflow.views import Advanced, Ticket
 
@@ -144,23 +142,10 @@ class WorkflowTool:
         open_ = self._workflows.tickets(execution, mint=False)
         ticket = next((t for t in open_ if t.step == step), None)
         if ticket is not None and ticket.kind == "human":
-            return await self._asked(ticket, context)
+            return await self._person(context).work_on(ticket)
         if ticket is not None and ticket.kind == "tool":
             return self._seen(ticket)
         return output
-
-    async def _asked(self, ticket: "Ticket", context: ToolContext) -> dict[str, Any]:
-        offered = f" Answer with one of: {', '.join(ticket.choices)}." if ticket.choices else ""
-        about = f"Workflow {ticket.workflow}, step {ticket.step}.{offered}"
-        question = Inquired(ticket.instructions, about)
-        outcome = await self._inquiries.ask(context.conversation, context.call, question)
-        if not isinstance(outcome.answer, Reply):
-            raise ToolError(
-                "Nobody is there to answer.", hint="Pause the workflow until somebody is."
-            )
-        text = outcome.answer.text.strip()
-        answer = next((c for c in ticket.choices if c.lower() == text.lower()), text)
-        return {"summary": text, "answer": answer, "approved": consents(text) is True}
 
     def _seen(self, ticket: "Ticket") -> dict[str, Any]:
         """What the last such call of this attempt came to."""
@@ -209,15 +194,11 @@ class WorkflowTool:
 
     async def _resume(self, arguments: About, context: ToolContext) -> ToolResult:
         execution = self._of(arguments.executionId, context)
-        question = self._workflows.execution(execution).question
+        view = self._workflows.execution(execution)
         with Told():
-            if question is None:
+            if view.question is None:
                 return self._opened(self._workflows.resume(execution), context)
-            asked = Inquired(question.prompt, f"Answer with one of: {', '.join(question.choices)}.")
-            outcome = await self._inquiries.ask(context.conversation, context.call, asked)
-            if not isinstance(outcome.answer, Reply):
-                raise ToolError("A person has to decide, and nobody is there.")
-            choice = outcome.answer.text.strip()
+            choice = await self._person(context).decide(view)
             return self._opened(self._workflows.decide(execution, choice), context)
 
     async def _abandon(self, arguments: Why, context: ToolContext) -> ToolResult:
@@ -272,6 +253,11 @@ class WorkflowTool:
             rows = self._workflows.findings(FindingQuery(execution))
         lines = [f"{r.id}  {r.severity}  {r.review}  {r.title}\n{r.content}" for r in rows]
         return ToolResult("\n".join(lines) or "There are no findings.")
+
+    def _person(self, context: ToolContext) -> "Person":
+        from sam_tui.core.workflow.person import Person
+
+        return Person(self._inquiries, context.conversation, context.call)
 
     def _of(self, given: str, context: ToolContext) -> str:
         """The execution that is meant."""
