@@ -890,6 +890,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "trust:changed": Requirement("A change of policy, hooks or instructions ends the trust and is named.", "issue 4.8"),
     "trust:command": Requirement("Sam-tui trust trusts, lists and revokes.", "issue 4.8"),
     "trust:damaged": Requirement("A damaged trust store trusts nothing.", "issue 4.8"),
+    "trust:hostile-files": Requirement("What stands in place of a project file, a pipe, a device, a link, a folder or a heap of bytes, is told of and ignored; nothing waits for it, and a folder with one is not trusted.", "issue 12.17"),
     "turn:call-order": Requirement("Results stand in call order whatever ended first.", "issue 2.2, C11"),
     "turn:cancel": Requirement("Cancelling ends the turn, closes its calls and keeps the conversation.", "issue 2.2"),
     "turn:limits-bind": Requirement("Limits of model calls set by the person are raised by their yes alone, the default within [limits] of the policy.", "issue 12.6"),

@@ -134,7 +134,12 @@ class Leaves:
         from sam_tui.adapters.prompts import FilePrompts
 
         folder = f"{self._options.data_dir}/prompts"
-        return FilePrompts(folder, self.workspace.root, self.storage.choices, self._trusts)
+        return FilePrompts(
+            folder,
+            self.workspace.root,
+            self.storage.choices,
+            lambda name, data: self.vouches(name, data),
+        )
 
     @once
     def skills(self) -> "FileSkills":

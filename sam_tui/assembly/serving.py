@@ -149,7 +149,7 @@ class Serving:
         return (*given, *places)
 
     def _files(self) -> "list[ServerFile]":
-        from sam_tui.adapters.mcp_client import Reader, ServerFile
+        from sam_tui.adapters.mcp_client import PROJECT_FILE, Reader, ServerFile
         from sam_tui.adapters.terminal.environment import PROVIDER_KEYS
 
         environ, trust = self._leaves.environ, self._trust
@@ -164,7 +164,8 @@ class Serving:
                     project,
                     Reader("project", environ, PROVIDER_KEYS),
                     lambda: trust.trusted,
-                    lambda: trust.look() == "trusted",
+                    lambda data: trust.look() == "trusted" and trust.vouches(PROJECT_FILE, data),
+                    self._leaves.workspace.root,
                 )
             )
         return files

@@ -4,6 +4,7 @@ import os
 import stat
 from collections.abc import Mapping
 
+from sam_tui.core.bounded_files import UnusableFile, open_regular
 from sam_tui.core.shield import secrets_of_env_file
 
 _NAMES = (".env", ".envrc", *(f".env.{kind}" for kind in (
@@ -38,11 +39,7 @@ class SettingsFiles:
 
 def _start_of(path: str) -> str:
     try:
-        # A pipe of that name would never end.
-        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-    except OSError:
+        with os.fdopen(open_regular(path), "rb") as file:
+            return file.read(_LARGEST).decode(errors="replace")
+    except (UnusableFile, OSError):
         return ""
-    with os.fdopen(handle, "rb") as file:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            return ""
-        return file.read(_LARGEST).decode(errors="replace")

@@ -94,7 +94,7 @@ def test_a_file_that_is_none_or_too_long_or_a_link_of_a_project_is_refused(tmp_p
     (tmp_path / "bytes").write_bytes(b"\xff")
     (tmp_path / "target").write_text("", encoding="utf-8")
     (tmp_path / "link").symlink_to(tmp_path / "target")
-    for name, words in (("long", "longer"), ("bytes", "UTF-8"), ("", "not a file")):
+    for name, words in (("long", "longer"), ("bytes", "UTF-8"), ("", "no regular file")):
         with pytest.raises(ConfigurationError, match=words):
             load(tmp_path / name, "user")
     load(tmp_path / "link", "user")

@@ -123,11 +123,23 @@ def test_a_damaged_store_trusts_nothing(trust: FileTrust, folder: Path, text: st
 def test_special_files_and_heaps_of_files_end_in_words_and_never_in_a_wait(
     trust: FileTrust, folder: Path
 ) -> None:
+    trust.trust(str(folder))
     os.mkfifo(folder / ".sam/pipe")
     (folder / ".sam/dangling").symlink_to("nowhere")
     (folder / ".sam/pipe-link").symlink_to("pipe")
-    trust.trust(str(folder))
-    assert trust.state(str(folder)) == "trusted"
+    (folder / ".sam/zero").symlink_to("/dev/zero")
+    assert trust.state(str(folder)) == "changed"
+    with pytest.raises(ConfigurationError, match="is not trusted: ") as refused:
+        trust.trust(str(folder))
+    for words in (
+        "dangling is a link to nothing",
+        "pipe is no regular",
+        "pipe-link is no",
+        "zero is",
+    ):
+        assert words in str(refused.value)
+    for name in ("pipe", "dangling", "pipe-link", "zero"):
+        (folder / ".sam" / name).unlink()
     with (folder / ".sam/huge").open("wb") as huge:
         huge.truncate(40_000_000)
     assert trust.state(str(folder)) == "changed"

@@ -141,13 +141,19 @@ async def test_a_folder_that_is_not_trusted_has_no_hooks(place: Place) -> None:
 
 
 @pytest.mark.requirement("hooks:trust")
-async def test_not_even_a_broken_file_of_such_a_folder_is_looked_at(place: Place) -> None:
+async def test_a_broken_file_of_a_folder_is_told_of_where_the_folder_is_trusted(
+    place: Place,
+) -> None:
     place.project_file.write_text("{", encoding="utf-8")
-    await touch(place.build())
-    assert made(place)
-    place.trust()
-    with pytest.raises(ConfigurationError, match="not valid JSON"):
-        place.build()
+    for trusted in (False, True):
+        if trusted:
+            place.trust()
+        runtime = place.build()
+        told = runtime.bus.subscribe()
+        await touch(runtime)
+        assert made(place)
+        (place.workspace / "made").unlink()
+        assert ("not valid JSON" in str(told.drain())) is trusted
 
 
 def change_the_file(place: Place) -> None:
@@ -183,9 +189,8 @@ async def test_a_change_after_trust_ends_the_folders_hooks_before_they_run_again
 async def test_a_link_is_no_file_of_a_folder(place: Place) -> None:
     place.user(STOP)
     place.project_file.symlink_to(place.user_file)
-    place.trust()
-    with pytest.raises(ConfigurationError, match=r"\.sam/hooks\.json cannot be read"):
-        place.build()
+    with pytest.raises(ConfigurationError, match=r"\.sam/hooks\.json is a link out of it"):
+        place.trust()
 
 
 @pytest.mark.requirement("hooks:protected")

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from sam_tui.core.agent.session import Session
+from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.messages import ReminderMessage
 from sam_tui.core.runtime import Runtime
 from tests.hooks.conftest import Place, call, shell
@@ -183,7 +184,11 @@ async def test_what_is_no_plain_file_is_left_out_and_hangs_nothing(place: Place,
         case _:
             put(place.folder / "github/copilot-instructions.md", "Obey.")
             (place.workspace / ".github").symlink_to(place.folder / "github")
-    place.trust()
+    if kind == "huge":
+        place.trust()
+    else:
+        with pytest.raises(ConfigurationError, match="is not trusted"):
+            place.trust()
     assert await after(place.build(DONE)) == []
 
 

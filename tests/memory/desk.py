@@ -52,7 +52,7 @@ class Desk:
             str(self.user_prompts),
             str(self.workspace),
             self.storage.choices,
-            lambda: self.trusted,
+            lambda name, data: self.trusted,
         )
         workspace = Workspace.open(str(self.workspace))
         guard = Guard(

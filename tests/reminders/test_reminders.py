@@ -147,7 +147,9 @@ def test_mini_prompts_stand_from_the_second_message_on_in_their_order(
     mini.mkdir(parents=True)
     for name, order in (("late", 9), ("early", 1)):
         (mini / f"{name}.md").write_text(f"---\norder: {order}\n---\nBe {name}.", encoding="utf-8")
-    library = FilePrompts(str(tmp_path / "prompts"), str(tmp_path), storage.choices, lambda: False)
+    library = FilePrompts(
+        str(tmp_path / "prompts"), str(tmp_path), storage.choices, lambda _, __: False
+    )
     reminder = MiniPromptsReminder(library)
     first = UserMessage("hello")
     assert reminder.content(view()) is None

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from sam_tui.adapters.skills.front_matter import Unusable, read_skill
+from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.messages import ReminderMessage, UserMessage
 from sam_tui.core.ports.model import TextDelta
 from tests.fakes.engine_kit import RawModel
@@ -118,8 +119,10 @@ async def test_a_linked_folder_is_a_skill_of_the_person_alone(place: Place) -> N
     (place.config / "skills").mkdir()
     (place.config / "skills/linked").symlink_to(real)
     (place.workspace / ".sam/skills").mkdir()
-    (place.workspace / ".sam/skills/theirs").symlink_to(put(place.folder / "elsewhere", "theirs"))
     place.trust()
+    (place.workspace / ".sam/skills/theirs").symlink_to(put(place.folder / "elsewhere", "theirs"))
+    with pytest.raises(ConfigurationError, match=r"\.sam/skills/theirs is a link out of it"):
+        place.trust()
     assert "Tag it." in await read(place, "linked")
     assert "There are: linked." in await read(place, "theirs")
 

@@ -110,7 +110,7 @@ def test_every_fault_names_its_file_and_line(
         (b"---\nname: x\n", "no closing"),
         (b"---\n- a\n---\n", "must be a mapping"),
         (b"---\nname: \xff\n---\n", "not UTF-8"),
-        (b"---\n" + b"x" * 300_000, "larger than"),
+        (b"---\n" + b"x" * 300_000, "longer than"),
         (b"---\na: " + b"[" * 5000 + b"\n---\n", "nested too deep"),
     ],
 )

@@ -47,8 +47,8 @@ class FileHooks:
     """The ``Hooks`` of two files. ``trusts`` looks anew whether the folder is believed as it is,
     ``vouches`` whether its file holds what was trusted.
 
-    Raises ``ConfigurationError`` for a file that counts and cannot be used. One that breaks later is
-    told as a problem, and what was last read of it goes on.
+    Raises ``ConfigurationError`` for a file of the person's that cannot be used. The folder's is told as
+    a problem, and so is one that breaks later; what was last read of it goes on.
     """
 
     def __init__(
@@ -71,7 +71,11 @@ class FileHooks:
         self._problems: list[str] = []
         self._refresh(self._user)
         if trusts():
-            self._refresh(self._project)
+            try:
+                self._refresh(self._project)
+            except ConfigurationError as error:
+                self._project.signature = signature_of(self._project.path)
+                self._problems.append(f"{error.explain()} The hooks of this folder do not run.")
 
     @property
     def held(self) -> bool:
@@ -95,7 +99,10 @@ class FileHooks:
             return HookListing(self._user.hooks)
         if not self._trusts():
             return HookListing(self._user.hooks, {self._project.path: UNTRUSTED})
-        self._refresh(self._project)
+        try:
+            self._refresh(self._project)
+        except ConfigurationError as error:
+            return HookListing(self._user.hooks, {self._project.path: error.explain()})
         return HookListing((*self._user.hooks, *self._project.hooks))
 
     async def run(self, hook: Hook, occasion: Occasion, leash: Leash) -> HookAnswer:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from sam_tui.adapters.mcp_client.connection import Connection, report_of
 from sam_tui.adapters.mcp_client.offers import offer_of
-from sam_tui.adapters.mcp_client.settings import Reader, ServerSettings, merged
+from sam_tui.adapters.mcp_client.settings import Reader, ServerSettings, data_of, merged
 from sam_tui.adapters.mcp_client.surroundings import Caller, Surroundings
 from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.ids import ConversationId
@@ -22,13 +22,15 @@ _REFRESH_SECONDS = 10.0
 class ServerFile:
     """A file that may name servers.
 
-    ``trusted`` says whether what it names counts, as far as is known; ``sure`` looks again.
+    ``trusted`` says whether what it names counts, as far as is known; ``vouches`` looks again, and
+    whether this is what the file held when it was trusted. A project's lies below its ``root``.
     """
 
     path: str
     reader: Reader
     trusted: Callable[[], bool] = lambda: True
-    sure: Callable[[], bool] = lambda: True
+    vouches: Callable[[bytes], bool] = lambda _: True
+    root: str = ""
 
 
 class ServerPool:
@@ -60,13 +62,14 @@ class ServerPool:
         faults: list[ServerSettings] = []
         for file in self._files:
             try:
-                found = file.reader.read(file.path)
+                data = data_of(file.path, root=file.root)
+                found = () if data is None else file.reader.parse(data, file.path)
             except ConfigurationError as error:
                 name, source = os.path.basename(file.path), file.reader.source
                 faults.append(ServerSettings(name, source, file.path, fault=error.explain()))
                 continue
-            # Asked after reading: what is not as it was trusted is not believed, read or not.
-            if found and not (file.trusted() and file.sure()):
+            # What was read is judged, not what stands there by now.
+            if data is not None and found and not (file.trusted() and file.vouches(data)):
                 untrusted.extend(found)
             else:
                 believed.append(found)

@@ -3,11 +3,11 @@
 import json
 import os
 import re
-import stat
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
+from sam_tui.core.bounded_files import MissingFile, UnusableFile, read_bounded
 from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.ports.servers import ServerSource
 
@@ -75,7 +75,7 @@ class Reader:
 
     def read(self, path: str) -> tuple[ServerSettings, ...]:
         """The servers of a file; none where there is no file. Raises as ``parse`` does."""
-        data = _data(path)
+        data = data_of(path)
         return () if data is None else self.parse(data, path)
 
     def parse(self, data: bytes, path: str) -> tuple[ServerSettings, ...]:
@@ -225,21 +225,17 @@ def secrets_of(servers: Sequence[ServerSettings]) -> Iterator[tuple[str, str]]:
             yield name, rest if scheme.lower() in ("bearer", "basic", "token") else value
 
 
-def _data(path: str) -> bytes | None:
+def data_of(path: str, *, root: str = "") -> bytes | None:
+    """What a file of servers holds, None where there is none; of a project below its ``root``.
+
+    Raises ``ConfigurationError``.
+    """
     try:
-        # What lies in a folder may be a pipe, at which a plain open would wait for ever.
-        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        with os.fdopen(handle, "rb") as file:
-            if not stat.S_ISREG(os.fstat(handle).st_mode):
-                raise ConfigurationError(f"{path} is no file.")
-            data = file.read(MOST_BYTES + 1)
-    except FileNotFoundError:
+        return read_bounded(path, most=MOST_BYTES, root=root)
+    except MissingFile:
         return None
-    except OSError as error:
-        raise ConfigurationError(f"{path} cannot be read: {error.strerror}.") from None
-    if len(data) > MOST_BYTES:
-        raise ConfigurationError(f"{path} is larger than {MOST_BYTES // 1000} kB.")
-    return data
+    except UnusableFile as why:
+        raise ConfigurationError(f"{path} {why}.") from None
 
 
 def table_of(data: bytes, path: str) -> dict[str, Any]:

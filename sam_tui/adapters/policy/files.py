@@ -2,7 +2,6 @@
 
 import os
 import re
-import stat
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -17,6 +16,7 @@ from sam_tui.core.authorization.policy import PermissionMode
 from sam_tui.core.authorization.programs import COMMAND_CLASSES
 from sam_tui.core.authorization.rules import EFFECTS, Layer, Rule
 from sam_tui.core.authorization.windows import Window
+from sam_tui.core.bounded_files import MissingFile, UnusableFile, read_bounded
 from sam_tui.core.errors import ConfigurationError
 
 POLICY_FILE = "policy.toml"
@@ -69,26 +69,28 @@ def load_policies(
     """The user's and the project's policy. Raises ``ConfigurationError`` with file and line.
 
     ``vouches`` says whether the person trusts the folder with this project file. What cannot be used in
-    one that nobody trusts is left out and named, so that no folder keeps the program from starting.
+    it is left out and named, so that no folder keeps the program from starting; what is left of such a
+    file allows nothing.
     """
     user = load_policy(os.path.join(config_dir, POLICY_FILE), "user", root=workspace, home=home)
     path = os.path.join(workspace, PROJECT_FILE)
     try:
-        text = _read(path, follow=False)
+        text = _read(path, root=workspace)
     except ConfigurationError as unreadable:
-        if vouches(b""):
-            raise
+        vouches(b"")
         return user, PolicyFile(path, "project", exists=True, ignored=(unreadable.explain(),))
     if text is None:
         return user, PolicyFile(path, "project")
-    if vouches(text.encode()):
-        return user, parse_policy(text, path, "project", root=workspace, home=home)
-    return user, parse_untrusted(text, path, root=workspace, home=home)
+    usable = parse_untrusted(text, path, root=workspace, home=home)
+    if vouches(text.encode()) and usable.ignored:
+        strict = tuple(rule for rule in usable.rules if rule.effect != "allow")
+        usable = replace(usable, rules=strict)
+    return user, usable
 
 
 def load_policy(path: str, layer: Layer, *, root: str, home: str) -> PolicyFile:
     """One policy file; one that does not exist says nothing. Raises ``ConfigurationError``."""
-    text = _read(path, follow=layer == "user")
+    text = _read(path, root="" if layer == "user" else root)
     if text is None:
         return PolicyFile(path, layer)
     return parse_policy(text, path, layer, root=root, home=home)
@@ -320,25 +322,13 @@ def _wrong_kind(key: str, value: Any) -> str:
     return "" if isinstance(value, str) and value.strip() else "a text"
 
 
-def _read(path: str, *, follow: bool) -> str | None:
-    """The text of a file; a project's file is not followed out of the project."""
-    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | (0 if follow else os.O_NOFOLLOW)
-    if not follow and os.path.islink(os.path.dirname(path)):
-        raise ConfigurationError(f"{os.path.dirname(path)} is a link.", hint="Make it a folder.")
+def _read(path: str, *, root: str = "") -> str | None:
+    """The text of a file; a project's file is not followed out of the project, its ``root``."""
     try:
-        descriptor = os.open(path, flags)
-    except (FileNotFoundError, NotADirectoryError):
+        return read_bounded(path, most=LARGEST, root=root).decode("utf-8")
+    except MissingFile:
         return None
-    except OSError as error:
-        raise ConfigurationError(f"{path} cannot be read: {error.strerror}.") from error
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise ConfigurationError(f"{path} is not a file.")
-    with os.fdopen(descriptor, "rb") as file:
-        data = file.read(LARGEST + 1)
-    if len(data) > LARGEST:
-        raise ConfigurationError(f"{path} is longer than {LARGEST} bytes.")
-    try:
-        return data.decode("utf-8")
+    except UnusableFile as why:
+        raise ConfigurationError(f"{path} {why}.") from None
     except UnicodeDecodeError:
         raise ConfigurationError(f"{path} is not UTF-8.") from None

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from sam_tui.adapters.policy.storing import exclusive, replace_file
+from sam_tui.core.bounded_files import MissingFile, UnusableFile, open_regular
 from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.plain import printable
 from sam_tui.core.ports.policy import Believed, TrustState
@@ -23,7 +24,8 @@ NESTED = ("AGENTS.md", "CLAUDE.md")
 MOST_NESTED, MOST_LOOKED_AT, DEEPEST = 100, 20_000, 8
 _SKIPPED = frozenset({"node_modules", "__pycache__", "venv", "vendor", "dist", "build", "target"})
 MOST_FILES, MOST_BYTES = 2_000, 32_000_000
-_SHOWN_FILES, _SHOWN_BYTES = 200, 4_000
+_SHOWN_FILES, _SHOWN_BYTES, _SHOWN_ODD = 200, 4_000, 5
+_PIECE = 1 << 20
 INSTRUCTIONS = "instructions for the model"
 _MEANINGS = (
     (".sam/policy.toml", "rules of the guard"),
@@ -98,7 +100,15 @@ class FileTrust:
         real = os.path.realpath(folder)
         if not os.path.isdir(real):
             raise ConfigurationError(f"{folder} is not a folder.", hint="Name an existing folder.")
-        digests = _digests(real, _nested(real))
+        nested = tuple(_nested(real))
+        odd = [words for name in _names(real, nested) if (words := _odd(real, name))]
+        if odd:
+            more = f", and {len(odd) - _SHOWN_ODD} more" if len(odd) > _SHOWN_ODD else ""
+            raise ConfigurationError(
+                f"{real} is not trusted: {'; '.join(odd[:_SHOWN_ODD])}{more}.",
+                hint="Only regular files of a folder are trusted: remove it, or put a file there.",
+            )
+        digests = _digests(real, nested)
         if digests is None:
             raise ConfigurationError(
                 f"{real} holds too much below {', '.join(FOLDERS)} to be trusted.",
@@ -167,11 +177,10 @@ def _believed(folder: str, name: str) -> Believed | None:
             return Believed(shown, f"{meaning} (a link to {target})", found.st_size)
         if not stat.S_ISREG(found.st_mode):
             return Believed(shown, f"{meaning} (no file)", found.st_size)
-        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
-    except OSError:
+        with os.fdopen(open_regular(path, root=folder), "rb") as file:
+            head = file.read(_SHOWN_BYTES)
+    except (OSError, UnusableFile):
         return None
-    with os.fdopen(handle, "rb") as file:
-        head = file.read(_SHOWN_BYTES)
     text = "" if b"\0" in head else head.decode("utf-8", "replace")
     return Believed(shown, meaning, found.st_size, text)
 
@@ -180,8 +189,9 @@ def _digests(folder: str, nested: Iterable[str]) -> dict[str, str] | None:
     """Digest by relative name of all that would be believed; None when it is too much."""
     found: dict[str, str] = {}
     size = 0
+    folder = os.path.realpath(folder)
     for name in _names(folder, nested):
-        digest, length = _digest(os.path.join(folder, name))
+        digest, length = _digest(folder, name, most=MOST_BYTES - size)
         size += length
         if len(found) >= MOST_FILES or size > MOST_BYTES:
             return None
@@ -241,30 +251,60 @@ def _names(folder: str, nested: Iterable[str]) -> Iterator[str]:
                 yield os.path.relpath(os.path.join(parent, name), folder)
 
 
-def _digest(path: str) -> tuple[str, int]:
-    """What a name holds: its kind, its mode to run, a link's target, a file's content."""
+def _odd(folder: str, name: str) -> str:
+    """Why a name cannot be trusted, in words; empty for a file of the folder, and for none.
+
+    A link within the folder may stand there: it is not followed where files are read.
+    """
+    path = os.path.join(folder, name)
     try:
-        found = os.lstat(path)
+        if not os.path.islink(path):
+            os.close(open_regular(path, root=folder))
+        elif not _is_inside(path, folder):
+            return f"{printable(name)} is a link out of it"
+        elif not os.path.isdir(path):
+            os.close(open_regular(path))
+        elif name in FILES:
+            return f"{printable(name)} is a link to a folder"
+    except MissingFile:
+        return f"{printable(name)} is a link to nothing" if os.path.islink(path) else ""
+    except UnusableFile as why:
+        return f"{printable(name)} {why}"
+    return ""
+
+
+def _is_inside(path: str, folder: str) -> bool:
+    return os.path.realpath(path).startswith(os.path.realpath(folder).rstrip("/") + "/")
+
+
+def _digest(folder: str, name: str, *, most: int) -> tuple[str, int]:
+    """What a name holds: its kind, its mode to run, a link's target, a file's content.
+
+    No more than ``most`` bytes and a piece are read, and nothing that lies elsewhere.
+    """
+    path = os.path.join(folder, name)
+    try:
+        about = os.lstat(path)
+        target = os.readlink(path) if stat.S_ISLNK(about.st_mode) else ""
     except OSError:
         return "", 0
-    if stat.S_ISLNK(found.st_mode):
-        target = os.readlink(path)
-        inner, length = _content(path)
+    if target:
+        inside = _is_inside(path, folder)
+        inner, length = _content(os.path.realpath(path), folder, most) if inside else ("", 0)
         return f"link:{hashlib.sha256(os.fsencode(target)).hexdigest()}:{inner}", length
-    if not stat.S_ISREG(found.st_mode):
-        return f"kind:{stat.S_IFMT(found.st_mode)}", 0
-    inner, length = _content(path)
-    return f"{'x' if found.st_mode & 0o111 else '-'}:{inner}", length
+    if not stat.S_ISREG(about.st_mode):
+        return f"kind:{stat.S_IFMT(about.st_mode)}", 0
+    inner, length = _content(path, folder, most)
+    return f"{'x' if about.st_mode & 0o111 else '-'}:{inner}", length
 
 
-def _content(path: str) -> tuple[str, int]:
+def _content(path: str, folder: str, most: int) -> tuple[str, int]:
+    digest, length = hashlib.sha256(), 0
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
+        with os.fdopen(open_regular(path, root=folder), "rb") as file:
+            while length <= most and (piece := file.read(_PIECE)):
+                digest.update(piece)
+                length += len(piece)
+    except (OSError, UnusableFile):
         return "unreadable", 0
-    if not stat.S_ISREG(os.fstat(handle).st_mode):
-        os.close(handle)
-        return "special", 0
-    with os.fdopen(handle, "rb") as file:
-        digest = hashlib.file_digest(file, "sha256")
-        return digest.hexdigest(), file.tell()
+    return digest.hexdigest(), length

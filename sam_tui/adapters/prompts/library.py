@@ -1,5 +1,6 @@
 """The prompt library: files of three sources in a fixed order, broken ones told and left out."""
 
+import os
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -33,9 +34,9 @@ class FilePrompts:
     """The ``PromptLibrary``.
 
     ``user_folder`` is the person's ``prompts`` folder, with ``system``, ``personality`` and ``mini``
-    in it; the workspace's stand in ``.sam/prompts``. ``trusted`` says whether the person trusts the
-    workspace: until then its prompts are listed and do nothing. Files are read at each question: they
-    are few, and what is on disk is what holds.
+    in it; the workspace's stand in ``.sam/prompts``. ``vouches`` says whether the person trusts the
+    workspace with a file of this name and content: else it is listed and does nothing. Files are read
+    at each question: they are few, and what is on disk is what holds.
     """
 
     def __init__(
@@ -43,12 +44,12 @@ class FilePrompts:
         user_folder: str,
         workspace: str,
         choices: PromptChoices,
-        trusted: Callable[[], bool],
+        vouches: Callable[[str, bytes], bool],
     ) -> None:
         self._user_folder = Path(user_folder)
         self._workspace = Path(workspace)
         self._choices = choices
-        self._trusted = trusted
+        self._vouches = vouches
 
     def list_system(self) -> PromptListing:
         """The system prompts, by order, then name."""
@@ -97,16 +98,17 @@ class FilePrompts:
     def _listing(self, kind: PromptKind) -> PromptListing:
         prompts: dict[str, Prompt] = {}
         problems: list[FileProblem] = []
-        trusted = self._trusted()
-        for source, folder, follow in self._folders(kind):
-            if not follow and (link := self._link_above(folder)) is not None:
+        for source, folder in self._folders(kind):
+            root = str(self._workspace) if source == "workspace" else ""
+            if root and (link := self._link_above(folder)) is not None:
                 problems.append(FileProblem(str(link), "is a link, and links are not read here"))
                 continue
-            files, unreadable = read_folder(folder, follow=follow)
+            files, unreadable = read_folder(folder, root=root)
             problems += unreadable
             for file in files:
                 try:
-                    prompt = _prompt(file, kind, source, active=trusted or source != "workspace")
+                    active = not root or self._vouches(_name(kind, file), file.data)
+                    prompt = _prompt(file, kind, source, active=active)
                 except Unusable as why:
                     problems.append(FileProblem(file.file, str(why)))
                     continue
@@ -117,11 +119,11 @@ class FilePrompts:
         ordered = sorted(prompts.values(), key=lambda one: (one.order, one.name.casefold(), one.id))
         return PromptListing(tuple(ordered), tuple(problems))
 
-    def _folders(self, kind: PromptKind) -> list[tuple[PromptSource, Path, bool]]:
+    def _folders(self, kind: PromptKind) -> list[tuple[PromptSource, Path]]:
         return [
-            ("built-in", BUILT_IN / kind, True),
-            ("user", self._user_folder / kind, True),
-            ("workspace", self._workspace / WORKSPACE_FOLDER / kind, False),
+            ("built-in", BUILT_IN / kind),
+            ("user", self._user_folder / kind),
+            ("workspace", self._workspace / WORKSPACE_FOLDER / kind),
         ]
 
     def _link_above(self, folder: Path) -> Path | None:
@@ -145,6 +147,11 @@ def _prompt(file: MarkdownFile, kind: PromptKind, source: PromptSource, *, activ
         active,
         truth(file.values, "enabled", default=kind == "mini" and source == "user"),
     )
+
+
+def _name(kind: PromptKind, file: MarkdownFile) -> str:
+    """Its name in the workspace."""
+    return f"{WORKSPACE_FOLDER.as_posix()}/{kind}/{os.path.basename(file.path)}"
 
 
 def _line(text: str, length: int) -> str:

@@ -8,11 +8,11 @@ The text.
 """
 
 import os
-import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from sam_tui.core.bounded_files import UnusableFile, read_bounded
 from sam_tui.core.plain import printable
 from sam_tui.core.ports.prompts import FileProblem
 
@@ -32,20 +32,24 @@ class MarkdownFile:
     stem: str
     values: Mapping[str, str]
     text: str
+    path: str
+    """Where it lies, spelled exactly; ``file`` is fit to be shown."""
+    data: bytes
+    """The whole file as it was read."""
 
 
 class Unusable(Exception):
     """A file that cannot be used; ``str`` is why."""
 
 
-def read_folder(folder: Path, *, follow: bool) -> tuple[list[MarkdownFile], list[FileProblem]]:
+def read_folder(folder: Path, *, root: str = "") -> tuple[list[MarkdownFile], list[FileProblem]]:
     """The Markdown files of a folder by name, and those that could not be used.
 
-    A folder that is not there has none. Without ``follow``, links are not read: a workspace must
-    not be able to show a file of the person's as its own.
+    A folder that is not there has none. With ``root``, the workspace, links are not read: a workspace
+    must not be able to show a file of the person's as its own.
     """
     try:
-        if not follow and folder.is_symlink():
+        if root and folder.is_symlink():
             return [], [FileProblem(str(folder), "is a link, and links are not read here")]
         names = sorted(entry.name for entry in os.scandir(folder) if entry.name.endswith(".md"))
     except (FileNotFoundError, NotADirectoryError):
@@ -58,7 +62,7 @@ def read_folder(folder: Path, *, follow: bool) -> tuple[list[MarkdownFile], list
         if name.startswith("."):
             continue
         try:
-            found.append(_parsed(folder / name, _content(folder / name, follow=follow)))
+            found.append(_parsed(folder / name, _content(folder / name, root)))
         except Unusable as why:
             problems.append(FileProblem(printable(str(folder / name)), str(why)))
     if len(names) > MOST_FILES:
@@ -88,36 +92,18 @@ def truth(values: Mapping[str, str], name: str, *, default: bool) -> bool:
     return default
 
 
-def _content(path: Path, *, follow: bool) -> str:
-    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW)
+def _content(path: Path, root: str) -> bytes:
     try:
-        descriptor = os.open(path, flags)
-    except OSError as error:
-        if path.is_symlink() and not follow:
-            raise Unusable("is a link, and links are not read here") from None
-        raise Unusable(f"cannot be read: {error.strerror}") from None
+        return read_bounded(str(path), most=LARGEST, root=root, alone=bool(root))
+    except UnusableFile as why:
+        raise Unusable(str(why)) from None
+
+
+def _parsed(path: Path, data: bytes) -> MarkdownFile:
     try:
-        about = os.fstat(descriptor)
-        if not stat.S_ISREG(about.st_mode):
-            raise Unusable("is no regular file")
-        if not follow and about.st_nlink > 1:
-            raise Unusable("has other names, and such files are not read here")
-        data = b""
-        while len(data) <= LARGEST and (piece := os.read(descriptor, LARGEST + 1 - len(data))):
-            data += piece
-    except OSError as error:
-        raise Unusable(f"cannot be read: {error.strerror}") from None
-    finally:
-        os.close(descriptor)
-    if len(data) > LARGEST:
-        raise Unusable(f"is larger than {LARGEST // 1024} kB")
-    try:
-        return data.decode("utf-8-sig").replace("\r\n", "\n")
+        content = data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError:
         raise Unusable("is not UTF-8 text") from None
-
-
-def _parsed(path: Path, content: str) -> MarkdownFile:
     values: dict[str, str] = {}
     text = content
     lines = content.split("\n")
@@ -137,4 +123,4 @@ def _parsed(path: Path, content: str) -> MarkdownFile:
     if not text:
         raise Unusable("has no text")
     shown = printable(str(path))
-    return MarkdownFile(shown, printable(path.stem), values, text)
+    return MarkdownFile(shown, printable(path.stem), values, text, str(path), data)

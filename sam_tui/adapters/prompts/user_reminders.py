@@ -24,7 +24,7 @@ class FileReminders:
 
     def read(self) -> UserReminderListing:
         """All that are enabled, by file name."""
-        files, problems = read_folder(self._folder, follow=True)
+        files, problems = read_folder(self._folder)
         found: list[UserReminder] = []
         for file in files:
             try:

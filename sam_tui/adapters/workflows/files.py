@@ -8,7 +8,6 @@ out. In a project nothing outside of it is read, whatever its links say.
 import hashlib
 import os
 import re
-import stat
 from collections.abc import Iterator, Sequence
 from importlib.resources import files as package_files
 from pathlib import Path
@@ -19,6 +18,7 @@ from sam_tui.adapters.workflows.front_matter import (
     FrontMatterFault,
     read_front_matter,
 )
+from sam_tui.core.bounded_files import UnusableFile, read_bounded
 from sam_tui.core.errors import UsageError
 from sam_tui.core.ports.workflows import DefinitionFile, Origin
 
@@ -110,22 +110,21 @@ class DefinitionFiles:
             stamp = (0, 0, 0)
         known = self._parsed.get(path)
         if known is None or known[0] != stamp:
-            known = (stamp, _parse(origin, kind, path))
+            root = self._workspace if origin == "project" else ""
+            known = (stamp, _parse(origin, kind, path, root=root))
             self._parsed[path] = known
         return known[1]
 
 
-def _parse(origin: Origin, kind: Literal["workflow", "persona"], path: str) -> DefinitionFile:
+def _parse(
+    origin: Origin, kind: Literal["workflow", "persona"], path: str, *, root: str = ""
+) -> DefinitionFile:
     stem = os.path.splitext(os.path.basename(path))[0]
     try:
-        raw = _read(path)
-    except OSError as error:
-        text = f"the file cannot be read: {error.strerror or error}"
-        return DefinitionFile(origin, kind, path, stem, "", fault=text)
+        raw = read_bounded(path, most=LARGEST, root=root)
+    except UnusableFile as why:
+        return DefinitionFile(origin, kind, path, stem, "", fault=f"the file {why}")
     sha256 = hashlib.sha256(raw).hexdigest()
-    if len(raw) > LARGEST:
-        text = f"the file is larger than {LARGEST} bytes"
-        return DefinitionFile(origin, kind, path, stem, sha256, fault=text)
     try:
         parts = read_front_matter(raw.decode("utf-8"))
     except UnicodeDecodeError:
@@ -135,12 +134,3 @@ def _parse(origin: Origin, kind: Literal["workflow", "persona"], path: str) -> D
             origin, kind, path, stem, sha256, fault=str(fault), fault_line=fault.line
         )
     return DefinitionFile(origin, kind, path, stem, sha256, parts.fields, parts.body, parts.lines)
-
-
-def _read(path: str) -> bytes:
-    """A regular file, not waiting for a pipe, and no more of it than is taken."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise OSError(0, "it is no regular file")
-        return file.read(LARGEST + 1)

@@ -1,0 +1,87 @@
+"""Files that anybody may have put in a folder: opened without waiting, not followed out of it, cut off."""
+
+import os
+import stat
+
+_FOLDER = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | getattr(os, "O_PATH", os.O_RDONLY)
+_FILE = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+
+
+class UnusableFile(Exception):
+    """A file that is not read; ``str`` is why, fit to follow its name."""
+
+
+class MissingFile(UnusableFile):
+    """There is nothing of that name."""
+
+
+def open_regular(path: str, *, root: str = "") -> int:
+    """A descriptor of a regular file, to read from. Raises ``UnusableFile``.
+
+    With ``root``, a folder that ``path`` lies in, no link below it is followed. A device or a pipe is
+    not opened where that can be told before.
+    """
+    try:
+        folder, name = _parent_of(path, root) if root else (None, path)
+        try:
+            _insist(os.stat(name, dir_fd=folder, follow_symlinks=not root))
+            flags = _FILE | (os.O_NOFOLLOW if root else 0)
+            descriptor = os.open(name, flags, dir_fd=folder)
+        finally:
+            if folder is not None:
+                os.close(folder)
+    except FileNotFoundError:
+        raise MissingFile("is not there") from None
+    except ValueError:
+        raise UnusableFile("has a name that no file has") from None
+    except OSError as error:
+        raise UnusableFile(f"cannot be read: {error.strerror}") from None
+    try:
+        _insist(os.fstat(descriptor))
+    except UnusableFile:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def read_bounded(path: str, *, most: int, root: str = "", alone: bool = False) -> bytes:
+    """What a regular file holds, ``root`` as in ``open_regular``. Raises ``UnusableFile``.
+
+    ``most`` is how many bytes it may have; with ``alone`` it may have no other name anywhere.
+    """
+    try:
+        with os.fdopen(open_regular(path, root=root), "rb") as file:
+            if alone and os.fstat(file.fileno()).st_nlink > 1:
+                raise UnusableFile("has other names, and such files are not read here")
+            data = file.read(most + 1)
+    except OSError as error:
+        raise UnusableFile(f"cannot be read: {error.strerror}") from None
+    if len(data) > most:
+        raise UnusableFile(f"is longer than {most} bytes")
+    return data
+
+
+def _parent_of(path: str, root: str) -> tuple[int, str]:
+    """The folder that holds it, entered part by part below the root, and the name in it."""
+    *above, name = os.path.relpath(path, root).split(os.sep)
+    if os.pardir in above or name in (os.curdir, os.pardir):
+        raise UnusableFile("lies outside the folder")
+    folder = os.open(root, _FOLDER & ~os.O_NOFOLLOW)
+    for part in above:
+        try:
+            if stat.S_ISLNK(os.stat(part, dir_fd=folder, follow_symlinks=False).st_mode):
+                raise UnusableFile(f"lies behind {part}, which is a link")
+            below = os.open(part, _FOLDER, dir_fd=folder)
+        except NotADirectoryError:
+            raise MissingFile("is not there") from None
+        finally:
+            os.close(folder)
+        folder = below
+    return folder, name
+
+
+def _insist(about: os.stat_result) -> None:
+    if stat.S_ISLNK(about.st_mode):
+        raise UnusableFile("is a link, and links are not read here")
+    if not stat.S_ISREG(about.st_mode):
+        raise UnusableFile("is no regular file")
