@@ -134,12 +134,7 @@ class Leaves:
         from sam_tui.adapters.prompts import FilePrompts
 
         folder = f"{self._options.data_dir}/prompts"
-        return FilePrompts(
-            folder,
-            self.workspace.root,
-            self.storage.choices,
-            lambda name, data: self.vouches(name, data),
-        )
+        return FilePrompts(folder, self.workspace.root, self.storage.choices, self.vouches)
 
     @once
     def skills(self) -> "FileSkills":
