@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from sam_tui.adapters.policy.trust import FileTrust
 from sam_tui.assembly import Options, build
 from sam_tui.core.events import DecisionMade
 from sam_tui.core.ids import CallId, ConversationId
@@ -47,10 +48,14 @@ class Desk:
         self.events = self.runtime.bus.subscribe()
 
     def write_policy(self, text: str, *, project: bool = False) -> None:
-        """Write the person's policy file, or the project's."""
+        """Write the person's policy file, or the project's, which the person then trusts."""
         folder = self.folder / ("ws/.sam" if project else "settings")
         folder.mkdir(exist_ok=True)
         (folder / "policy.toml").write_text(text)
+        if project:
+            settings = self.folder / "settings"
+            settings.mkdir(exist_ok=True)
+            FileTrust(str(settings)).trust(str(self.folder / "ws"))
 
     @property
     def outside(self) -> Path:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from sam_tui.adapters.policy.trust import FileTrust
 from sam_tui.assembly import Options, build
 from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.ids import CallId
@@ -46,5 +47,8 @@ async def test_a_server_named_in_the_policy_is_fetched_from_and_its_neighbour_is
 def test_a_project_cannot_open_a_server(tmp_path: Path) -> None:
     (tmp_path / "ws/.sam").mkdir(parents=True)
     (tmp_path / "ws/.sam/policy.toml").write_text('local = ["localhost:80"]\n', encoding="utf-8")
+    (tmp_path / "cfg").mkdir()
+    settings = {"HOME": str(tmp_path), "SAM_TUI_CONFIG_DIR": str(tmp_path / "cfg")}
+    FileTrust(settings["SAM_TUI_CONFIG_DIR"]).trust(str(tmp_path / "ws"))
     with pytest.raises(ConfigurationError, match="a project cannot open servers"):
-        build(Options(str(tmp_path / "ws"), str(tmp_path / "data")), {"HOME": str(tmp_path)})
+        build(Options(str(tmp_path / "ws"), str(tmp_path / "data")), settings)
