@@ -129,6 +129,7 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
         options.workflow_mode,
         serving.arrive,
         lambda text: worded(text, _skills(leaves)),
+        layers.limits.answers,
     )
     leaves.subagents.connect(engine)
     return Runtime(

@@ -17,7 +17,9 @@ SamError                      1   what happened, to what, and what to do next
     │   └── ContextExceeded   1   it was longer than the model's context
     ├── ModelLimited         75   429; ``retry_after`` seconds where the provider said so
     ├── ModelUnavailable     75   5xx, refused connection, name not found, time-out
-    └── ModelCut             75   the stream ended in the middle
+    ├── ModelCut             75   the stream ended in the middle
+    ├── EmptyAnswer          75   it answered with nothing, also when it was asked to go on
+    └── AnswerTooLarge       53   it answered with more than the limits of an answer
 """
 
 from typing import ClassVar
@@ -78,7 +80,7 @@ class StoppedByHook(SamError):
 
 
 class BudgetExhausted(SamError):
-    """A limit was reached; ``limit`` names it: ``turns``, ``tokens`` or ``cost``."""
+    """A limit of what a turn may spend was reached; ``limit`` names it."""
 
     title = "Limit reached"
     exit_code = 53
@@ -184,3 +186,22 @@ class ModelCut(ModelError):
     title = "The answer was cut off"
     exit_code = 75
     retryable = True
+
+
+class EmptyAnswer(ModelError):
+    """The model ended its answer without a word or a call, twice."""
+
+    title = "The answer was empty"
+    exit_code = 75
+
+
+class AnswerTooLarge(ModelError):
+    """The answer is larger than is taken; ``setting`` of ``[limits]`` is the limit."""
+
+    title = "The answer is too large"
+    exit_code = 53
+    limit: ClassVar[str] = "answer"
+
+    def __init__(self, message: str, *, setting: str) -> None:
+        hint = f"If such answers are meant, raise {setting} in [limits] of your policy file."
+        super().__init__(message, hint=hint)

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 StopReason = Literal["finished", "cancelled", "limit", "failed"]
+AnswerEnd = Literal["complete", "continued", "length", "empty"]
+"""``continued``: it ended too early, and the model went on when it was asked to; ``length``, ``empty``:
+it ended too early twice."""
 ClosedAs = Literal["answered", "withdrawn", "expired", "unattended"]
 
 
@@ -278,7 +281,8 @@ class TurnFinished:
     """The turn is over. ``usage`` is of the whole turn, ``steps`` its model calls.
 
     ``error`` explains ``limit`` and ``failed``; ``limit`` names which one (``turns``, ``tokens``,
-    ``cost``); ``exit_code`` is what headless ends with.
+    ``cost``, ``output``); ``exit_code`` is what headless ends with. ``ending`` is how the last answer
+    ended, None where there is none.
     """
 
     conversation: ConversationId
@@ -290,6 +294,7 @@ class TurnFinished:
     error_title: str = ""
     exit_code: int = 0
     limit: str = ""
+    ending: AnswerEnd | None = None
     kind: Literal["turn_finished"] = "turn_finished"
 
 

@@ -258,6 +258,7 @@ def result_line(session: str, ledger: Ledger, outcome: Outcome) -> Line:
         "subtype": outcome.subtype,
         "is_error": outcome.is_error,
         "result": outcome.answer,
+        "answer_end": outcome.ending,
         "error": error,
         "session_id": session,
         "num_turns": ledger.turns,

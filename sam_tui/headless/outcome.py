@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, cast
 
-from sam_tui.core.errors import BudgetExhausted, SamError
+from sam_tui.core.errors import AnswerTooLarge, BudgetExhausted, SamError
 
 if TYPE_CHECKING:
-    from sam_tui.core.events import TurnFinished
+    from sam_tui.core.events import AnswerEnd, TurnFinished
 
 Subtype = Literal[
     "success",
@@ -18,6 +18,8 @@ Subtype = Literal[
     "error_max_turns",
     "error_max_tokens",
     "error_max_cost",
+    "error_max_output",
+    "error_max_answer",
     "error_internal",
     "error_unavailable",
     "cancelled",
@@ -34,6 +36,8 @@ EXIT_CODES: dict[Subtype, int] = {
     "error_max_turns": 53,
     "error_max_tokens": 53,
     "error_max_cost": 53,
+    "error_max_output": 53,
+    "error_max_answer": 53,
     "error_internal": 70,
     "error_unavailable": 75,
     "cancelled": 130,
@@ -47,12 +51,16 @@ _BY_EXIT_CODE: dict[int, Subtype] = {
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The end of a run. ``answer`` may be partial; ``title`` and ``message`` explain an error."""
+    """The end of a run. ``answer`` may be partial; ``title`` and ``message`` explain an error.
+
+    ``ending`` is how the answer ended, None where there is none.
+    """
 
     subtype: Subtype
     answer: str = ""
     title: str = ""
     message: str = ""
+    ending: "AnswerEnd | None" = None
 
     @property
     def exit_code(self) -> int:
@@ -73,7 +81,7 @@ def outcome_of_turn(finished: "TurnFinished", *, unattended: int) -> Outcome:
     """
     if finished.reason == "finished":
         if not unattended:
-            return Outcome("success", finished.answer)
+            return Outcome("success", finished.answer, ending=finished.ending)
         what = "1 request" if unattended == 1 else f"{unattended} requests"
         return Outcome(
             "error_blocked",
@@ -81,16 +89,17 @@ def outcome_of_turn(finished: "TurnFinished", *, unattended: int) -> Outcome:
             "Blocked",
             f"{what} had nobody to answer and counted as refused."
             "\nAnswer with --answers FILE, choose a --permission-mode, or widen it with --add-dir.",
+            finished.ending,
         )
     if finished.reason == "cancelled":
         return Outcome("cancelled", finished.answer, "Cancelled", "Interrupted before it finished.")
     subtype = _subtype(finished.exit_code, finished.limit)
-    return Outcome(subtype, finished.answer, finished.error_title, finished.error)
+    return Outcome(subtype, finished.answer, finished.error_title, finished.error, finished.ending)
 
 
 def outcome_of_error(error: SamError) -> Outcome:
     """How an error counts that kept the turn from running or broke it off."""
-    limit = error.limit if isinstance(error, BudgetExhausted) else ""
+    limit = error.limit if isinstance(error, BudgetExhausted | AnswerTooLarge) else ""
     return Outcome(_subtype(error.exit_code, limit), "", error.title, error.explain())
 
 

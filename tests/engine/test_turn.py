@@ -19,7 +19,7 @@ from sam_tui.core.errors import (
     ModelUnavailable,
     UsageError,
 )
-from sam_tui.core.events import ModelRetried, TextStreamed, TurnFinished, TurnStarted
+from sam_tui.core.events import Answered, ModelRetried, TextStreamed, TurnFinished, TurnStarted
 from sam_tui.core.ids import CallId
 from sam_tui.core.messages import (
     AssistantMessage,
@@ -306,3 +306,31 @@ async def _check_pairing(kit: Kit, rounds: list[list[Any]], ids: bool, stop: int
     assert [r.call_id for r in results(stored)] == asked
     assert len(set(asked)) == len(asked)
     assert stored == list(talk.session.messages)
+
+
+@pytest.mark.requirement("turn:planning-yields")
+@pytest.mark.parametrize("leave_at", [None, 20])
+async def test_others_work_while_many_calls_are_read(kit: Kit, leave_at: int | None) -> None:
+    """A signal, say: it ends the turn between two calls, and each still has its one result."""
+    many = calls(*[("murmur", {"text": "now"})] * 50)
+    talk = open_talk(kit, RawModel(many, [TextDelta("done")]))
+    ticks = 0
+
+    async def others(turn: "asyncio.Task[TurnFinished]") -> None:
+        nonlocal ticks
+        while not any(isinstance(event, Answered) for event in await kit.events.batch()):
+            pass
+        while not kit.journal.lines and not turn.done():
+            ticks += 1
+            if ticks == leave_at:
+                turn.cancel()
+            await asyncio.sleep(0)
+
+    async with asyncio.TaskGroup() as group:
+        turn = group.create_task(talk.session.run("go"))
+        group.create_task(others(turn))
+    answered = results(talk.session.messages)
+    assert len(answered) == len({r.call_id for r in answered}) == 50
+    assert turn.cancelled() == (leave_at is not None)
+    assert ticks >= (leave_at or 45)
+    assert bool(kit.journal.lines) == (leave_at is None)

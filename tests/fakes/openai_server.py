@@ -20,6 +20,7 @@ with code ``script_exhausted`` (not one that anybody retries). ``GET .../models`
 ``server.requests``     what came: ``Recorded`` (method, path, headers with lower-case names, body, json);
                         ``server.posts`` without the looks at ``/models``
 ``server.connections``  how many connections were opened so far
+``server.sent``         bytes of ``endless`` that went out, whether or not somebody read them
 ``server.gone``         an ``asyncio.Event``: a client hung up in the middle of a reply
 """
 
@@ -58,12 +59,12 @@ class Reply:
     second. ``usage``: the object of the usage event, sent only if the request asked for it.
     ``finish``: None is ``stop`` or ``tool_calls``, "" sends none; ``done``: whether ``[DONE]`` comes.
     ``events``: JSON objects to send instead of those made from text, reasoning and calls.
-    ``raw``: the whole body as text instead of any event. ``split``: write the body in pieces of so
+    ``raw``: the whole body instead of any event. ``split``: write the body in pieces of so
     many bytes, whatever they cut. ``status`` other than 200 answers ``body`` (text or an object) at
     once. ``hang``: ``start`` never answers, ``middle`` stops after ``cut`` events (default: all) but
     leaves the connection open. ``cut``: drop the connection after so many events. ``error``: an
     ``{"error": ...}`` event after the others, then the end. ``interleave``: the fragments of several
-    calls take turns.
+    calls take turns. ``endless``: after ``raw``, write this again and again until the client leaves.
     """
 
     text: str = ""
@@ -78,7 +79,7 @@ class Reply:
     reasoning_field: str = "reasoning_content"
     interleave: bool = False
     events: Sequence[Mapping[str, Any]] | None = None
-    raw: str | None = None
+    raw: str | bytes | None = None
     split: int = 0
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -87,6 +88,7 @@ class Reply:
     hang: str = ""
     cut: int | None = None
     error: Mapping[str, Any] | None = None
+    endless: bytes = b""
 
 
 Player = Reply | Callable[["Recorded"], Reply]
@@ -184,6 +186,8 @@ class _Connection(asyncio.Protocol):
         self.buffer = bytearray()
         self.waiting: asyncio.Queue[Recorded] = asyncio.Queue()
         self.busy = False
+        self.writable = asyncio.Event()
+        self.writable.set()
         self.task: asyncio.Task[None] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -191,6 +195,12 @@ class _Connection(asyncio.Protocol):
         self.server.connections += 1
         self.server.open.add(self)
         self.task = asyncio.get_running_loop().create_task(self._serve())
+
+    def pause_writing(self) -> None:
+        self.writable.clear()
+
+    def resume_writing(self) -> None:
+        self.writable.set()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.server.open.discard(self)
@@ -256,7 +266,13 @@ class _Connection(asyncio.Protocol):
         kind = {"content-type": reply.content_type, "transfer-encoding": "chunked"}
         self._head(200, {**kind, **reply.headers})
         if reply.raw is not None:
-            await self._write(reply.raw.encode(), reply)
+            raw = reply.raw if isinstance(reply.raw, bytes) else reply.raw.encode()
+            await self._write(raw, reply)
+            while reply.endless:
+                await self._write(reply.endless, reply)
+                self.server.sent += len(reply.endless)
+                await self.writable.wait()
+                await asyncio.sleep(0)
         elif not await self._stream(reply, request):
             return None
         self.transport.write(b"0\r\n\r\n")
@@ -301,6 +317,7 @@ class FakeServer:
         self.models = models
         self.requests: list[Recorded] = []
         self.connections = 0
+        self.sent = 0
         self.gone = asyncio.Event()
         self.open: set[_Connection] = set()
         self.port = 0

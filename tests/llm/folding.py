@@ -17,6 +17,7 @@ from sam_tui.core.ports.model import (
     OpaqueDelta,
     ReasoningDelta,
     TextDelta,
+    TruncatedDelta,
     UsageDelta,
 )
 from sam_tui.core.usage import Usage
@@ -32,6 +33,7 @@ class Folded:
     opaque: dict[str, Any] = field(default_factory=dict[str, Any])
     usages: list[Usage] = field(default_factory=list[Usage])
     pieces: int = 0
+    truncated: bool = False
 
     @property
     def arguments(self) -> list[Any]:
@@ -65,6 +67,8 @@ def fold(deltas: Iterable[Delta]) -> Folded:
                 out.opaque |= data
             case UsageDelta(usage):
                 out.usages.append(usage)
+            case TruncatedDelta():
+                out.truncated = True
     return out
 
 

@@ -3,15 +3,27 @@
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, cast
 
-from sam_tui.adapters.llm.wire import OWNER, is_object
+from sam_tui.adapters.llm.wire import OWNER
+from sam_tui.core.errors import ModelRejected
 from sam_tui.core.ids import mint
-from sam_tui.core.ports.model import CallDelta, Delta, OpaqueDelta, ReasoningDelta, TextDelta
+from sam_tui.core.nesting import Nesting
+from sam_tui.core.ports.model import (
+    CallDelta,
+    Delta,
+    OpaqueDelta,
+    ReasoningDelta,
+    TextDelta,
+    TruncatedDelta,
+)
 from sam_tui.core.usage import Usage
 
 _OPEN, _CLOSE = "<think>", "</think>"
+_TRUNCATED = frozenset({"length", "max_tokens", "max_output_tokens", "model_length"})
+"""Finish reasons that mean that there would be more."""
+_WITHHELD = frozenset({"content_filter", "safety", "refusal"})
 
 
 class ThinkTags:
@@ -65,15 +77,15 @@ class ThinkTags:
 
 @dataclass(slots=True)
 class _OpenCall:
-    """A call under way: its place in the message, what the server calls it, its text so far."""
+    """A call under way: its place in the message, what the server calls it, how far its text is."""
 
     index: int
     wire_id: str
-    pieces: list[str]
+    nesting: Nesting = field(default_factory=Nesting)
 
     @property
     def complete(self) -> bool:
-        return is_object("".join(self.pieces))
+        return self.nesting.closed
 
 
 class CallPieces:
@@ -87,6 +99,7 @@ class CallPieces:
     def __init__(self) -> None:
         self._calls: list[_OpenCall] = []
         self._by_wire_index: dict[int, _OpenCall] = {}
+        self._by_wire_id: dict[str, _OpenCall] = {}
         self._ids: set[str] = set()
 
     def feed(self, piece: Mapping[str, Any]) -> CallDelta | None:
@@ -101,12 +114,14 @@ class CallPieces:
         if call is not None:
             if not text:
                 return None
-            call.pieces.append(text)
+            call.nesting.feed(text)
             return CallDelta(call.index, "", "", text)
         if not (name or wire_id or text):
             return None
-        call = _OpenCall(len(self._calls), wire_id, [text])
+        call = _OpenCall(len(self._calls), wire_id)
+        call.nesting.feed(text)
         self._calls.append(call)
+        self._by_wire_id.setdefault(wire_id, call)
         if index is not None:
             self._by_wire_index[index] = call
         own = wire_id if wire_id and wire_id not in self._ids else mint("call")
@@ -125,7 +140,7 @@ class CallPieces:
 
     def _without_index(self, wire_id: str, name: str) -> _OpenCall | None:
         if wire_id:
-            known = next((c for c in self._calls if c.wire_id == wire_id), None)
+            known = self._by_wire_id.get(wire_id)
             # The id of a complete call on another whole call is a repeated id, not a continuation.
             return None if known and name and known.complete else known
         last = self._calls[-1] if self._calls else None
@@ -202,6 +217,14 @@ class ChunkReader:
         for key, value in detail.items():
             grows = key in ("text", "summary", "data") and isinstance(last.get(key), str)
             last[key] = last[key] + value if grows and isinstance(value, str) else value
+
+
+def read_finish(reason: str, where: str, *, begun: bool) -> list[Delta]:
+    """What a finish reason says of the answer. Raises ``ModelRejected`` where it was withheld."""
+    if reason.lower() in _WITHHELD:
+        what = "the rest of the answer" if begun else "the answer"
+        raise ModelRejected(f"{where} withheld {what}: its content filter stepped in.")
+    return [TruncatedDelta()] if reason.lower() in _TRUNCATED else []
 
 
 def read_usage(raw: Mapping[str, Any]) -> Usage:

@@ -2,20 +2,21 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
 from sam_tui import __version__
 from sam_tui.adapters.llm import transport
-from sam_tui.adapters.llm.deltas import ChunkReader, read_usage
+from sam_tui.adapters.llm.deltas import ChunkReader, read_finish, read_usage
 from sam_tui.adapters.llm.endpoint import Endpoint
 from sam_tui.adapters.llm.failures import failure, read_error, read_refusal, unreachable
+from sam_tui.adapters.llm.intake import Intake, require_plain
 from sam_tui.adapters.llm.litellm_model import known_cost
 from sam_tui.adapters.llm.sse import EventParser
 from sam_tui.adapters.llm.wire import RequestWriter
 from sam_tui.core.errors import ModelCut, ModelError, ModelRejected, ModelUnavailable
-from sam_tui.core.ports.model import Delta, ModelRequest, UsageDelta
+from sam_tui.core.ports.model import AnswerLimits, Delta, ModelRequest, UsageDelta
 
 if TYPE_CHECKING:
     import httpx
@@ -48,7 +49,7 @@ class DirectModel:
     async def stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
         """The answer as it comes; raises ``ModelError`` only. Never tries again."""
         httpx = transport.load()
-        answer = _Answer(self.endpoint)
+        answer = _Answer(self.endpoint, request.limits)
         try:
             async with self._open(request) as response:
                 await answer.accept(response)
@@ -122,11 +123,13 @@ _CHECK = "Check the address and the network."
 class _Answer:
     """One response on its way: bytes in, deltas out, and what it means when it stops."""
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    def __init__(self, endpoint: Endpoint, limits: AnswerLimits) -> None:
         self._endpoint = endpoint
         self._reader = ChunkReader(endpoint.dialect.owner)
+        self._intake = Intake(limits, endpoint.source.where)
         self._parser = EventParser()
-        self._plain: bytearray | None = None
+        self._plain = False
+        self._body: list[bytes] = []
         self._start = b""
         self._events = 0
         self.done = False
@@ -143,6 +146,7 @@ class _Answer:
 
     async def accept(self, response: "httpx.Response") -> None:
         """Look at status and type; raises for anything but a stream or a JSON answer."""
+        require_plain(response.headers, self._endpoint.source.where)
         kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
         if response.status_code != 200 or kind in ("text/html", "application/xhtml+xml"):
             body = await _bounded(response)
@@ -153,29 +157,30 @@ class _Answer:
                 raise ModelRejected(f"{where} answered with a web page, not a model.", hint=hint)
             raise failure(refusal, self._endpoint.source)
         if kind == "application/json":
-            self._plain = bytearray()
+            self._plain = True
 
     def feed(self, data: bytes) -> list[Delta]:
         """The deltas that these bytes complete."""
-        if self._plain is not None:
-            self._plain += data
-            if len(self._plain) > 32 * _BODY_LIMIT:
-                raise ModelCut(f"{self._endpoint.source.where} sent an answer without an end.")
-            return []
         if len(self._start) < 300:
             self._start += data[:300]
-        out: list[Delta] = []
-        for event in self._parser.feed(data):
-            out += self._event(event)
-        return out
+        lines = self._intake.take(data)
+        if self._plain:
+            self._body.append(lines)
+            return []
+        return self._events_of(self._parser.feed(lines))
+
+    def _events_of(self, events: Sequence[bytes]) -> list[Delta]:
+        return [delta for event in events for delta in self._event(event)]
 
     def end(self) -> list[Delta]:
         """The last deltas; ModelCut or ModelRejected when the answer was not whole."""
         out: list[Delta] = []
         if not self.done:
-            events = [bytes(self._plain)] if self._plain is not None else self._parser.close()
-            for event in events:
-                out += self._event(event)
+            rest = self._intake.rest()
+            if self._plain:
+                out += self._event(b"".join((*self._body, rest)))
+            else:
+                out += self._events_of([*self._parser.feed(rest), *self._parser.close()])
         where = self._endpoint.source.where
         if not self.complete:
             if self._events:
@@ -186,8 +191,7 @@ class _Answer:
         out += self._reader.end()
         if not self._reader.finish and not self.begun and not out:
             raise ModelCut(f"{where} ended the stream without an answer.")
-        if self._reader.finish == "content_filter" and not self.begun:
-            raise ModelRejected(f"{where} withheld the answer: its content filter stepped in.")
+        out += read_finish(self._reader.finish, where, begun=self.begun)
         if self._reader.usage:
             out.append(self._usage())
         return out
@@ -221,7 +225,7 @@ class _Answer:
 
     def _garbled(self) -> list[Delta]:
         where = self._endpoint.source.where
-        if self._plain is not None or not self._events:
+        if self._plain or not self._events:
             raise ModelRejected(f"{where} did not answer as a model does.", hint=_CHECK)
         raise ModelCut(f"{where} sent something in the middle of the answer that is not JSON.")
 

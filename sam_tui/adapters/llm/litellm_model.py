@@ -14,7 +14,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from sam_tui.adapters.llm import transport
-from sam_tui.adapters.llm.deltas import ThinkTags
 from sam_tui.adapters.llm.endpoint import host_of, is_loopback
 from sam_tui.adapters.llm.failures import (
     Refusal,
@@ -24,18 +23,13 @@ from sam_tui.adapters.llm.failures import (
     retry_after,
     unreachable,
 )
+from sam_tui.adapters.llm.litellm_answer import Answer, read_native_usage, reported
+from sam_tui.adapters.llm.litellm_wire import Wire, watch
 from sam_tui.adapters.llm.model_list import context_of, cost_of
 from sam_tui.adapters.llm.providers import wants_strict
-from sam_tui.adapters.llm.wire import OWNER, Dialect, chat_messages, dump
+from sam_tui.adapters.llm.wire import Dialect, chat_messages, dump
 from sam_tui.core.errors import ModelCut, ModelError, ModelNotFound, ModelRejected, ModelUnavailable
-from sam_tui.core.ports.model import (
-    CallDelta,
-    Delta,
-    ModelRequest,
-    OpaqueDelta,
-    ReasoningDelta,
-    UsageDelta,
-)
+from sam_tui.core.ports.model import Delta, ModelRequest, UsageDelta
 from sam_tui.core.usage import Usage
 
 _loading = threading.Lock()
@@ -92,6 +86,7 @@ def _tame(litellm: Any) -> None:
     litellm.disable_aiohttp_transport = True
     # It breaks off an answer that has the same piece 100 times, as long tables do.
     litellm.REPEATED_STREAMING_CHUNK_LIMIT = sys.maxsize
+    watch(litellm)
     # It uses pydantic in ways that pydantic warns about, in the middle of a stream, on stderr.
     for module in ("litellm", "pydantic"):
         warnings.filterwarnings("ignore", module=module)
@@ -175,29 +170,41 @@ class LiteLLMModel:
     async def stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
         """The answer as it comes; raises ``ModelError`` only. Never tries again."""
         litellm = _ready[0] if _ready else await asyncio.to_thread(load)
-        answer = _Answer(self._provider(litellm))
+        answer = Answer(self._provider(litellm))
+        wire = Wire(request.limits, self._source.where)
         stream: Any = None
         try:
-            stream = await litellm.acompletion(**self._arguments(litellm, request))
-            async for chunk in stream:
+            stream = await wire.during(litellm.acompletion(**self._arguments(litellm, request)))
+            while (chunk := await wire.during(anext(stream, None))) is not None:
                 for delta in answer.read(chunk):
                     yield delta
+                _forget(stream)
         except Exception as error:  # litellm raises whatever it likes, bugs of its own included
-            raise self._failure(litellm, error, begun=answer.begun) from error
+            failed = wire.error or self._failure(litellm, error, begun=answer.begun)
+            raise failed from error
         finally:
             if stream is not None and hasattr(stream, "aclose"):
                 await stream.aclose()
-        for delta in answer.end():
+        assert stream is not None
+        sent = reported(stream)
+        finish = str(stream.received_finish_reason or "")
+        self._require_whole(finish, wire, begun=answer.begun or bool(sent))
+        for delta in answer.end(finish, self._source.where):
             yield delta
-        reported = _reported(stream)
-        if answer.usage is not None and reported:
-            yield UsageDelta(self._priced(litellm, answer.usage, reported))
-        elif not answer.begun:
-            # litellm makes a finished, empty answer out of garbage.
-            raise ModelRejected(f"{self._source.where} did not answer as a model does.")
+        if answer.usage is not None and sent:
+            yield UsageDelta(self._priced(litellm, answer.usage, sent))
 
     async def close(self) -> None:
         """Nothing to release: litellm keeps its connections for the process."""
+
+    def _require_whole(self, finish: str, wire: Wire, *, begun: bool) -> None:
+        """litellm makes a finished answer out of a stream that stops, and an empty one of garbage."""
+        if finish or wire.done:
+            return
+        where = self._source.where
+        if not begun:
+            raise ModelRejected(f"{where} did not answer as a model does.")
+        raise ModelCut(f"{where} ended the stream before the answer was complete.")
 
     @property
     def _source(self) -> Source:
@@ -257,8 +264,8 @@ class LiteLLMModel:
     def _priced(self, litellm: Any, native: Any, reported: Sequence[Any]) -> Usage:
         costs = [c for u in reported if isinstance(c := getattr(u, "cost", None), int | float)]
         if costs:
-            return _read_usage(native, float(costs[-1]))
-        return _read_usage(
+            return read_native_usage(native, float(costs[-1]))
+        return read_native_usage(
             native, cost_of(litellm, self._model, native) if self._options.priced else None
         )
 
@@ -289,83 +296,12 @@ class LiteLLMModel:
         return ModelRejected(f"litellm failed on {self._model}: {said}")
 
 
-class _Answer:
-    """litellm's chunks as deltas."""
-
-    def __init__(self, provider: str) -> None:
-        self._provider = provider
-        self._blocks: list[dict[str, Any]] = []
-        self._think = ThinkTags()
-        self.usage: Any = None
-        self.begun = False
-
-    def read(self, chunk: Any) -> list[Delta]:
-        """The deltas of one chunk; the usage chunk has no choices."""
-        usage = getattr(chunk, "usage", None)
-        if usage is not None:
-            self.usage = usage
-        choices: Any = getattr(chunk, "choices", None)
-        if not choices:
-            return []
-        delta = choices[0].delta
-        out: list[Delta] = []
-        if thought := getattr(delta, "reasoning_content", None):
-            out.append(ReasoningDelta(str(thought)))
-        for block in getattr(delta, "thinking_blocks", None) or ():
-            self._keep(block)
-        if text := getattr(delta, "content", None):
-            out += self._think.feed(str(text))
-        for piece in getattr(delta, "tool_calls", None) or ():
-            out += self._call(piece)
-        self.begun = self.begun or bool(out)
-        return out
-
-    def end(self) -> list[Delta]:
-        """What must be sent back with the answer."""
-        out = self._think.end()
-        if self._blocks:
-            data = {OWNER: f"litellm:{self._provider}", "thinking_blocks": self._blocks}
-            out.append(OpaqueDelta(data))
-        return out
-
-    def _call(self, piece: Any) -> list[Delta]:
-        index = int(piece.index)
-        function = piece.function
-        return [CallDelta(index, piece.id or "", function.name or "", function.arguments or "")]
-
-    def _keep(self, block: Any) -> None:
-        """Join the pieces of a thinking block: text first, then its signature."""
-        new = cast("dict[str, Any]", block if isinstance(block, dict) else block.model_dump())
-        last = self._blocks[-1] if self._blocks else None
-        if last is None or last.get("type") != "thinking" or last.get("signature"):
-            self._blocks.append(dict(new))
-            return
-        if new.get("type") != "thinking":
-            self._blocks.append(dict(new))
-            return
-        last["thinking"] = (last.get("thinking") or "") + (new.get("thinking") or "")
-        if new.get("signature"):
-            last["signature"] = new["signature"]
-
-
-def _reported(stream: Any) -> list[Any]:
-    """The usages that the provider sent. litellm's own end in a count and a price of its making."""
-    chunks = getattr(stream, "chunks", None) or ()
-    return [u for chunk in chunks if (u := getattr(chunk, "usage", None)) is not None]
-
-
-def _read_usage(native: Any, cost: float | None) -> Usage:
-    prompt = getattr(native, "prompt_tokens_details", None)
-    completion = getattr(native, "completion_tokens_details", None)
-    written = getattr(prompt, "cache_creation_tokens", None)
-    return Usage(
-        input_tokens=native.prompt_tokens or 0,
-        cached_tokens=getattr(prompt, "cached_tokens", None) or 0,
-        cache_write_tokens=written or getattr(native, "cache_creation_input_tokens", None) or 0,
-        output_tokens=native.completion_tokens or 0,
-        reasoning_tokens=getattr(completion, "reasoning_tokens", None) or 0,
-        cost=cost,
-    )
+def _forget(stream: Any) -> None:
+    """Drop what litellm keeps of an answer to log it: every piece as an object of its own, and all its
+    text, copied with each piece. Usage stays, because that is what it reports at the end."""
+    if stream.chunks and getattr(stream.chunks[-1], "usage", None) is None:
+        del stream.chunks[-1]
+    stream.response_uptil_now = ""
 
 
 def _said(error: Exception) -> str:

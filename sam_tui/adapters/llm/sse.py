@@ -2,10 +2,6 @@
 
 import json
 
-from sam_tui.core.errors import ModelCut
-
-_LONGEST = 32 * 1024 * 1024
-
 
 class EventParser:
     """Takes bytes as they come and gives the data of each event, still as bytes.
@@ -20,15 +16,14 @@ class EventParser:
         self.failed = False
 
     def feed(self, chunk: bytes) -> list[bytes]:
-        """The events that this chunk completes; ModelCut when a line never ends."""
+        """The events that this chunk completes. Cheap where chunks end with lines, as ``Intake`` has
+        them."""
         text = self._rest + chunk if self._rest else chunk
         if b"\r" in text:
             held = text.endswith(b"\r")
             body = text[:-1] if held else text
             text = body.replace(b"\r\n", b"\n").replace(b"\r", b"\n") + (b"\r" if held else b"")
         *lines, self._rest = text.split(b"\n")
-        if len(self._rest) > _LONGEST:
-            raise ModelCut("The model's server sent a line without an end.")
         events: list[bytes] = []
         for line in lines:
             self._line(line, events)
@@ -44,7 +39,7 @@ class EventParser:
 
     def _line(self, line: bytes, events: list[bytes]) -> None:
         if line.startswith(b"data:"):
-            if self._data and _whole(self._data):
+            if len(self._data) == 1 and _whole(self._data[0]):
                 # A server that leaves out the empty line between events.
                 self._emit(events)
             self._data.append(line[6:] if line.startswith(b"data: ") else line[5:])
@@ -59,9 +54,9 @@ class EventParser:
         self._data.clear()
 
 
-def _whole(data: list[bytes]) -> bool:
+def _whole(data: bytes) -> bool:
     try:
-        json.loads(b"\n".join(data))
+        json.loads(data)
     except (ValueError, RecursionError):
-        return data == [b"[DONE]"]
+        return data == b"[DONE]"
     return True

@@ -1,29 +1,59 @@
-"""What policy files say about the limits of a turn: the table ``[limits]``."""
+"""What policy files say about the limits of a turn and of an answer: the table ``[limits]``."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any, cast
 
 from sam_tui.core.agent.budget import DEFAULT_STEPS, MOST_STEPS
+from sam_tui.core.nesting import DEEPEST
+from sam_tui.core.ports.model import AnswerLimits
 
 KEY = "limits"
 """Of a policy file."""
-_MOST = 100_000
-_LEAST: Mapping[str, int] = {"max_turns": 1, "raise_to": 0}
-"""The settings, each with its least value."""
+_RANGES: Mapping[str, tuple[int, int]] = {
+    "max_turns": (1, 100_000),
+    "raise_to": (0, 100_000),
+    "answer_bytes": (64 * 1024, 1024**3),
+    "answer_calls": (1, 10_000),
+    "argument_bytes": (16 * 1024, 1024**3),
+    "argument_depth": (8, DEEPEST),
+}
+"""The settings, each with its least and its greatest value."""
+
+_ANSWERS = astuple(AnswerLimits())
+_DEFAULTS: Mapping[str, int] = dict(
+    zip(_RANGES, (DEFAULT_STEPS, MOST_STEPS, *_ANSWERS), strict=True)
+)
+"""What holds where nothing is said."""
 
 Fault = Callable[[str, tuple[str | int, ...], str], Exception]
 
 
 @dataclass(frozen=True, slots=True)
 class TurnLimits:
-    """Model calls of one message, and up to how many the agent may raise the default by itself.
+    """Model calls of one message, up to how many the agent may raise the default by itself, and how
+    large one answer of a model may be.
 
     None where nothing is said.
     """
 
     max_turns: int | None = None
     raise_to: int | None = None
+    answer_bytes: int | None = None
+    answer_calls: int | None = None
+    argument_bytes: int | None = None
+    argument_depth: int | None = None
+
+    @property
+    def answers(self) -> AnswerLimits:
+        """How large one answer may be."""
+        given = (self.answer_bytes, self.answer_calls, self.argument_bytes, self.argument_depth)
+        return AnswerLimits(
+            *(
+                value if value is not None else default
+                for value, default in zip(given, _ANSWERS, strict=True)
+            )
+        )
 
 
 NO_LIMITS = TurnLimits()
@@ -36,20 +66,20 @@ def read_limits(table: Mapping[str, Any], fault: Fault) -> TurnLimits:
         raise fault("limits are a table", (KEY,), "Write [limits] above them.")
     settings = cast("dict[str, Any]", given)
     for name, value in settings.items():
-        if name not in _LEAST:
-            known = f"Known: {', '.join(_LEAST)}."
+        if name not in _RANGES:
+            known = f"Known: {', '.join(_RANGES)}."
             raise fault(f"unknown key “{name}” in [limits]", (KEY, name), known)
-        if type(value) is not int or not _LEAST[name] <= value <= _MOST:
-            wrong = f"“{name}” must be a whole number from {_LEAST[name]} to {_MOST}"
+        least, most = _RANGES[name]
+        if type(value) is not int or not least <= value <= most:
+            wrong = f"“{name}” must be a whole number from {least} to {most}"
             raise fault(wrong, (KEY, name), "")
     return TurnLimits(**settings)
 
 
 def tightened(user: TurnLimits, project: TurnLimits) -> TurnLimits:
     """What holds of both files: a project can only lower the limits."""
-    turns, raised = user.max_turns, user.raise_to
-    if project.max_turns is not None:
-        turns = min(turns or DEFAULT_STEPS, project.max_turns)
-    if project.raise_to is not None:
-        raised = min(MOST_STEPS if raised is None else raised, project.raise_to)
-    return TurnLimits(turns, raised)
+    lowest: dict[str, int | None] = {}
+    for name, default in _DEFAULTS.items():
+        own, its = getattr(user, name), getattr(project, name)
+        lowest[name] = own if its is None else min(default if own is None else own, its)
+    return TurnLimits(**lowest)

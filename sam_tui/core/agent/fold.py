@@ -1,5 +1,6 @@
 """Stream pieces -> one assistant message in which every call has a fresh, safe id."""
 
+import json
 import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from sam_tui.core.ports.model import (
     OpaqueDelta,
     ReasoningDelta,
     TextDelta,
+    TruncatedDelta,
     UsageDelta,
 )
 from sam_tui.core.tooling.neutral import EchoFilter, scrub_echoes
@@ -68,6 +70,8 @@ class Fold:
         self._calls: dict[int, _OpenCall] = {}
         self._opaque: dict[str, Any] = {}
         self.usage = Usage()
+        self.truncated = False
+        """Whether the model's limit of length was reached."""
 
     def add(self, delta: Delta) -> None:
         """Take one piece."""
@@ -85,6 +89,8 @@ class Fold:
                 self._opaque.update(data)
             case UsageDelta(usage):
                 self.usage = usage
+            case TruncatedDelta():
+                self.truncated = True
 
     @property
     def text(self) -> str:
@@ -94,7 +100,8 @@ class Fold:
     def message(
         self, taken: Collection[CallId], known: Callable[[str], bool] = lambda _: False
     ) -> AssistantMessage:
-        """The whole answer. Ids that are missing, unsafe or ``taken`` are replaced.
+        """The whole answer. Ids that are missing, unsafe or ``taken`` are replaced; a last call that
+        was truncated is left out.
 
         An answer without calls may hold some as text; ``known`` says which tool names exist.
         """
@@ -106,7 +113,7 @@ class Fold:
             for index, (name, arguments) in enumerate(found.calls):
                 self._calls[index] = _OpenCall("", name, [arguments])
         calls: list[ToolCall] = []
-        for _, call in sorted(self._calls.items()):
+        for _, call in self._whole_calls():
             identifier = CallId(call.id)
             if not _SAFE_ID.fullmatch(call.id) or identifier in taken or identifier in used:
                 identifier = CallId(mint("call"))
@@ -114,3 +121,17 @@ class Fold:
             calls.append(ToolCall(identifier, call.name, "".join(call.arguments)))
         reasoning = scrub_echoes("".join(self._reasoning))
         return AssistantMessage(text, reasoning, tuple(calls), self._opaque or None)
+
+    def _whole_calls(self) -> list[tuple[int, _OpenCall]]:
+        """The calls in order. Of a truncated answer the last may be half of one."""
+        calls = sorted(self._calls.items())
+        if self.truncated and calls and not _is_object("".join(calls[-1][1].arguments)):
+            calls.pop()
+        return calls
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, cast
 
-_TAG = re.compile(r"<tool_call>\s*(\{.*?\})\s*</tool_call>", re.DOTALL)
-_FENCE = re.compile(r"```(?:json)?\s*\n(\{.*\})\s*\n```\s*\Z", re.DOTALL)
+_OPEN, _CLOSE = "<tool_call>", "</tool_call>"
+_FENCE = re.compile(r"```(?:json)?\s*\n(?=\{)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +24,14 @@ class TextCalls:
 
 def read_text_calls(text: str, known: Callable[[str], bool]) -> TextCalls:
     """The calls of an answer that has none of the provider's own; the text stays where there are none."""
-    if "<tool_call>" in text:
-        found = [_call(match[1], known) for match in _TAG.finditer(text)]
+    if _OPEN in text:
+        bodies, left = _tagged(text)
+        found = [_call(body, known) for body in bodies]
         calls = tuple(call for call in found if call is not None)
-        return TextCalls(calls, _TAG.sub("", text).strip() if calls else text)
-    fenced = _FENCE.search(text) if "```" in text else None
-    body = fenced[1] if fenced else text.strip()
+        return TextCalls(calls, left.strip() if calls else text)
+    ended = text.rstrip()
+    fenced = _FENCE.search(ended) if ended.endswith("}\n```") else None
+    body = ended[fenced.end() : -3].strip() if fenced else ended.lstrip()
     if not body.startswith("{"):
         return TextCalls((), text)
     call = _call(body, known)
@@ -38,10 +40,25 @@ def read_text_calls(text: str, known: Callable[[str], bool]) -> TextCalls:
     return TextCalls((call,), text[: fenced.start()].strip() if fenced else "")
 
 
+def _tagged(text: str) -> tuple[list[str], str]:
+    """What stands between tags, as far as it may be an object, and the text without it."""
+    bodies: list[str] = []
+    left: list[str] = []
+    done, start = 0, text.find(_OPEN)
+    while start >= 0 and (end := text.find(_CLOSE, start)) >= 0:
+        body = text[start + len(_OPEN) : end].strip()
+        if body.startswith("{") and body.endswith("}"):
+            bodies.append(body)
+            left.append(text[done:start])
+            done = end + len(_CLOSE)
+        start = text.find(_OPEN, end)
+    return bodies, "".join([*left, text[done:]])
+
+
 def _call(body: str, known: Callable[[str], bool]) -> tuple[str, str] | None:
     try:
         value = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     if not isinstance(value, dict):
         return None

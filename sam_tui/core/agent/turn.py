@@ -2,12 +2,14 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from sam_tui.core.agent.budget import Budget, Budgets
+from sam_tui.core.agent.endings import TOLD, Endings
 from sam_tui.core.agent.fold import Fold, Shown
 from sam_tui.core.agent.history import History
+from sam_tui.core.agent.metering import Meter
 from sam_tui.core.agent.opening import opening
 from sam_tui.core.agent.retry import RetryPolicy
 from sam_tui.core.agent.room import Room
@@ -17,6 +19,7 @@ from sam_tui.core.agent.tokens import text_tokens
 from sam_tui.core.bus import Bus
 from sam_tui.core.clock import Clock
 from sam_tui.core.errors import (
+    AnswerTooLarge,
     BudgetExhausted,
     ContextExceeded,
     ModelError,
@@ -26,6 +29,7 @@ from sam_tui.core.errors import (
 from sam_tui.core.events import (
     Answered,
     ModelRetried,
+    Noticed,
     ReasoningStreamed,
     Reminded,
     RequestSent,
@@ -42,10 +46,10 @@ from sam_tui.core.messages import (
     ToolMessage,
     UserMessage,
 )
-from sam_tui.core.ports.model import Model, ModelRequest
+from sam_tui.core.ports.model import AnswerLimits, Model, ModelRequest
 from sam_tui.core.prompt.reminders import digest
 from sam_tui.core.prompt.requests import RequestBuilder
-from sam_tui.core.tooling.execute import Executed, Executor, Gate
+from sam_tui.core.tooling.execute import Executed, Executor, Gate, Plan, unread
 from sam_tui.core.tooling.neutral import scrub_echoes
 
 if TYPE_CHECKING:
@@ -72,6 +76,8 @@ class Engine:
     """None where the tools are what they are."""
     worded: Callable[[str], str] = lambda text: text
     """A message of the person's as the model reads it: one that names a skill is put in words."""
+    answers: AnswerLimits = field(default_factory=AnswerLimits)
+    """How large one answer of a model may be."""
 
     def narrowed(self, withheld: Collection[str], *, asker: str, system: str = "") -> "Engine":
         """The same engine without some tools, whose questions say who asks."""
@@ -102,6 +108,7 @@ class Turn:
         self._hooks: HookedTurn | None = None
         self._fold = Fold()
         self._shown = Shown(self._tell)
+        self._endings = Endings()
         self._size()
 
     async def run(self, text: str) -> TurnFinished:
@@ -114,7 +121,7 @@ class Turn:
             self._finish("cancelled", scrub_echoes(self._fold.text), exit_code=130)
             raise
         except BudgetExhausted as limit:
-            return self._finish("limit", "", error=limit)
+            return self._finish("limit", self._endings.answer, error=limit)
         except SamError as fault:
             self._keep_partial()
             return self._finish("failed", "", error=fault)
@@ -122,15 +129,20 @@ class Turn:
 
     async def _loop(self) -> str:
         while True:
-            message = await self._ask()
-            if not message.calls:
-                if self._goes_on(message.text):
-                    self._history.append(ReminderMessage("continue", "Go on with the task."))
-                elif not await self._sent_on(message.text):
-                    return message.text
+            message, truncated = await self._ask()
+            if message.calls:
+                await self._run_calls(message.calls)
+                self._remind(new_message=False)
+            if request := self._endings.request(message, truncated=truncated):
+                told = TOLD[self._endings.early]
+                self._engine.bus.publish(Noticed(self._conversation, "warning", told))
+                self._say(ReminderMessage("continue", request))
+            elif message.calls:
                 continue
-            await self._run_calls(message.calls)
-            self._remind(new_message=False)
+            elif self._goes_on(message.text):
+                self._history.append(ReminderMessage("continue", "Go on with the task."))
+            elif not await self._sent_on(self._endings.answer):
+                return self._endings.answer
 
     def _goes_on(self, answer: str) -> bool:
         """Whether the model asked for another step; the budget counts that like any other."""
@@ -181,8 +193,9 @@ class Turn:
         self._note((*notes, why) if why else notes)
         return bool(why)
 
-    async def _ask(self) -> AssistantMessage:
-        """One answer, however many tries it takes; each try is a step of the budget."""
+    async def _ask(self) -> tuple[AssistantMessage, bool]:
+        """One answer, however many tries it takes, and whether it was truncated; each try is a step of
+        the budget."""
         attempt = 1
         while True:
             step = self._budget.take_step()
@@ -205,19 +218,22 @@ class Turn:
         shorter = room.step_back(self._history, self._model, fixed=self._fixed)
         return shorter or self._fixed < before
 
-    async def _stream(self) -> AssistantMessage:
+    async def _stream(self) -> tuple[AssistantMessage, bool]:
         self._fold, self._shown = Fold(), Shown(self._tell)
         self._make_room()
         request = self._requests.build(self._history.messages)
-        await self._receive(request)
+        meter = Meter(self._engine.answers)
+        await self._receive(replace(request, limits=self._engine.answers), meter)
         message = self._fold.message(self._history.call_ids, self._engine.executor.registry.knows)
-        self._history.append(message)
-        usage = self._fold.usage
+        meter.check(message)
+        if message.calls or message.text.strip():
+            self._history.append(message)  # providers refuse messages that say nothing
+        usage, truncated = self._fold.usage, self._fold.truncated
         self._fold = Fold()
         self._budget.spend(usage)
         self._history.add_usage(usage)
         self._engine.bus.publish(Answered(self._conversation, message, usage))
-        return message
+        return message, truncated
 
     def _make_room(self) -> None:
         """What had to leave took reminders with it: those that still hold are told anew."""
@@ -226,10 +242,11 @@ class Turn:
             self._remind(new_message=False)
             room.fit(self._history, self._model, fixed=self._fixed)
 
-    async def _receive(self, request: ModelRequest) -> None:
+    async def _receive(self, request: ModelRequest, meter: Meter) -> None:
         stream = self._model.stream(request)
         try:
             async for delta in stream:
+                meter.add(delta)
                 self._fold.add(delta)
                 self._shown.add(delta)
             self._shown.end()
@@ -254,20 +271,25 @@ class Turn:
 
     async def _run_calls(self, calls: Sequence[ToolCall]) -> None:
         """Run all calls; exactly one result each enters the history, in call order."""
-        plans = [self._engine.executor.plan(call, self._gate) for call in calls]
+        executor = self._engine.executor
+        plans: list[Plan] = []
         done: dict[int, Executed] = {}
 
         async def run(index: int) -> None:
-            done[index] = await self._engine.executor.run(plans[index], self._conversation)
+            done[index] = await executor.run(plans[index], self._conversation)
             self._store(calls, done)
 
         try:
+            for call in calls:
+                plans.append(executor.plan(call, self._gate))
+                await asyncio.sleep(0)  # signals and keys are heard between two of them
             await run_in_order(plans, run)
         finally:
+            plans += [unread(call) for call in calls[len(plans) :]]
             for index, plan in enumerate(plans):
                 if index not in done:
                     why = "Cancelled by the person before it ended."
-                    done[index] = self._engine.executor.cancelled(plan, self._conversation, why)
+                    done[index] = executor.cancelled(plan, self._conversation, why)
             self._store(calls, done)
         self._note([note for index in sorted(done) for note in done[index].notes])
         if halt := next((done[index].halt for index in sorted(done) if done[index].halt), ""):
@@ -320,7 +342,8 @@ class Turn:
             error.explain() if error else "",
             error.title if error else "",
             error.exit_code if error else exit_code,
-            error.limit if isinstance(error, BudgetExhausted) else "",
+            error.limit if isinstance(error, BudgetExhausted | AnswerTooLarge) else "",
+            self._endings.ending if reason == "finished" or self._endings.fault else None,
         )
         self._engine.bus.publish(finished)
         return finished

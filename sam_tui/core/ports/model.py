@@ -9,16 +9,32 @@ from sam_tui.core.usage import Usage
 
 
 @dataclass(frozen=True, slots=True)
+class AnswerLimits:
+    """The largest answer that is taken, whoever gives it.
+
+    ``size``: bytes of text, reasoning and arguments together; ``calls``: calls in one message;
+    ``arguments``: bytes of one call's arguments; ``depth``: how deep they are nested.
+    """
+
+    size: int = 8 * 1024 * 1024
+    calls: int = 128
+    arguments: int = 4 * 1024 * 1024
+    depth: int = 64
+
+
+@dataclass(frozen=True, slots=True)
 class ModelRequest:
     """One call to a model.
 
     ``tools_json`` is the canonical JSON text of the OpenAI-style tools array (``[]`` for none): the
     same bytes in every process. ``messages`` only ever grows at its end within a conversation.
+    ``limits`` are those of the answer.
     """
 
     system: str
     tools_json: str
     messages: Sequence[Message]
+    limits: AnswerLimits = AnswerLimits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +75,12 @@ class UsageDelta:
     usage: Usage
 
 
-Delta = TextDelta | ReasoningDelta | CallDelta | OpaqueDelta | UsageDelta
+@dataclass(frozen=True, slots=True)
+class TruncatedDelta:
+    """The model's own limit on the length of an answer was reached: there would be more."""
+
+
+Delta = TextDelta | ReasoningDelta | CallDelta | OpaqueDelta | UsageDelta | TruncatedDelta
 
 
 class Model(Protocol):
@@ -76,7 +97,8 @@ class Model(Protocol):
         ...
 
     def stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
-        """The answer as it comes. Ends normally only when the provider said it was complete."""
+        """The answer as it comes. Ends normally only when the provider said that it was complete, or
+        that it reached its limit of length (``TruncatedDelta``)."""
         ...
 
     async def close(self) -> None:

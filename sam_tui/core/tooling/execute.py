@@ -363,6 +363,11 @@ class Executor:
         return Executed(finished, decision, result.data, result.mime_type)
 
 
+def unread(call: ToolCall) -> Plan:
+    """A call that nobody has read yet, and that will not run."""
+    return Plan(call, call.name, Schedule.PARALLEL, call.name, named=False)
+
+
 def _rehearsable(plan: Plan) -> bool:
     can = plan.operation.rehearsable if plan.operation is not None else None
     return can is not None and can(plan.arguments)

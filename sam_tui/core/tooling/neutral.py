@@ -18,7 +18,6 @@ _LOOK_ALIKE = re.compile(
 _HINTS = ("<", "[", "\n\n")
 _OPENER = re.compile(r"<\s*system-reminder\s*>", re.IGNORECASE)
 _CLOSER = re.compile(r"<\s*/\s*system-reminder\s*>\s*", re.IGNORECASE)
-_ECHO = re.compile(rf"{_OPENER.pattern}.*?{_CLOSER.pattern}", re.I | re.S)
 _STRAY = re.compile(r"<\s*/?\s*system-reminder\s*>", re.IGNORECASE)
 _NAME = "system-reminder"
 _BEGUN = re.compile(
@@ -27,6 +26,10 @@ _BEGUN = re.compile(
 )
 _LONGEST_TAG = 80
 """Characters of a tag that is cut between two pieces; more white space than that is no tag."""
+_MOST_LAYERS = 32
+"""How often what is left is looked through for a tag that taking others out has made."""
+_SLICE = 4096
+"""Characters that are looked through at once: what a tag costs grows with those after it."""
 
 
 def neutralise(text: str, broken: set[str] | None = None) -> str:
@@ -65,12 +68,26 @@ def mended(data: Any, broken: set[str]) -> Any:
 
 def scrub_echoes(text: str) -> str:
     """A model's answer without reminders it repeated: whole ones, then stray tags."""
-    while "system-reminder" in text.lower():
-        shorter = _STRAY.sub("", _ECHO.sub("", text))
+    for _ in range(_MOST_LAYERS):
+        if _NAME not in text.lower():
+            return text
+        shorter = _STRAY.sub("", _without_echoes(text))
         if shorter == text:
-            break
+            return text
         text = shorter
-    return text
+    return re.sub(_NAME, _NAME.replace("-", "_"), text, flags=re.IGNORECASE)
+
+
+def _without_echoes(text: str) -> str:
+    parts: list[str] = []
+    done = 0
+    while opener := _OPENER.search(text, done):
+        closer = _CLOSER.search(text, opener.end())
+        if closer is None:
+            break
+        parts.append(text[done : opener.start()])
+        done = closer.end()
+    return "".join([*parts, text[done:]])
 
 
 class EchoFilter:
@@ -79,11 +96,23 @@ class EchoFilter:
     def __init__(self) -> None:
         self._held = ""
         self._after_echo = False
+        self._reminder: list[str] = []
+        """A reminder without its end so far: it may still be an echo."""
+        self._seam = ""
+        """Its last characters, in which its end may have begun."""
 
     def __call__(self, piece: str) -> str:
         """What can be shown now of everything that came; often the piece itself."""
-        if not self._held and not self._after_echo and "<" not in piece:
+        if not self._held and not self._after_echo and not self._reminder and "<" not in piece:
             return piece
+        slices = range(0, len(piece), _SLICE)
+        return "".join(self._next(piece[start : start + _SLICE]) for start in slices)
+
+    def _next(self, piece: str) -> str:
+        if self._reminder:
+            piece = self._after_reminder(piece)
+            if self._reminder:
+                return ""
         text, shown = self._held + piece, list[str]()
         while True:
             if self._after_echo:
@@ -98,20 +127,33 @@ class EchoFilter:
             shown.append(before[: len(before) - waiting])
             head, rest = before[len(before) - waiting :], text[tag.end() :]
             if _OPENER.fullmatch(tag[0]):
-                closer = _CLOSER.search(rest)
-                if closer is None:
-                    # A reminder without its end so far: it may still be an echo.
-                    text, end = head + text[tag.start() :], 0
+                self._reminder = [tag[0]]
+                rest = self._after_reminder(rest)
+                if self._reminder:
+                    text, end = head, 0
                     break
-                rest, self._after_echo = rest[closer.end() :], closer.end() == len(rest)
             text = head + rest
         self._held = text[end:]
         return "".join([*shown, text[:end]])
 
     def rest(self) -> str:
         """What was held back when the answer ended; it was no echo."""
-        held, self._held, self._after_echo = scrub_echoes(self._held), "", False
+        held = scrub_echoes("".join((self._held, *self._reminder)))
+        self._held, self._after_echo, self._seam = "", False, ""
+        self._reminder.clear()
         return held
+
+    def _after_reminder(self, piece: str) -> str:
+        """What follows the end of the reminder, once that came; empty before."""
+        self._reminder.append(piece)
+        near = self._seam + piece
+        closer = _CLOSER.search(near)
+        if closer is None:
+            self._seam = near[-_LONGEST_TAG:]
+            return ""
+        self._reminder, self._seam = [], ""
+        self._after_echo = closer.end() == len(near)
+        return near[closer.end() :]
 
 
 def _begun(text: str) -> int:

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from sam_tui.core.errors import InvalidArguments
 from sam_tui.core.messages import ToolCall
+from sam_tui.core.nesting import DEEPEST, depth_of
 from sam_tui.core.tooling.offer import Offer
 
 FIND, CALL = "find_tools", "call_tool"
@@ -86,6 +87,10 @@ def parse_arguments(text: str) -> dict[str, Any]:
     """The arguments of a call as an object. Raises ``InvalidArguments`` saying where it broke."""
     if not text.strip():
         return {}
+    if depth_of(text) > DEEPEST:
+        raise InvalidArguments(
+            f"The arguments are nested more than {DEEPEST} deep.", hint="Send a flat JSON object."
+        )
     try:
         value = json.loads(text)
     except ValueError as error:

@@ -1,0 +1,75 @@
+"""Answers that end too early: the model is asked once to go on, then the turn ends."""
+
+from sam_tui.core.errors import BudgetExhausted, EmptyAnswer, SamError
+from sam_tui.core.events import AnswerEnd
+from sam_tui.core.messages import AssistantMessage
+
+_GO_ON = (
+    "Your answer reached the limit of its length and ends in the middle. Go on exactly where it "
+    "stopped, without repeating anything."
+)
+_SHORTER = (
+    "Your answer reached the limit of its length. A call that was cut did not run: write less at "
+    "once, in several steps where it has to be."
+)
+_SAY = "Your answer was empty. Go on with the task, or say what came of it."
+TOLD = {
+    "length": "The answer reached the model's limit of length; the model is asked to go on.",
+    "empty": "The model gave an empty answer; it is asked again.",
+}
+"""What the person is told of an answer that ended too early, by how it ended."""
+
+
+class Endings:
+    """How the answers of one turn ended."""
+
+    def __init__(self) -> None:
+        self._parts: list[str] = []
+        self.early: AnswerEnd = "complete"
+        """How the last answer ended by itself."""
+        self.fault: SamError | None = None
+        """Why the turn ends, where that is an answer that ended too early."""
+
+    def request(self, message: AssistantMessage, *, truncated: bool) -> str:
+        """What to ask the model after this answer; empty where it is whole.
+
+        Raises ``EmptyAnswer`` or ``BudgetExhausted`` where the answer before it ended too early, too.
+        """
+        before, self.early = self.early, _end_of(message, truncated=truncated)
+        if before == "complete" or message.calls:
+            self._parts.clear()
+        if not message.calls:
+            self._parts.append(message.text)
+        if self.early == "complete":
+            return ""
+        if before != "complete":
+            self.fault = self._fault()
+            raise self.fault
+        if self.early == "empty":
+            return _SAY
+        return _SHORTER if message.calls or not message.text.strip() else _GO_ON
+
+    @property
+    def answer(self) -> str:
+        """The last answer, with what it was continued by."""
+        return "".join(self._parts)
+
+    @property
+    def ending(self) -> AnswerEnd:
+        """How the last answer ended, with what it was continued by."""
+        continued = self.early == "complete" and len(self._parts) > 1
+        return "continued" if continued else self.early
+
+    def _fault(self) -> SamError:
+        if self.early == "empty":
+            hint = "Ask again, or choose another model."
+            return EmptyAnswer("The model gave an empty answer twice.", hint=hint)
+        hint = "Continue with another message, or ask for less at once."
+        text = "The answer reached the model's limit of length twice."
+        return BudgetExhausted(text, limit="output", hint=hint)
+
+
+def _end_of(message: AssistantMessage, *, truncated: bool) -> AnswerEnd:
+    if truncated:
+        return "length"
+    return "complete" if message.calls or message.text.strip() else "empty"

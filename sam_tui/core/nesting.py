@@ -1,0 +1,47 @@
+"""How deep a JSON text is nested, while it comes in pieces; each piece is looked at once."""
+
+import re
+
+DEEPEST = 200
+"""Levels that the arguments of a call never have more of: what reads them calls itself level by level."""
+_OUTSIDE = re.compile(r'["{}\[\]]')
+_IN_STRING = re.compile(r'["\\]')
+
+
+class Nesting:
+    """Levels of objects and lists: ``depth`` of those that are open, ``deepest`` of all so far."""
+
+    def __init__(self) -> None:
+        self.depth = 0
+        self.deepest = 0
+        self._in_string = False
+        self._escaped = False
+
+    @property
+    def closed(self) -> bool:
+        """Whether the text is one object or list, as far as brackets tell."""
+        return self.deepest > 0 and self.depth <= 0
+
+    def feed(self, text: str) -> None:
+        """Take the next piece."""
+        start = 1 if self._escaped and text else 0
+        self._escaped = self._escaped and not text
+        while match := (_IN_STRING if self._in_string else _OUTSIDE).search(text, start):
+            mark, start = match[0], match.end()
+            if mark == '"':
+                self._in_string = not self._in_string
+            elif mark == "\\":
+                self._escaped = start == len(text)
+                start += 1
+            elif mark in "{[":
+                self.depth += 1
+                self.deepest = max(self.deepest, self.depth)
+            else:
+                self.depth -= 1
+
+
+def depth_of(text: str) -> int:
+    """How deep a JSON text is nested."""
+    nesting = Nesting()
+    nesting.feed(text)
+    return nesting.deepest
