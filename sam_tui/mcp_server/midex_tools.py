@@ -5,8 +5,9 @@ tool step is run here, through the guard, whatever output the client sends for i
 """
 
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Any, Final
 
 import mcp_types as types
@@ -68,10 +69,14 @@ _SUCCESS: Final[dict[str, Any]] = {
 
 
 class MidexToolbox:
-    """The tools over the workflows of one data folder."""
+    """The tools over the workflows of one data folder.
 
-    def __init__(self, runtime: Runtime, claims: Claims) -> None:
+    ``served`` are the tools that clients can call besides, and whose calls are evidence.
+    """
+
+    def __init__(self, runtime: Runtime, claims: Claims, served: Collection[str]) -> None:
         self._runtime = runtime
+        self._served = served
         self._claims = claims
         self._entries: dict[str, _Entry] = {
             "workflow.start": _Entry(
@@ -146,6 +151,17 @@ class MidexToolbox:
     # -- verbs ---------------------------------------------------------------------------------
 
     async def _start(self, arguments: Start, request: ToolRequest) -> Answer:
+        definition = self._workflows.definition(arguments.workflow_name)
+        for step, evidence in definition.evidence:
+            if not any(fnmatchcase(tool, evidence.partition(".")[0]) for tool in self._served):
+                raise WorkflowRefused(
+                    "evidence_unavailable",
+                    f"{definition.name} cannot be finished here: its step {step} needs evidence of"
+                    f" {evidence}, and this server has no such tool.",
+                    hint="Serve it with sam-tui mcp serve --profile all, or let our agent do it:"
+                    f" sam-tui workflow run {definition.name}.",
+                    details={"step": step, "evidence": evidence},
+                )
         done = self._workflows.start(
             arguments.workflow_name, arguments.params, execution_id=arguments.execution_id
         )

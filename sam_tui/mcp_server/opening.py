@@ -100,7 +100,7 @@ def _offer(runtime: Runtime, service: Service) -> Offer:
 
         claims = Claims(runtime.workflows)
         # First, because a name such as workflow.start is also an operation of our tool workflow.
-        boxes.insert(0, MidexToolbox(runtime, claims))
+        boxes.insert(0, MidexToolbox(runtime, claims, offered))
         shelves.append(MidexResources(runtime.workflows.workflows, claims))
         words.append(_MIDEX)
     library = Library(tuple(shelves), tuple(prompts))

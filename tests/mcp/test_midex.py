@@ -78,6 +78,30 @@ async def test_a_bundled_workflow_is_driven_to_its_end_by_resources_and_tokens_a
     assert {h["status"] for h in history} == {"completed"}
 
 
+@pytest.mark.requirement("mcp:midex-evidence")
+async def test_what_cannot_be_finished_without_our_tools_is_refused_at_the_start(
+    shared: tuple[House, Path], tmp_path: Path
+) -> None:
+    place = Place(tmp_path)
+    place.workspace.mkdir()
+    needed = {"fix-bug": "diagnose", "implement-feature": "tests"}
+    with place.http("--profile", "midex") as house:
+        async with house.client() as bare, shared[0].client() as client:
+            for workflow in await read(bare, "available_workflows"):
+                name = workflow["name"]
+                about = (await read(bare, f"workflow_details/{name}"))["params"]
+                params = {p: "it" for p, facts in about.items() if facts.get("required")}
+                begun = await call(bare, "workflow.start", workflow_name=name, params=params)
+                assert begun["success"] is (name not in needed), begun
+                if name in needed:
+                    assert begun["code"] == "evidence_unavailable"
+                    assert (
+                        f"step {needed[name]} needs evidence of terminal_operations."
+                        in begun["error"]
+                    )
+                    await start(client, name, params=params)
+
+
 @pytest.mark.requirement("mcp:midex-shapes")
 async def test_every_resource_has_the_fields_of_the_seed(shared: tuple[House, Path]) -> None:
     async with shared[0].client() as client:

@@ -78,19 +78,20 @@ RUNS: dict[str, tuple[Play, list[Play]]] = {
         ],
     ),
     "implement-feature": (
-        {"feature": "greet", "test_command": "true"},
+        {"feature": "greet", "test_command": "test -f done"},
         [
             *on("design", {"summary": "a function", "behaviours": ["it greets"]}),
-            *on("tests", "written", "false"),
-            *on("build", "built", "true"),
+            *on("tests", "written", "test -f done"),
+            *on("build", "built", "touch done", "test -f done"),
             *on("review", {"summary": "good", "must_change": []}),
         ],
     ),
     "fix-bug": (
-        {"bug": "it crashes", "test_command": "true"},
+        {"bug": "it crashes", "test_command": "test -f done"},
         [
             *on("diagnose", {"summary": "s", "cause": "c", "reproduction": "r"}, "true"),
-            *on("fix", "fixed"),
+            *on("test", "written", "test -f done"),
+            *on("fix", "fixed", "touch done"),
             *on("verify", {"summary": "s", "fixed": True}),
         ],
     ),
@@ -206,6 +207,23 @@ async def test_every_bundled_workflow_runs_to_its_end(
     assert all(
         step.persona for step in steps if step.kind in ("agent", "plan", "llm") and not step.parent
     )
+
+
+@pytest.mark.requirement("workflow:seen-to-fail")
+@pytest.mark.parametrize(("name", "step"), [("fix-bug", "test"), ("implement-feature", "tests")])
+@pytest.mark.parametrize("command", ["", "false", "true; test -d ."])
+async def test_no_change_begins_before_the_test_was_seen_to_fail(
+    bundled: Bench, tmp_path: Path, name: str, step: str, command: str
+) -> None:
+    params, plays = RUNS[name]
+    test = next(i for i, play in enumerate(plays) if play["when"]["user"] == f"step {step},")
+    wrong = on(step, "it failed, honestly", *([command] if command else []))
+    params = params | {"test_command": "test -d ."}
+    view = await run_bundled(
+        bundled, tmp_path / "kit", name, params, [*plays[:test], *wrong, *wrong]
+    )
+    assert (view.state, "seen to fail" in view.reason) == ("failed", True)
+    assert view.current == ()
 
 
 @pytest.mark.requirement("workflow:bundled")

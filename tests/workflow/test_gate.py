@@ -242,6 +242,27 @@ async def test_a_guard_believes_the_host_and_not_the_report(floor: Floor) -> Non
     assert all(len(e.sha256) == 64 for e in evidence)
 
 
+@pytest.mark.requirement("workflow:seen-to-fail")
+async def test_a_refused_call_has_not_shown_that_anything_fails(floor: Floor) -> None:
+    floor.bench.define("""
+        steps:
+          - id: a
+            prompt: a
+            guards: [{evidence: terminal_operations.run_command, contains: pytest, ended: badly}]
+    """)
+    await floor.workflow("start", name="flow")
+    await floor.call("ping")
+    refused = ToolFinished(
+        floor.kit.conversation, CallId("x"), "terminal_operations.run_command", "Running: pytest",
+        False, "refused", (), 0.1,
+    )  # fmt: skip
+    floor.kit.bus.publish(refused)
+    assert "Did not hold" in await floor.workflow("advance", output=DONE)
+    await floor.call("ping")
+    floor.ran("terminal_operations.run_command", "pytest -q", 1)
+    assert "completed" in await floor.workflow("advance", output=DONE)
+
+
 @pytest.mark.requirement("workflow:tool-honest")
 async def test_the_model_answers_for_neither_the_person_nor_the_host(
     bench: Bench, tmp_path: Path

@@ -250,6 +250,12 @@ class WorkflowDefinition(_Part):
         return next((step for step in self.steps if step.id == id_), None)
 
     @property
+    def evidence(self) -> tuple[tuple[str, str], ...]:
+        """Whose calls guards want to have seen: step and operation, of steps that a client does."""
+        working = [step for step in self.steps if step.kind not in ("tool", "human")]
+        return tuple((s.id, g.evidence) for s in working for g in s.guards if g.evidence)
+
+    @property
     def canonical(self) -> str:
         """The definition as one JSON text that is the same for the same definition."""
         value = self.model_dump(mode="json", by_alias=True, exclude_defaults=True)

@@ -102,7 +102,10 @@ def _evidence_failure(guard: Guard, scene: Scene) -> Failure | None:
 def _ended(guard: Guard, last: EvidenceRow) -> bool:
     if guard.exit_code is not None:
         return last.exit_code == guard.exit_code
-    return guard.ended == "any" or last.ok == (guard.ended == "well")
+    if guard.ended == "badly":
+        # A command that was refused or never began has not shown that anything fails.
+        return not last.ok and last.exit_code is not None
+    return guard.ended == "any" or last.ok
 
 
 def _value_failure(guard: Guard, scope: Mapping[str, Any]) -> Failure | None:
