@@ -99,7 +99,12 @@ class Leaves:
         """Every store of the conversations' database."""
         from sam_tui.adapters.storage import open_storage
 
-        storage = open_storage(self._options.data_dir, now=self.clock.now, embedder=self._embedder)
+        storage = open_storage(
+            self._options.data_dir,
+            now=self.clock.now,
+            embedder=self._embedder,
+            program=self._options.program,
+        )
         return self._closed(storage, storage.close)
 
     @once

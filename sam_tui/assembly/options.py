@@ -58,5 +58,7 @@ class Options:
     """Files that name MCP servers, before all others."""
     strict_mcp_config: bool = False
     """Whether no other file counts."""
+    program: str = "sam-tui"
+    """What other programs call this one where it writes to a conversation."""
     keeps_terminals: bool = False
     """Whether agents' terminal sessions outlive the program."""

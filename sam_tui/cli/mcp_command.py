@@ -54,6 +54,9 @@ for _command in SERVER_COMMANDS:
 )
 @click.option("--conversation", metavar="ID", help="Whose todos, results and terminals (stdio).")
 @click.option(
+    "--take-over", is_flag=True, help="Use that conversation though another program has it open."
+)
+@click.option(
     "--resume-within",
     type=click.IntRange(0, 3600),
     default=30,
@@ -74,6 +77,8 @@ def serve_command(**values: Any) -> int:
             "--conversation is for stdio, where there is one client.",
             hint="Over HTTP each session has its own; name one in _meta “sam-tui/conversation”.",
         )
+    if values["take_over"] and not values["conversation"]:
+        raise UsageError("--take-over goes with --conversation.")
     require_output()
     source, sink = _own_streams()
     if values["transport"] == "stdio" and os.isatty(source):
@@ -97,8 +102,10 @@ async def _serve(values: Values, source: int, sink: int) -> None:
         PROFILES["iron-manus"],
     )
     calls = Calls()
-    runtime = open_runtime(values, attended=calls.attends)
+    runtime = open_runtime(values, attended=calls.attends, program="sam-tui mcp serve")
     try:
+        if service.conversation is not None:
+            runtime.conversations.claim(service.conversation, take_over=values["take_over"])
         async with opened(runtime, calls, service) as server:
             if values["transport"] == "stdio":
                 await serve_stdio(server, source, sink)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sam_tui.core.authorization.policy import PermissionMode
     from sam_tui.core.inquiries import Attends, Responder
     from sam_tui.core.ports.storage import ConversationStore
-    from sam_tui.core.runtime import Runtime
+    from sam_tui.core.runtime import Opening, Runtime
 
 MODES: dict[str, "PermissionMode"] = {
     "ask": "ask",
@@ -161,6 +161,16 @@ _CONVERSATION = (
         is_flag=False,
         flag_value=CHOOSE,
         help="Go on with this conversation; without ID, choose one.",
+    ),
+    click.option(
+        "--fork",
+        "--fork-session",
+        "fork",
+        is_flag=True,
+        help="Go on in a copy of the conversation.",
+    ),
+    click.option(
+        "--take-over", is_flag=True, help="Go on with it though another program has it open."
     ),
 )
 _RUN = (
@@ -316,21 +326,36 @@ def responder_of(values: Values) -> "Responder | None":
     return read_answers(values["answers"], known)
 
 
+def opening_of(values: Values) -> "Opening":
+    """How the conversation is opened. Raises ``UsageError`` where none is named."""
+    fork, take_over = values["fork"], values["take_over"]
+    if not (fork or take_over):
+        return "continue"
+    option = "--fork" if fork else "--take-over"
+    if fork and take_over:
+        raise UsageError("--fork and --take-over exclude each other.")
+    if not (values["latest"] or values["resume"] or values.get("session_id")):
+        raise UsageError(f"{option} goes with --continue, --resume or --session-id.")
+    return "fork" if fork else "take over"
+
+
 def open_runtime(
     values: Values,
     *,
     attended: "bool | Attends" = False,
     responder: "Responder | None" = None,
     keeps_terminals: bool = False,
+    program: str = "sam-tui",
 ) -> "Runtime":
-    """The runtime that the options describe. Raises ``SamError``."""
+    """The runtime that the options describe; ``program`` is what others call it. Raises ``SamError``."""
     from dataclasses import replace
 
     from sam_tui.assembly import build
 
     try:
         wanted = settings(values, attended=attended, responder=responder)
-        return build(replace(wanted, keeps_terminals=keeps_terminals), os.environ)
+        wanted = replace(wanted, keeps_terminals=keeps_terminals, program=program)
+        return build(wanted, os.environ)
     finally:
         gc.freeze()
         gc.enable()

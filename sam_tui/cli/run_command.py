@@ -14,6 +14,7 @@ from sam_tui.cli.options import (
     agent_options,
     conversation_of,
     open_runtime,
+    opening_of,
     responder_of,
     run_options,
 )
@@ -79,14 +80,20 @@ def _prepare(values: Values, request: HeadlessRequest) -> tuple[HeadlessRequest,
     if values.get("session_id"):
         request = replace(request, conversation=named_conversation(values["session_id"]))
     prompt = read_prompt(values["prompt"], input_descriptor(), forced=values["wait_stdin"])
-    runtime = open_runtime(values, responder=responder_of(values))
+    runtime = open_runtime(values, responder=responder_of(values), program="sam-tui run")
     root = runtime.workspace.root
     warnings = prompt.warnings
     if not os.access(root, os.W_OK):
         warnings = (*warnings, f"{root} cannot be written to: the agent can only read there.")
     warnings = (*warnings, *_unbelieved(runtime))
     conversation = conversation_of(values, runtime.conversations, root)
-    request = replace(request, prompt=prompt.text, conversation=conversation, warnings=warnings)
+    request = replace(
+        request,
+        prompt=prompt.text,
+        conversation=conversation,
+        opening=opening_of(values),
+        warnings=warnings,
+    )
     return request, runtime
 
 

@@ -1,16 +1,22 @@
 """``sam-tui sessions``: the stored conversations."""
 
+import asyncio
 import json
+import sys
 from datetime import datetime
 from typing import Any
 
 import click
 
-from sam_tui.cli.options import open_runtime, place_options
+from sam_tui.cli.options import closing_runtime, conversation_of, open_runtime, place_options
 from sam_tui.cli.streams import require_output
+from sam_tui.core.agent.watching import followed
+from sam_tui.core.ids import ConversationId
 from sam_tui.core.ports.storage import ConversationRecord
+from sam_tui.core.runtime import Runtime
 from sam_tui.headless.lines import usage_fields
 from sam_tui.headless.output import terminal_safe
+from sam_tui.headless.transcript import stored_lines
 
 
 @click.group("sessions", short_help="The stored conversations.")
@@ -39,6 +45,27 @@ def list_command(**values: Any) -> int:
         line = f"{record.id}  {used}  {count}  {record.workspace}  {record.title}"
         click.echo(terminal_safe(line))
     return 0
+
+
+@sessions_group.command("watch", short_help="Print a conversation, and what is added to it.")
+@click.argument("conversation", metavar="ID")
+@place_options
+def watch_command(**values: Any) -> int:
+    """Print a conversation and every message that another program adds, until Ctrl+C."""
+    require_output()
+    with closing_runtime(values) as runtime:
+        named = {"resume": values["conversation"]}
+        conversation = conversation_of(named, runtime.conversations, runtime.workspace.root)
+        assert conversation is not None
+        asyncio.run(_watch(runtime, conversation))
+    return 0
+
+
+async def _watch(runtime: Runtime, conversation: ConversationId) -> None:
+    async for messages in followed(runtime.conversations, conversation):
+        for line in (line for message in messages for line in stored_lines(message)):
+            click.echo(terminal_safe(line))
+        sys.stdout.flush()
 
 
 def _as_object(record: ConversationRecord) -> dict[str, Any]:

@@ -161,7 +161,7 @@ def _answer(values: Values) -> tuple[int, dict[str, Any] | None]:
         arguments = read_prompt("-", input_descriptor()).text
     responder = approve_all if values["approve"] == "always" else None
     wanted = {**values, "profile": profile_of(name)}  # a tool that is named is asked for
-    runtime = open_runtime(wanted, responder=responder)
+    runtime = open_runtime(wanted, responder=responder, program="sam-tui tools call")
     given = values["conversation"]
     conversation = named_conversation(given) if given else mint_conversation()
     call = ToolCall(CallId(mint("call")), name, arguments)
@@ -217,6 +217,7 @@ async def _executed(runtime: Runtime, call: ToolCall, conversation: Conversation
     """The call; for a tool of a server once the servers have come."""
     if call.name.startswith(SERVERS) and runtime.engine.arrivals is not None:
         await runtime.engine.arrivals(conversation)
+    runtime.conversations.claim(conversation)
     return await runtime.executor.execute(call, conversation)
 
 

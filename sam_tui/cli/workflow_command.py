@@ -249,7 +249,7 @@ def run_command(**values: Any) -> int:
 
     Ends with 0 when it is completed, 3 when it waits for a person, 1 when it failed.
     """
-    runtime = open_runtime(values, responder=responder_of(values))
+    runtime = open_runtime(values, responder=responder_of(values), program="sam-tui workflow run")
     interrupts = Interrupts()
     interrupts.install()
     try:

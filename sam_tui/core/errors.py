@@ -10,6 +10,8 @@ SamError                      1   what happened, to what, and what to do next
 ├── ToolError                 1   a tool could not do what was asked (text goes to the model)
 │   └── InvalidArguments      1   the call's arguments do not fit the operation
 ├── StorageError             70   the conversation database cannot be used
+├── ConversationInUse        75   another program writes to the conversation
+├── ConversationTakenOver     1   another program writes to it now, this one no longer
 └── ModelError                1   the provider refused or failed
     ├── ModelAuthError       41   no key, or a wrong one
     ├── ModelNotFound         1   no such model there
@@ -107,6 +109,19 @@ class StorageError(SamError):
 
     title = "Conversations cannot be stored"
     exit_code = 70
+
+
+class ConversationInUse(SamError):
+    """Another program writes to the conversation."""
+
+    title = "The conversation is open elsewhere"
+    exit_code = 75
+
+
+class ConversationTakenOver(SamError):
+    """Another program took the conversation over: this one writes no more to it."""
+
+    title = "The conversation was taken over"
 
 
 class ModelError(SamError):

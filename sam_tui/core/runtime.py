@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from sam_tui.core.agent.budget import Limits
-from sam_tui.core.agent.history import History
+from sam_tui.core.agent.history import COPIED, INTERRUPTED, TAKEN_OVER, History
 from sam_tui.core.agent.session import Session
 from sam_tui.core.agent.turn import Engine
 from sam_tui.core.errors import UsageError
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from sam_tui.core.ports.prompts import PromptLibrary
     from sam_tui.core.ports.recordings import Recordings
     from sam_tui.core.ports.servers import McpServers
-    from sam_tui.core.ports.storage import ConversationStore
+    from sam_tui.core.ports.storage import ConversationRecord, ConversationStore
     from sam_tui.core.ports.tasks import Tasks
     from sam_tui.core.ports.terminals import Commands, Terminals
     from sam_tui.core.tooling.execute import Executor
@@ -62,6 +62,8 @@ class Parts(Services, Protocol):
         ...
 
 
+Opening = Literal["continue", "fork", "take over"]
+"""How a stored conversation is opened: as its one writer, as a copy, or from another program."""
 UNUSED_SECONDS = 86_400.0
 """Age from which an unused conversation is nobody's any more, not even another process's."""
 
@@ -185,30 +187,54 @@ class Runtime:
         """The model of sessions opened from now on."""
         self.model = model
 
-    def open_session(self, conversation: ConversationId | None = None) -> Session:
-        """A new conversation, or a stored one continued. Raises ``UsageError`` for a foreign one."""
+    def open_session(
+        self, conversation: ConversationId | None = None, *, how: Opening = "continue"
+    ) -> Session:
+        """A new conversation, or a stored one continued, copied or taken from another program.
+
+        Raises ``UsageError`` for one of another workspace, ``ConversationInUse`` where another
+        program writes to it.
+        """
         identifier = named_conversation(conversation) if conversation else mint_conversation()
-        if self.engine.budgets.get(identifier) is not None:
+        broken = INTERRUPTED
+        if how == "fork":
+            identifier, broken = self._fork(identifier), COPIED
+        elif self.engine.budgets.get(identifier) is not None:
             # Opening closes calls without a result as broken off; these still get theirs.
             raise UsageError(
                 f"Conversation {identifier} is at work.", hint="Wait until it ends, or cancel it."
             )
-        known = self.conversations.find(identifier)
+        known = self._own(identifier)
+        if self.conversations.writer(identifier) is not None:
+            broken = TAKEN_OVER
+        self.conversations.claim(identifier, take_over=how == "take over")
         if known is None:
             self.conversations.create(identifier, self.workspace.root)
             self.workflows.begun(identifier)
             self._made.add(identifier)
             if self.topic:
                 self.memories.set_topic(identifier, self.topic)
-        elif known.workspace != self.workspace.root:
-            raise UsageError(
-                f"Conversation {identifier} belongs to {known.workspace}.",
-                hint="Open it with --workspace set to that folder.",
-            )
         history = History(self.conversations, identifier)
         if known is not None:
-            history.restore(self.executor.plan)
+            history.restore(self.executor.plan, broken=broken)
         return Session(self.engine, history, self.model, limits=self.limits)
+
+    def _own(self, conversation: ConversationId) -> "ConversationRecord | None":
+        """The record of a conversation of this workspace. Raises ``UsageError`` for another's."""
+        known = self.conversations.find(conversation)
+        if known is not None and known.workspace != self.workspace.root:
+            raise UsageError(
+                f"Conversation {conversation} belongs to {known.workspace}.",
+                hint="Open it with --workspace set to that folder.",
+            )
+        return known
+
+    def _fork(self, conversation: ConversationId) -> ConversationId:
+        if self._own(conversation) is None:
+            raise UsageError(f"There is no conversation {conversation} to copy.")
+        copy = mint_conversation()
+        self.conversations.fork(conversation, copy)
+        return copy
 
     def open_runner(self, tell: Callable[[str], None]) -> "Runner":
         """Who works on one execution with this runtime's agent; ``tell`` hears how it goes."""

@@ -1,9 +1,12 @@
 """What a headless run is asked to do."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from sam_tui.core.ids import ConversationId
+
+if TYPE_CHECKING:
+    from sam_tui.core.runtime import Opening
 
 OutputFormat = Literal["text", "json", "stream-json"]
 OUTPUT_FORMATS: tuple[OutputFormat, ...] = ("text", "json", "stream-json")
@@ -13,13 +16,15 @@ OUTPUT_FORMATS: tuple[OutputFormat, ...] = ("text", "json", "stream-json")
 class HeadlessRequest:
     """One prompt and how its outcome is told.
 
-    ``conversation`` is continued, or made under that id; None makes a new one. ``last_message`` is
+    ``conversation`` is continued, or made under that id; None makes a new one. ``opening`` says
+    whether it is copied, or taken from another program. ``last_message`` is
     a file that receives the final answer, or empty. ``warnings`` are told before the run begins.
     """
 
     prompt: str
     format: OutputFormat = "text"
     conversation: ConversationId | None = None
+    opening: "Opening" = "continue"
     partial_messages: bool = False
     hook_events: bool = False
     verbose: bool = False

@@ -113,7 +113,9 @@ class _Run:
 
     def _open(self) -> tuple[Session | None, Outcome]:
         try:
-            session = self._runtime.open_session(self._request.conversation)
+            session = self._runtime.open_session(
+                self._request.conversation, how=self._request.opening
+            )
             self._ledger.conversation = session.conversation
             self._ledger.todos = self._runtime.todos.items(session.conversation)
         except SamError as error:

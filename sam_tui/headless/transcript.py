@@ -18,6 +18,7 @@ from sam_tui.core.events import (
     conversation_of,
 )
 from sam_tui.core.inquiry import ApprovalRequest
+from sam_tui.core.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from sam_tui.core.runtime import Runtime
 from sam_tui.headless.output import Output
 
@@ -67,6 +68,21 @@ def told(event: Event) -> Iterator[str]:
             yield f"! {level}: {text}"
         case TurnFinished(error=error, error_title=title) if error:
             yield f"! {title}: {error}"
+        case _:
+            return
+
+
+def stored_lines(message: Message) -> Iterator[str]:
+    """The lines of a stored message; a reminder has none."""
+    match message:
+        case UserMessage(text=text):
+            yield from (f"> {text}", "")
+        case AssistantMessage(text=text) if text.strip():
+            yield from (text.strip(), "")
+        case ToolMessage(name=name, text=text, ok=ok, summary=summary):
+            yield f"{'✓' if ok else '✗'} {summary or name}"
+            yield from (f"  {line}" for line in text.splitlines())
+            yield ""
         case _:
             return
 

@@ -15,6 +15,7 @@ import mcp_types as types
 
 from sam_tui.core.agent.budget import Budget
 from sam_tui.core.authorization.containment import Workspace
+from sam_tui.core.errors import ConversationInUse
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.messages import ToolCall
 from sam_tui.core.runtime import Runtime
@@ -77,6 +78,9 @@ _HINTS: Final[dict[str, types.ToolAnnotations]] = {
 """What the tools do at their worst; for others the protocol's own defaults hold, which are careful."""
 
 
+_ELSEWHERE = f"End that program, or name another conversation in _meta “{CONVERSATION_META}”."
+
+
 class GuardedToolbox:
     """Tools of the registry, offered as they are to our own model: the same names and schemas."""
 
@@ -99,6 +103,10 @@ class GuardedToolbox:
     async def run(self, request: ToolRequest) -> types.CallToolResult:
         """Run one call. One that is cancelled still has its one event, as in a turn."""
         conversation = request.call.conversation
+        try:
+            self._runtime.conversations.claim(conversation)
+        except ConversationInUse as error:
+            return _refused(f"{error}\n{_ELSEWHERE}")
         given = json.dumps(request.arguments, ensure_ascii=False)
         plan = self._executor.plan(ToolCall(request.call.id, request.name, given))
         try:
@@ -155,6 +163,10 @@ class GuardedToolbox:
             is_error=not finished.ok,
             _meta={CONVERSATION_META: conversation},
         )
+
+
+def _refused(why: str) -> types.CallToolResult:
+    return types.CallToolResult(content=[types.TextContent(text=sendable(why))], is_error=True)
 
 
 def offered_names(runtime: Runtime) -> list[str]:

@@ -138,3 +138,25 @@ async def test_an_execution_goes_from_a_client_to_our_agent_and_back(place: Plac
     drivers = {h["step_name"]: h["driver"] for h in history}
     assert "a bridge of stone" in person.asked[0].message
     assert drivers["design"].startswith("sam-tui") and drivers["build"].startswith("mcp: ")
+
+
+@pytest.mark.requirement("mcp:one-writer")
+async def test_a_conversation_that_another_server_has_open_is_refused_until_it_is_taken_over(
+    place: Place,
+) -> None:
+    async with place.client("--conversation", "mine") as first:
+        thought = ("think", {"thoughts": "x"})
+        assert not (await first.call_tool(*thought)).is_error
+        refused = await asyncio.create_subprocess_exec(
+            *place.command("--conversation", "mine"), stderr=asyncio.subprocess.PIPE
+        )
+        _, errors = await refused.communicate()
+        assert refused.returncode == 75 and b"sam-tui mcp serve (process" in errors
+        async with place.client() as second:
+            meta: Any = {"sam-tui/conversation": "mine"}
+            told: Any = await second.call_tool(*thought, meta=meta)
+            assert told.is_error and "name another conversation" in told.content[0].text
+        async with place.client("--conversation", "mine", "--take-over") as third:
+            assert not (await third.call_tool(*thought)).is_error
+            assert (await first.call_tool(*thought)).is_error
+        assert not (await first.call_tool(*thought)).is_error

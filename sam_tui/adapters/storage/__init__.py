@@ -20,6 +20,7 @@ from sam_tui.adapters.storage.memories import SqliteMemories
 from sam_tui.adapters.storage.notes import SqliteNotes
 from sam_tui.adapters.storage.results import SqliteResults
 from sam_tui.adapters.storage.todos import SqliteTodos
+from sam_tui.adapters.storage.writers import Writers
 from sam_tui.core.ports.meaning import Embedder
 
 FOLDERS = "conversations"
@@ -33,6 +34,7 @@ class Storage:
     """Every store of one process, over one connection."""
 
     database: Database
+    writers: Writers
     folders: ConversationFolders
     conversations: SqliteConversations
     todos: SqliteTodos
@@ -47,6 +49,7 @@ class Storage:
 
     def close(self) -> None:
         """Close the connection; the stores cannot be used after that."""
+        self.writers.close()
         self.database.close()
 
 
@@ -56,20 +59,24 @@ def open_storage(
     busy_seconds: float = BUSY_SECONDS,
     now: Callable[[], float] = time.time,
     embedder: Embedder | None = None,
+    program: str = "sam-tui",
 ) -> Storage:
     """Open ``sam.db`` in ``data_dir``, making both where they are missing.
 
     ``busy_seconds`` is how long a write waits for another process; ``now`` stamps what is
-    remembered, in seconds since the epoch. Raises ``StorageError``.
+    remembered, in seconds since the epoch. ``program`` is what other programs call this one where it
+    writes to a conversation. Raises ``StorageError``.
     """
     database = Database(Path(data_dir), busy_seconds=busy_seconds)
     folders = ConversationFolders(database.path.parent / FOLDERS)
+    writers = Writers(database, program)
     return Storage(
         database,
+        writers,
         folders,
-        SqliteConversations(database, folders),
-        SqliteTodos(database),
-        SqliteResults(database, folders),
+        SqliteConversations(database, folders, writers),
+        SqliteTodos(database, writers),
+        SqliteResults(database, folders, writers),
         SqliteDecisions(database),
         SqliteMemories(database, now, embedder),
         SqliteNotes(database, now),

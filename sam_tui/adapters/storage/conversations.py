@@ -3,12 +3,16 @@
 import json
 import time
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from sqlite3 import Connection
 
 from sam_tui.adapters.storage.database import Database, Row
 from sam_tui.adapters.storage.folders import ConversationFolders
+from sam_tui.adapters.storage.forking import fork
 from sam_tui.adapters.storage.plain_text import json_text, json_value, storable, title_of
 from sam_tui.adapters.storage.sweeping import remove_unused
+from sam_tui.adapters.storage.writers import Writers
 from sam_tui.core.errors import StorageError
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.messages import (
@@ -36,9 +40,14 @@ _LOOKED_THROUGH = 20
 class SqliteConversations:
     """The ``ConversationStore``. Every write is one committed transaction before it returns."""
 
-    def __init__(self, database: Database, folders: ConversationFolders) -> None:
+    def __init__(self, database: Database, folders: ConversationFolders, writers: Writers) -> None:
         self._database = database
         self._folders = folders
+        self._writers = writers
+        self.claim = writers.claim
+        self.release = writers.release
+        self.writer = writers.writer
+        self.lost = writers.lost
 
     def create(
         self,
@@ -112,7 +121,7 @@ class SqliteConversations:
         if not messages:
             return
         now, key = time.time(), storable(conversation)
-        with self._database.transaction() as connection:
+        with self._writing(conversation) as connection:
             found = connection.execute(
                 "SELECT (SELECT max(position) FROM messages WHERE conversation = id), title"
                 " FROM conversations WHERE id = ?",
@@ -159,7 +168,7 @@ class SqliteConversations:
         body = (
             "[" + ",".join(storable(dump_message(message)) for message in (*opening, *kept)) + "]"
         )
-        with self._database.transaction() as connection:
+        with self._writing(conversation) as connection:
             connection.execute(
                 "INSERT INTO compactions SELECT ?, coalesce(max(number), 0) + 1, ?, ?, ?"
                 " FROM compactions WHERE conversation = ?",
@@ -169,7 +178,7 @@ class SqliteConversations:
     def lengthen(self, conversation: ConversationId) -> bool:
         """Take the last ``shorten`` back; False when there is none."""
         key = storable(conversation)
-        with self._database.transaction() as connection:
+        with self._writing(conversation) as connection:
             gone = connection.execute(
                 "DELETE FROM compactions WHERE conversation = ? AND number ="
                 " (SELECT max(number) FROM compactions WHERE conversation = ?)",
@@ -208,14 +217,14 @@ class SqliteConversations:
     def keep_queued(self, conversation: ConversationId, prompts: Sequence[str]) -> None:
         """Keep these, and no others, as the prompts that wait."""
         body = storable(json.dumps(list(prompts), ensure_ascii=False))
-        with self._database.transaction() as connection:
+        with self._writing(conversation) as connection:
             connection.execute(
                 "UPDATE conversations SET queued = ? WHERE id = ?", (body, storable(conversation))
             )
 
     def add_usage(self, conversation: ConversationId, usage: Usage) -> None:
         """Add to the totals; an unknown cost leaves the cost as it is."""
-        with self._database.transaction() as connection:
+        with self._writing(conversation) as connection:
             connection.execute(
                 """UPDATE conversations SET
                     input_tokens = input_tokens + ?, cached_tokens = cached_tokens + ?,
@@ -233,6 +242,13 @@ class SqliteConversations:
                     storable(conversation),
                 ),
             )
+
+    def fork(self, conversation: ConversationId, copy: ConversationId) -> None:
+        """Make ``copy`` a new conversation with the same history; see ``forking``."""
+        fork(self._database, self._folders, conversation, copy)
+
+    def _writing(self, conversation: ConversationId) -> AbstractContextManager[Connection]:
+        return self._writers.writing(conversation)
 
 
 def _record(row: Row) -> ConversationRecord:

@@ -204,6 +204,18 @@ STEPS: tuple[Step, ...] = (
         "010-queued-prompts",
         ("ALTER TABLE conversations ADD COLUMN queued TEXT NOT NULL DEFAULT '[]'",),
     ),
+    Step(
+        "011-writers",
+        (
+            """CREATE TABLE writers (
+                conversation TEXT PRIMARY KEY,
+                token TEXT NOT NULL,
+                program TEXT NOT NULL,
+                process INTEGER NOT NULL,
+                since REAL NOT NULL
+            )""",
+        ),
+    ),
 )
 """Append only. Readers of an older program see a name they do not know and stop."""
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from sam_tui.adapters.storage.database import Database
 from sam_tui.adapters.storage.folders import ConversationFolders
 from sam_tui.adapters.storage.plain_text import storable
+from sam_tui.adapters.storage.writers import Writers
 from sam_tui.core.ids import CallId, ConversationId
 
 IN_A_FILE_FROM = 65_536
@@ -15,8 +16,9 @@ IN_A_FILE_FROM = 65_536
 class SqliteResults:
     """The ``ResultStore``."""
 
-    def __init__(self, database: Database, folders: ConversationFolders) -> None:
+    def __init__(self, database: Database, folders: ConversationFolders, writers: Writers) -> None:
         self._database = database
+        self._writers = writers
         self._folders = folders
 
     def save(self, conversation: ConversationId, call: CallId, text: str) -> None:
@@ -24,7 +26,7 @@ class SqliteResults:
         whole, file = storable(text), ""
         if len(whole) >= IN_A_FILE_FROM:
             file, whole = self._folders.save(conversation, "results", call, whole), ""
-        with self._database.transaction() as connection:
+        with self._writers.writing(conversation) as connection:
             connection.execute(
                 "INSERT INTO results (conversation, call, text, created_at, file)"
                 " VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sam_tui.adapters.storage.database import Database
 from sam_tui.adapters.storage.plain_text import json_text, json_value, storable
+from sam_tui.adapters.storage.writers import Writers
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.todo_edits import Span
 from sam_tui.core.todos import Todo
@@ -19,8 +20,9 @@ if TYPE_CHECKING:
 class SqliteTodos:
     """The ``BoardStore``. A saved list replaces the one before it, in one committed transaction."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, writers: Writers) -> None:
         self._database = database
+        self._writers = writers
 
     def load(self, conversation: ConversationId) -> tuple[Todo, ...]:
         """The list in its order; empty when there is none. An item that cannot be read is left out."""
@@ -31,7 +33,7 @@ class SqliteTodos:
 
     def save(self, conversation: ConversationId, items: Sequence[Todo]) -> None:
         """Keep this list."""
-        with self._database.transaction() as connection:
+        with self._writers.writing(conversation) as connection:
             connection.execute(
                 "INSERT INTO todos (conversation, items, updated_at) VALUES (?, ?, ?)"
                 " ON CONFLICT DO UPDATE SET"
@@ -51,7 +53,7 @@ class SqliteTodos:
 
     def save_edits(self, conversation: ConversationId, spans: Sequence[Span]) -> None:
         """Keep these in place of those that waited, beside a list that was saved."""
-        with self._database.transaction() as connection:
+        with self._writers.writing(conversation) as connection:
             connection.execute(
                 "UPDATE todos SET edits = ? WHERE conversation = ?",
                 (_json(spans), storable(conversation)),

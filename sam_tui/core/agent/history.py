@@ -1,9 +1,11 @@
 """A conversation's messages: in memory for the loop, on disk before the next step begins."""
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 
 from sam_tui.core.agent.compaction import Compacted
 from sam_tui.core.agent.tokens import estimate
+from sam_tui.core.agent.writing import as_writer
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.messages import (
     AssistantMessage,
@@ -19,6 +21,14 @@ from sam_tui.core.tooling.execute import Plan
 from sam_tui.core.usage import Usage
 
 INTERRUPTED = "ERROR: The program ended before this call did. Whether it took effect is not known."
+TAKEN_OVER = (
+    "ERROR: This conversation was taken over from another program before this call ended there."
+    " Whether it took effect is not known."
+)
+COPIED = (
+    "ERROR: This conversation is a copy that was made before this call ended in the original."
+    " Whether it took effect is not known."
+)
 
 
 class History:
@@ -34,10 +44,10 @@ class History:
         self._calls: set[CallId] = set()
         self._answered: set[CallId] = set()
 
-    def restore(self, plan: Callable[[ToolCall], Plan]) -> None:
-        """Load what is stored, and close the calls that a crash left without a result.
+    def restore(self, plan: Callable[[ToolCall], Plan], *, broken: str = INTERRUPTED) -> None:
+        """Load what is stored, and close the calls that were left without a result.
 
-        ``plan`` reads such a call, for the words that people are shown.
+        ``plan`` reads such a call, for the words that people are shown; ``broken`` is its result.
         """
         for message in self._store.messages(self.conversation):
             self._remember(message)
@@ -50,7 +60,7 @@ class History:
                 ToolMessage(
                     call.id,
                     call.name,
-                    INTERRUPTED,
+                    broken,
                     ok=False,
                     operation=read.key,
                     summary=read.summary,
@@ -76,6 +86,14 @@ class History:
         """Store one message, then remember it."""
         self._store.append(self.conversation, (message,))
         self._remember(message)
+
+    def written(self) -> AbstractAsyncContextManager[None]:
+        """A block that is cancelled once another program takes the conversation over."""
+        return as_writer(self._store, self.conversation)
+
+    def close(self) -> None:
+        """Nothing more is written here: other programs may."""
+        self._store.release(self.conversation)
 
     def moments(self) -> Sequence[float]:
         """When each message was stored, in seconds since the epoch."""

@@ -35,6 +35,10 @@ class Session:
         """All of it, oldest first, reminders included."""
         return self._history.messages
 
+    def close(self) -> None:
+        """Let other programs write to the conversation; this session cannot be used after that."""
+        self._history.close()
+
     async def run(self, text: str) -> TurnFinished:
         """Run one turn. Cancelling the awaiting task ends it cleanly and re-raises.
 

@@ -161,6 +161,7 @@ class Subagents:
                 work = Turn(turn.engine, turn.model, history, budget, gate).run(turn.prompt)
                 ended = await self._watched(engine.bus, sender, child, work)
         finally:
+            history.close()
             self._modes.pop(child, None)
             if turn.opened:
                 await turn.model.close()
@@ -183,6 +184,7 @@ class Subagents:
         system = self._surroundings.system(errand.system_prompt) if errand.system_prompt else ""
         model, opened = self._model(sender.conversation, errand)
         self._store.create(child, engine.executor.workspace, parent=sender.conversation)
+        self._store.claim(child)
         if errand.topic:
             self._surroundings.join_topic(child, errand.topic)
         engine.bus.publish(SubagentStarted(sender.conversation, sender.call, child, task[:200]))

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ from sam_tui.core.errors import (
     AnswerTooLarge,
     BudgetExhausted,
     ContextExceeded,
+    ConversationTakenOver,
     ModelError,
     SamError,
     StoppedByHook,
@@ -114,14 +116,17 @@ class Turn:
     async def run(self, text: str) -> TurnFinished:
         """Run to the end and say how it ended. Re-raises only cancellation, after saying so."""
         try:
-            await self._begin(text)
-            answer = await self._loop()
+            async with self._history.written():
+                await self._begin(text)
+                answer = await self._loop()
         except asyncio.CancelledError:
             self._keep_partial()
             self._finish("cancelled", scrub_echoes(self._fold.text), exit_code=130)
             raise
         except BudgetExhausted as limit:
             return self._finish("limit", self._endings.answer, error=limit)
+        except ConversationTakenOver as taken:
+            return self._finish("failed", "", error=taken)
         except SamError as fault:
             self._keep_partial()
             return self._finish("failed", "", error=fault)
@@ -328,7 +333,8 @@ class Turn:
         """What had streamed before the stop stays in the conversation, marked as cut."""
         said = scrub_echoes(self._fold.text)
         if said.strip():
-            self._history.append(AssistantMessage(f"{said}\n\n[interrupted]"))
+            with suppress(ConversationTakenOver):
+                self._history.append(AssistantMessage(f"{said}\n\n[interrupted]"))
 
     def _finish(
         self, reason: StopReason, answer: str, *, error: SamError | None = None, exit_code: int = 0

@@ -4,6 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from sam_tui.core.errors import ConversationTakenOver
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.messages import Message
 from sam_tui.core.todos import Todo
@@ -22,6 +23,18 @@ class ConversationRecord:
     updated_at: float
     messages: int
     usage: Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """The program that writes to a conversation. ``since`` is in seconds since the epoch."""
+
+    program: str
+    process: int
+    since: float
+
+    def __str__(self) -> str:
+        return f"{self.program} (process {self.process})"
 
 
 class ConversationStore(Protocol):
@@ -84,6 +97,28 @@ class ConversationStore(Protocol):
         ...
 
     def add_usage(self, conversation: ConversationId, usage: Usage) -> None: ...
+    def claim(self, conversation: ConversationId, *, take_over: bool = False) -> None:
+        """Be its one writer, until ``release`` or the end of the process, however that comes.
+
+        Raises ``ConversationInUse`` while another program is, unless this one takes it over.
+        """
+        ...
+
+    def release(self, conversation: ConversationId) -> None:
+        """Let others write to it."""
+        ...
+
+    def writer(self, conversation: ConversationId) -> Writer | None:
+        """The other program that writes to it now; None for none, and for this one."""
+        ...
+
+    def lost(self, conversation: ConversationId) -> ConversationTakenOver | None:
+        """Who took over what this program claimed; None while nobody did."""
+        ...
+
+    def fork(self, conversation: ConversationId, copy: ConversationId) -> None:
+        """Make ``copy`` a new conversation with the same history, todos, choices and results."""
+        ...
 
 
 class TodoStore(Protocol):

@@ -93,6 +93,15 @@ class Drivers:
             self._workflows.pause(ticket.execution_id, "the budget of model calls is used up")
             return
         history, prompt = self._history(ticket)
+        try:
+            await self._attempt(ticket, history, prompt, left)
+        finally:
+            history.close()
+
+    async def _attempt(
+        self, ticket: Ticket, history: History, prompt: str, left: int | None
+    ) -> None:
+        """Turns until the output fits, or too many did not; ``left`` are the calls it may make."""
         most = ticket.max_calls or DEFAULT_STEPS
         bound = ticket.max_calls or left is not None or ticket.kind == "llm"
         limits = Limits(raised=0 if bound else MOST_STEPS)
@@ -151,12 +160,15 @@ class Drivers:
         crew = self._crew
         known = ConversationId(self._workflows.claimed(ticket.execution_id, ticket.step))
         if known and crew.conversations.find(known) is not None:
+            crew.conversations.claim(known)
             history = History(crew.conversations, known)
             history.restore(crew.engine.executor.plan)
             if history.messages:
                 return history, resumed_prompt(ticket)
             return history, self._prompt(ticket)
-        return History(crew.conversations, self._claim(ticket)), self._prompt(ticket)
+        fresh = self._claim(ticket)
+        crew.conversations.claim(fresh)
+        return History(crew.conversations, fresh), self._prompt(ticket)
 
     def _claim(self, ticket: Ticket) -> ConversationId:
         """A new conversation for an attempt, which the gate and the witness know it by."""

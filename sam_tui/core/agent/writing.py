@@ -1,0 +1,51 @@
+"""Work in a conversation that ends as soon as another program takes the conversation over."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+from sam_tui.core.errors import ConversationTakenOver
+from sam_tui.core.ids import ConversationId
+from sam_tui.core.ports.storage import ConversationStore
+
+LOOK = 0.5
+"""Seconds between two looks at the store: SQLite tells no other process of a change."""
+
+
+async def taken_over(
+    store: ConversationStore, conversation: ConversationId
+) -> ConversationTakenOver:
+    """Wait until another program takes over what this one claimed, and say who."""
+    while True:
+        await asyncio.sleep(LOOK)
+        lost = store.lost(conversation)
+        if lost is not None:
+            return lost
+
+
+@asynccontextmanager
+async def as_writer(store: ConversationStore, conversation: ConversationId) -> AsyncGenerator[None]:
+    """Run a block that writes. Raises ``ConversationTakenOver``, at the latest with its next write."""
+    task = asyncio.current_task()
+    assert task is not None
+    cancelled_before = task.cancelling()
+    taken: list[ConversationTakenOver] = []
+
+    async def look() -> None:
+        taken.append(await taken_over(store, conversation))
+        task.cancel()
+
+    watch = asyncio.get_running_loop().create_task(look(), name="taken-over")
+    try:
+        yield
+    except asyncio.CancelledError:
+        # The person may have cancelled as well: that goes on.
+        if not taken or task.uncancel() > cancelled_before:
+            raise
+        raise taken[0] from None
+    except ConversationTakenOver:
+        if taken:
+            task.uncancel()
+        raise
+    finally:
+        watch.cancel()
