@@ -99,12 +99,8 @@ class Leaves:
         """Every store of the conversations' database."""
         from sam_tui.adapters.storage import open_storage
 
-        storage = open_storage(
-            self._options.data_dir,
-            now=self.clock.now,
-            embedder=self._embedder,
-            program=self._options.program,
-        )
+        data, program = self._options.data_dir, self._options.program
+        storage = open_storage(data, now=self.clock.now, embedder=self._embedder, program=program)
         return self._closed(storage, storage.close)
 
     @once
