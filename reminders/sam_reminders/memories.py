@@ -1,8 +1,10 @@
 """Says what was stored just now, so that it is not stored again: seed 004, MemoryReminderInjector."""
 
+from sam_tui.core.memories import Memory
 from sam_tui.core.ports.memory import MemoryStore
 from sam_tui.core.prompt.view import TurnView
 from sam_tui.core.todos import one_line
+from sam_tui.core.tooling.sharing import told_origin
 
 WINDOW = 300.0
 """Seconds for which a stored memory is told."""
@@ -30,12 +32,19 @@ class MemoriesReminder:
         if first:
             lines.append(f"(and {first} before these)")
         for number, memory in enumerate(stored[first:], start=first + 1):
-            lines.append(f"{number}. [{memory.id[:8]}] {_preview(memory.draft.content)}")
+            lines.append(
+                f"{number}. [{memory.id[:8]}] {_preview(memory.draft.content)}{_whose(memory, view)}"
+            )
         lines += [
             "Were you about to store one of these? It is done: go on with the next step.",
             "</recentlyStoredMemories>",
         ]
         return "\n".join(lines)
+
+
+def _whose(memory: Memory, view: TurnView) -> str:
+    words = told_origin(memory.draft.origin, view.conversation, memory.scope)
+    return f" ({words})".translate(_BRACKETS) if words else ""
 
 
 def _preview(text: str) -> str:

@@ -32,7 +32,7 @@ from sam_tui.core.tooling.short_list import parse_arguments
 from sam_tui.headless.answers import approve_all
 from sam_tui.headless.interrupts import Interrupts
 from sam_tui.headless.outcome import EXIT_CODES
-from sam_tui.headless.output import Output
+from sam_tui.headless.output import Output, terminal_safe
 from sam_tui.headless.prompt_input import read_prompt
 
 _OWN = {"package": "sam-tui", "version": __version__, "api": API}
@@ -77,7 +77,7 @@ def list_command(**values: Any) -> int:
     for report in runtime.plugins:
         if report.fault:
             where = f"{report.entry} of {report.distribution} {report.version}"
-            click.echo(f"broken plug-in: {where}: {report.fault}", err=True)
+            click.echo(terminal_safe(f"broken plug-in: {where}: {report.fault}"), err=True)
     if values["as_json"]:
         listed = [
             {
@@ -92,9 +92,10 @@ def list_command(**values: Any) -> int:
         return DONE
     for tool in tools:
         origin = origins.get(tool.name)
-        click.echo(f"{tool.name}  ({_in_words(origin)})" if origin else tool.name)
+        told = f"{tool.name}  ({_in_words(origin)})" if origin else tool.name
+        click.echo(terminal_safe(told))
         for operation in tool.operations if tool.consolidated else ():
-            click.echo(f"  {operation.name}  {operation.about}")
+            click.echo(terminal_safe(f"  {operation.name}  {operation.about}"))
     return DONE
 
 

@@ -60,7 +60,7 @@ class Desk:
     def show(self, value: Any, lines: Sequence[str]) -> None:
         """The object for programs, or the lines for people."""
         if self.as_json:
-            self.print(json.dumps(value, ensure_ascii=False, indent=2))
+            self.print(json.dumps(value, indent=2))
             return
         for line in lines:
             self.print(terminal_safe(line))

@@ -14,6 +14,17 @@ LEARNT_KINDS: tuple[LearntKind, ...] = get_args(LearntKind)
 
 
 @dataclass(frozen=True, slots=True)
+class Origin:
+    """The conversation that remembered something, and its workspace; empty where that is not known."""
+
+    conversation: str = ""
+    folder: str = ""
+
+
+UNKNOWN = Origin()
+
+
+@dataclass(frozen=True, slots=True)
 class MemoryDraft:
     """A memory to store. ``source`` names where it came from, such as a document's id."""
 
@@ -22,6 +33,7 @@ class MemoryDraft:
     tags: tuple[str, ...] = ()
     context: str = ""
     source: str = ""
+    origin: Origin = UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +55,18 @@ class MemoryHit:
 
 
 @dataclass(frozen=True, slots=True)
+class LearntDraft:
+    """Long-term knowledge to keep. ``confidence`` is 0 to 1; ``detail`` is a solution's text, or empty."""
+
+    kind: LearntKind
+    subject: str
+    detail: str = ""
+    examples: tuple[str, ...] = ()
+    confidence: float = 0.8
+    origin: Origin = UNKNOWN
+
+
+@dataclass(frozen=True, slots=True)
 class Learnt:
     """Long-term knowledge. ``confidence`` is 0 to 1; ``detail`` is a solution's text, or empty."""
 
@@ -54,6 +78,7 @@ class Learnt:
     examples: tuple[str, ...]
     confidence: float
     created_at: float
+    origin: Origin = UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)

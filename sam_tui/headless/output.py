@@ -14,15 +14,11 @@ _CONTROL = re.compile(
 
 
 class Output:
-    """Writes to one stream. After a failure it writes nothing more and says so once.
+    """Writes to one stream. After a failure it writes nothing more and says so once."""
 
-    ``sanitised`` text is always fit for a terminal; otherwise it is when the stream is one.
-    """
-
-    def __init__(self, stream: TextIO, *, sanitised: bool = False) -> None:
+    def __init__(self, stream: TextIO) -> None:
         self.failure: OSError | None = None
         self._stream = stream
-        self._sanitised = sanitised or stream.isatty()
         self._on_failure: Callable[[], None] | None = None
         _wait_when_full(stream)
 
@@ -35,8 +31,9 @@ class Output:
         self._write(json.dumps(value, separators=(",", ":")) + "\n")
 
     def text(self, text: str) -> None:
-        """Text and a newline. On a terminal, nothing in it moves the cursor or changes a mode."""
-        self._write((terminal_safe(text) if self._sanitised else text) + "\n")
+        """Text and a newline. Nothing in it moves a cursor or changes a mode, also behind a pipe:
+        what reads there may be a pager, or a file that somebody prints later."""
+        self._write(terminal_safe(text) + "\n")
 
     def _write(self, text: str) -> None:
         if self.failure is not None:

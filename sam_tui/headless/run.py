@@ -43,7 +43,7 @@ async def run_headless(
     want to know. ``interrupts`` are signals to obey. An unexpected exception is raised again after
     its result was told.
     """
-    return await _Run(runtime, request, Output(out), Output(err or sys.stderr, sanitised=True)).run(
+    return await _Run(runtime, request, Output(out), Output(err or sys.stderr)).run(
         interrupts or Interrupts()
     )
 
@@ -58,7 +58,7 @@ def report_failure(
         outcome,
         session,
         Ledger(),
-        (Output(out), Output(err or sys.stderr, sanitised=True)),
+        (Output(out), Output(err or sys.stderr)),
     )
 
 

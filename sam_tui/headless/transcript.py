@@ -27,7 +27,7 @@ _MARKS = {"completed": "x", "in-progress": ">", "blocked": "!", "not-started": "
 
 async def tell_turn(runtime: Runtime, prompt: str, out: TextIO) -> int:
     """Run one prompt and write its transcript to ``out``; returns the exit code of the turn."""
-    output = Output(out, sanitised=True)
+    output = Output(out)
     subscription = runtime.bus.subscribe()
     session = runtime.open_session()
     async with asyncio.TaskGroup() as group:

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from dataclasses import replace
 from pathlib import Path
 
 from sam_tools.increase_max_iterations import IncreaseMaxIterations
@@ -55,9 +56,9 @@ class Desk:
             lambda name, data: self.trusted,
         )
         workspace = Workspace.open(str(self.workspace))
-        guard = Guard(
+        self.guard = guard = Guard(
             workspace,
-            Policy("ask", True, ()),
+            Policy("ask", True, (), trusted=True),
             Grants(self.clock),
             Inquiries(self.bus, self.clock, attended=False),
         )
@@ -73,6 +74,10 @@ class Desk:
             self.registry, guard, storage.results, storage.decisions, self.bus, self.clock
         )
         self._ids = itertools.count()
+
+    def distrust(self) -> None:
+        """Let the workspace be one that nobody trusts."""
+        self.guard.use_policy(replace(self.guard.policy, trusted=False))
 
     async def call(
         self, tool: str, arguments: object, conversation: ConversationId | None = None

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sam_tui.adapters.storage import Storage, open_storage
 from sam_tui.adapters.storage.words import telling, terms
 from sam_tui.core.ids import ConversationId
-from sam_tui.core.memories import ArchivedChunk, ImportedDocument, MemoryDraft, Scope
+from sam_tui.core.memories import ArchivedChunk, ImportedDocument, LearntDraft, MemoryDraft, Scope
 from sam_tui.core.ports.memory import PruneRule
 
 C = ConversationId("c")
@@ -30,7 +30,7 @@ def test_everything_that_is_remembered_is_there_in_another_process(data_dir: Pat
     draft = MemoryDraft("the text", "fact", ("a", "b"), "context", "doc1")
     memory, _ = first.memories.store(S, draft)
     first.notes.put(S, "k", "v")
-    learnt = first.knowledge.add(S, "solution", "e", detail="s", examples=("x",), confidence=0.8)
+    learnt = first.knowledge.add(S, LearntDraft("solution", "e", "s", ("x",), 0.8))
     document = ImportedDocument("id", "n.pdf", "/n.pdf", "digest", 5, 7.0)
     first.documents.record(C, document)
     chunk = ArchivedChunk("c", 1, 1.0, 2.0, "sum", ("topic",), (("user", "hi"), ("tool x", "y")))
@@ -184,8 +184,10 @@ def test_notes_are_searched_whatever_their_case_newest_first(data_dir: Path) -> 
 @pytest.mark.requirement("memory:knowledge")
 def test_pruning_keeps_the_surest_of_each_kind_in_its_own_scope(storage: Storage) -> None:
     for number in range(60):
-        storage.knowledge.add(S, "discovery", f"d{number}", confidence=0.4 + number / 200)
-    storage.knowledge.add(Scope("other"), "discovery", "theirs", confidence=0.0)
+        storage.knowledge.add(
+            S, LearntDraft("discovery", f"d{number}", confidence=0.4 + number / 200)
+        )
+    storage.knowledge.add(Scope("other"), LearntDraft("discovery", "theirs", confidence=0.0))
     assert storage.knowledge.prune(S, PruneRule()) == 10
     kept = storage.knowledge.list(S, "discovery")
     assert len(kept) == 50 and kept[0].subject == "d59" and kept[-1].subject == "d10"

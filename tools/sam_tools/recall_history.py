@@ -70,7 +70,9 @@ class RecallHistory:
                 data={"chunks": 0, "archived": True},
             )
         shown = found[: arguments.limit]
-        text = _report(arguments.query, shown, topics, more=len(found) > len(shown))
+        text = _report(
+            arguments.query, shown, topics, more=len(found) > len(shown), own=context.conversation
+        )
         data = {"chunks": len(shown), "archived": True, "numbers": [c.number for c in shown]}
         return ToolResult(text, data=data, mime_type="text/markdown")
 
@@ -98,15 +100,23 @@ def _hint(text: str) -> Literal["recent", "early", ""]:
 
 
 def _report(
-    query: str, chunks: Sequence[ArchivedChunk], topics: Sequence[str], *, more: bool
+    query: str,
+    chunks: Sequence[ArchivedChunk],
+    topics: Sequence[str],
+    *,
+    more: bool,
+    own: ConversationId,
 ) -> str:
     lines = [f"# Archived conversation: {len(chunks)} found"]
     for chunk in chunks:
-        lines += ["", f"## Part {chunk.number}, {_span(chunk)}", f"Summary: {chunk.summary}"]
+        foreign = chunk.conversation != own
+        whose = f" of conversation {chunk.conversation}, not yours" if foreign else ""
+        lines += ["", f"## Part {chunk.number}{whose}, {_span(chunk)}"]
+        lines.append(f"Summary: {_set_off(chunk.summary, foreign)}")
         if chunk.topics:
             lines.append(f"Topics: {', '.join(chunk.topics)}")
         for role, text in _telling(query, chunk.messages):
-            lines += ["", f"**{role}**: {text}"]
+            lines += ["", f"**{role}**: {_set_off(text, foreign)}"]
         if len(chunk.messages) > _MESSAGES:
             lines += ["", f"({len(chunk.messages)} messages in all)"]
     if more:
@@ -114,6 +124,11 @@ def _report(
     if topics:
         lines += ["", f"The archive is about: {', '.join(topics)}."]
     return "\n".join(lines)
+
+
+def _set_off(text: str, foreign: bool) -> str:
+    """What another conversation said, so that no line of it can pass for one of this report."""
+    return text.replace("\n", "\n> ") if foreign else text
 
 
 def _telling(query: str, messages: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:

@@ -7,14 +7,23 @@ from sam_tui.adapters.storage.database import Database, Row
 from sam_tui.adapters.storage.memories import content_digest
 from sam_tui.adapters.storage.plain_text import json_text, json_value, storable
 from sam_tui.adapters.storage.word_index import WordIndex
-from sam_tui.core.memories import LEARNT_KINDS, Learnt, LearntHit, LearntKind, Scope
+from sam_tui.core.memories import (
+    LEARNT_KINDS,
+    Learnt,
+    LearntDraft,
+    LearntHit,
+    LearntKind,
+    Origin,
+    Scope,
+)
 from sam_tui.core.ports.memory import PruneRule
 
 MOST: Mapping[LearntKind, int] = {"discovery": 50, "solution": 50, "pattern": 30}
 """How many of a kind a prune keeps unless its rule says otherwise (spec/sam.md 1.8)."""
 
 _DAY = 86_400.0
-_COLUMNS = "number, id, scope, kind, subject, detail, examples, confidence, created_at"
+_FIELDS = "subject, detail, examples, confidence, created_at, conversation, folder"
+_COLUMNS = f"number, id, scope, kind, {_FIELDS}"
 _ORDER = "ORDER BY confidence DESC, created_at DESC, number DESC"
 
 
@@ -26,40 +35,35 @@ class SqliteKnowledge:
         self._now = now
         self._index = WordIndex(database, "knowledge_words")
 
-    def add(
-        self,
-        scope: Scope,
-        kind: LearntKind,
-        subject: str,
-        *,
-        detail: str = "",
-        examples: Sequence[str] = (),
-        confidence: float,
-    ) -> Learnt:
+    def add(self, scope: Scope, draft: LearntDraft) -> Learnt:
         """Learn it; the same subject of the same kind keeps its id and takes the new values."""
-        key, digest = storable(scope), content_digest(subject)
+        key, digest = storable(scope), content_digest(draft.subject)
         values = (
-            storable(subject),
-            storable(detail),
-            json_text(examples),
-            confidence,
+            storable(draft.subject),
+            storable(draft.detail),
+            json_text(draft.examples),
+            draft.confidence,
             self._now(),
+            storable(draft.origin.conversation),
+            storable(draft.origin.folder),
         )
         with self._database.transaction() as connection:
             connection.execute(
                 "INSERT INTO knowledge (id, scope, kind, digest, subject, detail, examples,"
-                " confidence, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+                " confidence, created_at, conversation, folder)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
                 " ON CONFLICT (scope, kind, digest) DO UPDATE SET subject = excluded.subject,"
                 " detail = excluded.detail, examples = excluded.examples,"
-                " confidence = excluded.confidence, created_at = excluded.created_at",
-                (secrets.token_hex(12), key, kind, digest, *values),
+                " confidence = excluded.confidence, created_at = excluded.created_at,"
+                " conversation = excluded.conversation, folder = excluded.folder",
+                (secrets.token_hex(12), key, draft.kind, digest, *values),
             )
             row = connection.execute(
                 f"SELECT {_COLUMNS} FROM knowledge WHERE scope = ? AND kind = ? AND digest = ?",
-                (key, kind, digest),
+                (key, draft.kind, digest),
             ).fetchone()
             self._index.remove(connection, [row[0]], key)
-            text = "\n".join([subject, detail, *examples])
+            text = "\n".join([draft.subject, draft.detail, *draft.examples])
             self._index.add(connection, row[0], key, text)
         return _learnt(row)
 
@@ -109,7 +113,7 @@ class SqliteKnowledge:
 
 
 def _learnt(row: Row) -> Learnt:
-    _, id_, scope, kind, subject, detail, examples, confidence, created_at = row
+    _, id_, scope, kind, subject, detail, examples, confidence, created_at, *origin = row
     return Learnt(
         id_,
         Scope(scope),
@@ -119,4 +123,5 @@ def _learnt(row: Row) -> Learnt:
         tuple(json_value(examples)),
         confidence,
         created_at,
+        Origin(*origin),
     )

@@ -10,10 +10,12 @@ from sam_tui.adapters.storage.plain_text import json_text, json_value, storable
 from sam_tui.adapters.storage.vectors import MemoryVectors, fused
 from sam_tui.adapters.storage.word_index import WordIndex
 from sam_tui.core.ids import ConversationId
-from sam_tui.core.memories import MEMORY_TYPES, Memory, MemoryDraft, MemoryHit, Scope
+from sam_tui.core.memories import MEMORY_TYPES, Memory, MemoryDraft, MemoryHit, Origin, Scope
 from sam_tui.core.ports.meaning import Embedder
 
-_COLUMNS = "number, id, scope, type, content, tags, context, source, created_at"
+_COLUMNS = (
+    "number, id, scope, type, content, tags, context, source, created_at, conversation, folder"
+)
 
 
 class SqliteMemories:
@@ -70,7 +72,8 @@ class SqliteMemories:
         with self._database.transaction() as connection:
             written = connection.execute(
                 "INSERT INTO memories (id, scope, digest, type, content, tags, context, source,"
-                " created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+                " created_at, conversation, folder) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+                " ON CONFLICT DO NOTHING",
                 (
                     secrets.token_hex(12),
                     key,
@@ -81,6 +84,8 @@ class SqliteMemories:
                     storable(draft.context),
                     storable(draft.source),
                     self._now(),
+                    storable(draft.origin.conversation),
+                    storable(draft.origin.folder),
                 ),
             )
             # Another process may have stored the same since we looked.
@@ -167,6 +172,6 @@ def _searched(draft: MemoryDraft) -> str:
 
 
 def _memory(row: Row) -> Memory:
-    _, id_, scope, type_, content, tags, context, source, created_at = row
-    draft = MemoryDraft(content, type_, tuple(json_value(tags)), context, source)
+    _, id_, scope, type_, content, tags, context, source, created_at, *origin = row
+    draft = MemoryDraft(content, type_, tuple(json_value(tags)), context, source, Origin(*origin))
     return Memory(id_, Scope(scope), draft, created_at)

@@ -216,6 +216,14 @@ STEPS: tuple[Step, ...] = (
             )""",
         ),
     ),
+    Step(
+        "012-origins",
+        tuple(
+            f"ALTER TABLE {table} ADD COLUMN {column} TEXT NOT NULL DEFAULT ''"
+            for table in ("memories", "notes", "knowledge")
+            for column in ("conversation", "folder")
+        ),
+    ),
 )
 """Append only. Readers of an older program see a name they do not know and stop."""
 

@@ -1,10 +1,10 @@
 """Small named notes by scope."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from sam_tui.adapters.storage.database import Database
 from sam_tui.adapters.storage.plain_text import storable
-from sam_tui.core.memories import Scope
+from sam_tui.core.memories import UNKNOWN, Origin, Scope
 
 
 class SqliteNotes:
@@ -14,14 +14,30 @@ class SqliteNotes:
         self._database = database
         self._now = now
 
-    def put(self, scope: Scope, key: str, content: str) -> None:
+    def put(self, scope: Scope, key: str, content: str, *, origin: Origin = UNKNOWN) -> None:
         """Keep a note; one of the same key is replaced."""
         with self._database.transaction() as connection:
             connection.execute(
-                "INSERT INTO notes VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET"
-                " content = excluded.content, updated_at = excluded.updated_at",
-                (storable(scope), storable(key), storable(content), self._now()),
+                "INSERT INTO notes (scope, key, content, updated_at, conversation, folder)"
+                " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET"
+                " content = excluded.content, updated_at = excluded.updated_at,"
+                " conversation = excluded.conversation, folder = excluded.folder",
+                (
+                    storable(scope),
+                    storable(key),
+                    storable(content),
+                    self._now(),
+                    storable(origin.conversation),
+                    storable(origin.folder),
+                ),
             )
+
+    def origins(self, scope: Scope) -> Mapping[str, Origin]:
+        """Who wrote each note."""
+        rows = self._database.query(
+            "SELECT key, conversation, folder FROM notes WHERE scope = ?", storable(scope)
+        )
+        return {key: Origin(conversation, folder) for key, conversation, folder in rows}
 
     def get(self, scope: Scope, key: str) -> str | None:
         """The note, or None."""

@@ -6,14 +6,17 @@ from typing import Literal, Protocol
 
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.memories import (
+    UNKNOWN,
     ArchivedChunk,
     ImportedDocument,
     Learnt,
+    LearntDraft,
     LearntHit,
     LearntKind,
     Memory,
     MemoryDraft,
     MemoryHit,
+    Origin,
     Scope,
 )
 
@@ -75,8 +78,12 @@ class MemoryStore(Protocol):
 class KeyValueStore(Protocol):
     """Small named notes of a scope."""
 
-    def put(self, scope: Scope, key: str, content: str) -> None:
+    def put(self, scope: Scope, key: str, content: str, *, origin: Origin = UNKNOWN) -> None:
         """Keep a note; one of the same key is replaced."""
+        ...
+
+    def origins(self, scope: Scope) -> Mapping[str, Origin]:
+        """Who wrote each note, by its key."""
         ...
 
     def get(self, scope: Scope, key: str) -> str | None:
@@ -99,16 +106,7 @@ class KeyValueStore(Protocol):
 class KnowledgeStore(Protocol):
     """Long-term knowledge with confidence."""
 
-    def add(
-        self,
-        scope: Scope,
-        kind: LearntKind,
-        subject: str,
-        *,
-        detail: str = "",
-        examples: Sequence[str] = (),
-        confidence: float,
-    ) -> Learnt:
+    def add(self, scope: Scope, draft: LearntDraft) -> Learnt:
         """Learn it; the same subject of the same kind is learnt anew in its place."""
         ...
 

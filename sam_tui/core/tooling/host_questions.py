@@ -23,6 +23,11 @@ class HostQuestions:
         """Whether the mode lets every call pass that no rule refuses."""
         return self._guard.policy.mode == "bypass"
 
+    @property
+    def trusted(self) -> bool:
+        """Whether the person trusts the workspace."""
+        return self._guard.policy.trusted
+
     async def confirm(self, why: str, *, once: str, rule: str) -> Decision:
         """Whether the person agrees to this very call."""
         request = replace(self._request, once=once)

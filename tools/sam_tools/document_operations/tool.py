@@ -25,6 +25,7 @@ from sam_tui.core.ports.memory import DocumentStore, MemoryStore
 from sam_tui.core.ports.web import Web
 from sam_tui.core.todos import one_line
 from sam_tui.core.tooling.contract import Operation, Schedule, Tool, ToolContext, ToolResult
+from sam_tui.core.tooling.sharing import origin_of, scope_to_change
 
 _MOST_BYTES = 50_000_000
 _SECONDS = 60.0
@@ -134,7 +135,7 @@ class DocumentOperations:
         context: ToolContext,
     ) -> int:
         """Every passage under the document's id; a second try after a cut one adds what is missing."""
-        scope = self._memories.scope_of(context.conversation)
+        scope = await scope_to_change(self._memories, context)
         labels = tuple(dict.fromkeys(label for tag in tags if (label := one_line(tag))))
         count = 0
         passages = list(document.passages())
@@ -147,6 +148,7 @@ class DocumentOperations:
                 tags=labels,
                 context=document.title or record.name,
                 source=record.id,
+                origin=origin_of(context),
             )
             self._memories.store(scope, draft)
             count += 1

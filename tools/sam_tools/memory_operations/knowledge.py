@@ -5,19 +5,18 @@ from typing import Any
 
 from sam_tools.memory_operations.arguments import AddDiscovery, AddPattern, AddSolution, Prune
 from sam_tools.memory_operations.report import knowledge_report, preview
-from sam_tui.core.ids import ConversationId
-from sam_tui.core.memories import LEARNT_KINDS, Learnt, LearntKind, Scope
+from sam_tui.core.memories import LEARNT_KINDS, Learnt, LearntDraft, LearntKind, Scope
 from sam_tui.core.ports.memory import KnowledgeStore, MemoryStore, PruneRule
 from sam_tui.core.tooling.arguments import NoArguments
 from sam_tui.core.tooling.contract import Operation, Schedule, ToolContext, ToolResult
+from sam_tui.core.tooling.sharing import origin_of, scope_to_change, told_origin
 
 SOLUTION_CONFIDENCE = 0.8
 
 
-def knowledge_scope(memories: MemoryStore, conversation: ConversationId, workspace: str) -> Scope:
+def knowledge_scope(scope: Scope, context: ToolContext) -> Scope:
     """The shared topic's, else the workspace's: what was learnt outlives the conversation."""
-    scope = memories.scope_of(conversation)
-    return Scope(f"workspace:{workspace}") if scope == conversation else scope
+    return Scope(f"workspace:{context.workspace}") if scope == context.conversation else scope
 
 
 class Knowledge:
@@ -75,28 +74,40 @@ class Knowledge:
 
     async def _discovery(self, arguments: AddDiscovery, context: ToolContext) -> ToolResult:
         learnt = self._knowledge.add(
-            self._scope(context), "discovery", arguments.fact, confidence=arguments.confidence
+            await self._scope_to_change(context),
+            LearntDraft(
+                "discovery",
+                arguments.fact,
+                confidence=arguments.confidence,
+                origin=origin_of(context),
+            ),
         )
         return _learnt(learnt)
 
     async def _solution(self, arguments: AddSolution, context: ToolContext) -> ToolResult:
         learnt = self._knowledge.add(
-            self._scope(context),
-            "solution",
-            arguments.error,
-            detail=arguments.solution,
-            examples=arguments.examples,
-            confidence=SOLUTION_CONFIDENCE,
+            await self._scope_to_change(context),
+            LearntDraft(
+                "solution",
+                arguments.error,
+                detail=arguments.solution,
+                examples=arguments.examples,
+                confidence=SOLUTION_CONFIDENCE,
+                origin=origin_of(context),
+            ),
         )
         return _learnt(learnt)
 
     async def _pattern(self, arguments: AddPattern, context: ToolContext) -> ToolResult:
         learnt = self._knowledge.add(
-            self._scope(context),
-            "pattern",
-            arguments.pattern,
-            examples=arguments.examples,
-            confidence=arguments.confidence,
+            await self._scope_to_change(context),
+            LearntDraft(
+                "pattern",
+                arguments.pattern,
+                examples=arguments.examples,
+                confidence=arguments.confidence,
+                origin=origin_of(context),
+            ),
         )
         return _learnt(learnt)
 
@@ -106,10 +117,13 @@ class Knowledge:
             kind: self._knowledge.list(scope, kind) for kind in LEARNT_KINDS
         }
         counts = {kind: len(items) for kind, items in known.items()}
-        return ToolResult(knowledge_report(known), data=counts)
+        text = knowledge_report(
+            known, whose=lambda origin: told_origin(origin, context.conversation, scope)
+        )
+        return ToolResult(text, data=counts)
 
     async def _prune(self, arguments: Prune, context: ToolContext) -> ToolResult:
-        scope = self._scope(context)
+        scope = await self._scope_to_change(context)
         rule = PruneRule(
             arguments.max_age_days,
             arguments.min_confidence,
@@ -125,7 +139,10 @@ class Knowledge:
         return ToolResult(text, data={"removed": gone, "kept": left})
 
     def _scope(self, context: ToolContext) -> Scope:
-        return knowledge_scope(self._memories, context.conversation, context.workspace)
+        return knowledge_scope(self._memories.scope_of(context.conversation), context)
+
+    async def _scope_to_change(self, context: ToolContext) -> Scope:
+        return knowledge_scope(await scope_to_change(self._memories, context), context)
 
 
 def _learnt(learnt: Learnt) -> ToolResult:

@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from sam_tools.memory_operations.arguments import Keyed, SearchNotes, StoreNote
-from sam_tools.memory_operations.report import notes_report
+from sam_tools.memory_operations.report import notes_report, quoted
 from sam_tui.core.errors import ToolError
-from sam_tui.core.memories import Scope
+from sam_tui.core.memories import UNKNOWN, Scope
 from sam_tui.core.ports.memory import KeyValueStore, MemoryStore
 from sam_tui.core.tooling.arguments import NoArguments
 from sam_tui.core.tooling.contract import Operation, Schedule, ToolContext, ToolResult
+from sam_tui.core.tooling.sharing import origin_of, scope_to_change, told_origin
 
 
 class Notes:
@@ -67,9 +68,9 @@ class Notes:
         )
 
     async def _store(self, arguments: StoreNote, context: ToolContext) -> ToolResult:
-        scope = self._scope(context)
+        scope = await scope_to_change(self._memories, context)
         known = self._notes.get(scope, arguments.key) is not None
-        self._notes.put(scope, arguments.key, arguments.content)
+        self._notes.put(scope, arguments.key, arguments.content, origin=origin_of(context))
         done = "Replaced the note" if known else "Stored a note"
         text = f"{done} under {arguments.key} ({len(arguments.content)} characters)."
         return ToolResult(text, data={"key": arguments.key, "replaced": known})
@@ -79,23 +80,34 @@ class Notes:
         content = self._notes.get(scope, arguments.key)
         if content is None:
             raise self._missing(scope, arguments.key)
-        return ToolResult(content, data={"key": arguments.key, "content": content})
+        origin = self._notes.origins(scope).get(arguments.key, UNKNOWN)
+        text = quoted(content, told_origin(origin, context.conversation, scope))
+        return ToolResult(text, data={"key": arguments.key, "content": content})
 
     async def _search(self, arguments: SearchNotes, context: ToolContext) -> ToolResult:
         found = self._notes.search(self._scope(context), arguments.query)
-        text = notes_report(found, empty=f"No note holds “{arguments.query}”.")
+        text = self._told(found, context, empty=f"No note holds “{arguments.query}”.")
         return ToolResult(text, data=_keys(found))
 
     async def _list(self, arguments: NoArguments, context: ToolContext) -> ToolResult:
         notes = self._notes.keys(self._scope(context))
-        text = notes_report(notes, empty="There are no notes yet. Keep one with store.")
+        text = self._told(notes, context, empty="There are no notes yet. Keep one with store.")
         return ToolResult(text, data=_keys(notes))
 
     async def _delete(self, arguments: Keyed, context: ToolContext) -> ToolResult:
-        scope = self._scope(context)
+        scope = await scope_to_change(self._memories, context)
         if not self._notes.delete(scope, arguments.key):
             raise self._missing(scope, arguments.key)
         return ToolResult(f"Deleted the note {arguments.key}.", data={"key": arguments.key})
+
+    def _told(self, notes: Sequence[tuple[str, str]], context: ToolContext, *, empty: str) -> str:
+        scope = self._scope(context)
+        return notes_report(
+            notes,
+            empty=empty,
+            origins=self._notes.origins(scope),
+            whose=lambda origin: told_origin(origin, context.conversation, scope),
+        )
 
     def _scope(self, context: ToolContext) -> Scope:
         return self._memories.scope_of(context.conversation)

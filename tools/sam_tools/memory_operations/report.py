@@ -1,8 +1,8 @@
 """What the model reads back about memories, notes and knowledge."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from sam_tui.core.memories import Learnt, LearntHit, LearntKind, Memory, MemoryHit
+from sam_tui.core.memories import UNKNOWN, Learnt, LearntHit, LearntKind, Memory, MemoryHit, Origin
 from sam_tui.core.todos import one_line
 
 HEADINGS: Mapping[LearntKind, str] = {
@@ -11,10 +11,17 @@ HEADINGS: Mapping[LearntKind, str] = {
     "pattern": "Patterns",
 }
 _TOP = 5
+Whose = Callable[[Origin], str]
+"""Whose an entry is, in words; empty for one's own."""
 
 
 def search_report(
-    query: str, threshold: float, hits: Sequence[MemoryHit], learnt: Sequence[LearntHit]
+    query: str,
+    threshold: float,
+    hits: Sequence[MemoryHit],
+    learnt: Sequence[LearntHit],
+    *,
+    whose: Whose,
 ) -> str:
     """The memories, numbered, best first; then long-term knowledge that matches as well."""
     if not hits and not learnt:
@@ -27,7 +34,7 @@ def search_report(
     ]
     for number, hit in enumerate(hits, start=1):
         draft = hit.memory.draft
-        lines += ["", f"{number}. [{draft.type}] {draft.content}"]
+        lines += ["", f"{number}. [{draft.type}] {quoted(draft.content, whose(draft.origin))}"]
         about = [f"Relevance: {hit.relevance:.0%}", f"ID: {hit.memory.id}"]
         if draft.tags:
             about.append(f"Tags: {', '.join(draft.tags)}")
@@ -36,7 +43,7 @@ def search_report(
         lines.append(f"   {' | '.join(about)}")
     if learnt:
         lines += ["", "From long-term knowledge:"]
-        lines += [f"- {_relevance(hit)} {_known(hit.learnt)}" for hit in learnt]
+        lines += [f"- {_relevance(hit)} {_known(hit.learnt, whose)}" for hit in learnt]
     return "\n".join(lines)
 
 
@@ -67,15 +74,25 @@ def collections_report(
     return "\n".join([*lines, f"Long-term knowledge: {learnt}"])
 
 
-def notes_report(notes: Sequence[tuple[str, str]], *, empty: str) -> str:
+def quoted(text: str, whose: str) -> str:
+    """A text as it is, or, where it is not one's own, set off line by line under whose it is."""
+    return f"{whose}\n" + "\n".join(f"   > {line}" for line in text.splitlines()) if whose else text
+
+
+def notes_report(
+    notes: Sequence[tuple[str, str]], *, empty: str, origins: Mapping[str, Origin], whose: Whose
+) -> str:
     """One line for each note: its key and how it begins."""
     if not notes:
         return empty
-    lines = [f"- {key}: {preview(content, 60)}" for key, content in notes]
+    lines = [
+        f"- {preview(key, 200)}: {preview(content, 60)}{_aside(whose(origins.get(key, UNKNOWN)))}"
+        for key, content in notes
+    ]
     return "\n".join([f"{_count(len(notes), 'note')}:", *lines])
 
 
-def knowledge_report(known: Mapping[LearntKind, Sequence[Learnt]]) -> str:
+def knowledge_report(known: Mapping[LearntKind, Sequence[Learnt]], *, whose: Whose) -> str:
     """How much of each kind is known, how sure, and what is surest."""
     everything = [item for items in known.values() for item in items]
     if not everything:
@@ -85,7 +102,7 @@ def knowledge_report(known: Mapping[LearntKind, Sequence[Learnt]]) -> str:
         if items:
             mean = sum(item.confidence for item in items) / len(items)
             lines += ["", f"{HEADINGS[kind]}: {len(items)}, confidence {mean:.2f} on average"]
-            lines += [f"- ({item.confidence:.2f}) {_known(item)}" for item in items[:_TOP]]
+            lines += [f"- ({item.confidence:.2f}) {_known(item, whose)}" for item in items[:_TOP]]
             if len(items) > _TOP:
                 lines.append(f"- and {len(items) - _TOP} more; search_memory finds them")
     return "\n".join(lines)
@@ -101,13 +118,17 @@ def _relevance(hit: LearntHit) -> str:
     return f"[{hit.learnt.kind}, {hit.relevance:.0%}, confidence {hit.learnt.confidence:.2f}]"
 
 
-def _known(item: Learnt) -> str:
+def _aside(words: str) -> str:
+    return f" ({words})" if words else ""
+
+
+def _known(item: Learnt, whose: Whose) -> str:
     text = preview(item.subject, 400)
     if item.detail:
         text += f" => {preview(item.detail, 600)}"
     if item.examples:
         text += f" (for example {'; '.join(preview(one, 120) for one in item.examples[:3])})"
-    return text
+    return text + _aside(whose(item.origin))
 
 
 def _quoted(text: str) -> str:

@@ -18,6 +18,7 @@ from sam_tui.core.ports.memory import KeyValueStore, KnowledgeStore, MemoryStore
 from sam_tui.core.todos import one_line
 from sam_tui.core.tooling.arguments import NoArguments
 from sam_tui.core.tooling.contract import Operation, Schedule, Tool, ToolContext, ToolResult
+from sam_tui.core.tooling.sharing import origin_of, scope_to_change, told_origin
 
 _DAY = 86_400.0
 _TAGS, _TAG = 20, 60
@@ -94,7 +95,7 @@ class MemoryOperations:
         context.emit("Looking through memory\n")
         await self._memories.prepare([query])
         hits = self._memories.search(scope, query, limit=arguments.limit, threshold=threshold)
-        known = knowledge_scope(self._memories, context.conversation, context.workspace)
+        known = knowledge_scope(scope, context)
         learnt = self._knowledge.search(
             known, query, limit=min(_KNOWN, arguments.limit), threshold=threshold
         )
@@ -103,7 +104,14 @@ class MemoryOperations:
             "knowledge": [{"id": h.learnt.id, "relevance": round(h.relevance, 4)} for h in learnt],
             "threshold": threshold,
         }
-        return ToolResult(search_report(query, threshold, hits, learnt), data=data)
+        text = search_report(
+            query,
+            threshold,
+            hits,
+            learnt,
+            whose=lambda origin: told_origin(origin, context.conversation, scope),
+        )
+        return ToolResult(text, data=data)
 
     async def _store(self, arguments: StoreMemory, context: ToolContext) -> ToolResult:
         tags = dict.fromkeys(one_line(tag)[:_TAG] for tag in arguments.tags)
@@ -112,8 +120,9 @@ class MemoryOperations:
             arguments.content_type,
             tuple(tag for tag in tags if tag)[:_TAGS],
             one_line(arguments.context),
+            origin=origin_of(context),
         )
-        scope = self._memories.scope_of(context.conversation)
+        scope = await scope_to_change(self._memories, context)
         context.emit("Storing\n")
         await self._memories.prepare([draft.content])
         memory, new = self._memories.store(scope, draft)
@@ -122,7 +131,7 @@ class MemoryOperations:
 
     async def _collections(self, arguments: NoArguments, context: ToolContext) -> ToolResult:
         scope = self._memories.scope_of(context.conversation)
-        known = knowledge_scope(self._memories, context.conversation, context.workspace)
+        known = knowledge_scope(scope, context)
         counts = self._memories.counts(scope)
         recent = len(self._memories.recent(scope, self._clock.now() - _DAY))
         notes, learnt = len(self._notes.keys(scope)), len(self._knowledge.list(known))

@@ -3,7 +3,7 @@
 import asyncio
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sam_tools.web_operations.arguments import Depth, Research
 from sam_tools.web_operations.wording import OUTSIDE, hit_table, host_of
@@ -13,6 +13,7 @@ from sam_tui.core.ports.documents import Documents, DocumentText
 from sam_tui.core.ports.memory import MemoryStore
 from sam_tui.core.ports.web import SearchKind, Web, WebHit, WebSearch
 from sam_tui.core.tooling.contract import ToolContext, ToolResult
+from sam_tui.core.tooling.sharing import origin_of, scope_to_change
 
 _AT_ONCE = 4
 _MOST_OF_A_SITE = 2
@@ -70,6 +71,7 @@ class Researching:
         if not hits:
             return ToolResult(f"Nothing was found for {arguments.query!r}.", data={"sources": []})
         chosen = _chosen(hits, arguments.type, plan.pages)
+        scope = await scope_to_change(self._memories, context)
         room = asyncio.Semaphore(_AT_ONCE)
         async with asyncio.TaskGroup() as group:
             reading = [
@@ -79,11 +81,16 @@ class Researching:
         outcomes = [task.result() for task in reading]
         sources = [found for found in outcomes if isinstance(found, _Source)]
         failures = [found for found in outcomes if isinstance(found, str)]
-        scope = self._memories.scope_of(context.conversation)
-        await self._memories.prepare([
-            text for s in sources for text in _kept_texts(s, plan.passages)
-        ])
-        stored = sum(self._keep(scope, source, arguments, plan.passages) for source in sources)
+        kept = [(source, _kept_texts(source, plan.passages)) for source in sources]
+        await self._memories.prepare([text for _, texts in kept for text in texts])
+        draft = MemoryDraft(
+            "",
+            type="document",
+            tags=("research", arguments.type),
+            context=arguments.query,
+            origin=origin_of(context),
+        )
+        stored = sum(self._keep(draft, scope, texts, source) for source, texts in kept)
         text = _digest(arguments, sources, failures, stored)
         if not sources:
             snippets = [f"- {hit.title}: {hit.snippet} ({hit.url})" for hit in chosen]
@@ -136,17 +143,10 @@ class Researching:
             return f"{hit.url}: there was no text on it."
         return _Source(hit, page.url, document, passages)
 
-    def _keep(self, scope: Scope, source: _Source, arguments: Research, most: int) -> int:
+    def _keep(self, draft: MemoryDraft, scope: Scope, texts: Sequence[str], source: _Source) -> int:
         new = 0
-        for text in _kept_texts(source, most):
-            draft = MemoryDraft(
-                text,
-                type="document",
-                tags=("research", arguments.type),
-                context=arguments.query,
-                source=source.url,
-            )
-            new += self._memories.store(scope, draft)[1]
+        for text in texts:
+            new += self._memories.store(scope, replace(draft, content=text, source=source.url))[1]
         return new
 
 

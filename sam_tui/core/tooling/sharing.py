@@ -1,0 +1,51 @@
+"""Memory that conversations of one topic share: who may add to it, and whose an entry is."""
+
+from sam_tui.core.errors import ToolError
+from sam_tui.core.ids import ConversationId
+from sam_tui.core.memories import Origin, Scope
+from sam_tui.core.plain import printable
+from sam_tui.core.ports.memory import MemoryStore
+from sam_tui.core.tooling.contract import ToolContext
+
+_TOPIC = "topic:"
+
+
+def origin_of(context: ToolContext) -> Origin:
+    """Where what a call remembers comes from."""
+    return Origin(context.conversation, context.workspace)
+
+
+async def scope_to_change(memories: MemoryStore, context: ToolContext) -> Scope:
+    """The scope whose memory a call changes.
+
+    A folder that nobody trusts changes what other conversations read only with the person's yes.
+    Raises ``ToolError`` without one.
+    """
+    scope = memories.scope_of(context.conversation)
+    host = context.permit.host
+    if not scope.startswith(_TOPIC) or (host is not None and (host.trusted or host.approves_all)):
+        return scope
+    topic = printable(scope.removeprefix(_TOPIC))
+    if host is not None:
+        decision = await host.confirm(
+            f"conversations of the topic {topic} in other folders will read it, and this folder is"
+            " not trusted",
+            once=f"change the memory of the topic {topic}, this once",
+            rule="shared-memory",
+        )
+        if decision.allowed:
+            return scope
+    raise ToolError(
+        f"Nothing was changed in the memory of the topic {topic}: this folder is not trusted, and"
+        " the person did not agree.",
+        hint="Keep it in this conversation's own words, or in a file of the workspace.",
+    )
+
+
+def told_origin(origin: Origin, conversation: ConversationId, scope: Scope) -> str:
+    """Whose an entry is, in words; empty for one of the conversation's own, or of no shared topic."""
+    if not scope.startswith(_TOPIC) or origin.conversation == conversation:
+        return ""
+    if not origin.conversation:
+        return "not yours: from an earlier conversation of this topic"
+    return f"not yours: from conversation {printable(origin.conversation)} in {printable(origin.folder)}"
