@@ -138,6 +138,7 @@ class ShellCommands:
             request.on_start(process.pid)
         if holding is not None:
             self.leaders.add(process.pid)
+            holding.held.when_abandoned = run.kill
         pipes = [_Pipe(reading, LiveText(request.on_output))]
         if wrong is not None:
             pipes.append(_Pipe(wrong[0], LiveText(lambda _: None)))
@@ -151,6 +152,7 @@ class ShellCommands:
             execution.close()
             self.leaders.discard(process.pid)
             if holding is not None:
+                holding.held.when_abandoned = None
                 holding.close()
         output, dropped = pipes[0].output.text()
         errors = pipes[1].output.text()[0] if wrong is not None else ""
@@ -168,6 +170,7 @@ class ShellCommands:
             withheld=missed,
             left=run.left(),
             exceeded=() if holding is None else tuple(sorted(holding.held.exceeded)),
+            abandoned=holding is not None and holding.held.abandoned,
         )
 
     def _missed(self, request: CommandRequest, output: str) -> tuple[str, ...]:

@@ -78,6 +78,8 @@ class CommandResult:
     """The id by which that is read and ended, where it is kept."""
     exceeded: tuple[str, ...] = ()
     """The limits, by their names in the policy file, for which it was ended."""
+    abandoned: bool = False
+    """Whether it was ended because the supervisor of its sandbox had ended."""
 
 
 class LeftRunning(Protocol):

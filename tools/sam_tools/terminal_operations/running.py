@@ -36,6 +36,7 @@ _SANDBOX_NOTE = (
     "[the sandbox refuses writing outside the workspace and reading secrets;"
     " a private temporary folder is in $TMPDIR]"
 )
+_ABANDONED = "[ended, because the process that supervises its sandbox had ended; it can be run again]"
 _NO_LIMIT = 365 * 24 * 3600.0
 _LISTED_COMMAND = 70
 _HOW = "get_terminal_output reads it, waits for it (wait) or ends it (end)."
@@ -306,6 +307,8 @@ def _account(output: str, result: CommandResult, timeout: float, *, held: bool) 
     failed = result.exit_code != 0
     if result.timed_out:
         notes.append(f"[timed out after {timeout:g} s: the command and all it started were ended]")
+    elif result.abandoned:
+        notes.append(_ABANDONED)
     elif result.exit_code is None:
         notes.append(f"[killed by {result.signal}]")
     elif failed:

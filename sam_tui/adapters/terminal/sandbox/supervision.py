@@ -7,7 +7,7 @@ import math
 import os
 import socket
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from typing import Any, Literal, cast
@@ -47,6 +47,10 @@ class Held:
         self.drafting = False
         """Whether it wrote to a place, so that its end may not be all of it."""
         self.finished = asyncio.Event()
+        self.abandoned = False
+        """Its supervisor ended before it, so that it can do next to nothing any more."""
+        self.when_abandoned: Callable[[], None] | None = None
+        """Ends it then."""
         self._ask = ask
         self._questions: set[asyncio.Task[None]] = set()
         self._idle = asyncio.Event()
@@ -91,6 +95,14 @@ class Held:
         task = loop.create_task(_put(self._ask, access, answer))
         self._questions.add(task)
         task.add_done_callback(self._settled)
+
+    def abandon(self) -> None:
+        """Its supervisor is gone: every call that would wait for it fails."""
+        self.abandoned = True
+        self.end()
+        self.shut()
+        if self.when_abandoned is not None:
+            self.when_abandoned()
 
     def end(self) -> None:
         """Withdraw what is open; nothing is asked any more."""
@@ -325,10 +337,9 @@ class Supervision:
             self._loop.remove_reader(control.fileno())
         self._loop = None
         control.close()
-        for held in self._held.values():
-            held.end()
-            held.shut()
-        self._held.clear()
+        runs, self._held = self._held, {}
+        for held in runs.values():
+            held.abandon()
 
     def _listen(self) -> None:
         """Hear the supervisor on the loop that runs now."""
