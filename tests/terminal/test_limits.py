@@ -18,6 +18,7 @@ from sam_tui.adapters.terminal.confinement import Sandbox
 from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.ports.sandbox import CommandLimits
 from sam_tui.core.ports.terminals import CommandRequest, CommandResult
+from tests.fakes.interpreter import INTERPRETER
 
 Run = Callable[..., Coroutine[None, None, CommandResult]]
 
@@ -84,6 +85,26 @@ async def test_a_command_with_too_many_processes_is_ended_with_all_of_them(
     assert result.left is None
     beside = await limited("for i in $(seq 120); do /bin/true; done; echo all", confined=True)
     assert (beside.output, beside.exceeded) == ("all\n", ())
+
+
+FORKING = """
+import os, signal
+signal.signal(signal.SIGALRM, lambda *_: None)
+signal.setitimer(signal.ITIMER_REAL, 1e-4, 1e-4)
+for _ in range(300):
+    pid = os.fork()
+    if not pid:
+        os._exit(0)
+    os.waitpid(pid, 0)
+signal.setitimer(signal.ITIMER_REAL, 0)
+"""
+
+
+@pytest.mark.requirement("terminal:limits")
+async def test_no_signal_interrupts_the_start_of_a_process(limited: Run, workspace: Path) -> None:
+    (workspace / "forking.py").write_text(FORKING)
+    result = await limited(f"{INTERPRETER} -I forking.py", confined=True)
+    assert (result.exit_code, result.output) == (0, "")
 
 
 @pytest.mark.requirement("terminal:limits")

@@ -6,6 +6,7 @@ import sys
 from contextlib import suppress
 from functools import cache
 
+from sam_tui.adapters.terminal.sandbox.census import tasks_of_the_system
 from sam_tui.core.ports.sandbox import CommandLimits
 
 _FIRST_TO_GO = 500
@@ -43,7 +44,7 @@ def restrain(pid: int, limits: CommandLimits, *, counted: bool) -> None:
         resource.RLIMIT_NOFILE: limits.open_files,
     }
     if not counted:
-        most[resource.RLIMIT_NPROC] = _tasks() + limits.processes
+        most[resource.RLIMIT_NPROC] = tasks_of_the_system() + limits.processes
     with suppress(OSError, ValueError):
         for which, value in most.items():
             soft, hard = _own(which)
@@ -63,15 +64,6 @@ def _own(which: int) -> tuple[int, int]:
 @cache
 def _installed() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-
-
-def _tasks() -> int:
-    """How many threads the system has now: the kernel counts them by person, and these are no fewer."""
-    try:
-        with open("/proc/loadavg", "rb", buffering=0) as load:
-            return int(load.read().split()[3].partition(b"/")[2])
-    except (OSError, ValueError, IndexError):
-        return 0
 
 
 def _size(count: int) -> str:

@@ -5,8 +5,9 @@ import json
 import secrets
 import socket
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from typing import TypeVar
 
 from sam_tui.adapters.terminal.holding import Holding
 from sam_tui.adapters.terminal.restraints import restrain
@@ -14,6 +15,8 @@ from sam_tui.adapters.terminal.sandbox.census import GRACE, MARK, Census, name_o
 from sam_tui.adapters.terminal.sandbox.detached import start_detached
 from sam_tui.core.ports.sandbox import CommandLimits, RunningProcess
 
+_Seen = TypeVar("_Seen")
+_MOST_LOOKS = 50
 _MODULE = "sam_tui.adapters.terminal.sandbox.leftovers"
 
 
@@ -89,26 +92,28 @@ class Run:
 
     def processes(self) -> tuple[RunningProcess, ...]:
         """What still runs of it."""
-        self._learn()
         # Only what came later is looked at: a system has hundreds of others.
-        living = self._census.living(after=self._leader)
+        living = self._looked(lambda: self._census.living(after=self._leader))
         return tuple(RunningProcess(pid, name_of(pid)) for pid in living)
 
     def terminate(self) -> None:
         """Ask all of it to end."""
-        self._learn()
-        self._census.terminate()
+        self._looked(self._census.terminate)
 
     def kill(self) -> None:
         """End all of it at once."""
-        self._learn()
-        self._census.end()
+        self._looked(self._census.end)
         self._over()
 
     async def end(self) -> None:
         """Ask what still runs of it to end, and kill it when it does not."""
         self._learn()
-        await asyncio.to_thread(self._census.end, grace=GRACE)
+        for _ in range(_MOST_LOOKS):
+            known = len(self._told)
+            await asyncio.to_thread(self._census.end, grace=GRACE)
+            self._learn()
+            if len(self._told) == known:
+                break
         self._over()
 
     def _over(self) -> None:
@@ -116,9 +121,22 @@ class Run:
             for session in self._told:
                 self._tracking.tell(session, 0)
 
+    def _looked(self, look: Callable[[], _Seen]) -> _Seen:
+        """What a look at its processes gives, taken again while some left for sessions of their own."""
+        self._learn()
+        seen = look()
+        for _ in range(_MOST_LOOKS):
+            known = len(self._told)
+            self._learn()
+            if len(self._told) == known:
+                break
+            seen = look()
+        return seen
+
     def _learn(self) -> None:
         """Take in which sessions its processes began."""
         if self._holding is not None:
+            self._holding.held.hear()
             for session, since in self._holding.held.sessions.items():
                 self._census.add(session, since)
                 self._watch(session, since)

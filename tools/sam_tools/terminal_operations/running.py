@@ -36,7 +36,9 @@ _SANDBOX_NOTE = (
     "[the sandbox refuses writing outside the workspace and reading secrets;"
     " a private temporary folder is in $TMPDIR]"
 )
-_ABANDONED = "[ended, because the process that supervises its sandbox had ended; it can be run again]"
+_ABANDONED = (
+    "[ended, because the process that supervises its sandbox had ended; it can be run again]"
+)
 _NO_LIMIT = 365 * 24 * 3600.0
 _LISTED_COMMAND = 70
 _HOW = "get_terminal_output reads it, waits for it (wait) or ends it (end)."

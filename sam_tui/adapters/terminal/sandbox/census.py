@@ -12,12 +12,14 @@ from sam_tui.adapters.terminal.sandbox.targets import stat_fields
 
 MARK = "SAM_TUI_RUN"
 """The variable that marks what a run starts, where no filter tells which sessions it begins."""
-_STATE, _SESSION, _STARTED = 0, 3, 19
+_STATE, _GROUP, _SESSION, _STARTED = 0, 2, 3, 19
 """Where these stand among the fields of ``stat_fields``."""
 _MOST_ROUNDS = 50
 GRACE = 1.0
 """Seconds that processes have to end by themselves."""
 _MOMENT = 0.02
+_COUNTED_FOR = 50
+"""So often at most the count of the processes is taken for granted while the system has no more tasks."""
 _HELD = re.compile(rb"\nNoNewPrivs:\t1\nSeccomp:\t2\n")
 
 
@@ -34,7 +36,9 @@ class Census:
         self._mark = f"{MARK}={mark}".encode() if mark else b""
         self._held = held
         self._sessions: dict[int, int] = {}
-        self._forks = 0
+        self._room = 0
+        """So many tasks the system may have before there can be too many of this run."""
+        self._unlooked = 0
 
     def add(self, session: int, since: int = 0) -> int:
         """The process of that number leads a session of this run; gives the time when it started.
@@ -51,14 +55,23 @@ class Census:
         """Nothing of that session is left."""
         self._sessions.pop(session, None)
 
-    def allows_another(self) -> bool:
-        """Whether one more process may be started. Ends are not counted, so that they are looked for
-        when there could be too many."""
-        self._forks += 1
-        if not self._most or self._forks < self._most:
-            return True
-        self._forks = sum(1 for _ in self._members(0))
-        return self._forks < self._most
+    @property
+    def limited(self) -> bool:
+        """Whether there may be only so many."""
+        return self._most > 0
+
+    def too_many(self, tasks: int) -> bool:
+        """Whether it has more processes than it may; ``tasks`` are all threads of the system.
+
+        They are counted only when there could be: each of them is one of those.
+        """
+        self._unlooked += 1
+        if tasks < self._room and self._unlooked < _COUNTED_FOR:
+            return False
+        self._unlooked = 0
+        count = sum(1 for _ in self._members(0))
+        self._room = max(self._most, tasks + self._most - count)
+        return count > self._most
 
     def living(self, *, after: int = 0) -> list[int]:
         """The processes that have not ended, of those with a greater number than ``after``."""
@@ -82,6 +95,28 @@ class Census:
                 return
             _signal(living, signal.SIGKILL)
             living = self.living()
+
+    def end_at_once(self) -> None:
+        """End them all while they cannot begin sessions, by whole process groups.
+
+        A group gets a signal in one step, its newest processes too: however fast they multiply, none
+        is left out.
+        """
+        for _ in range(_MOST_ROUNDS):
+            groups = {group for pid, _ in self._members(0) if (group := self._group(pid)) > 1}
+            if not groups:
+                return
+            for group in groups:
+                with suppress(OSError):
+                    os.killpg(group, signal.SIGKILL)
+            select.select([], [], [], _MOMENT)
+        self.end()
+
+    def _group(self, pid: int) -> int:
+        """The process group of a member; all of a group are of one session, and so of this run."""
+        found = stat_fields(pid)
+        mine = found is not None and int(found[_SESSION]) in self._sessions
+        return int(found[_GROUP]) if found is not None and mine else 0
 
     def _members(self, after: int) -> Iterator[tuple[int, bytes]]:
         """Number and state of each."""
@@ -128,3 +163,12 @@ def name_of(process: int) -> str:
             return os.fsdecode(comm.read().rstrip(b"\n"))
     except OSError:
         return ""
+
+
+def tasks_of_the_system() -> int:
+    """How many threads the system has now: the kernel counts them by person, and these are no fewer."""
+    try:
+        with open("/proc/loadavg", "rb", buffering=0) as load:
+            return int(load.read().split()[3].partition(b"/")[2])
+    except (OSError, ValueError, IndexError):
+        return 0

@@ -39,10 +39,6 @@ SCHEDULING = (
     "sched_setscheduler", "sched_setparam", "sched_setattr", "sched_setaffinity", "setpriority",
     "ioprio_set",
 )  # fmt: skip
-FORKS = ("fork", "vfork", "clone")
-"""Start a process; ``clone3`` is not there."""
-_OF_THE_PROCESS = 0x10000
-"""CLONE_THREAD: what is started is a thread."""
 ONE_PROCESS = {"setpriority": 0, "ioprio_set": 1}
 """The first argument with which these mean one process (PRIO_PROCESS, IOPRIO_WHO_PROCESS)."""
 SIGNALLING = (
@@ -177,9 +173,10 @@ def _blocks(network: Network, *, live: bool) -> dict[str, list[Instruction]]:
     for error, names in REFUSED.items():
         for name in names:
             blocks[name] = [_give(FAIL | error)]
-    blocks["clone"] = _clone(live=live)
+    # Starting a process never waits: a signal would interrupt that, which no program expects of a fork.
+    blocks["clone"] = _when_bits(0, NAMESPACES, FAIL | errno.EPERM)
     if live:
-        blocks |= {name: [_give(NOTIFY)] for name in ("setsid", "fork", "vfork")}
+        blocks["setsid"] = [_give(NOTIFY)]
     blocks["unshare"] = _when_bits(0, NAMESPACES | UNSHARED_TIME, FAIL | errno.EPERM)
     blocks |= _objects_and_kin(live=live)
     blocks["ioctl"] = _ioctl(live=live)
@@ -216,14 +213,6 @@ def _argument(index: int) -> Instruction:
 
 def _when_bits(index: int, bits: int, action: int) -> list[Instruction]:
     return [_argument(index), (_ANY_BIT, 0, 1, bits), _give(action), _give(ALLOW)]
-
-
-def _clone(*, live: bool) -> list[Instruction]:
-    """No namespaces; threads are free, and a process waits to be counted."""
-    block = _when_bits(0, NAMESPACES, FAIL | errno.EPERM)
-    if not live:
-        return block
-    return [*block[:-1], (_ANY_BIT, 0, 1, _OF_THE_PROCESS), _give(ALLOW), _give(NOTIFY)]
 
 
 def _opened(flags: int) -> list[Instruction]:

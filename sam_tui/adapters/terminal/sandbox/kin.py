@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 
 from sam_tui.adapters.terminal.sandbox.census import is_held
-from sam_tui.adapters.terminal.sandbox.filter import FORKS, ONE_PROCESS, SCHEDULING, SIGNALLING
+from sam_tui.adapters.terminal.sandbox.filter import ONE_PROCESS, SCHEDULING, SIGNALLING
 from sam_tui.adapters.terminal.sandbox.notifications import Notification
 from sam_tui.adapters.terminal.sandbox.paths import signed
 from sam_tui.adapters.terminal.sandbox.targets import Target, stat_fields
@@ -75,19 +75,9 @@ def _session(watch: Watch, call: Notification) -> None:
     """A process leaves its session for one of its own, which belongs to the run as well."""
     process = Target(call.thread, watch.memory).process
     since = watch.census.add(process)
-    watch.proceed(call)
+    # Before it can leave, so that whoever looks for it afterwards knows where.
     watch.tell({"tell": "session", "session": process, "since": since})
-
-
-def _fork(watch: Watch, call: Notification) -> None:
-    """A process starts another one; a run that has too many is ended."""
-    if watch.census.allows_another():
-        watch.proceed(call)
-        return
-    watch.tell({"tell": "limit", "limit": "processes"})
-    # Nobody is answered meanwhile, so that nothing new is started while they are killed.
-    watch.census.end()
-    watch.refuse(call, errno.EAGAIN)
+    watch.proceed(call)
 
 
 def _descends(process: int, caller: int) -> bool:
@@ -126,5 +116,9 @@ def _behind(caller: int, descriptor: int) -> int:
 def kin_handlers() -> dict[str, Callable[[Watch, Notification], None]]:
     """For each of these calls what judges it."""
     signals = dict.fromkeys(SIGNALLING, _signal)
-    started = {**dict.fromkeys(FORKS, _fork), "setsid": _session}
-    return {**dict.fromkeys(SCHEDULING, _schedule), **signals, **started, "fcntl": _own}
+    return {
+        **dict.fromkeys(SCHEDULING, _schedule),
+        **signals,
+        "setsid": _session,
+        "fcntl": _own,
+    }

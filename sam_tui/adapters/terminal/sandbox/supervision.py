@@ -35,8 +35,12 @@ _MODULE = "sam_tui.adapters.terminal.sandbox.supervisor"
 class Held:
     """One confined run: the way into it, what it was refused, and its open questions."""
 
-    def __init__(self, way: int, ask: AskOutside | None = None) -> None:
+    def __init__(
+        self, way: int, ask: AskOutside | None = None, hear: Callable[[], None] = lambda: None
+    ) -> None:
         self.way = way
+        self.hear = hear
+        """Takes in all that the supervisor said by now."""
         self.refused: list[OutsideAccess] = []
         self.lives = True
         """Until its end was heard of."""
@@ -240,7 +244,7 @@ class Supervision:
             if not self._send(message, ours.fileno()):
                 theirs.close()
                 raise ToolError("The supervisor of the sandbox does not answer.")
-        held = Held(theirs.detach(), ask)
+        held = Held(theirs.detach(), ask, self.receive)
         self._held[self._last] = held
         self._listen()
         return self._last, held

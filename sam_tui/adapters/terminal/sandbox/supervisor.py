@@ -11,11 +11,12 @@ import select
 import socket
 import sys
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from sam_tui.adapters.terminal.sandbox.census import GRACE, Census
+from sam_tui.adapters.terminal.sandbox.census import GRACE, Census, tasks_of_the_system
 from sam_tui.adapters.terminal.sandbox.connecting import connection_handlers
 from sam_tui.adapters.terminal.sandbox.drafts import Drafts
 from sam_tui.adapters.terminal.sandbox.filter import TRUNCATION_HELD
@@ -35,6 +36,9 @@ from sam_tui.adapters.terminal.sandbox.watch import Terms, Watch
 if TYPE_CHECKING:
     from sam_tui.adapters.terminal.sandbox.reaching import Doors
 
+_COUNT_SECONDS = 0.1
+"""Between two looks at how many processes there are: less than it takes to start a thousand."""
+
 Handler = Callable[[Watch, Notification], None]
 
 
@@ -53,6 +57,7 @@ class Supervisor:
         self._heard: dict[int, Callable[[], None]] = {}
         self._doors: Doors | None = None
         self._telling = threading.Lock()
+        self._count_next = 0.0
         calls: Mapping[str, int] = known.calls if known else {}
         self._names = {number: name for name, number in calls.items()}
         self._ended: list[Own] = []
@@ -70,7 +75,10 @@ class Supervisor:
         self._poll.register(control, select.EPOLLIN)
         try:
             while True:
-                for descriptor, events in self._poll.poll():
+                counting = [w for w in self._listening.values() if w.census.limited]
+                heard = self._poll.poll(_COUNT_SECONDS if counting else None)
+                self._count(counting)
+                for descriptor, events in heard:
                     if descriptor == control:
                         if events & select.EPOLLOUT:
                             with self._telling:
@@ -85,6 +93,19 @@ class Supervisor:
                         self._heard[descriptor]()
         finally:
             self._end()
+
+    def _count(self, runs: Sequence[Watch]) -> None:
+        """End every run that has more processes than it may."""
+        now = time.monotonic()
+        if not runs or now < self._count_next:
+            return
+        self._count_next = now + _COUNT_SECONDS
+        tasks = tasks_of_the_system()
+        for watch in runs:
+            if watch.census.too_many(tasks):
+                watch.tell({"tell": "limit", "limit": "processes"})
+                # Nobody is answered meanwhile, so that no session is begun while they are killed.
+                watch.census.end_at_once()
 
     def _end(self) -> None:
         for descriptor in self._listening:
