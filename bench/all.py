@@ -40,6 +40,7 @@ BENCHES: Mapping[str, Bench] = {
     "sandbox": Bench("commands held beside the same ones free", ("--rounds", "3")),
     "long": Bench("turns after two thousand others: time and memory"),
     "workflow": Bench("a transition and queries", ("--executions", "200")),
+    "kills": Bench("running workflows whose drivers are killed at random", ("--kills", "50")),
 }
 
 

@@ -24,7 +24,7 @@ from sam_tui.core.tooling.unknown_arguments import UnknownArguments
 from sam_tui.core.workflow.drivers import output_of_call
 from sam_tui.core.workflow.notes import FindingDraft
 from sam_tui.core.workflow.person import Person
-from sam_tui.core.workflow.refusals import WorkflowRefused
+from sam_tui.core.workflow.refusals import WorkflowRefused, execution_held
 from sam_tui.core.workflow.service import Workflows
 from sam_tui.core.workflow.views import Advanced, ExecutionView, Ticket
 from sam_tui.mcp_server import midex_forms as forms
@@ -172,7 +172,7 @@ class MidexToolbox:
         output: Any = arguments.output
         match ticket.kind:
             case "tool":
-                output = await self._run_tool(ticket, request)
+                return self._opened(await self._run_tool(ticket, arguments.token, request), request)
             case "human":
                 output = await self._person(request).work_on(ticket)
             case _:
@@ -241,18 +241,25 @@ class MidexToolbox:
 
     # -- what a client does not answer for -----------------------------------------------------
 
-    async def _run_tool(self, ticket: Ticket, request: ToolRequest) -> dict[str, Any]:
+    async def _run_tool(self, ticket: Ticket, token: str, request: ToolRequest) -> Advanced:
         """The call of a tool step, made here; an approval that nobody can give leaves it open."""
         self._claims.take((ticket,), request.client)
         conversation = request.client.conversation
         given = json.dumps(ticket.arguments, ensure_ascii=False)
-        executed = await self._runtime.executor.execute(
-            ToolCall(request.call.id, ticket.tool, given), conversation
-        )
-        if executed.decision is not None and executed.decision.rule == "unattended":
-            raise WorkflowRefused("needs_approval", executed.finished.text)
-        self._runtime.workflows.flush()
-        return output_of_call(executed)
+        with self._workflows.hold(ticket.execution_id) as mine:
+            if not mine:
+                raise execution_held(ticket.execution_id)
+            cut_off = self._workflows.begin_call(ticket.execution_id, ticket.step)
+            if cut_off is not None:
+                return cut_off
+            executed = await self._runtime.executor.execute(
+                ToolCall(request.call.id, ticket.tool, given), conversation
+            )
+            if executed.decision is not None and executed.decision.rule == "unattended":
+                self._workflows.withdraw_call(ticket.execution_id, ticket.step)
+                raise WorkflowRefused("needs_approval", executed.finished.text)
+            self._runtime.workflows.flush()
+            return self._workflows.advance(token, output_of_call(executed))
 
     def _person(self, request: ToolRequest) -> Person:
         return Person(self._runtime.inquiries, request.client.conversation, request.call.id)

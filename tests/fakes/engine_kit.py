@@ -245,8 +245,8 @@ def open_talk(
 
 
 def open_kit(folder: Path, responder: Responder | None = None) -> Kit:
-    """A kit over a fresh workspace; ``responder`` or nobody answers questions."""
-    (folder / "ws").mkdir(parents=True)
+    """A kit over a workspace, fresh or used before; ``responder`` or nobody answers questions."""
+    (folder / "ws").mkdir(parents=True, exist_ok=True)
     storage = open_storage(folder / "data")
     bus, clock, journal = Bus(), SystemClock(), Journal()
     inquiries = Inquiries(bus, clock, attended=False, responder=responder)
@@ -255,7 +255,8 @@ def open_kit(folder: Path, responder: Responder | None = None) -> Kit:
     registry = Registry(example_tools(journal), disabled=["off"])
     executor = Executor(registry, guard, storage.results, storage.decisions, bus, clock)
     conversation = ConversationId("c")
-    storage.conversations.create(conversation, workspace.root)
+    if storage.conversations.find(conversation) is None:
+        storage.conversations.create(conversation, workspace.root)
     return Kit(
         storage,
         bus,

@@ -1,5 +1,6 @@
 """Killed for real: on both sides of every transaction, and in the middle of a step that works."""
 
+import asyncio
 import json
 import os
 import signal
@@ -12,9 +13,11 @@ import pytest
 
 from sam_tui.adapters.workflows import DefinitionFiles, open_workflows
 from sam_tui.core.clock import SystemClock
+from sam_tui.core.inquiry import Reply
 from sam_tui.core.workflow.service import Workflows
 from tests.workflow.bench import Bench
 from tests.workflow.test_crash import FLOW, ROOT
+from tests.workflow.test_runner import Stage
 
 BOUNDARIES = """
 import os, shutil, signal, sqlite3, sys
@@ -127,6 +130,40 @@ def test_a_run_that_is_killed_while_its_agent_works_goes_on_in_the_same_attempt(
         ("act", 1, "completed"),
     ]
     assert [a[3] for a in second] == [a[3] for a in first]
+
+
+@pytest.mark.requirement("workflow:kills")
+def test_drivers_that_are_killed_at_random_have_no_effect_twice_and_lose_none(
+    tmp_path: Path,
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "bench.kills", "--kills", "25", "--strict", "--seed", "2",
+         "--json", str(tmp_path / "figures.json")],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+        env=os.environ | {"TMPDIR": str(tmp_path)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.requirement("workflow:cut-off")
+async def test_a_call_that_was_cut_off_is_not_made_again_unasked(
+    bench: Bench, tmp_path: Path
+) -> None:
+    bench.define("steps: [{id: a, kind: tool, tool: voice.murmur, arguments: {text: hold}}]")
+    stage = Stage(bench, tmp_path / "k")
+    gate = stage.kit.journal.gates["hold"] = asyncio.Event()
+    execution = bench.workflows.start("flow").execution_id
+    run = asyncio.get_running_loop().create_task(stage.run(execution))
+    await stage.kit.journal.until("begin hold")
+    run.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await run
+    gate.set()
+    view = await stage.run(execution)
+    assert (view.state, stage.kit.journal.lines) == ("paused", ["begin hold"])
+    assert "voice.murmur was cut off: look whether it had its effect" in view.reason
+    view = await stage.run(execution, lambda _: Reply("retry"))
+    assert (view.state, stage.kit.journal.lines[1:]) == ("completed", ["begin hold", "end hold"])
 
 
 def release(door: Path) -> None:

@@ -193,6 +193,10 @@ class Drivers:
         executor = self._crew.engine.executor
         plan = executor.plan(call, self._witness.gate(conversation, _own(ticket)))
         self._witness.watch(conversation)
+        cut_off = self._workflows.begin_call(ticket.execution_id, ticket.step)
+        if cut_off is not None:
+            self._crew.tell(f"{ticket.step}: {cut_off.message}")
+            return
         self._submit(ticket, output_of_call(await executor.run(plan, conversation)))
 
     async def _ask(self, ticket: Ticket) -> None:

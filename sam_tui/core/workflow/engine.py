@@ -14,6 +14,7 @@ from sam_tui.core.ports.workflows import (
     WorkflowStore,
     WorkflowUnit,
 )
+from sam_tui.core.workflow.calling import WITHDRAWN, begin_call
 from sam_tui.core.workflow.case import Case
 from sam_tui.core.workflow.catalog import Catalog
 from sam_tui.core.workflow.deciding import accept, failed_step
@@ -238,6 +239,22 @@ class Engine:
             case, attempt = self._open_step(unit, execution_id, step)
             unit.save_attempt(replace(attempt, driver=driver, conversation=conversation))
             case.record("step_claimed", step, attempt.id, driver=driver)
+            told.extend(case.events)
+
+    def begin_call(self, execution_id: str, step: str) -> Advanced | None:
+        """Note that the call of an open tool step is made now; None unless a person has to decide."""
+        with self._unit() as (unit, told):
+            case, attempt = self._open_step(unit, execution_id, step)
+            if not begin_call(case, attempt):
+                return self._settled(case, told)
+            told.extend(case.events)
+            return None
+
+    def withdraw_call(self, execution_id: str, step: str) -> None:
+        """Note that the call of an open tool step was not made after all."""
+        with self._unit() as (unit, told):
+            case, attempt = self._open_step(unit, execution_id, step)
+            case.record(WITHDRAWN, step, attempt.id)
             told.extend(case.events)
 
     # -- parts of verbs ------------------------------------------------------------------------

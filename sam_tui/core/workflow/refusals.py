@@ -35,3 +35,13 @@ def require_choice(text: str, choices: Sequence[str]) -> str:
             details={"choices": list(choices)},
         )
     return choice
+
+
+def execution_held(execution_id: str) -> WorkflowRefused:
+    """The refusal to drive what another drives."""
+    return WorkflowRefused(
+        "execution_held",
+        f"Another process drives execution {execution_id}.",
+        hint="Wait for it, or pause it first.",
+        details={"execution_id": execution_id},
+    )

@@ -6,7 +6,7 @@ from dataclasses import replace
 from sam_tui.core.bus import Bus
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.workflow.drivers import Crew, Drivers
-from sam_tui.core.workflow.refusals import WorkflowRefused
+from sam_tui.core.workflow.refusals import WorkflowRefused, execution_held
 from sam_tui.core.workflow.service import Workflows
 from sam_tui.core.workflow.views import ExecutionView, Ticket
 from sam_tui.core.workflow.witness import Witness
@@ -29,12 +29,7 @@ class Runner:
         """
         with self._workflows.hold(execution_id) as mine:
             if not mine:
-                raise WorkflowRefused(
-                    "execution_held",
-                    f"Another process drives execution {execution_id}.",
-                    hint="Wait for it, or pause it first.",
-                    details={"execution_id": execution_id},
-                )
+                raise execution_held(execution_id)
             try:
                 self._adopt(execution_id)
                 return await self._run(execution_id)

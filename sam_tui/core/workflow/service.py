@@ -315,6 +315,18 @@ class Workflows:
         """Note who works on a step's open attempt, and in which conversation."""
         self._engine.claim(execution_id, step, driver=driver, conversation=conversation)
 
+    def begin_call(self, execution_id: str, step: str) -> Advanced | None:
+        """Note that the call of an open tool step is made now. Its driver holds the execution.
+
+        None: make it. Else an earlier call of the attempt was cut off and may have had its effect,
+        so the execution is paused and asks a person: accept, or retry.
+        """
+        return self._engine.begin_call(execution_id, step)
+
+    def withdraw_call(self, execution_id: str, step: str) -> None:
+        """Note that a call that was begun was refused, and had no effect."""
+        self._engine.withdraw_call(execution_id, step)
+
     def claimed(self, execution_id: str, step: str) -> str:
         """The conversation that the open attempt at a step was claimed for, or nothing."""
         attempts = self._store.reader.attempts(execution_id, step=step, status="open")
