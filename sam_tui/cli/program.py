@@ -1,11 +1,13 @@
 """Which command is meant: the first word that is one, else the workbench with a prompt."""
 
+import difflib
 import importlib
 
 import click
 
 from sam_tui import __version__
 from sam_tui.cli.workbench_command import workbench_command
+from sam_tui.core.errors import UsageError
 
 COMMANDS = {
     "run": ("run_command", "run_command"),
@@ -26,6 +28,8 @@ COMMANDS = {
     "doctor": ("doctor_command", "doctor_command"),
 }
 """Where each command is: loaded when it is called, so that the workbench waits for none of them."""
+_ALIKE = 0.75
+"""From which likeness on, of 0 to 1, a word is a command's name with a mistake."""
 _ABOUT = ("--help", "--version", "-V")
 
 
@@ -67,9 +71,21 @@ def routed(args: list[str]) -> list[str]:
         if below is not None:
             return [name, rest[below], *before, *rest[:below], *rest[below + 1 :]]
         return [name, *before, *rest]
+    if index is not None and not {"-p", "--print"} & set(args):
+        _refuse_mistyped(args[index])
     if index is None and "--" not in args and (asked := [a for a in args if a in _ABOUT]):
         return asked
     return ["workbench", *args]
+
+
+def _refuse_mistyped(word: str) -> None:
+    """A word that is nearly a command's name is no prompt. Raises ``UsageError``."""
+    near = difflib.get_close_matches(word, COMMANDS, 1, _ALIKE) if word.isalpha() else []
+    if near:
+        raise UsageError(
+            f"There is no command “{word}”. Did you mean “{near[0]}”?",
+            hint=f"As a prompt it is: sam-tui -- {word}",
+        )
 
 
 def _first_word(args: list[str]) -> int | None:

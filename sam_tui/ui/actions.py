@@ -204,6 +204,13 @@ ACTIONS: tuple[Action, ...] = (
         ("p", "r", "t", "x", "o"),
         local=True,
     ),
+    Action(
+        "copy_block",
+        "Copy block",
+        "In the transcript: copy the block that Tab marks; Enter opens or closes it",
+        ("alt+c",),
+        local=True,
+    ),
     Action("clear", "Clear", "Clear the view; the conversation goes on", (), "clear"),
     Action("copy", "Copy answer", "Copy the last answer", ("alt+y",), "copy"),
     Action("side", "Side column", "Show or hide todos and terminal", ("f2",), "side"),

@@ -37,7 +37,7 @@ from sam_tui.ui.hangup import lasting
 from sam_tui.ui.messages import ActionAsked, InquiryAnswered, LeavingAsked, PromptSubmitted
 from sam_tui.ui.palette import ActionProvider
 from sam_tui.ui.plain import one_line
-from sam_tui.ui.screens.chat import ChatScreen
+from sam_tui.ui.screens.chat import ChatScreen, writes
 from sam_tui.ui.screens.failure import FailureScreen
 from sam_tui.ui.widgets.status_bar import Standing
 from sam_tui.ui.widgets.terminal_messages import RestartAsked, SessionChanged, TerminalAsked
@@ -208,7 +208,19 @@ class SamApp(App[None], inherit_bindings=False):
         if isinstance(event, events.Key | events.Paste):
             self.last_key = self.PATIENCE.clock()
             self._keys += 1
+            if not event.is_forwarded and self._led(event):
+                return
         await super().on_event(event)
+
+    def _led(self, event: events.Key | events.Paste) -> bool:
+        """Whether text went to the prompt already: none is lost for being typed elsewhere."""
+        if self.screen is self.chat:
+            return self.chat.lead(event)
+        if isinstance(event, events.Key) or writes(self.focused):
+            return False
+        self.chat.prompt.area.insert(event.text)
+        self.notify("What was pasted stands in the prompt.", markup=False)
+        return True
 
     def on_app_focus(self) -> None:
         """The click that brought the window to the front answers nothing."""

@@ -47,6 +47,20 @@ def test_the_first_word_that_is_a_command_is_the_command(
 
 
 @pytest.mark.requirement("headless:routing")
+@pytest.mark.parametrize(
+    ("words", "near"),
+    [(["wrokflow"], "workflow"), (["tols", "list"], "tools"), (["-C", ".", "sesions"], "sessions")],
+)
+def test_a_mistyped_command_is_an_error_that_names_the_command(
+    sam: Command, words: list[str], near: str
+) -> None:
+    ended = sam(*words)
+    assert ended.code == 2 and f"Did you mean “{near}”?" in ended.err
+    for prompt in (["--", words[-1]], ["-p", words[-1]], ["hello"], [f"{words[-1]} it"]):
+        assert routed(prompt) == ["workbench", *prompt]
+
+
+@pytest.mark.requirement("headless:routing")
 def test_help_names_every_command_and_its_main_options(sam: Command) -> None:
     ended = sam("--help")
     assert ended.code == 0

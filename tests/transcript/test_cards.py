@@ -77,7 +77,7 @@ async def test_a_diff_is_shown_with_numbers_and_signs_up_to_twenty_lines() -> No
             "8 + new 0",
         ]  # fmt: skip
         assert rows[-1] == "… 21 more lines"
-        await pilot.press("tab", "space")
+        await pilot.press("tab", "enter")
         assert len([row for row in host.everything() if "+ new" in row]) == 38
 
 
@@ -212,7 +212,7 @@ async def test_the_cursor_walks_the_blocks_and_lets_go_of_the_key_behind_the_las
         host.pane.add_user("question")
         host.pane.stream_text("para one\n\npara two\n\npara three")
         host.pane.end_answer()
-        await pilot.press("j")
+        await pilot.press("tab")
         assert [row.strip() for row in host.seen() if row.startswith("▎")] == ["▎ ▌ question"]
         await pilot.press("tab")
         assert [row[:8] for row in host.seen() if row.startswith("▎")] == [
@@ -226,12 +226,12 @@ async def test_the_cursor_walks_the_blocks_and_lets_go_of_the_key_behind_the_las
 
 
 @pytest.mark.requirement("transcript:copy-block")
-async def test_c_copies_the_source_of_the_block_under_the_cursor() -> None:
+async def test_alt_c_copies_the_source_of_the_block_under_the_cursor() -> None:
     host = Host()
     async with host.run_test(size=(80, 24)) as pilot:
         host.pane.stream_text("para **one**\n\n```py\nx\n```\n")
         host.pane.end_answer()
-        await pilot.press("j", "c")
+        await pilot.press("tab", "alt+c")
         assert host.clipboard == "para **one**\n\n```py\nx\n```\n"
         assert [type(m).__name__ for m in host.messages] == ["BlockCopied"]
 

@@ -44,6 +44,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+OUTPUT_KEPT = 30_000
+"""Characters, the last ones, that are kept of what a cancelled call had said."""
+
 Gate = Callable[[str], str]
 """Whether an operation is callable now: empty for yes, else why not and what is."""
 
@@ -118,6 +121,8 @@ class Executor:
         """Whose programs may object to calls. Asked at each call: there may be some by then."""
         self._broken: set[str] = set()
         """Look-alikes of reminders and turns as shown; in arguments they mean the original."""
+        self._broken_off: dict[CallId, str] = {}
+        """What calls said that were cancelled, until their result is made."""
         self._guard = guard
         self._results = results
         self._log = log
@@ -211,7 +216,9 @@ class Executor:
 
     def cancelled(self, plan: Plan, conversation: ConversationId, why: str) -> Executed:
         """The result of a call that will not run, or did not end."""
-        result = ToolResult(f"ERROR: {why}", ok=False)
+        output = self._broken_off.pop(plan.call.id, "").strip()
+        text = f"ERROR: {why}" + (f"\nIts output until then:\n{output}" if output else "")
+        result = ToolResult(text, ok=False)
         return self._finish(plan, conversation, result, None, self._clock.monotonic())
 
     def _require_open(self, plan: Plan, conversation: ConversationId) -> None:
@@ -324,14 +331,22 @@ class Executor:
         self._bus.publish(
             ToolStarted(conversation, call.id, plan.key, plan.summary, call.arguments)
         )
-        progress = MaskedStream(
-            self.shield,
-            lambda text: self._bus.publish(ToolProgressed(conversation, call.id, text)),
-        )
+        output = ""
+
+        def tell(text: str) -> None:
+            nonlocal output
+            output = (output + text)[-OUTPUT_KEPT:]
+            self._bus.publish(ToolProgressed(conversation, call.id, text))
+
+        progress = MaskedStream(self.shield, tell)
         root = self._guard.workspace.root
         context = ToolContext(conversation, call.id, root, permit, progress.add)
         try:
             return await plan.operation.run(plan.arguments, context)
+        except asyncio.CancelledError:
+            progress.end()
+            self._broken_off[call.id] = output
+            raise
         finally:
             progress.end()
 

@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.screen import Screen
 from textual.widget import Widget
-from textual.widgets import Static
+from textual.widgets import Input, Static, TextArea
 
 from sam_tui.ui.actions import bindings
 from sam_tui.ui.activity import Activity
@@ -24,6 +24,17 @@ from sam_tui.ui.widgets.todo_panel import TodoPanel
 NARROW = 100
 """Columns below which transcript and side column take turns."""
 _LEAST_WIDTH, _LEAST_HEIGHT = 40, 10
+
+
+def writes(widget: Widget | None) -> bool:
+    """Whether a widget takes text."""
+    return isinstance(widget, Input) or (isinstance(widget, TextArea) and not widget.read_only)
+
+
+def _typed(key: events.Key) -> str:
+    """The character that a key writes; empty for a key that does something."""
+    does = key.key.partition("+")[0] in ("ctrl", "alt", "super", "meta", "hyper")
+    return key.character or "" if key.is_printable and not does else ""
 
 
 class Returned(Message):
@@ -112,6 +123,31 @@ class ChatScreen(Screen[None], inherit_bindings=False):
         self._lay_out()
         if self._zoomed:
             self.terminals.current.focus()
+
+    def lead(self, event: events.Key | events.Paste) -> bool:
+        """Have text go to the prompt wherever the keys are, unless something there takes it.
+
+        True where it stands in the prompt already, because a question hides that.
+        """
+        text = event.text if isinstance(event, events.Paste) else _typed(event)
+        if not text or self._taken(event):
+            return False
+        if self.prompt.display:
+            self.set_focus(self.prompt.area)
+            return False
+        self.prompt.area.insert(text)
+        return True
+
+    def _taken(self, event: events.Key | events.Paste) -> bool:
+        """Whether what has the keys takes this text: to write it, or as a key of its own."""
+        focused = self.focused
+        if writes(focused) or isinstance(focused, TerminalView):
+            return True
+        if focused is None or isinstance(event, events.Paste):
+            return False
+        if any(widget.has_class("inquiry") for widget in focused.ancestors_with_self):
+            return True
+        return isinstance(focused, TodoPanel) and focused.answers(event.key)
 
     def focus_bottom(self) -> None:
         """Give the keys to the question, or else to the prompt."""

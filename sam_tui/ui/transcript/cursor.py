@@ -25,10 +25,10 @@ class CursorPane(BlockPane):
         Binding("pagedown", "page_down", "page down", show=False),
         Binding("home,ctrl+home", "scroll_home", "top", show=False),
         Binding("end,ctrl+end", "scroll_end", "end", show=False),
-        Binding("tab,j", "cursor(1)", "next block", show=False),
-        Binding("shift+tab,k", "cursor(-1)", "previous block", show=False),
-        Binding("enter,space", "fold", "open or close", show=False),
-        Binding("c", "copy_block", "copy block", show=False),
+        Binding("tab", "cursor(1)", "next block", show=False),
+        Binding("shift+tab", "cursor(-1)", "previous block", show=False),
+        Binding("enter", "fold", "open or close", show=False),
+        Binding("alt+c", "copy_block", "copy block", show=False),
     ]
 
     class CardToggled(Message):

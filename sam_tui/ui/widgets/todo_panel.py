@@ -149,6 +149,10 @@ class TodoPanel(VerticalScroll, can_focus=True, inherit_bindings=False):
         self._armed = None
         self._draw()
 
+    def answers(self, key: str) -> bool:
+        """Whether a key does something in the list."""
+        return key in self._keys
+
     def on_key(self, event: events.Key) -> None:
         """The keys of the list; while a title is written only Esc, which leaves it as it was."""
         if self._editing is not None:
