@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from sam_tui import signals
 from tests.fakes import preloaded
 
 # A deadline would assert seconds; a random seed would make a failure come and go.
@@ -47,6 +48,7 @@ os.environ["HOME"] = _before_tests  # for fixtures of a whole module; each test 
 
 
 preloaded.install()
+signals.keep_own()  # as the program does: shells that tests start in this process rely on it
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

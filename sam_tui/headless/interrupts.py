@@ -6,6 +6,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
+from sam_tui import signals
 from sam_tui.headless.outcome import EXIT_CODES, Subtype
 
 
@@ -31,10 +32,9 @@ class Interrupts:
     def install(self) -> None:
         """Take the signals. One that the caller ignores on purpose (nohup) stays ignored."""
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            before = signal.getsignal(number)
-            if number == signal.SIGHUP and before == signal.SIG_IGN:
+            if number == signal.SIGHUP and signals.ignored(number):
                 continue
-            self._before[number] = before
+            self._before[number] = signal.getsignal(number)
             signal.signal(number, self._handle)
 
     def restore(self) -> None:

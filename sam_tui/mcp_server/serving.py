@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
 
+from sam_tui import signals
 from sam_tui.core.errors import UsageError
 from sam_tui.mcp_server.door import PATH, Door
 from sam_tui.mcp_server.protocol import SamServer
@@ -102,8 +103,7 @@ def _signals() -> Generator[asyncio.Event]:
             os._exit(1)
         stopped.set()
 
-    ignored = signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
-    taken = [number for number in _SIGNALS if number != signal.SIGHUP or not ignored]
+    taken = [n for n in _SIGNALS if n != signal.SIGHUP or not signals.ignored(n)]
     for number in taken:
         loop.add_signal_handler(number, stop)
     try:

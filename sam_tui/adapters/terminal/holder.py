@@ -22,6 +22,7 @@ import time
 from contextlib import suppress
 from typing import Any, cast
 
+from sam_tui import signals
 from sam_tui.adapters.terminal.groups import members, strike
 from sam_tui.adapters.terminal.ring import Ring
 from sam_tui.adapters.terminal.sandbox.entry import restrict
@@ -299,8 +300,6 @@ def _become(message: dict[str, Any], slave: int, way: int | None) -> None:
         fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
         for descriptor in range(3):
             os.dup2(slave, descriptor)
-        for number in (signal.SIGPIPE, signal.SIGHUP, signal.SIGINT):
-            signal.signal(number, signal.SIG_DFL)
         os.chdir(message["cwd"])
         if way is not None:
             restrict(way)
@@ -314,7 +313,7 @@ def _become(message: dict[str, Any], slave: int, way: int | None) -> None:
 def main() -> None:
     """Be the holder behind the descriptor that is named last."""
     os.chdir("/")
-    for number in (signal.SIGHUP, signal.SIGINT):
-        signal.signal(number, signal.SIG_IGN)
+    signals.keep_own()
+    signals.ignore(signal.SIGHUP, signal.SIGINT)
     with socket.socket(fileno=int(sys.argv[-1])) as first:
         Holder(first).serve()

@@ -295,21 +295,13 @@ def _spawn(launch: PtyLaunch) -> Any:
                 cwd=launch.cwd,
                 env=launch.environment,
                 dimensions=(launch.rows, launch.columns),
-                preexec_fn=partial(_begin, ruleset),
+                preexec_fn=None if ruleset is None else partial(restrict, ruleset),
                 pass_fds=() if ruleset is None else (ruleset,),
             )
     except (OSError, RuntimeError) as error:
         raise ToolError(f"The shell could not be started: {error}") from error
     process.delayafterclose = process.delayafterterminate = 0
     return process
-
-
-def _begin(ruleset: int | None) -> None:
-    """In the child: what a program started behind ``&`` or ``nohup`` ignores, its shells must hear."""
-    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
-        signal.signal(number, signal.SIG_DFL)
-    if ruleset is not None:
-        restrict(ruleset)
 
 
 @cache

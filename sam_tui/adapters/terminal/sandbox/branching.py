@@ -13,6 +13,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any, Literal, cast
 
+from sam_tui import signals
 from sam_tui.adapters.terminal.sandbox import landlock
 from sam_tui.adapters.terminal.sandbox.entry import enrolment, restrict
 from sam_tui.adapters.terminal.sandbox.filter import program
@@ -39,8 +40,8 @@ def main() -> None:
     except OSError as error:
         sys.stderr.write(f"{error}\n")
         os._exit(NOT_MOUNTED)
-    for ignored in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
-        signal.signal(ignored, signal.SIG_IGN)
+    signals.keep_own()
+    signals.ignore(signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
     first = os.fork()
     if first == 0:
         _init(told, words)
@@ -115,8 +116,6 @@ def _init(told: dict[str, Any], words: list[str]) -> None:
         pass  # the outer one shows more processes, and that is all
     command = os.fork()
     if command == 0:
-        for restored in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
-            signal.signal(restored, signal.SIG_DFL)
         _become(told, words)
     while True:
         ended, status = os.wait()
