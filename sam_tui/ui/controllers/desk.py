@@ -20,6 +20,7 @@ from sam_tui.ui.controllers.servers import Servers
 from sam_tui.ui.controllers.shelf import Shelf
 from sam_tui.ui.controllers.todos import Todos
 from sam_tui.ui.controllers.turns import Turns
+from sam_tui.ui.later import after
 from sam_tui.ui.plain import one_line
 from sam_tui.ui.screens.chat import ChatScreen
 from sam_tui.ui.screens.dialogs import Choice, HelpScreen, Picker
@@ -208,7 +209,7 @@ class Desk:
         else:
             self._quit_armed = True
             screen.status.say("Press Ctrl+C again to quit")
-            screen.set_timer(_AGAIN_WITHIN, self._disarm)
+            after(screen, _AGAIN_WITHIN, self._disarm)
 
     async def _edit_prompt(self) -> None:
         area = self._screen.prompt.area

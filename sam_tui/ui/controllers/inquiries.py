@@ -1,13 +1,13 @@
 """Questions to the person, one at a time, in the order asked."""
 
+from asyncio import TimerHandle
 from collections.abc import Callable
 from dataclasses import dataclass
-
-from textual.timer import Timer
 
 from sam_tui.core.ids import InquiryId
 from sam_tui.core.inquiry import Inquiry
 from sam_tui.ui.guard import Patience
+from sam_tui.ui.later import after
 from sam_tui.ui.screens.chat import ChatScreen
 from sam_tui.ui.widgets.inquiry_panels import InquiryPanel, panel_for
 from sam_tui.ui.widgets.terminal_view import TerminalView
@@ -30,7 +30,7 @@ class InquiryRow:
         self._keyboard = keyboard
         self._row: list[Inquiry] = []
         self._panel: InquiryPanel | None = None
-        self._timer: Timer | None = None
+        self._timer: TimerHandle | None = None
         self._answered = 0
 
     def opened(self, inquiry: Inquiry) -> None:
@@ -65,7 +65,7 @@ class InquiryRow:
         patience = self._keyboard.patience
         wait = self._keyboard.last_key() + patience.hush - patience.clock()
         if wait > 0:
-            self._timer = self._screen.set_timer(wait, self.consider)
+            self._timer = after(self._screen, wait, self.consider)
             return
         self._show(self._row[0], patience)
 
@@ -77,7 +77,7 @@ class InquiryRow:
         self._screen.prompt.display = False
         self._screen.bottom.mount(panel)
         self._count()
-        self._timer = self._screen.set_timer(patience.reminder, self._remind)
+        self._timer = after(self._screen, patience.reminder, self._remind)
 
     def _take_down(self, panel: InquiryPanel) -> None:
         focused = self._screen.focused
@@ -101,5 +101,5 @@ class InquiryRow:
 
     def _stop(self) -> None:
         if self._timer is not None:
-            self._timer.stop()
+            self._timer.cancel()
             self._timer = None

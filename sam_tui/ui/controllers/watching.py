@@ -4,11 +4,12 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from sam_tui.ui.later import after
 from sam_tui.ui.screens.chat import ChatScreen
 from sam_tui.ui.widgets.terminal_view import TerminalView
 
 if TYPE_CHECKING:
-    from textual.timer import Timer
+    from asyncio import TimerHandle
 
     from sam_tui.core.ports.terminals import TerminalSession
     from sam_tui.ui.session_state import Told
@@ -26,7 +27,7 @@ class Watching:
     def __init__(self, screen: ChatScreen) -> None:
         self._screen = screen
         self._followed: dict[TerminalView, tuple[TerminalSession, Callable[[], None]]] = {}
-        self._timer: Timer | None = None
+        self._timer: TimerHandle | None = None
         self._due = 0.0
         self._looked = 0.0
 
@@ -51,13 +52,14 @@ class Watching:
     def _look_in(self, seconds: float) -> None:
         if not self._screen.is_running:
             return  # sessions end after the screen does
-        due = time.monotonic() + seconds
+        now = time.monotonic()
+        due = now + seconds
         if self._timer is not None:
-            if self._due <= due:
+            if self._due <= due and now < self._due + _PACE:
                 return
-            self._timer.stop()
+            self._timer.cancel()
         self._due = due
-        self._timer = self._screen.set_timer(seconds, self._look)
+        self._timer = after(self._screen, seconds, self._look)
 
     def _look(self) -> None:
         from sam_tui.ui.session_state import told_of  # no first frame needs it

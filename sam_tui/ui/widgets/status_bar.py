@@ -1,6 +1,7 @@
 """The bottom line: what goes on, who asks before what, what it cost."""
 
 import time
+from asyncio import TimerHandle
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ from textual.widget import Widget
 
 from sam_tui.core.usage import Usage
 from sam_tui.ui.activity import Activity
+from sam_tui.ui.later import after
 from sam_tui.ui.plain import one_line, short_path
 
 if TYPE_CHECKING:
@@ -140,7 +142,7 @@ class StatusBar(Widget):
         """A short hint that replaces the state until the next change, such as how to quit."""
         self.flashed = ""
         """Something short that was said in passing."""
-        self._flashing: Timer | None = None
+        self._flashing: TimerHandle | None = None
         self.offer: Callable[[], str] = lambda: ""
         """What can be done about what the agent waits for, in words."""
         self._frame = 0
@@ -169,8 +171,8 @@ class StatusBar(Widget):
         """Say something short in passing, in place of the state."""
         self.flashed = words
         if self._flashing is not None:
-            self._flashing.stop()
-        self._flashing = self.set_timer(_FLASH, self._faded)
+            self._flashing.cancel()
+        self._flashing = after(self, _FLASH, self._faded)
         self.refresh()
 
     def _faded(self) -> None:

@@ -1,6 +1,7 @@
 """A terminal's screen, drawn: only rows that changed, at most 60 times a second."""
 
 import time
+from asyncio import TimerHandle
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from textual.strip import Strip
 from textual.timer import Timer
 from textual.widget import Widget
 
+from sam_tui.ui.later import after
 from sam_tui.ui.widgets.terminal_cells import Link, Painter, laid_over, links_of, with_cursor
 
 if TYPE_CHECKING:
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 _FRAME = 1 / 60
 _REST = 2.0
 """How many times as long as a frame took the next one waits at least."""
+_PATIENCE = 0.5
+"""Seconds that a frame may be late before another is asked for in its place."""
 _BLINK = 0.53
 _BLINKS = 20
 """After so many turns without a key or output the cursor rests."""
@@ -51,8 +55,9 @@ class TerminalCanvas(Widget):
         self._stretch: Stretch | None = None
         self._top = 0
         self._stop_watching: Callable[[], None] | None = None
-        self._timer: Timer | None = None
+        self._timer: TimerHandle | None = None
         self._due = 0.0
+        self._overdue = 0.0
         self._cursor: tuple[int, int] | None = None
         self._blinker: Timer | None = None
         self._blinks = 0
@@ -109,12 +114,14 @@ class TerminalCanvas(Widget):
 
     def _changed(self) -> None:
         """Output came: paint at once after a rest, else when the frame is due."""
-        if self._timer is not None or not self.is_attached:
+        now = time.monotonic()
+        if (self._timer is not None and now < self._overdue) or not self.is_attached:
             return
         if not self.looked_at:
             self.unwatched()
             return
-        self._timer = self.set_timer(max(0.001, self._due - time.monotonic()), self._paint)
+        self._overdue = max(now, self._due) + _PATIENCE
+        self._timer = after(self, self._due - now, self._paint)
 
     def _paint(self) -> None:
         self._timer = None

@@ -1,9 +1,11 @@
 """The chord that leads out of a terminal, and never eats a key."""
 
+from asyncio import TimerHandle
 from collections.abc import Callable
 
-from textual.timer import Timer
 from textual.widget import Widget
+
+from sam_tui.ui.later import after
 
 LEAVE = "ctrl+right_square_bracket"
 """Pressed twice, it leads back to the workbench."""
@@ -21,7 +23,7 @@ class Chord:
     def __init__(self, widget: Widget, typed: Callable[[], None]) -> None:
         self._widget = widget
         self._typed = typed
-        self._timer: Timer | None = None
+        self._timer: TimerHandle | None = None
 
     @property
     def held(self) -> bool:
@@ -33,7 +35,7 @@ class Chord:
         if self._timer is not None:
             self._stop()
             return True
-        self._timer = self._widget.set_timer(WITHIN, self.release)
+        self._timer = after(self._widget, WITHIN, self.release)
         return False
 
     def release(self) -> None:
@@ -44,5 +46,5 @@ class Chord:
 
     def _stop(self) -> None:
         if self._timer is not None:
-            self._timer.stop()
+            self._timer.cancel()
             self._timer = None

@@ -1,9 +1,9 @@
 """Ctrl+C that is not heeded: offered to be followed by TERM and KILL, and how that goes."""
 
+from asyncio import TimerHandle
 from typing import TYPE_CHECKING
 
-from textual.timer import Timer
-
+from sam_tui.ui.later import after
 from sam_tui.ui.widgets.terminal_canvas import TerminalCanvas
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class Interrupting:
         self.words = ""
         self._view = view
         self._offered: TerminalSession | None = None
-        self._timer: Timer | None = None
+        self._timer: TimerHandle | None = None
         self._ending = False
 
     def pressed(self, session: "TerminalSession") -> bool:
@@ -60,7 +60,7 @@ class Interrupting:
         self.put(f"ending it: {_WORDS.get(name, name)}")
 
     def _wait(self, seconds: float, session: "TerminalSession") -> None:
-        self._timer = self._view.set_timer(seconds, lambda: self.look(session))
+        self._timer = after(self._view, seconds, lambda: self.look(session))
 
     def look(self, session: "TerminalSession") -> None:
         """The command had its time: offer more where it still works."""
@@ -77,7 +77,7 @@ class Interrupting:
     def put(self, words: str, session: "TerminalSession | None" = None) -> None:
         """Say this in the border; with a session, the next Ctrl+C there takes the offer."""
         if self._timer is not None:
-            self._timer.stop()
+            self._timer.cancel()
             self._timer = None
         self._offered = session
         if words != self.words:

@@ -1,0 +1,42 @@
+"""What is to happen after a while happens, also where the loop was busy when it was asked for."""
+
+import ast
+import itertools
+from pathlib import Path
+
+import pytest
+from textual import _time
+
+import sam_tui.ui
+from tests.ui.driver import Stage, app_over, driven
+from tests.ui.terminals import LEAVE_CHORD, drawn, in_shell
+
+
+@pytest.mark.requirement("ui:late-timers")
+async def test_a_terminal_goes_on_being_drawn_where_timers_are_late(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with driven(app_over(stage)) as me:
+        view = await in_shell(me)
+        assert view.session is not None
+        # Between any two looks at the clock 2 ms go by: no timer of Textual's for less ever calls.
+        clock, looks = _time.get_time, itertools.count()
+        monkeypatch.setattr(_time, "get_time", lambda: clock() + 0.002 * next(looks))
+        for word in ("one", "two", "three"):
+            view.session.write(f"echo {word}$((40+2))b\n".encode())
+            await me.until(lambda word=word: f"{word}42b" in drawn(view))
+        await me.pilot.press(*LEAVE_CHORD)
+        await me.until(lambda: me.app.chat.prompt.area.has_focus)
+
+
+@pytest.mark.requirement("ui:late-timers")
+def test_no_timer_of_textuals_that_calls_once_is_used() -> None:
+    sources = list(Path(sam_tui.ui.__file__).parent.rglob("*.py"))
+    assert len(sources) > 50
+    calls = [
+        f"{path.name}:{node.lineno}"
+        for path in sources
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute) and node.attr == "set_timer"
+    ]
+    assert not calls, f"use sam_tui.ui.later: {calls}"
