@@ -7,6 +7,9 @@ from typing import Any
 import pytest
 from mcp import MCPError
 
+from sam_tui.adapters.workflows import DefinitionFiles, open_workflows
+from sam_tui.core.clock import SystemClock
+from sam_tui.core.workflow.service import Workflows
 from tests.mcp.conftest import ERAS, Era, House, Person, Place, decides, replies
 from tests.mcp.midex_kit import (
     AGREED,
@@ -278,6 +281,28 @@ async def test_a_tool_step_is_run_by_the_host_through_its_guard(
         assert done["step_name"] == "after"
     assert outside.read_text("utf-8") == "written by the host"
     assert str(outside) in person.asked[0].message
+
+
+@pytest.mark.requirement("workflow:cut-off", "mcp:midex-host")
+async def test_a_tool_step_that_another_runs_or_that_was_cut_off_is_not_run_again(
+    shared: tuple[House, Path],
+) -> None:
+    workspace = shared[1]
+    store = open_workflows(workspace.parent / "data")
+    driver = Workflows(store, DefinitionFiles(str(workspace), str(workspace)), SystemClock())
+    async with shared[0].client() as client:
+        begun = await start(client, "host", params={"target": "cut-off.txt"})
+        execution = begun["execution_id"]
+        with driver.hold(execution) as mine:
+            assert mine
+            held = await advance(client, begun["new_token"])
+            assert held["code"] == "execution_held"
+            assert driver.begin_call(execution, "write") is None
+        asked = await advance(client, begun["new_token"])
+        assert (asked["workflow_state"], asked["outcome"]) == ("paused", "asked")
+        assert asked["question"]["choices"] == ["retry", "accept", "abort"]
+    store.close()
+    assert not (workspace / "cut-off.txt").exists()
 
 
 @pytest.mark.requirement("mcp:midex-gate")

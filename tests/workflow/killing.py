@@ -45,7 +45,7 @@ EFFECTS = {"look", "act", "also", "plan/x", "plan/y", "end"}
 STEPS = {*EFFECTS, "ask", "plan"}
 PLAN = '{"summary": "two", "steps": [{"id": "x", "prompt": "x"}, {"id": "y", "prompt": "y"}]}'
 _CALLS = 60_000
-"""Function calls and returns of about a whole run, from which the points are drawn."""
+"""Function calls and returns of two thirds of a run, from which the points are drawn."""
 
 
 @dataclass(frozen=True, slots=True)
