@@ -944,6 +944,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "ui:multiline": Requirement("The prompt takes many lines, grows to ten, and holds a large paste.", "issue 2.1"),
     "ui:no-color": Requirement("NO_COLOR is respected.", "no-color.org"),
     "ui:no-markup": Requirement("Text from outside is never read as markup.", "style, architecture 2"),
+    "ui:not-utf8": Requirement("A terminal that is not UTF-8 gets ASCII frames and marks of the same width, and one warning; no output of ours fails for its encoding.", "issue 11.14"),
     "ui:nothing-hidden": Requirement("In what a person agrees to, every character that draws nothing is spelled out, and no line can pass for ours.", "architecture 3"),
     "ui:one-at-a-time": Requirement("Several questions come one at a time, oldest first, and are counted.", "peers 4.2"),
     "ui:phase": Requirement("The phase and what it allows stand in the status bar.", "issue 6.4"),

@@ -1,11 +1,14 @@
 """The standard streams of this process, any of which the caller may have closed."""
 
+import codecs
+import io
 import os
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import TextIO
 
+from sam_tui.core import charsets
 from sam_tui.core.errors import UsageError
 
 
@@ -22,6 +25,20 @@ def secure_streams() -> None:
             os.open(os.devnull, os.O_RDWR)
     if sys.stderr is None:  # pyright: ignore[reportUnnecessaryComparison]
         sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        _fit(stream)
+
+
+def _fit(stream: TextIO) -> None:
+    """Write to a terminal in the encoding of its locale, and ASCII for what an encoding cannot hold."""
+    if not isinstance(stream, io.TextIOWrapper):
+        return
+    encoding = (stream.isatty() and charsets.of_terminal(os.environ)) or stream.encoding
+    if charsets.holds_marks(encoding):
+        return
+    if codecs.lookup(encoding).name == "ascii":
+        encoding = charsets.ASCII
+    stream.reconfigure(encoding=encoding, errors=charsets.AS_TEXT)
 
 
 def require_output() -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import os
+import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -12,6 +13,7 @@ from textual.app import App
 from textual.driver import Driver
 from textual.worker import Worker
 
+from sam_tui.core import charsets
 from sam_tui.core.errors import SamError
 from sam_tui.core.ids import ConversationId
 from sam_tui.ui import clipboard, keyboard, slash, theme
@@ -152,6 +154,9 @@ class SamApp(App[None], inherit_bindings=False):
         self.runtime = runtime
         self._connect(runtime)
         self.chat.transcript.add_notice("info", self._greeting)
+        drawn_to = sys.__stderr__
+        if drawn_to is not None and not charsets.holds_marks(drawn_to.encoding):
+            self.chat.transcript.add_notice("warning", charsets.WARNING)
         self.oversight.begin(runtime)
         conversation, resume = self._first
         if conversation is not None:

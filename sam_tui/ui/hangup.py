@@ -11,6 +11,8 @@ from typing import IO, Any
 
 from textual.driver import Driver
 
+from sam_tui.core import charsets
+
 TERMINATED = 143
 """The exit code, as for SIGTERM and SIGHUP."""
 _MOST_WAITING = 1024 * 1024
@@ -65,7 +67,7 @@ class Forgiving:
 
     def write(self, text: str) -> None:
         """Have it written, or drop it."""
-        data = text.encode(getattr(self._file, "encoding", None) or "utf-8", "replace")
+        data = text.encode(getattr(self._file, "encoding", None) or "utf-8", charsets.AS_CELLS)
         with self._changed:
             self._dropped = self._dropped or self._size > _MOST_WAITING
             if not (self._lost or self._dropped):
