@@ -645,6 +645,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "servers:asks-person": Requirement("A server's form becomes questions to the person; it is told the workspace, and offered no model.", "issue 4.3"),
     "servers:cancelled": Requirement("A cancelled call is cancelled at its server, and progress is told meanwhile.", "issue 4.3"),
     "servers:changed-list": Requirement("Changed lists of tools count from the next message on, however often they are announced.", "issue 4.3, research/peers.md MCP"),
+    "servers:changed-tool": Requirement("A tool that a server describes otherwise than when it was first allowed is asked for anew, in the same turn and after a restart.", "issue 12.19"),
     "servers:commands": Requirement("Servers are listed, looked at, added and removed from the command line, and doctor names them.", "issue 4.3"),
     "servers:disallowed": Requirement("Tools of servers are disallowed by name, by pattern, or with their server.", "issue 4.7"),
     "servers:endings": Requirement("When the program ends nothing of a server is left: no process, no descriptor.", "issue 4.3"),

@@ -44,6 +44,11 @@ class FittedTool:
     schema: Mapping[str, Any]
     text: str
 
+    @property
+    def digest(self) -> str:
+        """What the model is told of it, as a digest."""
+        return hashlib.sha256(self.text.encode("utf-8", "backslashreplace")).hexdigest()
+
 
 @dataclass(frozen=True, slots=True)
 class Fitted:

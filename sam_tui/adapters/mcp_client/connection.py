@@ -56,6 +56,7 @@ class Connection:
         """Whether its tools are known: from now, or from the last time."""
         if recalled is not None:
             self.fitted = fitted(settings.name, recalled)
+        self._approved = around.remembered.approved(settings) if self.usable else {}
 
     @property
     def name(self) -> str:
@@ -144,6 +145,7 @@ class Connection:
             life = await self._alive()
             from sam_tui.adapters.mcp_client.life import Lost
 
+            await self._insist_unchanged(tool, context)
             try:
                 return await life.call(tool, arguments, context.emit)
             except Lost:
@@ -154,6 +156,30 @@ class Connection:
                 ) from None
         finally:
             self._calls.remove(caller)
+
+    async def _insist_unchanged(self, tool: str, context: ToolContext) -> None:
+        """Ask where a tool is no longer what it was when it was first allowed. Raises ``ToolError``."""
+        await self.refresh()
+        now = next((t.digest for t in self.fitted.tools if t.raw == tool), "")
+        before = self._approved.get(tool, now)
+        if now != before:
+            host, decision = context.permit.host, None
+            name = plain(tool, 64)
+            if host is not None and not host.approves_all:
+                decision = await host.confirm(
+                    f"the MCP server {self.name} describes {name}, or what it takes, otherwise than"
+                    " when it was allowed: what was allowed does not hold for it",
+                    once=f"use {name} as {self.name} describes it now",
+                    rule="changed-tool",
+                )
+            if host is None or (decision is not None and not decision.allowed):
+                raise ToolError(
+                    f"The MCP server {self.name} changed its tool {name} since it was allowed, and"
+                    " the person did not agree to the change."
+                )
+        if self._approved.get(tool) != now:
+            self._approved[tool] = now
+            self._around.remembered.approve(self.settings, self._approved)
 
     async def close(self) -> None:
         """End it, with all that it started."""

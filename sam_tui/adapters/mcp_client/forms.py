@@ -1,11 +1,16 @@
 """What a server asks the person in the middle of a call: a question for each field of its form."""
 
+import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, cast
 
+from sam_tui.adapters.mcp_client.adverts import plain
 from sam_tui.core.inquiry import Question, chosen
 
-MOST_FIELDS = 12
+MOST_FIELDS, MOST_OPTIONS = 12, 50
+LONGEST_WORDS = 400
+"""Characters of a title, a description or an option."""
+_NO_LEAVE = "The server reads the answer; it allows nothing here."
 TRIES = 3
 DECLINE = "decline"
 """What a person types, or chooses, to answer nothing."""
@@ -26,7 +31,7 @@ class Declined(Exception):  # an answer, not an error
 
 async def fill(server: str, message: str, schema: Mapping[str, Any], ask: Asks) -> Filled:
     """A form, field by field. Raises ``Declined``; what a person typed is what is handed over."""
-    prompt = f"The MCP server {server} asks: {message}"
+    prompt = f"The MCP server {server} asks: {_line(message)}"
     fields = _mapping(schema.get("properties"))
     if len(fields) > MOST_FIELDS:
         raise Declined
@@ -47,23 +52,26 @@ async def fill(server: str, message: str, schema: Mapping[str, Any], ask: Asks) 
 
 async def visit(server: str, message: str, url: str, ask: Asks) -> None:
     """A page that the person is to open themselves. Raises ``Declined``."""
-    prompt = f"The MCP server {server} asks you to open a page: {message}"
-    await _choice(prompt, f"{url}\nNothing is opened for you. Done?", ("done",), ask)
+    prompt = f"The MCP server {server} asks you to open a page: {_line(message)}"
+    await _choice(prompt, f"{_line(url)}\nNothing is opened for you. Done?", ("done",), ask)
 
 
 async def _field(
     prompt: str, name: str, field: Mapping[str, Any], ask: Asks, *, needed: bool
 ) -> str | int | float | bool | None:
     title, about = field.get("title"), field.get("description")
-    context = ": ".join(str(word) for word in (title or name, about) if word)
+    words = ": ".join(_line(str(word)) for word in (title or name, about) if word)
+    context = f"“{words}” {_NO_LEAVE}"
     choices = _choices(field)
+    if len(choices) > MOST_OPTIONS:
+        raise Declined
     if choices:
         offered = choices if needed else (*choices, _LEFT_OUT)
         choice = await _choice(prompt, context, offered, ask)
         if choice == _LEFT_OUT and not needed:
             return None
         return choice == "yes" if field.get("type") == "boolean" else _meant(field, choice)
-    wanted = f"{context} ({field.get('type', 'text')})"
+    wanted = f"{context} ({_line(str(field.get('type', 'text')))})"
     optional = "" if needed else f" “{_LEFT_OUT}” leaves it out."
     hint = f"{wanted}. “{DECLINE}” answers nothing.{optional}"
     for _ in range(TRIES):
@@ -73,9 +81,7 @@ async def _field(
         try:
             return _typed(field, text)
         except ValueError:
-            hint = (
-                f"{text[:80]!r} is no {field.get('type')}. {wanted}. “{DECLINE}” answers nothing."
-            )
+            hint = f"{text[:80]!r} is none. {wanted}. “{DECLINE}” answers nothing."
     raise Declined
 
 
@@ -98,7 +104,7 @@ async def _put(question: Question, ask: Asks) -> str:
 def _choices(field: Mapping[str, Any]) -> tuple[str, ...]:
     if field.get("type") == "boolean":
         return ("yes", "no")
-    return tuple(words for words, _ in _options(field))
+    return tuple(dict.fromkeys(words for words, _ in _options(field)))
 
 
 def _options(field: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -107,13 +113,16 @@ def _options(field: Mapping[str, Any]) -> list[tuple[str, str]]:
     if isinstance(listed, list):
         values = [str(value) for value in cast("list[Any]", listed)]
         names = field.get("enumNames")
-        words = [str(n) for n in cast("list[Any]", names)] if isinstance(names, list) else values
-        return list(zip(words if len(words) == len(values) else values, values, strict=True))
+        words = [_line(str(n)) for n in cast("list[Any]", names)] if isinstance(names, list) else []
+        shown = words if len(words) == len(values) else [_line(value) for value in values]
+        return list(zip(shown, values, strict=True))
     titled = field.get("oneOf")
     if not isinstance(titled, list):
         return []
     options = [_mapping(option) for option in cast("list[Any]", titled)]
-    return [(str(o.get("title", o["const"])), str(o["const"])) for o in options if "const" in o]
+    return [
+        (_line(str(o.get("title", o["const"]))), str(o["const"])) for o in options if "const" in o
+    ]
 
 
 def _meant(field: Mapping[str, Any], chosen: str) -> str:
@@ -125,9 +134,17 @@ def _typed(field: Mapping[str, Any], text: str) -> str | int | float:
         case "integer":
             return int(text)
         case "number":
-            return float(text)
+            value = float(text)
+            if not math.isfinite(value):
+                raise ValueError(text)
+            return value
         case _:
             return text
+
+
+def _line(text: str) -> str:
+    """Words of a server on one line, so that they cannot draw a question of their own."""
+    return " ".join(plain(text, LONGEST_WORDS).split())
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

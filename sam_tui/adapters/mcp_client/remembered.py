@@ -13,6 +13,7 @@ from sam_tui.adapters.mcp_client.adverts import RawTool
 from sam_tui.adapters.mcp_client.settings import ServerSettings
 
 MOST_BYTES, MOST_FILES = 4_000_000, 100
+_APPROVED = "approved-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,31 @@ class RememberedTools:
     def keep(self, settings: ServerSettings, tools: Sequence[RawTool]) -> None:
         """Remember a list. Where that cannot be written the next start waits, and that is all."""
         text = json.dumps([asdict(tool) for tool in tools], ensure_ascii=False)
-        path = self._path(settings)
+        self._write(self._path(settings), text)
+
+    def approved(self, settings: ServerSettings) -> dict[str, str]:
+        """What each tool of a server was when it was first called, or the person agreed to its change.
+
+        By the server's name for it; a digest of what the model is told. A server is who the same file
+        gives the same name, whatever else that file says of it by now: so are its permissions.
+        """
+        try:
+            with open(self._approved_path(settings), "rb") as file:
+                rows: Any = json.loads(file.read(MOST_BYTES))
+        except (OSError, ValueError, RecursionError):
+            return {}
+        found = cast("dict[Any, Any]", rows) if isinstance(rows, dict) else {}
+        return {str(tool): str(digest) for tool, digest in found.items()}
+
+    def approve(self, settings: ServerSettings, digests: dict[str, str]) -> None:
+        """Remember what its tools are approved as."""
+        self._write(self._approved_path(settings), json.dumps(digests))
+
+    def _approved_path(self, settings: ServerSettings) -> str:
+        digest = hashlib.sha256(json.dumps([settings.name, settings.file]).encode()).hexdigest()
+        return os.path.join(self.folder, f"{_APPROVED}{digest[:32]}.json")
+
+    def _write(self, path: str, text: str) -> None:
         with contextlib.suppress(OSError, UnicodeEncodeError):
             os.makedirs(self.folder, mode=0o700, exist_ok=True)
             self._make_room()
@@ -57,7 +82,11 @@ class RememberedTools:
 
     def _make_room(self) -> None:
         """The oldest go."""
-        entries = [entry for entry in os.scandir(self.folder) if entry.is_file()]
+        entries = [
+            entry
+            for entry in os.scandir(self.folder)
+            if entry.is_file() and not entry.name.startswith(_APPROVED)
+        ]
         entries.sort(key=lambda entry: entry.stat().st_mtime)
         for entry in entries[: -MOST_FILES + 1]:
             os.unlink(entry.path)
