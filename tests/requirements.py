@@ -978,6 +978,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "ui:terminal-tabs": Requirement("Terminals are opened, closed, named and chosen as tabs by key, command and mouse.", "issue 5.3"),
     "ui:terminal-paste": Requirement("Pasted lines reach a shell as a paste and are not run.", "architecture 8"),
     "ui:terminal-browse": Requirement("All that a terminal keeps is moved through, found in and marked by key.", "issue 5.6"),
+    "ui:terminal-alt": Requirement("A key that came behind an escape goes to the program as it came, and an escape alone waits for at most 25 ms.", "issue 13.4"),
     "ui:terminal-audited": Requirement("What a terminal asked and the person answered is in the log of decisions.", "issue 4.11"),
     "ui:terminal-clipboard": Requirement("A program sets or reads the clipboard only after the person allowed it, and never reads it without being asked for.", "issue 5.1"),
     "ui:terminal-colours": Requirement("Programs that ask are told the colours they are drawn in.", "issue 5.1"),

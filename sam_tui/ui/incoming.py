@@ -7,7 +7,10 @@ from collections.abc import Callable, Iterable, Iterator
 from threading import Event
 
 from textual._xterm_parser import XTermParser
+from textual.events import Key
 from textual.message import Message
+
+from sam_tui.ui.keyboard import ESCAPE_WITHIN
 
 _START, _END, _ESC = "\x1b[200~", "\x1b[201~", "\x1b"
 _READ = 4096
@@ -52,11 +55,31 @@ def _begun(text: str) -> str:
     return text[at:] if at >= 0 and _END.startswith(text[at:]) else ""
 
 
+class KeyParser(XTermParser):
+    """Textual's parser, which tells of a key behind an escape what came: both are its ``character``.
+
+    Whether that was Alt or the Escape key before another, the terminal around does not say.
+    """
+
+    @property
+    def waits(self) -> bool:
+        """Whether what came may be the start of something longer."""
+        return self._timeout_time is not None
+
+    def _sequence_to_key_events(self, sequence: str, alt: bool = False) -> Iterable[Key]:
+        came = _ESC + sequence if alt else sequence
+        for key in super()._sequence_to_key_events(sequence, alt):
+            if len(came) == 2 and came.startswith(_ESC):
+                yield Key(key.key if key.key.startswith("alt+") else f"alt+{key.key}", came)
+            else:
+                yield key
+
+
 def read_input(
     descriptor: int, ended: Event, pass_on: Callable[[Message], None], *, debug: bool
 ) -> None:
     """Read a terminal until ``ended`` is set, or it goes away, and pass on what it tells."""
-    parser, pastes = XTermParser(debug), Pastes()
+    parser, pastes = KeyParser(debug), Pastes()
     # One byte that is none of UTF-8 would end a strict one, and with it the workbench.
     decode = getincrementaldecoder("utf-8")("replace").decode
 
@@ -67,7 +90,7 @@ def read_input(
     with selectors.SelectSelector() as waiting:
         waiting.register(descriptor, selectors.EVENT_READ)
         while not ended.is_set():
-            if waiting.select(_LOOK):
+            if waiting.select(ESCAPE_WITHIN if parser.waits else _LOOK):
                 data = os.read(descriptor, _READ)
                 if not data:
                     return

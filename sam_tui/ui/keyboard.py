@@ -5,6 +5,7 @@ that are no letters, so that programs in a terminal would never hear them.
 """
 
 import importlib
+import os
 import string
 import unicodedata
 from dataclasses import dataclass
@@ -12,7 +13,16 @@ from typing import Any
 
 _OPENERS = frozenset("[]OPX^_\\")
 """What begins a sequence after an escape, and thus is no key."""
-_NAMED = {"\x7f": "backspace", "\r": "enter", " ": "space", "-": "minus", "+": "plus"} | {
+ESCAPE_WITHIN = 0.025
+"""Seconds for which an escape may be the start of more, unless ``$ESCDELAY`` (milliseconds) is set."""
+_NAMED = {
+    "\x7f": "backspace",
+    "\r": "enter",
+    "\t": "tab",
+    " ": "space",
+    "-": "minus",
+    "+": "plus",
+} | {
     "@": "at",
     "/": "slash",
 }
@@ -41,14 +51,17 @@ def with_alt() -> dict[str, str]:
         found[f"\x1b{letter}"] = f"alt+{letter}"
         if letter.upper() not in _OPENERS:
             found[f"\x1b{letter.upper()}"] = f"alt+shift+{letter}"
-        # Tab, Enter and backspace are the control characters of these, and mean themselves.
-        if letter not in "himj[":
+        # Tab and Enter are the control characters of these, and mean themselves.
+        if letter not in "imj":
             found[f"\x1b{chr(ord(letter) & 0x1F)}"] = f"alt+ctrl+{letter}"
     return found
 
 
 def tell_alt() -> None:
     """Let the parser of keys tell them."""
+    if not os.environ.get("ESCDELAY"):
+        constants: Any = importlib.import_module("textual.constants")
+        constants.ESCAPE_DELAY = ESCAPE_WITHIN
     table: Any = importlib.import_module("textual._ansi_sequences").ANSI_SEQUENCES_KEYS
     for sequence, name in with_alt().items():
         table[sequence] = (_Key(name),)

@@ -3,8 +3,7 @@
 import pytest
 from rich.segment import Segment
 from rich.style import Style
-from textual import events
-from textual._xterm_parser import XTermParser  # pyright: ignore[reportPrivateUsage]
+from textual import constants, events
 from textual.color import Color
 from textual.strip import Strip
 
@@ -14,6 +13,7 @@ from sam_tui.core.ports.policy import DecisionFilter
 from sam_tui.core.ports.screens import KeyPress
 from sam_tui.core.verdict import Decision
 from sam_tui.ui import clipboard, keyboard
+from sam_tui.ui.incoming import KeyParser
 from sam_tui.ui.widgets.terminal_cells import with_cursor
 from tests.ui.driver import Driver, Stage, app_over, driven
 from tests.ui.terminals import LEAVE_CHORD, drawn, in_shell, shows, type_line
@@ -31,6 +31,25 @@ def logged(stage: Stage) -> list[Decision]:
     """What was decided about clipboard and links, oldest first."""
     found = stage.runtime.decisions.page(DecisionFilter(), limit=99)
     return [entry.decision for entry in reversed(found) if not entry.conversation]
+
+
+OPENERS = {
+    "[": "left_square_bracket",
+    "]": "right_square_bracket",
+    "\\": "backslash",
+    "^": "circumflex_accent",
+    "_": "underscore",
+}
+"""What is a key with Alt only once nothing follows."""
+
+
+def keys_of(monkeypatch: pytest.MonkeyPatch, sent: str) -> list[events.Key]:
+    """What the terminal around told with these bytes, once nothing followed."""
+    keyboard.tell_alt()
+    monkeypatch.setattr(constants, "ESCAPE_DELAY", 0.0)
+    parser = KeyParser()
+    told = [*parser.feed(sent), *parser.tick()]
+    return [event for event in told if isinstance(event, events.Key)]
 
 
 @pytest.mark.requirement("ui:terminal-audited")
@@ -92,19 +111,53 @@ async def test_reading_the_clipboard_is_asked_every_time(stage: Stage) -> None:
         ("\x1b\r", "alt+enter"),
         ("\x1b ", "alt+space"),
         ("\x1b\x05", "alt+ctrl+e"),
+        *((f"\x1b{sign}", f"alt+{name}") for sign, name in OPENERS.items()),
+        ("\x1b\t", "alt+tab"),
+        ("\x1b\b", "alt+ctrl+h"),
+        ("\b", "backspace"),
+        ("\x1b", "escape"),
         ("\x1b[1;3D", "alt+left"),
         ("\x1bOP", "f1"),
         ("\x1b[Z", "shift+tab"),
     ],
 )
 def test_keys_with_alt_are_told_and_reach_the_program_as_they_were_sent(
-    sent: str, key: str
+    sent: str, key: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    keyboard.tell_alt()
-    heard = [event for event in XTermParser().feed(sent) if isinstance(event, events.Key)]
+    heard = keys_of(monkeypatch, sent)
     assert [event.key for event in heard] == [key]
     screen = EmulatedScreen(20, 4)
     assert screen.encode_key(KeyPress(key, heard[0].character)) == sent.encode()
+
+
+@pytest.mark.requirement("ui:terminal-alt")
+@pytest.mark.parametrize("asked", ["\x1b[>4;2m", "\x1b[>1u", ""])
+def test_escape_and_a_key_behind_it_go_in_as_they_came_whatever_the_program_asked_for(
+    asked: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    screen = EmulatedScreen(20, 4)
+    screen.feed(asked.encode())
+    (key,) = keys_of(monkeypatch, "\x1bx")
+    assert screen.encode_key(KeyPress(key.key, key.character)) == b"\x1bx"
+    # A terminal that tells Alt leaves no doubt.
+    (alt,) = keys_of(monkeypatch, "\x1b[120;3u")
+    told = {"\x1b[>4;2m": b"\x1b[27;3;120~", "\x1b[>1u": b"\x1b[120;3u", "": b"\x1bx"}
+    assert screen.encode_key(KeyPress(alt.key, alt.character)) == told[asked]
+
+
+@pytest.mark.requirement("ui:terminal-alt")
+def test_an_escape_waits_for_at_most_25_ms_to_be_more_unless_escdelay_says_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(constants, "ESCAPE_DELAY", 0.1)
+    keyboard.tell_alt()
+    assert constants.ESCAPE_DELAY <= 0.025
+    monkeypatch.setattr(constants, "ESCAPE_DELAY", 0.07)
+    monkeypatch.setenv("ESCDELAY", "70")
+    keyboard.tell_alt()
+    assert constants.ESCAPE_DELAY == 0.07
+    parser = KeyParser()
+    assert not list(parser.feed("\x1b")) and parser.waits
 
 
 @pytest.mark.requirement("ui:terminal-clipboard")

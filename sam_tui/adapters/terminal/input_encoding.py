@@ -62,7 +62,15 @@ class InputEncoder:
         return "none"
 
     def key(self, press: KeyPress) -> bytes:
-        """The bytes for a key; none for an unknown one."""
+        """The bytes for a key; none for an unknown one.
+
+        What has two meanings goes in as it came. An escape and a key are Alt or the Escape key and
+        another, which would be lost in a form for Alt that this program asked for; and ``\\b`` is
+        Ctrl+H or a terminal's Backspace.
+        """
+        came = press.character or ""
+        if came == "\b" or (len(came) == 2 and came.startswith("\x1b")):
+            return came.encode()
         found = stroke(press.key, press.character)
         if found is None:
             return b""

@@ -20,7 +20,10 @@ class CellRun:
 
 @dataclass(frozen=True, slots=True)
 class KeyPress:
-    """One key for a terminal program. ``key`` is the Textual name (``up``, ``ctrl+c``, ``a``)."""
+    """One key for a terminal program. ``key`` is the Textual name (``up``, ``ctrl+c``, ``a``).
+
+    ``character`` is what it types; both where it came as an escape and a character.
+    """
 
     key: str
     character: str | None
