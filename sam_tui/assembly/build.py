@@ -88,7 +88,7 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
         registry, guard, leaves.results, leaves.storage.decisions, leaves.bus, leaves.clock
     )
     executor.gates = leaves.workflows.gate
-    executor.shield.learn(secrets_of_environment(environ))
+    executor.shield.learn({**secrets_of_environment(environ), "api-key": options.api_key})
     executor.shield.source = SettingsFiles(workspace.root).changed
     executor.shield.refresh()
     executor.hooks = offer_hooks(leaves, places, guard, trust, executor)

@@ -3,7 +3,6 @@
 import contextlib
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sam_tui.assembly.options import DEFAULT_TIMEOUT, Options
@@ -311,8 +310,12 @@ class Leaves:
     def catalog(self) -> "ModelCatalog":
         """What models there are to choose from."""
         from sam_tui.adapters.llm.catalog import Catalog
+        from sam_tui.adapters.llm.choice import Wish
 
-        return Catalog(self._environ, timeout=self._timeout)
+        asked = self._options
+        timeout = asked.request_timeout or DEFAULT_TIMEOUT
+        wish = Wish(asked.model, asked.api_base, asked.api_key, asked.provider, timeout)
+        return Catalog(self._environ, asked=wish)
 
     @once
     def online(self) -> Online:
@@ -363,15 +366,9 @@ class Leaves:
 
     def open_model(self, name: str, options: Mapping[str, Any] | None = None) -> "Model":
         """The model of that name, reached as the person asked for theirs. Raises ``SamError``."""
-        from sam_tui.adapters.llm.choice import Wish, choose
+        from sam_tui.core.ports.model import ModelOffer
 
-        asked = self._options
-        wish = Wish(name, asked.api_base, asked.api_key, asked.provider, timeout=self._timeout)
-        return choose(replace(wish, options=options) if options else wish, self._environ)
-
-    @property
-    def _timeout(self) -> float:
-        return self._options.request_timeout or DEFAULT_TIMEOUT
+        return self.catalog.open(ModelOffer(name, name, ""), options=options)
 
     # The end
 

@@ -272,6 +272,7 @@ import os, sys
 import sam_tui.assembly
 class Broken:
     name = "broken"
+    host = ""
     context_tokens = None
     async def stream(self, request):
         print("noise from a library")

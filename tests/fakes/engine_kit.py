@@ -147,6 +147,7 @@ class RawModel:
     """A model that plays answers piece by piece, faults included; it keeps what it was sent."""
 
     name = "raw"
+    host = ""
     context_tokens: int | None = None
 
     def __init__(self, *answers: Sequence[Piece]) -> None:

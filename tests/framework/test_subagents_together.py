@@ -28,6 +28,7 @@ class Crowd:
 
     parts: Mapping[str, Sequence[Sequence[Piece]]]
     name: str = "crowd"
+    host = ""
     context_tokens: int | None = None
     seen: dict[str, list[list[Message]]] = field(default_factory=dict[str, list[list[Message]]])
     tools: dict[str, str] = field(default_factory=dict[str, str])

@@ -1,12 +1,14 @@
 """Answers that end too early, or are too large, from a server that means no good: told, never a defect."""
 
+import base64
 import json
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
-from tests.fakes.openai_server import Call, Player, Reply, background
+from tests.fakes.openai_server import Call, Player, Reply, background, failure
 from tests.headless.conftest import Ended, Program
 
 
@@ -130,3 +132,26 @@ def test_the_limits_of_an_answer_are_settings(
     wrong, _ = ask(program)
     assert wrong.code == 52
     assert "8 to 200" in json.dumps(wrong.result["error"])
+
+
+SECRET = "zk-Ab+c/d3f_Gh1jK=l"
+SPELLED: Mapping[str, str] = {
+    "as it is": SECRET,
+    "in base64": base64.b64encode(SECRET.encode()).decode(),
+    "in a header": f"Bearer {SECRET}",
+    "for a URL": quote(SECRET, safe=""),
+    "as JSON": json.dumps(SECRET).replace("/", "\\/"),
+}
+
+
+@pytest.mark.requirement("headless:key-echo")
+@pytest.mark.parametrize("how", SPELLED)
+def test_a_key_that_comes_back_in_an_error_is_shown_nowhere(program: Program, how: str) -> None:
+    echo = failure(400, f"Not valid: {SPELLED[how]}", code="bad")
+    with background([echo]) as server:
+        where = ("--model", "openai/x", "--api-base", server.base, "--api-key", SECRET)
+        ended = program.stream("go", "--verbose", *where)
+    assert ended.code == 1
+    assert "Not valid" in ended.out
+    for text in (ended.out, ended.err):
+        assert SPELLED[how] not in text and SECRET not in text

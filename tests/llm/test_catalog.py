@@ -6,10 +6,13 @@ from collections.abc import AsyncIterator
 import pytest
 
 from sam_tui.adapters.llm.catalog import Catalog, LocalServer
+from sam_tui.adapters.llm.choice import OWN_KEY, Wish
 from sam_tui.adapters.llm.direct import DirectModel
 from sam_tui.adapters.llm.litellm_model import LiteLLMModel, load
 from sam_tui.adapters.llm.providers import DIRECT, THROUGH_LITELLM
 from sam_tui.adapters.llm.scripted import ScriptedModel
+from sam_tui.core.errors import ModelAuthError
+from sam_tui.core.ports.model import ModelOffer
 from tests.fakes.openai_server import FakeServer, Reply
 from tests.llm.folding import LITELLM_WARNINGS, answer
 
@@ -131,3 +134,68 @@ def test_every_offered_model_is_one_that_litellm_knows() -> None:
         if provider.offer and provider.prefix != "openrouter":
             bare = provider.offer.partition("/")[2]
             assert provider.offer in known or bare in known
+
+
+@pytest.mark.requirement("model:key-of-its-host")
+@pytest.mark.parametrize(
+    ("begun", "name", "host", "key"),
+    [
+        (Wish("openai/a", "http://corp.invalid/v1", "own"), "openai/b", "corp.invalid", "own"),
+        (Wish("a", "corp.invalid/v1", "own"), "b", "corp.invalid", "own"),
+        (Wish("a", "corp.invalid/v1", "own"), "openrouter/b", "corp.invalid", "own"),
+        (Wish("", "corp.invalid/v1", "own"), "b", "corp.invalid", "own"),
+        (Wish("a", "corp.invalid/v1"), "b", "corp.invalid", "general"),
+        (Wish("openai/a", api_key="own"), "openai/b", "api.openai.com", "own"),
+        (Wish("openai/a", api_key="own"), "openrouter/b", "openrouter.ai", "routers"),
+        (Wish("openai/a"), "openai/b", "api.openai.com", "general"),
+        (Wish("openai/a"), "openrouter/b", "openrouter.ai", "routers"),
+        (Wish("openai/a", api_key="own"), "ollama/b", "127.0.0.1:11434", ""),
+        (Wish(""), "openrouter/b", "openrouter.ai", "general"),
+    ],
+)
+def test_address_and_key_stay_together(begun: Wish, name: str, host: str, key: str) -> None:
+    environment = {OWN_KEY: "general", "OPENROUTER_API_KEY": "routers"}
+    catalog = Catalog(environment, servers=[], asked=begun)
+    offer = ModelOffer(name, name, "")
+    assert catalog.host(offer) == host
+    model = catalog.open(offer)
+    assert isinstance(model, DirectModel)
+    assert (model.host, model.endpoint.key) == (host, key)
+
+
+@pytest.mark.requirement("model:key-of-its-host")
+def test_a_provider_of_another_wire_is_another_host_without_the_key() -> None:
+    asked = Wish("a", "http://corp.invalid/v1", "own")
+    catalog = Catalog({OWN_KEY: "general"}, servers=[], asked=asked)
+    offer = ModelOffer("", "anthropic/claude-x", "")
+    assert catalog.host(offer) == "anthropic"
+    with pytest.raises(ModelAuthError, match="ANTHROPIC_API_KEY"):
+        catalog.open(offer)
+    assert catalog.open(offer, key="typed").host == "anthropic"
+    assert catalog.open(offer).host == "anthropic"
+
+
+@pytest.mark.requirement("model:key-of-its-host")
+async def test_an_offer_of_another_provider_is_at_its_own_address() -> None:
+    asked = Wish("a", "http://corp.invalid/v1", "own")
+    catalog = Catalog({"OPENROUTER_API_KEY": "routers"}, servers=[], asked=asked)
+    [offer] = [o for o in await catalog.offers() if o.model.startswith("openrouter/")]
+    assert catalog.host(offer) == "openrouter.ai"
+    model = catalog.open(offer)
+    assert isinstance(model, DirectModel)
+    assert (model.endpoint.model, model.endpoint.key) == ("openrouter/auto", "routers")
+
+
+@pytest.mark.requirement("model:offers")
+async def test_the_model_in_use_and_those_of_the_given_server_come_first() -> None:
+    async with FakeServer(models=["x", "openai/oss", "an-embedding"]) as server:
+        asked = Wish("openai/x", server.base, "own")
+        catalog = Catalog({}, servers=[], asked=asked)
+        current = catalog.open(ModelOffer("", "openai/x", ""))
+        offers = await catalog.offers(current)
+        assert [o.model for o in offers] == ["openai/x", "openai/openai/oss", "scripted"]
+        assert offers[0].source == f"in use at 127.0.0.1:{server.port}" and offers[0].in_use
+        assert server.requests[0].headers["authorization"] == "Bearer own"
+        chosen = catalog.open(offers[1])
+        assert isinstance(chosen, DirectModel)
+        assert (chosen.endpoint.model, chosen.endpoint.base) == ("openai/oss", server.base)

@@ -4,15 +4,28 @@ import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from sam_tui.adapters.llm.choice import Wish, choose
-from sam_tui.adapters.llm.providers import DIRECT, THROUGH_LITELLM
+from sam_tui.adapters.llm import transport
+from sam_tui.adapters.llm.choice import (
+    OWN_KEY,
+    Wish,
+    choose,
+    destination,
+    endpoint_for,
+    model_string,
+    speaks_own_wire,
+    with_tidy_address,
+)
+from sam_tui.adapters.llm.endpoint import host_of
+from sam_tui.adapters.llm.providers import DIRECT, THROUGH_LITELLM, Provider
+from sam_tui.core.errors import SamError
 from sam_tui.core.ports.model import Model, ModelOffer
 
 _PROBE_SECONDS = 0.5
-_MOST_MODELS = 12
+_GIVEN_SECONDS = 2.0
+_MOST_MODELS, _MOST_OF_GIVEN = 12, 200
 _LONGEST_ANSWER = 1024 * 1024
 
 
@@ -34,30 +47,95 @@ LOCAL_SERVERS = (
 
 
 class Catalog:
-    """The ``ModelCatalog`` of this machine and environment."""
+    """The ``ModelCatalog`` of this machine and environment; ``asked`` is what the person began with."""
 
     def __init__(
         self,
         environment: Mapping[str, str],
         *,
         servers: Sequence[LocalServer] = LOCAL_SERVERS,
-        timeout: float = 300.0,
+        asked: Wish | None = None,
     ) -> None:
         self._environment = environment
         self._servers = servers
-        self._timeout = timeout
+        self._asked = with_tidy_address(asked or Wish(""))
+        self._home = ""
+        """The host that the key of the person is for; empty while they named neither it nor a model."""
+        self._keys: dict[str, str] = {}
+        """Keys that were given later, by host."""
 
-    async def offers(self) -> Sequence[ModelOffer]:
-        """Everything at hand, local servers first, the embedded script last. Takes half a second
-        at most; a server that does not answer is left out, never an error."""
-        found = await asyncio.gather(*(_look(server) for server in self._servers))
-        local = [offer for offers in found for offer in offers]
-        return [*local, *self._with_keys(), _SCRIPT]
+    async def offers(self, current: Model | None = None) -> Sequence[ModelOffer]:
+        """Everything at hand, what is in use first, the embedded script last. Takes two seconds at
+        most; a server that does not answer is left out, never an error."""
+        looks = (self._look_given(), *(_look(server) for server in self._servers))
+        found = await asyncio.gather(*looks)
+        offers = [*_in_use(current), *(offer for each in found for offer in each)]
+        distinct: dict[tuple[str, str], ModelOffer] = {}
+        for offer in (*offers, *self._with_keys(), _SCRIPT):
+            distinct.setdefault((offer.model, self._address(offer)), offer)
+        return list(distinct.values())
 
-    def open(self, offer: ModelOffer) -> Model:
+    def host(self, offer: ModelOffer) -> str:
+        """Where requests to the offered model would go. Raises ``UsageError``."""
+        return destination(self._wish(offer), self._environment)
+
+    def open(
+        self, offer: ModelOffer, *, key: str = "", options: Mapping[str, Any] | None = None
+    ) -> Model:
         """The offered model; raises what ``choice.choose`` raises."""
-        wish = Wish(offer.model, api_base=offer.api_base, timeout=self._timeout)
-        return choose(wish, self._environment)
+        wish, host = self._wish(offer), self.host(offer)
+        if key:
+            self._keys[host] = key
+        self._home = self._home or self._first_host() or host
+        if options:
+            wish = replace(wish, options=options)
+        if host in self._keys:
+            return choose(replace(wish, api_key=self._keys[host]), self._environment)
+        if host == self._home:
+            return choose(replace(wish, api_key=self._asked.api_key), self._environment)
+        elsewhere = {name: v for name, v in self._environment.items() if name != OWN_KEY}
+        return choose(wish, elsewhere)
+
+    def _first_host(self) -> str:
+        asked = self._asked
+        if asked.model:
+            return destination(asked, self._environment)
+        return host_of(asked.api_base) if asked.api_base else ""
+
+    def _wish(self, offer: ModelOffer) -> Wish:
+        """What an offer asks for, without a key."""
+        return replace(self._asked, model=offer.model, api_base=self._address(offer), api_key="")
+
+    def _address(self, offer: ModelOffer) -> str:
+        """The offer's own address, else the one that the person gave where that will do."""
+        asked = self._asked
+        if offer.api_base or not asked.api_base:
+            return offer.api_base
+        other_wire = speaks_own_wire(offer.model) and not speaks_own_wire(asked.model)
+        return "" if other_wire else asked.api_base
+
+    async def _look_given(self) -> list[ModelOffer]:
+        """The models of the server whose address the person gave."""
+        asked = self._asked
+        if not asked.api_base or speaks_own_wire(asked.model):
+            return []
+        where = host_of(asked.api_base)
+        wish = replace(asked, model=asked.model or "x", timeout=_GIVEN_SECONDS)
+        wish = replace(wish, api_key=self._keys.get(where, asked.api_key))
+        names: list[str] = []
+        with suppress(SamError, OSError, TimeoutError, ValueError, RecursionError):
+            async with asyncio.timeout(_GIVEN_SECONDS):
+                listed = await transport.model_list(endpoint_for(wish, self._environment))
+                names = _names(listed, _MOST_OF_GIVEN)
+        return [
+            ModelOffer(name, model_string(name, asked.model), f"at {where}", asked.api_base)
+            for name in names
+        ]
+
+    def _own_base(self, provider: Provider) -> str:
+        """A provider's own address, which a name alone does not mean where the person gave another."""
+        given = self._environment.get(provider.base_variable, "") if provider.base_variable else ""
+        return given.strip() or provider.base
 
     def _with_keys(self) -> list[ModelOffer]:
         by_prefix = {p.prefix: p for p in (*DIRECT, *THROUGH_LITELLM)}
@@ -68,13 +146,22 @@ class Catalog:
             if variable and provider.offer:
                 name = provider.offer.partition("/")[2]
                 label = f"{name} · {provider.title}"
-                offers[provider.prefix] = ModelOffer(label, provider.offer, f"{variable} is set")
+                base = self._own_base(provider) if self._asked.api_base else ""
+                source = f"{variable} is set"
+                offers[provider.prefix] = ModelOffer(label, provider.offer, source, base)
         return list(offers.values())
 
 
 _SCRIPT = ModelOffer(
     "Scripted demo", "scripted", "comes with sam-tui: a short tour without a network"
 )
+
+
+def _in_use(model: Model | None) -> list[ModelOffer]:
+    if model is None or model.name.startswith(_SCRIPT.model):
+        return []
+    where = f" at {model.host}" if model.host else ""
+    return [ModelOffer(model.name, model.name, f"in use{where}", in_use=True)]
 
 
 async def _look(server: LocalServer) -> list[ModelOffer]:
@@ -110,7 +197,7 @@ async def _get_models(port: int) -> bytes:
         writer.transport.abort()
 
 
-def _names(body: bytes) -> list[str]:
+def _names(body: bytes, most: int = _MOST_MODELS) -> list[str]:
     """The ids of a model list; without those that only embed."""
     if not body:
         return []
@@ -119,4 +206,4 @@ def _names(body: bytes) -> list[str]:
     listed = cast("list[object]", data) if isinstance(data, list) else []
     entries = (cast("Mapping[str, Any]", e) for e in listed if isinstance(e, dict))
     names = [n for e in entries if isinstance(n := e.get("id"), str) and n and n.isprintable()]
-    return [n for n in names if "embed" not in n.lower()][:_MOST_MODELS]
+    return [n for n in names if "embed" not in n.lower()][:most]

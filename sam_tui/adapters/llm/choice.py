@@ -8,7 +8,7 @@ from urllib.parse import urlunsplit
 
 from sam_tui.adapters.llm import litellm_model, transport
 from sam_tui.adapters.llm.direct import DirectModel
-from sam_tui.adapters.llm.endpoint import Endpoint, is_loopback, split
+from sam_tui.adapters.llm.endpoint import Endpoint, host_of, is_loopback, split
 from sam_tui.adapters.llm.litellm_model import LiteLLMModel, LiteLLMOptions
 from sam_tui.adapters.llm.providers import (
     OWN_WIRE,
@@ -49,17 +49,48 @@ def choose(wish: Wish, environment: Mapping[str, str]) -> Model:
     Raises UsageError for what cannot be meant, ModelAuthError where a key is missing, and
     ConfigurationError for a script that is not one.
     """
-    wish = replace(wish, model=wish.model.strip(), api_base=_tidy(wish.api_base))
-    if wish.api_base:
-        split(wish.api_base)
-    if not wish.model:
-        raise UsageError("No model was named.", hint="Give one as --model, such as ollama/qwen3.")
-    scripted = wish.model == "scripted" or wish.model.startswith("scripted:")
-    if scripted or wish.provider == "scripted":
+    wish = _tidied(wish)
+    if _is_scripted(wish):
         return _scripted(wish)
     if _goes_direct(wish, environment):
         return DirectModel(endpoint_for(wish, environment))
     return _litellm(wish, environment)
+
+
+def destination(wish: Wish, environment: Mapping[str, str]) -> str:
+    """Where requests for a wish would go, as ``Model.host`` says it. Raises ``UsageError``."""
+    wish = _tidied(wish)
+    if _is_scripted(wish):
+        return ""
+    if _goes_direct(wish, environment):
+        return host_of(_base(wish, _meant(wish.model), environment)[0])
+    return host_of(wish.api_base) if wish.api_base else _litellm_name(wish.model).partition("/")[0]
+
+
+def speaks_own_wire(model: str) -> bool:
+    """Whether a model is spoken to in its provider's own way, so that no other address will do."""
+    prefix, slash, _ = model.partition("/")
+    return bool(slash) and prefix in OWN_WIRE
+
+
+def with_tidy_address(wish: Wish) -> Wish:
+    """The wish with its address as requests begin with it. Raises ``UsageError`` where it is none."""
+    wish = replace(wish, model=wish.model.strip(), api_base=_tidy(wish.api_base))
+    if wish.api_base:
+        split(wish.api_base)
+    return wish
+
+
+def _tidied(wish: Wish) -> Wish:
+    wish = with_tidy_address(wish)
+    if not wish.model:
+        raise UsageError("No model was named.", hint="Give one as --model, such as ollama/qwen3.")
+    return wish
+
+
+def _is_scripted(wish: Wish) -> bool:
+    named = wish.model == "scripted" or wish.model.startswith("scripted:")
+    return named or wish.provider == "scripted"
 
 
 def warm(model: Model) -> threading.Thread | None:
@@ -84,7 +115,7 @@ def _goes_direct(wish: Wish, environment: Mapping[str, str]) -> bool:
     if wish.provider != "auto":
         return wish.provider == "direct"
     prefix, slash, _ = wish.model.partition("/")
-    if slash and prefix in OWN_WIRE:
+    if speaks_own_wire(wish.model):
         return False
     if wish.api_base:
         return True
@@ -96,11 +127,8 @@ def _goes_direct(wish: Wish, environment: Mapping[str, str]) -> bool:
 
 def endpoint_for(wish: Wish, environment: Mapping[str, str]) -> Endpoint:
     """The OpenAI-compatible endpoint a wish means."""
-    prefix, slash, _ = wish.model.partition("/")
-    named = by_prefix(prefix) if slash else None
-    named = named if named is not None and named.base else None
-    meant = named or (None if slash else of_bare_name(wish.model))
-    base, from_environment = _base(wish, meant, environment)
+    named = _named(wish.model)
+    base, from_environment = _base(wish, _meant(wish.model), environment)
     local = is_loopback(base)
     anonymous = local and not from_environment
     owner = of_base(base) or named or (None if anonymous else by_prefix("openai"))
@@ -120,6 +148,25 @@ def endpoint_for(wish: Wish, environment: Mapping[str, str]) -> Endpoint:
         dialect=dialect_for(wish.model, owner if own_host or named else None),
         options=_options(wish, owner),
     )
+
+
+def _named(model: str) -> Provider | None:
+    """The provider that a model string begins with, where that has an address of its own."""
+    prefix, slash, _ = model.partition("/")
+    named = by_prefix(prefix) if slash else None
+    return named if named is not None and named.base else None
+
+
+def _meant(model: str) -> Provider | None:
+    return _named(model) or (None if "/" in model else of_bare_name(model))
+
+
+def model_string(name: str, beside: str) -> str:
+    """How to ask for what a server calls ``name``, where ``beside`` is asked for at its address."""
+    like = _named(beside)
+    if like is not None:
+        return f"{like.prefix}/{name}"
+    return f"openai/{name}" if _named(name) is not None or speaks_own_wire(name) else name
 
 
 def _base(wish: Wish, meant: Provider | None, environment: Mapping[str, str]) -> tuple[str, bool]:
@@ -175,8 +222,7 @@ def _options(wish: Wish, owner: Provider | None) -> Mapping[str, Any]:
 def _litellm(wish: Wish, environment: Mapping[str, str]) -> Model:
     prefix, slash, _ = wish.model.partition("/")
     provider = by_prefix(prefix) if slash else of_bare_name(wish.model)
-    # litellm takes a bare gemini-* for Vertex; everybody with a Gemini key means the other one.
-    model = wish.model if slash or provider is None else f"{provider.prefix}/{wish.model}"
+    model = _litellm_name(wish.model)
     key = wish.api_key.strip() or environment.get(OWN_KEY, "").strip()
     variable = ""
     if provider is not None and provider.keys:
@@ -193,6 +239,12 @@ def _litellm(wish: Wish, environment: Mapping[str, str]) -> Model:
         extra=wish.options,
     )
     return LiteLLMModel(model, options)
+
+
+def _litellm_name(model: str) -> str:
+    # litellm takes a bare gemini-* for Vertex; everybody with a Gemini key means the other one.
+    provider = None if "/" in model else of_bare_name(model)
+    return model if provider is None else f"{provider.prefix}/{model}"
 
 
 def _tidy(base: str) -> str:

@@ -42,6 +42,11 @@ class DirectModel:
         return self.endpoint.name
 
     @property
+    def host(self) -> str:
+        """Host and port of the endpoint."""
+        return self.endpoint.source.where
+
+    @property
     def context_tokens(self) -> int | None:
         """Not known: such endpoints tell it only when it was exceeded."""
         return None

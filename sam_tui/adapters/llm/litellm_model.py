@@ -163,6 +163,11 @@ class LiteLLMModel:
         return self._model
 
     @property
+    def host(self) -> str:
+        """Host and port of the address, else the provider."""
+        return self._source.where
+
+    @property
     def context_tokens(self) -> int | None:
         """What litellm's table says, once litellm is loaded."""
         return known_context(self._model)

@@ -95,6 +95,11 @@ class ScriptedModel:
         return self._name
 
     @property
+    def host(self) -> str:
+        """Nothing leaves the program."""
+        return ""
+
+    @property
     def context_tokens(self) -> int | None:
         """A script has no context to exceed."""
         return None

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 _KEPT_ALIVE = 55.0
 """Seconds an idle connection is kept: longer than most tool calls, shorter than most servers wait."""
 
+_LONGEST_LIST = 1024 * 1024
+
 _loading = threading.Lock()
 
 
@@ -85,3 +87,31 @@ def client_for(endpoint: Endpoint) -> "httpx.AsyncClient":
         timeout=timeout(endpoint.timeout, endpoint.connect_timeout),
         limits=httpx.Limits(keepalive_expiry=_KEPT_ALIVE),
     )
+
+
+async def model_list(endpoint: Endpoint) -> bytes:
+    """The first megabyte of what an endpoint lists as its models; empty where it refuses.
+
+    Raises ``OSError`` when nobody answers.
+    """
+    load()
+    import httpx
+
+    headers = {"accept": "application/json", "accept-encoding": "identity"}
+    if endpoint.key:
+        headers["authorization"] = f"Bearer {endpoint.key}"
+    body = bytearray()
+    try:
+        async with (
+            client_for(endpoint) as client,
+            client.stream("GET", f"{endpoint.base}/models", headers=headers) as response,
+        ):
+            if response.status_code != 200 or response.headers.get("content-encoding"):
+                return b""
+            async for data in response.aiter_bytes():
+                body += data
+                if len(body) > _LONGEST_LIST:
+                    break
+    except httpx.HTTPError as error:
+        raise ConnectionError(str(error)) from error
+    return bytes(body)

@@ -10,6 +10,7 @@ from sam_tui.core.agent.budget import Budget, Budgets
 from sam_tui.core.agent.endings import TOLD, Endings
 from sam_tui.core.agent.fold import Fold, Shown
 from sam_tui.core.agent.history import History
+from sam_tui.core.agent.mending import Mending
 from sam_tui.core.agent.metering import Meter
 from sam_tui.core.agent.opening import opening
 from sam_tui.core.agent.retry import RetryPolicy
@@ -24,6 +25,7 @@ from sam_tui.core.errors import (
     BudgetExhausted,
     ContextExceeded,
     ConversationTakenOver,
+    ModelAuthError,
     ModelError,
     SamError,
     StoppedByHook,
@@ -80,6 +82,8 @@ class Engine:
     """A message of the person's as the model reads it: one that names a skill is put in words."""
     answers: AnswerLimits = field(default_factory=AnswerLimits)
     """How large one answer of a model may be."""
+    mending: Mending = field(default_factory=Mending)
+    """Who has another key where a provider refuses one."""
 
     def narrowed(self, withheld: Collection[str], *, asker: str, system: str = "") -> "Engine":
         """The same engine without some tools, whose questions say who asks."""
@@ -211,6 +215,8 @@ class Turn:
                 if not self._step_back(error):
                     raise
                 self._remind(new_message=False)
+            except ModelAuthError as error:
+                self._model = await self._engine.mending.mended(self._model, error)
             except ModelError as error:
                 await self._wait_to_retry(attempt, error)
                 attempt += 1
@@ -269,7 +275,9 @@ class Turn:
             raise error
         attempts = self._engine.retry.attempts(error)
         self._engine.bus.publish(
-            ModelRetried(self._conversation, attempt, attempts, delay, str(error), error.status)
+            ModelRetried(
+                self._conversation, attempt, attempts, delay, self._masked(str(error)), error.status
+            )
         )
         self._fold = Fold()
         await self._engine.clock.sleep(delay)
@@ -336,6 +344,10 @@ class Turn:
             with suppress(ConversationTakenOver):
                 self._history.append(AssistantMessage(f"{said}\n\n[interrupted]"))
 
+    def _masked(self, text: str) -> str:
+        """A provider's words may have the key in them, spelled in any way."""
+        return self._engine.executor.shield.mask(text).text
+
     def _finish(
         self, reason: StopReason, answer: str, *, error: SamError | None = None, exit_code: int = 0
     ) -> TurnFinished:
@@ -345,7 +357,7 @@ class Turn:
             answer,
             self._budget.usage,
             self._budget.steps,
-            error.explain() if error else "",
+            self._masked(error.explain()) if error else "",
             error.title if error else "",
             error.exit_code if error else exit_code,
             error.limit if isinstance(error, BudgetExhausted | AnswerTooLarge) else "",

@@ -92,6 +92,11 @@ class Model(Protocol):
         ...
 
     @property
+    def host(self) -> str:
+        """Where requests go: host and port, or a provider's name; empty where they go nowhere."""
+        ...
+
+    @property
     def context_tokens(self) -> int | None:
         """How long a request and its answer may be together, or None when that is not known."""
         ...
@@ -114,15 +119,28 @@ class ModelOffer:
     model: str
     source: str
     api_base: str = ""
+    in_use: bool = False
 
 
 class ModelCatalog(Protocol):
-    """Which models there are to choose from, and how to open one."""
+    """Which models there are to choose from, and how to open one.
 
-    async def offers(self) -> Sequence[ModelOffer]:
-        """Local servers that answer, models whose key is in the environment, the scripted one."""
+    Address and key belong together: a name without an address is one at the address that the person
+    gave, as long as that can speak to it, and their key goes to its own host alone.
+    """
+
+    async def offers(self, current: Model | None = None) -> Sequence[ModelOffer]:
+        """The model in use, those of the server that the person named, local servers that answer,
+        models whose key is in the environment, the scripted one."""
         ...
 
-    def open(self, offer: ModelOffer) -> Model:
-        """The offered model, ready to stream."""
+    def host(self, offer: ModelOffer) -> str:
+        """Where requests to the offered model would go, as ``Model.host`` says it."""
+        ...
+
+    def open(
+        self, offer: ModelOffer, *, key: str = "", options: Mapping[str, Any] | None = None
+    ) -> Model:
+        """The offered model, ready to stream. A ``key`` is used for its host from then on;
+        ``options`` are further fields of its requests."""
         ...

@@ -1,0 +1,76 @@
+"""What is asked about a model: whether the conversation may go to another host, and for a key."""
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Input, Static
+
+from sam_tui.ui.guard import KeyGuard, Patience
+from sam_tui.ui.plain import one_line, visible, visible_line
+
+
+class HostQuestion(ModalScreen[bool]):
+    """Whether requests may go to another host from now on. Enter chooses nothing."""
+
+    def __init__(self, before: str, after: str, model: str, patience: Patience) -> None:
+        super().__init__()
+        self._hosts = before, after
+        self._model = model
+        self._guard = KeyGuard(patience)
+
+    def compose(self) -> ComposeResult:
+        """Both hosts, and what the new one gets."""
+        before, after = (visible_line(host) for host in self._hosts)
+        with Vertical() as frame:
+            frame.border_title = Content("go to another host?")
+            frame.border_subtitle = Content("S switches · Esc stays")
+            hosts = Content.assemble("From ", (before, "bold"), " to ", (after, "bold"), ".")
+            yield Static(hosts, markup=False)
+            told = f"{after} is sent the whole conversation with your next message, for "
+            yield Static(Content(f"{told}{one_line(self._model, 80)}."), markup=False)
+
+    def on_mount(self) -> None:
+        """Hear nothing that was meant for something else."""
+        self._guard.rearm()
+
+    def on_key(self, event: events.Key) -> None:
+        """S switches, Esc stays; nothing else means anything."""
+        event.stop()
+        event.prevent_default()
+        if event.key in ("escape", "ctrl+c", "ctrl+q"):
+            self.dismiss(False)
+        elif self._guard.hears() and event.key.lower() == "s":
+            self.dismiss(True)
+
+
+class KeyForm(ModalScreen[str]):
+    """Asks for the key of a host; what is typed is shown by no letter. Empty: there is none."""
+
+    BINDINGS = [Binding("escape,ctrl+c,ctrl+q", "leave", "Close", show=False)]  # noqa: RUF012
+    AUTO_FOCUS = "Input"
+
+    def __init__(self, host: str, why: str) -> None:
+        super().__init__()
+        self._host = host
+        self._why = why
+
+    def compose(self) -> ComposeResult:
+        """Why it is asked, and a line for the key."""
+        with Vertical() as frame:
+            frame.border_title = Content(f"a key for {one_line(self._host, 60)}")
+            frame.border_subtitle = Content("Enter uses it until the program ends · Esc: not now")
+            yield Static(Content(visible(self._why)), markup=False)
+            yield Input(password=True, placeholder="key")
+
+    def action_leave(self) -> None:
+        """Close without a key."""
+        self.dismiss("")
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Take the key."""
+        event.stop()
+        if event.value.strip():
+            self.dismiss(event.value.strip())

@@ -1,0 +1,139 @@
+"""Which host a conversation goes to, and which key goes with it, when the model is switched."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from textual.widgets import Input, OptionList
+
+from sam_tui.assembly import Options, build
+from sam_tui.core.messages import UserMessage
+from sam_tui.ui.screens.dialogs import Picker
+from sam_tui.ui.screens.models import HostQuestion, KeyForm
+from tests.fakes.engine_kit import RawModel
+from tests.fakes.openai_server import FakeServer, Recorded, Reply, failure
+from tests.ui.driver import Driver, Stage, app_over, driven
+
+WRONG = failure(401, "wrong key", code="invalid_api_key")
+
+
+@asynccontextmanager
+async def at(
+    folder: Path, base: str, model: str = "openai/first", **environment: str
+) -> AsyncGenerator[Driver]:
+    """A workbench that was begun with this model, an address where there is one, and a key."""
+    workspace = folder / "ws"
+    workspace.mkdir()
+    options = Options(
+        str(workspace),
+        str(folder / "data"),
+        model=model,
+        api_base=base,
+        api_key="k3y-of-mine",
+        attended=True,
+    )
+    settings = {"HOME": str(folder), "SAM_TUI_CONFIG_DIR": str(folder / "settings")}
+    stage = Stage(build(options, {**settings, **environment}), RawModel(), workspace)
+    async with driven(app_over(stage)) as me:
+        await me.ready()
+        yield me
+        await stage.runtime.close()
+
+
+async def answered(me: Driver, prompt: str, server: FakeServer) -> Recorded:
+    """The request that a prompt comes to, once its turn ended."""
+    count = len(server.posts)
+    await me.send(prompt)
+    await me.until(lambda: len(server.posts) > count and not me.app.turns.running)
+    return server.posts[-1]
+
+
+@pytest.mark.requirement("ui:model-host")
+async def test_no_switch_sends_the_conversation_to_another_host_unasked(tmp_path: Path) -> None:
+    replies = [Reply(text="ok")] * 4
+    async with (
+        FakeServer(list(replies)) as mine,
+        FakeServer(list(replies)) as other,
+        at(
+            tmp_path,
+            "",
+            "lm_studio/first",
+            LM_STUDIO_API_BASE=mine.base,
+            OLLAMA_API_BASE=other.base,
+            SAM_TUI_API_KEY="general-k3y",
+        ) as me,
+    ):
+        await answered(me, "private words", mine)
+        await me.send("/model lm_studio/second")
+        sent = await answered(me, "more", mine)
+        assert sent.json["model"] == "second"
+        assert sent.headers["authorization"] == "Bearer k3y-of-mine"
+        for keys in (["enter", "escape"], ["s"]):
+            await me.send("/model ollama/third")
+            await me.until(lambda: isinstance(me.app.screen, HostQuestion))
+            assert f"From 127.0.0.1:{mine.port} to 127.0.0.1:{other.port}." in me.drawn()
+            assert other.posts == []
+            await me.pilot.press(*keys)
+            await me.until(lambda: me.app.screen is me.app.chat)
+            if keys != ["s"]:
+                assert (await answered(me, "here", mine)).json["model"] == "second"
+        sent = await answered(me, "there", other)
+        assert sent.json["model"] == "third" and "authorization" not in sent.headers
+        await me.send("/model anthropic/claude-x")
+        await me.until(lambda: isinstance(me.app.screen, HostQuestion))
+        await me.pilot.press("s")
+        await me.until(lambda: isinstance(me.app.screen, KeyForm))
+        assert "ANTHROPIC_API_KEY" in me.drawn()
+        await me.pilot.press("escape")
+        await me.until(lambda: "ANTHROPIC_API_KEY" in me.transcript())
+        await answered(me, "still there", other)
+
+
+@pytest.mark.requirement("ui:model-picker")
+async def test_the_picker_lists_the_model_in_use_and_those_of_its_server(tmp_path: Path) -> None:
+    async with (
+        FakeServer([Reply(text="ok")] * 2, models=["first", "second"]) as mine,
+        at(tmp_path, mine.base) as me,
+    ):
+        await me.send("/model named")
+        assert (await answered(me, "hello", mine)).json["model"] == "named"
+        await me.send("/model openai/first")
+        await me.send("/model")
+        await me.until(lambda: isinstance(me.app.screen, Picker))
+        listed = me.app.screen.query_one(OptionList)
+        await me.until(lambda: listed.option_count)
+        assert f"openai/first  in use at 127.0.0.1:{mine.port}" in me.drawn()
+        assert f"second  at 127.0.0.1:{mine.port}" in me.drawn()
+        await me.pilot.press("down", "enter")
+        await me.until(lambda: me.app.chat.status.standing.model == "openai/second")
+        sent = await answered(me, "hello", mine)
+        assert sent.json["model"] == "second"
+        assert sent.headers["authorization"] == "Bearer k3y-of-mine"
+
+
+@pytest.mark.requirement("ui:key-mended")
+async def test_a_refused_key_is_asked_for_again_and_the_turn_goes_on(tmp_path: Path) -> None:
+    async with (
+        FakeServer([WRONG, WRONG, Reply(text="better"), WRONG]) as mine,
+        at(tmp_path, mine.base) as me,
+    ):
+        await me.send("my long prompt")
+        for key in ("n0t-this-one", "an0ther-k3y"):
+            await me.until(lambda: isinstance(me.app.screen, KeyForm))
+            await me.until(lambda: isinstance(me.app.screen.focused, Input))
+            await me.pilot.press(*key, "enter")
+            assert key not in me.drawn()
+            await me.until(lambda: me.app.screen is me.app.chat or len(mine.posts) < 3)
+        await me.until(lambda: "better" in me.transcript() and not me.app.turns.running)
+        first, _, last = mine.posts
+        assert last.headers["authorization"] == "Bearer an0ther-k3y"
+        assert last.json["messages"] == first.json["messages"]
+        session = me.app.conversations.session
+        assert session is not None
+        said = [m.text for m in session.messages if isinstance(m, UserMessage)]
+        assert said == ["my long prompt"]
+        await me.send("again")
+        await me.until(lambda: isinstance(me.app.screen, KeyForm))
+        await me.pilot.press("escape")
+        await me.until(lambda: "did not accept the key" in me.transcript())
