@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from sam_tui.adapters.terminal.sandbox.kernel import (
     AT_EMPTY_PATH,
     AT_FDCWD,
-    AT_REMOVEDIR,
     AT_SYMLINK_FOLLOW,
     call,
     open_exactly,
@@ -101,7 +100,7 @@ def open_file(path: str, flags: int, mode: int) -> int:
         mode=mode & _PERMISSIONS if making else 0,
     )
     if not flags & os.O_NONBLOCK:
-        fcntl.fcntl(opened, fcntl.F_SETFL, fcntl.fcntl(opened, fcntl.F_GETFL) & ~os.O_NONBLOCK)
+        fcntl.fcntl(opened, fcntl.F_SETFL, wanted & ~os.O_NONBLOCK)
     return opened
 
 
@@ -160,7 +159,7 @@ def truncate(path: str, size: int) -> None:
 def remove(path: str, *, folder: bool) -> None:
     """Delete a file or an empty folder. Raises OSError."""
     with parent(path) as (within, name):
-        call("unlinkat", within, name, AT_REMOVEDIR if folder else 0)
+        (os.rmdir if folder else os.unlink)(name, dir_fd=within)
 
 
 def rename(old: str, new: str, flags: int) -> None:
@@ -172,7 +171,7 @@ def rename(old: str, new: str, flags: int) -> None:
 def make_folder(path: str, mode: int) -> None:
     """Make a folder; ``mode`` already without the caller's umask. Raises OSError."""
     with parent(path) as (within, name):
-        call("mkdirat", within, name, mode & _PERMISSIONS)
+        os.mkdir(name, mode & _PERMISSIONS, dir_fd=within)
 
 
 def make_node(path: str, mode: int) -> None:

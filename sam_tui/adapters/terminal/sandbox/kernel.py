@@ -22,6 +22,8 @@ _CLOSE_RANGE_UNSHARE = 2
 _NO_DESCRIPTOR = 0xFFFFFFFF
 _CLONE_FS = 0x200
 _OPENAT2 = 437
+_HOW = struct.Struct("=QQQ")
+"""struct open_how."""
 _OF_THIS_THREAD = struct.pack("=Ii", 0x20080522, 0)
 """A header of capget and capset, version 3 (linux/capability.h)."""
 
@@ -76,8 +78,22 @@ def unshare_place() -> bool:
 
 def open_exactly(path: str, flags: int, *, mode: int = 0, within: int = AT_FDCWD) -> int:
     """Open a path in which nothing may be a link, not even its end. Raises OSError (ELOOP)."""
-    how = struct.pack("=QQQ", flags | os.O_CLOEXEC, mode, NO_SYMLINKS)
-    return syscall(_OPENAT2, within, os.fsencode(path), how, len(how))
+    how = _HOW.pack(flags | os.O_CLOEXEC, mode, NO_SYMLINKS)
+    opened = int(_openat2()(_OPENAT2, within, os.fsencode(path), how, _HOW.size))
+    if opened < 0:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code))
+    return opened
+
+
+@cache
+def _openat2() -> Any:
+    """The call that most files are opened by, its arguments described once."""
+    described = ctypes.CDLL(None, use_errno=True).syscall
+    described.restype = ctypes.c_long
+    text, long = ctypes.c_char_p, ctypes.c_long
+    described.argtypes = (long, long, text, text, ctypes.c_size_t)
+    return described
 
 
 def drop_capabilities(mask: int) -> None:

@@ -33,6 +33,7 @@ from sam_tui.adapters.terminal.sandbox.watch import Watch, Wish
 from sam_tui.core.authorization.places import Place as Kind
 
 _SMALLEST_HOW = 24
+_EXCLUDING = os.O_CREAT | os.O_EXCL
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,8 @@ def judge_open(
 ) -> None:
     """A file opened for writing: inside Landlock decides, outside the person."""
     target = Target(call.thread, watch.memory)
-    if flags & os.O_ACCMODE != os.O_WRONLY and not flags & os.O_PATH:
+    fresh = flags & _EXCLUDING == _EXCLUDING  # of what is not there, nothing is read
+    if flags & os.O_ACCMODE != os.O_WRONLY and not flags & os.O_PATH and not fresh:
         text = target.text(named.address)
 
         def go_on() -> None:
@@ -74,8 +76,7 @@ def _judge_open(
     if not flags & WRITE_FLAGS:
         _judge_read(watch, call, named, flags)
         return
-    excluding = os.O_CREAT | os.O_EXCL
-    follow = not flags & os.O_NOFOLLOW and flags & excluding != excluding
+    follow = not flags & os.O_NOFOLLOW and flags & _EXCLUDING != _EXCLUDING
     if carried_inside(
         watch,
         target,

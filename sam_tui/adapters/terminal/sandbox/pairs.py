@@ -1,6 +1,8 @@
 """Judging the calls that take two names: renames and hard links."""
 
+import errno
 import os
+import stat
 from collections.abc import Callable
 
 from sam_tui.adapters.terminal.sandbox import carrying, chances, deeds
@@ -13,6 +15,7 @@ from sam_tui.adapters.terminal.sandbox.paths import (
     is_watched,
     left_to_landlock,
     nameless,
+    plainly,
 )
 from sam_tui.adapters.terminal.sandbox.reading import asked_new_name
 from sam_tui.adapters.terminal.sandbox.targets import Place, Target
@@ -22,6 +25,8 @@ from sam_tui.adapters.terminal.sandbox.watch import Watch, Wish
 def judge_rename(watch: Watch, call: Notification, old: Named, new: Named, flags: int) -> None:
     """rename, renameat, renameat2: outside when either end is."""
     target = Target(call.thread, watch.memory)
+    if not flags and _renamed_plainly(watch, call, target, old, new):
+        return
     first, second = _places(target, old, new)
 
     def go() -> None:
@@ -29,6 +34,27 @@ def judge_rename(watch: Watch, call: Notification, old: Named, new: Named, flags
 
     if not asked_new_name(watch, call, first.real, second.real, go):
         go()
+
+
+def _renamed_plainly(
+    watch: Watch, call: Notification, target: Target, old: Named, new: Named
+) -> bool:
+    """Rename an ordinary file in the folders of a run to no place; False where more has to be looked at."""
+    first, second = (
+        plainly(watch, target, path.directory, target.text(path.address)) for path in (old, new)
+    )
+    if not first or not second or watch.reads.secret(first) or watch.inside.keeps:
+        return False
+    try:
+        if not stat.S_ISREG(os.lstat(first).st_mode):
+            return False
+        rights = target.rights_to(make=False)
+        watch.do(call, rights, lambda: deeds.rename(first, second, 0))
+    except OSError as error:
+        if error.errno != errno.ELOOP:
+            raise
+        return False
+    return True
 
 
 def _rename(watch: Watch, call: Notification, places: tuple[Place, Place], flags: int) -> None:

@@ -3,19 +3,15 @@
 import os
 import re
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 from sam_tui.adapters.terminal.sandbox.kernel import AT_FDCWD, Memory
 
 _MOST_LINKS = 40
 _MAGIC = re.compile(r"/proc/\d+(?:/task/\d+)?/(?:cwd|root|exe|fd/\d+)")
-_STATUS = re.compile(
-    rb"\nUmask:\t(?P<umask>\d+)\n.*?\nTgid:\t(?P<process>\d+)\n.*?"
-    rb"\nUid:\t\d+\t\d+\t\d+\t(?P<user>\d+)\nGid:\t\d+\t\d+\t\d+\t(?P<group>\d+)\n.*?"
-    rb"\nGroups:\t(?P<groups>[\d ]*)\n.*?\nCapEff:\t(?P<capabilities>[0-9a-f]+)\n",
-    re.DOTALL,
-)
-"""Fields of /proc/<thread>/status, in the order of the kernel (proc_pid_status(5))."""
+_FIELDS = (b"\nUmask:\t", b"\nTgid:\t", b"\nUid:\t", b"\nGid:\t", b"\nGroups:\t", b"\nCapEff:\t")
+"""Lines of /proc/<thread>/status, in the order of the kernel (proc_pid_status(5))."""
+_PIECE = 4096
 _LONGEST_STATUS = 64 * 1024
 _FILE_CAPABILITIES = 0x1F
 """chown, dac_override, dac_read_search, fowner, fsetid (linux/capability.h)."""
@@ -84,7 +80,7 @@ class Target:
     @property
     def process(self) -> int:
         """The process that the thread belongs to."""
-        return int(self._status()["process"])
+        return int(self._status()[1])
 
     @property
     def name(self) -> str:
@@ -106,7 +102,7 @@ class Target:
         """
         return self.rights() if make or os.geteuid() == 0 else own_rights()
 
-    def _status(self) -> re.Match[bytes]:
+    def _status(self) -> tuple[bytes, ...]:
         return _status(f"/proc/{self.thread}/status")
 
 
@@ -130,25 +126,39 @@ def own_rights() -> Rights:
     return _rights(_status("/proc/thread-self/status"))
 
 
-def _status(path: str) -> re.Match[bytes]:
-    """The fields of a status file. Its first line is the name, in which no new line can stand."""
+def _status(path: str) -> tuple[bytes, ...]:
+    """The ``_FIELDS`` of a status file. Its first line is the name, in which no new line can stand."""
     handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        found = _STATUS.search(os.read(handle, _LONGEST_STATUS))
+        text = os.read(handle, _PIECE)
+        while len(text) < _LONGEST_STATUS and _FIELDS[-1] not in text:
+            piece = os.read(handle, _LONGEST_STATUS)
+            if not piece:
+                break
+            text += piece
     finally:
         os.close(handle)
-    if found is None:
-        raise OSError(3, "No such process")
-    return found
+    found: list[bytes] = []
+    at = 0
+    try:
+        for field in _FIELDS:
+            at = text.index(field, at) + len(field)
+            found.append(text[at : text.index(b"\n", at)])
+    except ValueError:
+        raise OSError(3, "No such process") from None
+    return tuple(found)
 
 
-def _rights(found: re.Match[bytes]) -> Rights:
+@lru_cache(256)
+def _rights(found: tuple[bytes, ...]) -> Rights:
+    """From the ``_FIELDS``; of the four users and groups the last is that for files."""
+    umask, _, users, groups, others, capabilities = found
     return Rights(
-        int(found["user"]),
-        int(found["group"]),
-        tuple(int(group) for group in found["groups"].split()),
-        int(found["umask"], 8),
-        int(found["capabilities"], 16),
+        int(users.split()[3]),
+        int(groups.split()[3]),
+        tuple(int(group) for group in others.split()),
+        int(umask, 8),
+        int(capabilities, 16),
     )
 
 
