@@ -21,6 +21,9 @@ class Site(ThreadingHTTPServer):
         self.elsewhere = ""
         self.session = "first"
         self.encoding = ""
+        self.flood = b""
+        """What a call is answered with, over and over, as a stream of events."""
+        self.flooded = 0
 
     @property
     def url(self) -> str:
@@ -45,6 +48,8 @@ class Handler(BaseHTTPRequestHandler):
             self._send(401, None)
         elif given and given != self.server.session:
             self._send(404, None)
+        elif message["method"] == "tools/call" and self.server.flood:
+            self._flood()
         elif "id" not in message:
             self._send(202, None)
         else:
@@ -73,6 +78,18 @@ class Handler(BaseHTTPRequestHandler):
             case _:
                 text = json.dumps(message["params"].get("arguments") or {})
                 return {"content": [{"type": "text", "text": text}]}
+
+    def _flood(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.end_headers()
+        try:
+            while self.server.flooded < 200_000_000:
+                self.wfile.write(self.server.flood)
+                self.server.flooded += len(self.server.flood)
+        except OSError:
+            pass
+        self.close_connection = True
 
     def _send(self, status: int, body: Any, headers: dict[str, str] | None = None) -> None:
         data = b"" if body is None else json.dumps(body).encode()

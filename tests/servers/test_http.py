@@ -99,6 +99,19 @@ async def test_a_login_that_is_missing_and_a_port_where_nobody_listens_are_said(
         assert "127.0.0.1 cannot be reached" in sam.reports["nobody"].error
 
 
+@pytest.mark.requirement("servers:http-flood")
+async def test_an_event_without_an_end_is_cut_off(house: House, site: Site) -> None:
+    house.user(web={"type": "http", "url": site.url})
+    async with house.open() as sam:
+        await sam.arrive()
+        site.flood = b"data: " + b"x" * 1_000_000
+        done = await sam.call("mcp__web__echo", a=1)
+        assert not done.finished.ok
+        assert site.flooded < 100_000_000
+        site.flood = b""
+        assert await sam.text("mcp__web__echo", a=2) == '{"a": 2}'
+
+
 @pytest.mark.requirement("servers:http")
 async def test_a_compressed_answer_that_nobody_asked_for_is_refused(
     house: House, site: Site

@@ -112,6 +112,10 @@ def test_every_fault_names_its_file_and_line(
         (b"---\nname: \xff\n---\n", "not UTF-8"),
         (b"---\n" + b"x" * 300_000, "longer than"),
         (b"---\na: " + b"[" * 5000 + b"\n---\n", "nested too deep"),
+        (b"---\na: " + b"59:" * 20_000 + b"1\n---\n", "a number has at most"),
+        (b"---\na: " + b"59:" * 20_000 + b"1.5\n---\n", "a number has at most"),
+        (b"---\na: 0x" + b"f" * 20_000 + b"\n---\n", "a number has at most"),
+        (b"---\na: &b [1]\nc: *b\n---\n", "anchors and aliases"),
     ],
 )
 def test_a_file_that_is_none_is_a_problem_and_the_others_are_still_found(

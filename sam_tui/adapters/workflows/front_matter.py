@@ -12,6 +12,8 @@ import yaml
 LARGEST = 256_000
 """Bytes of a definition file."""
 _DEEPEST = 30
+_LONGEST_NUMBER = 60
+"""Characters: YAML has numbers to the base 60, whose reading takes long when they are long."""
 _PLAIN = ("tag:yaml.org,2002:map", "tag:yaml.org,2002:seq")
 
 Place = tuple[str | int, ...]
@@ -122,12 +124,14 @@ def _scalar(node: Any, line: int) -> Any:
 
 
 def _number(kind: str, node: Any, line: int) -> Any:
+    if len(node.value) > _LONGEST_NUMBER:
+        raise FrontMatterFault(f"a number has at most {_LONGEST_NUMBER} characters", line)
     loader = yaml.SafeLoader("")
     try:
         return (
             loader.construct_yaml_int(node) if kind == "int" else loader.construct_yaml_float(node)
         )
-    except ValueError:
+    except (ValueError, OverflowError):
         raise FrontMatterFault(f"{node.value!r} is no number", line) from None
     finally:
         loader.dispose()  # pyright: ignore[reportUnknownMemberType] # untyped
