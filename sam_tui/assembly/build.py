@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from sam_reminders import Sources, build_reminders
 from sam_tools import offers, profile_offers
 from sam_tui.adapters.plugins import discover
-from sam_tui.adapters.policy import Places, read_layers
+from sam_tui.adapters.policy import Layers, Places, read_layers
 from sam_tui.adapters.prompts import FileReminders
 from sam_tui.assembly.believing import (
     OfferedInstructions,
@@ -75,6 +75,22 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
     layers = read_layers(places, workspace.root)
     trust = FolderTrust(workspace.root, layers.trust, layers.state, ignored=layers.project.ignored)
     leaves = Leaves(options, environ, workspace, places, trusted=lambda: trust.trusted)
+    try:
+        return _wire(options, environ, leaves=leaves, places=places, layers=layers, trust=trust)
+    except BaseException:
+        leaves.close()  # the database among them
+        raise
+
+
+def _wire(
+    options: Options,
+    environ: Mapping[str, str],
+    *,
+    leaves: Leaves,
+    places: Places,
+    layers: Layers,
+    trust: FolderTrust,
+) -> Runtime:
     leaves.vouches = trust.vouches
     leaves.local_servers = (
         layers.user.local
@@ -89,7 +105,7 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
     )
     executor.gates = leaves.workflows.gate
     executor.shield.learn({**secrets_of_environment(environ), "api-key": options.api_key})
-    executor.shield.source = SettingsFiles(workspace.root).changed
+    executor.shield.source = SettingsFiles(leaves.workspace.root).changed
     executor.shield.refresh()
     executor.hooks = offer_hooks(leaves, places, guard, trust, executor)
     leaves.inquiries.beside = tell_of_questions(executor.hooks)

@@ -1,6 +1,8 @@
 """How commands are held follows flags and policy files: secrets, caches, the network, the kind."""
 
+import os
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,6 +22,12 @@ pytestmark = pytest.mark.skipif(
 )
 strictly = pytest.mark.skipif(bubblewrap() is None, reason="there is no bubblewrap")
 YES = Approval("once")
+
+
+def open_files() -> set[str]:
+    """Names of the files that this process holds open."""
+    held = (Path("/proc/self/fd", number) for number in os.listdir("/proc/self/fd"))
+    return {os.path.basename(os.readlink(file)) for file in held if file.is_symlink()}
 
 
 @pytest.fixture
@@ -196,6 +204,7 @@ async def test_strict_without_bubblewrap_does_not_start(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(confinement, "bubblewrap", lambda: None)
-    with pytest.raises(ConfigurationError, match="needs bubblewrap"):
+    with pytest.raises(ConfigurationError, match="needs bubblewrap") as refused:
         desk.open(sandbox="strict")
+    assert "sam.db" not in open_files(), refused  # nothing stays open of what did not start
     desk.open()

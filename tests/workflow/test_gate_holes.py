@@ -1,6 +1,6 @@
 """What would walk around a gate: calls of one message, subagents, thinking time, other front ends."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -81,9 +81,11 @@ class Moving(RawModel):
 
 
 @pytest.fixture
-def way(bench: Bench, tmp_path: Path) -> Way:
+def way(bench: Bench, tmp_path: Path) -> Iterator[Way]:
     """Nobody is there to be asked."""
-    return Way(bench, tmp_path / "kit")
+    made = Way(bench, tmp_path / "kit")
+    yield made
+    made.kit.storage.close()
 
 
 def advance(step: str) -> tuple[str, dict[str, Any]]:
@@ -148,6 +150,7 @@ async def test_a_phase_that_ends_while_the_person_thinks_lets_nothing_through(
 
     thinking.append(think)
     told = await way.turn(calls(("voice", {"operation": "note", "filePath": "/elsewhere/a"})))
+    way.kit.storage.close()
     assert "voice.note is not allowed in phase read" in told[0]
 
 
