@@ -953,6 +953,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "ui:not-utf8": Requirement("A terminal that is not UTF-8 gets ASCII frames and marks of the same width, and one warning; no output of ours fails for its encoding.", "issue 11.14"),
     "ui:nothing-hidden": Requirement("In what a person agrees to, every character that draws nothing is spelled out, and no line can pass for ours.", "architecture 3"),
     "ui:one-at-a-time": Requirement("Several questions come one at a time, oldest first, and are counted.", "peers 4.2"),
+    "ui:open-elsewhere": Requirement("A workbench watches, copies or takes over what another has open; that one is told, and reads along.", "issue 12.10"),
     "ui:phase": Requirement("The phase and what it allows stand in the status bar.", "issue 6.4"),
     "ui:question": Requirement("A question of the agent is answered in as many lines as it takes; Esc cancels the turn instead.", "seed 004 user_collaboration"),
     "ui:queue": Requirement("Prompts typed while a turn runs wait visibly, go out in order, and can be taken back for editing.", "issue 2.1"),

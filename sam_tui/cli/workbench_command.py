@@ -17,6 +17,7 @@ from sam_tui.cli.options import (
     agent_options,
     conversation_of,
     open_runtime,
+    opening_of,
     run_options,
     workspace_of,
 )
@@ -83,12 +84,14 @@ def workbench_command(**values: Any) -> int:
 def _open(values: Values) -> int:
     """Draw the first frame, and build the runtime behind it."""
     workspace = Workspace.open(workspace_of(values)).root
-    conversation, runtime = None, None
+    conversation, runtime, how = None, None, opening_of(values)
     chooses = values["resume"] == CHOOSE
     if values["latest"] or (values["resume"] and not chooses):
         # Which conversation is meant stands in the store, and a wrong id should not cost a screen.
-        runtime = open_runtime(values, attended=True, keeps_terminals=True)
+        runtime = open_runtime(values, attended=True, keeps_terminals=True, program="the workbench")
         conversation = conversation_of(values, runtime.conversations, workspace)
+        if how != "continue":
+            conversation = runtime.open_session(conversation, how=how).conversation
 
     async def start(progress: Callable[[str], None]) -> "Runtime":
         # Ending through the app puts the terminal back and ends what the agent started.
@@ -98,7 +101,7 @@ def _open(values: Values) -> int:
         progress("starting")
         assembly = await asyncio.to_thread(importlib.import_module, "sam_tui.assembly")
         await asyncio.to_thread(assembly.load_workbench)
-        built = open_runtime(values, attended=True, keeps_terminals=True)
+        built = open_runtime(values, attended=True, keeps_terminals=True, program="the workbench")
         assembly.warm(built)
         await asyncio.to_thread(assembly.warm_sandbox, built)
         return built

@@ -168,6 +168,14 @@ ACTIONS: tuple[Action, ...] = (
         ("ctrl+r",),
         "resume",
     ),
+    Action("fork", "Fork", "Go on in a copy of this conversation", (), "fork"),
+    Action(
+        "take_over",
+        "Take over",
+        "Write to the conversation that is read along; the program that had it is told",
+        (),
+        "takeover",
+    ),
     Action("model", "Model", "Choose the model, or use the one named", (), "model", "NAME"),
     Action("next_mode", "Next mode", "Go round ask, accept-edits and plan", ("shift+tab",)),
     Action(

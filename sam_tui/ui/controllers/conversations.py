@@ -1,12 +1,14 @@
 """Which conversation is on show: a new one, or one continued."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from textual.app import App
+from textual.worker import Worker
 
-from sam_tui.core.errors import SamError
+from sam_tui.core.errors import ConversationInUse, SamError, UsageError
 from sam_tui.core.usage import Usage
 from sam_tui.ui.plain import one_line
 from sam_tui.ui.screens.chat import ChatScreen
@@ -16,11 +18,20 @@ from sam_tui.ui.widgets.todo_panel import done_of
 if TYPE_CHECKING:
     from sam_tui.core.agent.session import Session
     from sam_tui.core.ids import ConversationId
+    from sam_tui.core.messages import Message
     from sam_tui.core.ports.storage import ConversationRecord
-    from sam_tui.core.runtime import Runtime
+    from sam_tui.core.runtime import Opening, Runtime
 
 _UNFINISHED = "The last turn did not come to its end: what you send next goes on from here."
 _UNSENT = "What waits above the prompt was not sent before the program ended: Up brings it back."
+_WAYS: "dict[Opening | None, Choice]" = {
+    None: Choice("Watch", "read along; nothing is written"),
+    "fork": Choice("Fork", "go on in a copy with the same history"),
+    "take over": Choice("Take over", "the other program is told, and writes nothing more"),
+}
+"""What can be done with a conversation that another program has open."""
+_READ_ALONG = "You read this conversation along. /fork goes on in a copy, /takeover takes it over."
+_GROUP = "writer"
 _LISTED = 100
 _RECALLED = 200
 """Prompts of earlier conversations that Up goes back to."""
@@ -57,6 +68,10 @@ class Conversations:
         self._runtime: Runtime | None = None
         self._shown: Shown | None = None
         self.session: Session | None = None
+        self._worker: Worker[None] | None = None
+        """Reads along, or looks whether another program took the conversation over."""
+        self._watched: ConversationId | None = None
+        """The conversation on show that another program writes to."""
         self._queued: list[str] = []
         """The prompts that are kept for the conversation on show."""
         self.ask_for_model: Callable[[], None] = lambda: None
@@ -81,6 +96,8 @@ class Conversations:
         """The session a prompt runs in, made if needed; None before the start or without a model."""
         if self._runtime is None:
             return None
+        if self._watched is not None:
+            raise UsageError(_READ_ALONG)
         if self._runtime.model is None:
             self.ask_for_model()
             return None
@@ -90,23 +107,30 @@ class Conversations:
 
     def new(self) -> None:
         """Begin anew; the old conversation stays stored."""
-        self.session = None
+        self._leave()
         if self._shown is not None:
             self._shown.conversation = None
         self._empty()
         self.waiting(())
         self.changed()
 
-    def open(self, conversation: "ConversationId") -> None:
-        """Continue a stored conversation. What cannot be opened is said in the transcript."""
+    def open(self, conversation: "ConversationId", how: "Opening" = "continue") -> None:
+        """Continue a stored conversation. What cannot be opened is said in the transcript.
+
+        For one that another program has open the person chooses what to do.
+        """
         if self._runtime is None:
             return
         try:
-            session = self._runtime.open_session(conversation)
+            session = self._runtime.open_session(conversation, how=how)
+            conversation = session.conversation
             record = self._runtime.conversations.find(conversation)
             todos = self._runtime.todos.items(conversation)
             said = self._runtime.conversations.everything(conversation)
             queued = self._runtime.conversations.queued(conversation)
+        except ConversationInUse as error:
+            self._offer(conversation, error)
+            return
         except SamError as error:
             self._screen.transcript.add_error(error)
             return
@@ -132,6 +156,83 @@ class Conversations:
             group="resume-terminal",
             exclusive=True,
         )
+
+    def fork(self) -> None:
+        """Go on in a copy of the conversation on show."""
+        shown = self._watched or (self.session.conversation if self.session else None)
+        if shown is not None:
+            self.open(shown, "fork")
+
+    def take_over(self) -> None:
+        """Write to the conversation that is read along."""
+        if self._watched is not None:
+            self.open(self._watched, "take over")
+
+    def _offer(self, conversation: "ConversationId", error: ConversationInUse) -> None:
+        """Another program has it: watch, fork or take over."""
+
+        async def load() -> Sequence[Choice]:
+            return list(_WAYS.values())
+
+        def chosen(index: int | None) -> None:
+            how = list(_WAYS)[index] if index is not None else None
+            if how is not None:
+                self.open(conversation, how)
+            elif index is not None:
+                self._watch(conversation, _READ_ALONG)
+
+        self._app.push_screen(Picker("open elsewhere", load, empty="", hint=str(error)), chosen)
+
+    def _watch(self, conversation: "ConversationId", why: str) -> None:
+        """Show a conversation as another program goes on with it."""
+        self._leave()
+        self._watched = conversation
+        if self._shown is not None:
+            self._shown.conversation = None
+        self._empty()
+        self.waiting(())
+        self.changed()
+        self._follow(partial(self._read_along, conversation, why))
+
+    async def _read_along(self, conversation: "ConversationId", why: str) -> None:
+        from sam_tui.core.agent.watching import followed
+
+        assert self._runtime is not None
+        said: list[Message] = []
+        try:
+            async for messages in followed(self._runtime.conversations, conversation):
+                said += messages
+                self._screen.transcript.load(said)
+                self._screen.transcript.add_notice("info", why)
+                self._screen.todos.show(self._runtime.todos.items(conversation))
+        except SamError as error:
+            self._screen.transcript.add_error(error)
+
+    async def _stay_writer(self, conversation: "ConversationId") -> None:
+        """Once another program takes the conversation over, read along."""
+        from sam_tui.core.agent.writing import taken_over
+
+        assert self._runtime is not None
+        try:
+            lost = await taken_over(self._runtime.conversations, conversation)
+        except SamError as error:
+            self._screen.transcript.add_error(error)
+            return
+        self._app.call_later(self._watch, conversation, f"{lost}\n{_READ_ALONG}")
+
+    def _follow(self, work: "Callable[[], Coroutine[None, None, None]]") -> None:
+        self._worker = self._app.run_worker(work, name=_GROUP, group=_GROUP, exclusive=True)
+
+    def _leave(self) -> None:
+        """Others may write to the conversation that was on show."""
+        if self._worker is not None:
+            self._worker.cancel()
+        session, self.session, self._watched = self.session, None, None
+        if session is not None:
+            try:
+                session.close()
+            except SamError as error:
+                self._screen.transcript.add_error(error)
 
     async def _resume_terminal(self, runtime: "Runtime", conversation: "ConversationId") -> None:
         """The agent's terminal of this conversation may have outlived the program."""
@@ -176,7 +277,10 @@ class Conversations:
         return next(answers, "")
 
     def _take(self, session: "Session") -> None:
-        self.session, self._queued = session, []
+        if self.session is None or self.session.conversation != session.conversation:
+            self._leave()
+        self.session, self._queued, self._watched = session, [], None
+        self._follow(partial(self._stay_writer, session.conversation))
         if self._shown is not None:
             self._shown.conversation = session.conversation
         self.changed()

@@ -82,6 +82,8 @@ class Desk:
             "interrupt": lambda _: self._interrupt(),
             "new": lambda _: self._when_idle(controllers.conversations.new),
             "resume": lambda _: self._when_idle(controllers.conversations.choose),
+            "fork": lambda _: self._when_idle(controllers.conversations.fork),
+            "take_over": lambda _: controllers.conversations.take_over(),
             "model": lambda name: self._when_idle(lambda: controllers.models.choose(name)),
             "next_mode": lambda _: self._next_mode(),
             "mode": self._mode,
