@@ -905,6 +905,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "transcript:toggle-steady": Requirement("Opening or closing a card leaves its head where it is on the screen.", "peers 2.2"),
     "transcript:void": Requirement("What streamed since the step began can be taken back, and nothing else goes with it.", "core events ModelRetried"),
     "trust:asked": Requirement("A folder is untrusted until the person says so, known by its real path.", "issue 4.8"),
+    "trust:bounded": Requirement("Trusting a folder of very many files looks at a bounded number of them and lists no folder whole.", "issue 12.19"),
     "trust:changed": Requirement("A change of policy, hooks or instructions ends the trust and is named.", "issue 4.8"),
     "trust:command": Requirement("Sam-tui trust trusts, lists and revokes.", "issue 4.8"),
     "trust:damaged": Requirement("A damaged trust store trusts nothing.", "issue 4.8"),

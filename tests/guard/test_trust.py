@@ -2,12 +2,14 @@
 
 import json
 import os
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from sam_tui.adapters.policy import FileTrust, Places, read_layers, renewed
+from sam_tui.adapters.policy.trust import MOST_LOOKED_AT
 from sam_tui.core.errors import ConfigurationError
 
 
@@ -210,3 +212,25 @@ def test_a_policy_that_is_swapped_between_its_reading_and_the_look_at_it_is_not_
     )
     # The last look at the folder found it as it was trusted.
     assert not renewed(layers, places, str(folder), "trusted").trusted
+
+
+@pytest.mark.requirement("trust:bounded")
+def test_a_folder_of_very_many_files_is_looked_into_and_never_listed_whole(
+    trust: FileTrust, folder: Path
+) -> None:
+    (folder / "sub").mkdir()
+    (folder / "sub/AGENTS.md").write_text("Be brief.\n", encoding="utf-8")
+    trust.trust(str(folder))
+    assert trust.nested(str(folder)) == ("sub/AGENTS.md",)
+    many = folder / "sub/many"
+    many.mkdir()
+    for number in range(MOST_LOOKED_AT + 5_000):
+        (many / f"{number:0200}").touch()
+    tracemalloc.start()
+    try:
+        trust.trust(str(folder))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 2_000_000
+    assert trust.nested(str(folder)) == ("sub/AGENTS.md",)

@@ -6,7 +6,9 @@ import os
 import stat
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, cast
 
 from sam_tui.adapters.policy.storing import exclusive, replace_file
@@ -220,21 +222,31 @@ def _nested_of(known: Iterable[str]) -> tuple[str, ...]:
 
 
 def _nested(folder: str) -> Iterator[str]:
-    """Instruction files below the folder, as far as they are looked for."""
-    found = looked = 0
-    for parent, folders, files in os.walk(folder):
-        below = os.path.relpath(parent, folder)
-        depth = 0 if below == "." else below.count(os.sep) + 1
-        looked += len(files) + len(folders)
-        folders[:] = sorted(
-            n for n in folders if depth < DEEPEST and n not in _SKIPPED and not n.startswith(".")
-        )
+    """Instruction files below the folder, as far as they are looked for; no folder is listed whole."""
+    waiting, looked, found = [("", 0)], 0, 0
+    while waiting and looked < MOST_LOOKED_AT:
+        below, depth = waiting.pop()
+        folders: list[str] = []
+        names: set[str] = set()
+        with suppress(OSError), os.scandir(os.path.join(folder, below)) as entries:
+            for entry in islice(entries, MOST_LOOKED_AT - looked):
+                looked += 1
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(entry.name)
+                elif entry.name in NESTED:
+                    names.add(entry.name)
         for name in NESTED if depth else ():
-            if name in files and found < MOST_NESTED:
+            if name in names and found < MOST_NESTED:
                 found += 1
                 yield os.path.join(below, name)
-        if looked > MOST_LOOKED_AT:
-            return
+        deeper = sorted(
+            (n for n in folders if depth < DEEPEST and _is_looked_into(n)), reverse=True
+        )
+        waiting += [(os.path.join(below, name), depth + 1) for name in deeper]
+
+
+def _is_looked_into(name: str) -> bool:
+    return name not in _SKIPPED and not name.startswith(".")
 
 
 def _names(folder: str, nested: Iterable[str]) -> Iterator[str]:
