@@ -295,3 +295,36 @@ async def breaks(house: House, place: Place, version: str) -> None:
     with file:
         writer.close()
         assert await asyncio.wait_for(asyncio.to_thread(file.read), SECONDS) == b""
+
+
+@pytest.mark.requirement("mcp:door")
+def test_unfinished_requests_large_bodies_and_chosen_sessions_keep_nobody_out(
+    shared: tuple[House, Place],
+) -> None:
+    house = shared[0]
+    slow = [socket.create_connection(("127.0.0.1", house.port)) for _ in range(200)]
+    try:
+        for one in slow:
+            one.sendall(b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nX: ")
+        # A stranger's body is refused by its headers, and the owner's by its size.
+        assert _status_of_headers(house, "") == 401
+        assert _status_of_headers(house, house.token) == 413
+        assert knock(house, HELLO, {"Mcp-Session-Id": "chosen-by-somebody"})[0] in (400, 404)
+        session = begin(house)
+        assert session != "chosen-by-somebody"
+        assert knock(house, PING, {"Mcp-Session-Id": session})[0] == 200
+    finally:
+        for one in slow:
+            one.close()
+
+
+def _status_of_headers(house: House, token: str) -> int:
+    """The answer to a request whose body of a terabyte is announced and hardly begun."""
+    with socket.create_connection(("127.0.0.1", house.port)) as connection:
+        head = (
+            f"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{house.port}\r\nAuthorization: Bearer {token}\r\n"
+            "Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n"
+            "Content-Length: 1000000000000\r\n\r\n{"
+        )
+        connection.sendall(head.encode())
+        return int(connection.makefile("rb").readline().split()[1])
