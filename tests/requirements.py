@@ -524,6 +524,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "outside:hosts-sources": Requirement("The package sources and git remotes of a folder, asked of the tools themselves, are offered as one scope.", "issue 12 A.2"),
     "outside:hosts": Requirement("Held to a list of hosts, a command's connection to another is asked for.", "issue 4.3"),
     "outside:network": Requirement("With the network off a connection is asked for.", "issue 4.3"),
+    "outside:ordinary-work": Requirement("Ordinary work of real programs raises no question in trusted and untrusted folders, at most one for each new place; unattended, the refusal names the rule that allows it.", "issue 12 A"),
     "outside:policy-first": Requirement("Modes, rules and protected places decide about outside accesses before anybody is asked.", "issue 4.4"),
     "outside:policy-keys": Requirement("Policy files and flags say how commands are held; a project's can only tighten.", "issue 4.3, 4.7"),
     "outside:refusals-told": Requirement("A result names each path or host that was refused, and the process.", "issue 4.4"),
