@@ -105,6 +105,10 @@ async def test_the_agents_session_is_told_before_the_persons(stage: Stage, model
         await me.until(lambda: told(me) == "agent waits for you: your PIN +1")
 
 
+FITS = 45 - 4
+"""Cells that the border of a column of 45 has for words."""
+
+
 @pytest.mark.requirement("ui:watch-only")
 async def test_one_key_lets_nobody_type_and_one_takes_and_hands_back(
     stage: Stage, model: RawModel
@@ -116,15 +120,21 @@ async def test_one_key_lets_nobody_type_and_one_takes_and_hands_back(
         view = me.app.chat.terminals.agent
 
         def border() -> str:
-            return f"{view.badge[0]} · {view.label}"
+            words = f"{view.badge[0]} · {view.label}"
+            assert len(words) <= FITS
+            return words
 
         await me.until(lambda: border() == "agent · F8 takes it · F7 watch only")
         await me.pilot.press("f7")
         await me.until(lambda: opened.holder == "watch")
         await me.until(lambda: border() == "watch only · F7 the agent · F8 you")
+        opened.pass_to("agent")
+        view.focus()
+        await me.until(lambda: border() == "agent · keys take it · Ctrl+] twice out")
+        opened.pass_to("watch")
         # Nobody's keys go in: neither those of the person in it, nor the agent's.
         view.focus()
-        await me.until(lambda: border().startswith("watch only · Enter: you type"))
+        await me.until(lambda: border() == "watch only · Enter: you · a: agent")
         await me.pilot.press("x", "f3", "space")
         assert opened.holder == "watch" and "x" not in drawn(view)
         refused = await stage.runtime.executor.execute(

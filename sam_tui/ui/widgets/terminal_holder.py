@@ -22,11 +22,11 @@ def ways_out(session: "TerminalSession", *, chord_held: bool) -> str:
     """What keys do about who types, while the keys go to a session."""
     again = f"Ctrl+] {'again' if chord_held else 'twice'}"
     if watched_only(session):
-        return "Enter: you type · a: the agent · Ctrl+] leaves"
+        return "Enter: you · a: agent"
     if held(session):
         return f"{again} hands back"
     if session.conversation is not None:
-        return f"any key takes it · {again} leaves"
+        return f"keys take it · {again} out"
     return f"{again} leaves"
 
 
