@@ -1,6 +1,5 @@
 """Streamable HTTP through the guarded door: every request goes to an address that was checked."""
 
-import re
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
@@ -11,9 +10,8 @@ from sam_tui.core.errors import ToolError
 from sam_tui.core.ports.web import Door
 
 MOST_BYTES = 32_000_000
-"""Of an answer, or of one event of a stream."""
+"""Of an answer that is no stream of events."""
 _CONNECT_SECONDS = 15.0
-_EVENT_END = re.compile(rb"\r\n\r\n|\n\n|\r\r")
 
 
 class CheckedTransport(httpx2.AsyncBaseTransport):
@@ -59,9 +57,9 @@ class CheckedTransport(httpx2.AsyncBaseTransport):
             raise httpx2.RemoteProtocolError(self.fault, request=request)
         self.fault = "" if response.is_success else _said(response)
         kind = response.headers.get("content-type", "")
-        assert isinstance(response.stream, httpx2.AsyncByteStream)
-        events = kind.startswith("text/event-stream")
-        response.stream = _Bounded(response.stream, events=events)
+        if not kind.startswith("text/event-stream"):
+            assert isinstance(response.stream, httpx2.AsyncByteStream)
+            response.stream = _Bounded(response.stream)
         return response
 
 
@@ -72,22 +70,15 @@ def _said(response: httpx2.Response) -> str:
 
 
 class _Bounded(httpx2.AsyncByteStream):
-    """A body that ends with an error when it is too large; a stream when one of its ``events`` is."""
+    """A body that ends with an error when it is too large."""
 
-    def __init__(self, inner: httpx2.AsyncByteStream, *, events: bool) -> None:
+    def __init__(self, inner: httpx2.AsyncByteStream) -> None:
         self._inner = inner
-        self._events = events
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        size, last = 0, b""
+        size = 0
         async for piece in self._inner:
             size += len(piece)
-            if self._events:
-                # An event ends with an empty line, whose bytes may come in two pieces.
-                joined = last + piece
-                ends = [found.end() for found in _EVENT_END.finditer(joined)]
-                size = len(joined) - ends[-1] if ends else size
-                last = joined[-3:]
             if size > MOST_BYTES:
                 raise httpx2.RemoteProtocolError("the answer is too large")
             yield piece
