@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from sam_tools.terminal_operations import TerminalOperations
-from sam_tui.adapters.terminal.baton import VEIL, Baton
+from sam_tui.adapters.terminal.baton import Baton
 from sam_tui.adapters.terminal.sessions import PtyTerminals
+from sam_tui.adapters.terminal.veils import VEIL
 from sam_tui.core.bus import Bus
 from sam_tui.core.clock import SystemClock
 from sam_tui.core.errors import ToolError
@@ -65,16 +66,14 @@ async def test_the_agent_asks_the_person_to_type_and_learns_what_changed(
     session = await opened(handed, terminals)
     await handed.data("send_input", session_id=session.id, input="read -s -p 'Password: ' p\r\n")
 
-    def types() -> None:
-        session.type(f"{SECRET}\r".encode())
-        session.type(f"echo {SECRET} was le''ft >/dev/null; echo logged''-in\r".encode())
-
-    desk.says = types
+    desk.says = lambda: session.type(f"{SECRET}\r".encode())
     asking = asyncio.ensure_future(
         handed.data(
             "send_input", session_id=session.id, input="", hand_over="your password for the vault"
         )
     )
+    await shown(session, "Password:\nready>")
+    session.type(f"echo {SECRET} was left >/dev/null; printf 'logged%s\\n' -in\r".encode())
     await shown(session, "logged-in")
     assert (session.holder, session.reason) == ("person", "your password for the vault")
     with pytest.raises(ToolError, match="what it shows is theirs"):
@@ -128,7 +127,7 @@ async def test_a_key_of_the_person_pauses_the_agent_until_it_is_handed_back(
     handed: Hand, terminals: PtyTerminals
 ) -> None:
     session = await opened(handed, terminals)
-    session.type(b"echo by-ha''nd\r")
+    session.type(b"printf 'by-%s' hand; echo\r")
     await shown(session, "by-hand")
     with pytest.raises(ToolError, match="person types in this terminal now, so nothing was typed"):
         await handed.call("send_input", session_id=session.id, input="ls\r\n", timeout=0.05)
@@ -147,20 +146,6 @@ async def test_a_key_of_the_person_pauses_the_agent_until_it_is_handed_back(
     assert told["typed"] is False
     assert "by-hand" in told["changed_by_person"]
     assert "never" not in session.screen.text()
-
-
-@pytest.mark.requirement("terminal:baton-unrecorded")
-async def test_a_line_that_the_person_left_unfinished_is_veiled_when_the_shell_draws_it_again(
-    handed: Hand, terminals: PtyTerminals, until: Until
-) -> None:
-    session = await opened(handed, terminals)
-    session.type(b"half-typed")
-    await session.settled(within=20)
-    session.pass_to("agent")
-    session.write(b"\x0c\x15echo m''ine\r")
-    text = await until(session, "mine\r\n")
-    assert VEIL in text
-    assert "half-typed" not in text
 
 
 @pytest.mark.requirement("terminal:baton")
@@ -216,10 +201,11 @@ def test_what_was_typed_is_veiled_however_it_was_edited() -> None:
     baton.take("why", "one\ntwo")
     baton.typed(b"secrxx\x7f\x7fet-word")
     assert baton.veiled("$ secret-word") == f"$ {VEIL}"
-    baton.typed(b"\x1b[D\x1b[200~pasted\x1b[201~\rls\r")
-    baton.hand_back("one\ntwo\n$ secret-wordpasted\nnew")
+    baton.typed(b"\x1b[Dx\x1b[D\x1b[D\x7f\x1b[200~pasted\x1b[201~\rls\r")
+    assert baton.veiled("$ secret-wopastedrxd") == f"$ {VEIL}"
+    baton.hand_back("one\ntwo\n$ secret-wo\r\n\x1b[1mpastedrxd\nnew")
     assert baton.handover is not None
-    assert baton.handover.changed == f"$ {VEIL}\nnew"
+    assert baton.handover.changed == f"one\ntwo\n$ {VEIL}\nnew"
 
 
 async def shown(session: TerminalSession, wanted: str) -> None:

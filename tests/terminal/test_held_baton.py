@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from sam_tui.adapters.terminal.baton import VEIL, Baton, Hold
+from sam_tui.adapters.terminal.baton import Baton, Hold
 from sam_tui.adapters.terminal.confinement import Sandbox
 from sam_tui.adapters.terminal.held import Holders
 from sam_tui.adapters.terminal.sessions import PtyTerminals
 from sam_tui.adapters.terminal.typed import characters, without_replies
+from sam_tui.adapters.terminal.veils import VEIL
 from sam_tui.core.ports.terminals import SessionSpec
 from tests.terminal.session_kit import DEADLINE, ME, Until, confined, crashed
 
@@ -50,8 +51,9 @@ async def test_what_the_person_did_when_the_program_died_stays_theirs(
     assert not made
     assert session.holder == "person"
     # The shell draws its line anew, with what stands in it.
-    await session.settled(within=DEADLINE)
-    assert "half-typed" in session.screen.text()
+    async with asyncio.timeout(DEADLINE):
+        while "half-typed" not in session.screen.text():
+            await session.quiet(silence=0.05, within=1)
     session.pass_to("agent")
     session.write(b"\x15echo m''ine\r")
     text = await until(session, "mine\r\n")
@@ -120,7 +122,7 @@ def test_of_much_that_was_typed_the_newest_is_kept() -> None:
     typed = baton.hold.typed
     assert typed[-1] == "last line"
     next_one = Baton(personal=False)
-    next_one.resume(Hold.told({"holder": "person", "reason": "why", "typed": [*typed]}), "")
+    next_one.resume(Hold.told({"holder": "person", "reason": "why", "typed": [*typed]}))
     assert (next_one.holder, next_one.reason) == ("person", "why")
     assert next_one.veiled("a last line") == f"a {VEIL}"
 

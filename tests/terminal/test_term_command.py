@@ -11,12 +11,12 @@ import ptyprocess  # pyright: ignore[reportMissingTypeStubs]
 import pytest
 
 from sam_tui.adapters.terminal.attaching import Tame
-from sam_tui.adapters.terminal.baton import VEIL
 from sam_tui.adapters.terminal.confinement import Sandbox
 from sam_tui.adapters.terminal.held import Holders
 from sam_tui.adapters.terminal.recording import Recorder, Recording, Stage, play
 from sam_tui.adapters.terminal.screen import EmulatedScreen
 from sam_tui.adapters.terminal.sessions import PtyTerminals
+from sam_tui.adapters.terminal.veils import VEIL
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.ports.terminals import KeyPress, SessionSpec, TerminalSession
 

@@ -116,6 +116,18 @@ class Activity:
             return False
         return True
 
+    def at_line(self) -> bool:
+        """Whether the shell itself waits for keys, and has read all that were typed."""
+        shell = self._pty.pid
+        if not self._pty.running or self._pty.unread or self._pty.foreground() != shell:
+            return False
+        if self._log.told and not self._log.at_prompt:
+            return False
+        found = blocked([shell], self._pty.tty_name)
+        if not found.known:
+            return time.monotonic() - self._last_output >= _LONG_PAUSE
+        return (found.reading or found.polling) and not pending(shell, signal.SIGINT)
+
     def _is_back(self) -> bool:
         """Whether the shell itself waits for the next command, and no interrupt is on its way to it.
 

@@ -15,6 +15,7 @@ from sam_tui.adapters.terminal.held import HeldProcess, Holders, Kept
 from sam_tui.adapters.terminal.questions import QUESTION
 from sam_tui.adapters.terminal.recording import Recording, Stage, play
 from sam_tui.adapters.terminal.shell_integration import Mark, MarkStream, lost_mark
+from sam_tui.adapters.terminal.shell_log import told_command
 from sam_tui.adapters.terminal.typed import without_replies
 
 LEAVE = b"\x1d"
@@ -73,13 +74,15 @@ class _Seat:
         self._tame = Tame()
         self._before = process.held.holder
         self._baton = Baton(personal=False)
-        self._baton.resume(process.held, "")
+        self._baton.resume(process.held)
 
     def show(self, data: bytes) -> None:
         """Draw what it printed, without the marks among it."""
         for part in self._marks.split(data):
             if not isinstance(part, Mark):
                 _write(self._tame(part))
+            elif self._baton.withheld and part.kind == "C":
+                self._baton.saw(told_command(part.text))
 
     def heard(self) -> bool:
         """The session printed something, or ended; False when there is no more now."""

@@ -21,6 +21,7 @@ from sam_tui.adapters.terminal.sandbox.detached import start_detached
 from sam_tui.adapters.terminal.sandbox.protocol import MESSAGE
 from sam_tui.adapters.terminal.sandbox.supervision import Supervision
 from sam_tui.core.errors import ToolError
+from sam_tui.core.ports.terminals import SessionSpec
 
 _MODULE = "sam_tui.adapters.terminal.holder"
 _PATIENCE = 20.0
@@ -43,6 +44,17 @@ class Born:
     shell: str
     nonce: str
     began: float
+
+    def serves(self, spec: SessionSpec) -> bool:
+        """Whether it is no less confined than a spec asks for."""
+        return self.confined or not spec.confined
+
+    def looser(self, spec: SessionSpec, network: str) -> bool:
+        """Whether it may do more than a spec would allow now, and ``network``, in words."""
+        if not self.confined:
+            return False
+        more = not set(self.writable) <= set(spec.writable)
+        return more or (self.network != network and network != "on")
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ import ctypes
 import os
 import signal
 import sys
+import termios
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -146,6 +147,14 @@ class Pty:
     def modes(self) -> Modes:
         """How its terminal treats input now."""
         return modes(self._fd) if self.running else Modes(echo=True, lines=True)
+
+    def control(self, which: int) -> bytes:
+        """The key that ``termios`` calls so in its terminal; none where there is none."""
+        try:
+            key = termios.tcgetattr(self._fd)[6][which]
+        except (termios.error, OSError):
+            return b""
+        return b"" if not isinstance(key, bytes) or key in (b"\0", b"\xff") else key
 
     @property
     def unread(self) -> bool:

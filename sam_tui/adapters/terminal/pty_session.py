@@ -8,17 +8,21 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sam_tui.adapters.terminal.activity import Activity
-from sam_tui.adapters.terminal.baton import NOT_RECORDED, VEIL, Baton, Hold
+from sam_tui.adapters.terminal.baton import Hold
 from sam_tui.adapters.terminal.held import Born, HeldProcess
 from sam_tui.adapters.terminal.history import History
 from sam_tui.adapters.terminal.pty import Child, Pty
 from sam_tui.adapters.terminal.questions import QUESTION
-from sam_tui.adapters.terminal.shell_integration import Integration, Mark, MarkStream, lost_mark
+from sam_tui.adapters.terminal.sandbox.census import folder_of, name_of
+from sam_tui.adapters.terminal.shell_integration import Integration, Mark, MarkStream
 from sam_tui.adapters.terminal.shell_log import ShellLog
+from sam_tui.adapters.terminal.turns import Parts, Turns
+from sam_tui.adapters.terminal.veils import VEIL
 from sam_tui.adapters.terminal.watchers import Watchers
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ids import ConversationId, SessionId
 from sam_tui.core.ports.terminals import (
+    AgentScreen,
     CommandRecord,
     Handover,
     Holder,
@@ -63,13 +67,18 @@ class PtySession:
         self._release: asyncio.TimerHandle | None = None
         self.resumed = False
         """Whether it comes from an earlier run of the program."""
-        self._baton = Baton(personal=born.conversation is None)
         self.selection = ""
         """What the person has selected of it in the workbench."""
         self._pty = Pty(process, self._heard, self._ended)
         self.pid = self._pty.pid
         """Its shell, which leads its session."""
         self._activity = Activity(self._pty, self._log, self._history)
+        parts = Parts(
+            born, process, self._pty, self._log, self._activity, self._history,
+            self._emulator, self._type, self._tell,
+        )  # fmt: skip
+        self._turns = Turns(parts)
+        self._baton = self._turns.baton
         if isinstance(process, HeldProcess):
             self._recall(process)
 
@@ -101,14 +110,7 @@ class PtySession:
     @property
     def directory(self) -> str:
         """Where its shell is now: as it told, else as the system knows, else where it started."""
-        if self._log.directory:
-            return self._log.directory
-        if self.running:
-            try:
-                return os.readlink(f"/proc/{self._pty.pid}/cwd")
-            except OSError:
-                pass
-        return self._born.cwd
+        return self._log.directory or (self.running and folder_of(self.pid)) or self._born.cwd
 
     @property
     def starts(self) -> bool:
@@ -128,7 +130,9 @@ class PtySession:
     @property
     def commands(self) -> Sequence[CommandRecord]:
         """The newest commands of its shell, oldest first; the last one may still run."""
-        return self._log.records
+        hide = self._turns.baton.veiled
+        found = self._log.records
+        return tuple(replace(r, command=hide(r.command), cwd=hide(r.cwd)) for r in found)
 
     @property
     def end(self) -> int:
@@ -139,6 +143,16 @@ class PtySession:
     def screen(self) -> Screen:
         """The emulator, made at the first look from the output that is kept."""
         return self._emulator()
+
+    @property
+    def agent_screen(self) -> AgentScreen:
+        """What the agent may see of it: all, until the person has held it."""
+        return self._turns.seen
+
+    @property
+    def program(self) -> str:
+        """The name of the program that has the terminal."""
+        return name_of(self._pty.foreground())
 
     @property
     def state(self) -> TerminalState:
@@ -164,29 +178,19 @@ class PtySession:
         """Change who types into it; nothing in the person's own, or when it is theirs already."""
         if self._conversation is None or (holder == self.holder and not reason):
             return
-        # What was printed until now belongs to whoever held it.
-        self._pty.catch_up()
-        # Made now at the latest: what comes while the person holds it is on the screen alone.
-        shown = self._emulator().text()
-        if holder == "person":
-            if self.holder != "person":
-                self._history.append(NOT_RECORDED)
-                self._process.heard(NOT_RECORDED.encode())
-            self._baton.take(reason, shown)
-        else:
-            if self._baton.withheld:
-                self._process.heard(lost_mark(self._born.nonce))
-            self._baton.hand_back(shown)
-        if holder == "watch":
-            self._baton.watch_only()
-        self._process.hold(self._baton.hold)
+        self._turns.pass_to(holder, reason)
         self._tell()
+
+    async def tidied(self) -> None:
+        """Wait until nothing unfinished stands before the agent's keys; ``ToolError`` where it does."""
+        await self._turns.tidied()
 
     def write(self, data: bytes) -> None:
         """The agent types. Raises ``ToolError`` when it may not, it ended or does not read."""
         if self._conversation is not None and self.holder != "agent":
             raise ToolError("It is not the agent's turn in this terminal.")
-        self._type(data)
+        if self._conversation is None or self._turns.wrote(data):
+            self._type(data)
 
     def type(self, data: bytes) -> None:
         """The person types, and holds it from then on. Raises ``ToolError`` where it is only watched."""
@@ -194,9 +198,9 @@ class PtySession:
             raise ToolError("This terminal is watched only.")
         if self.holder == "agent":
             self.pass_to("person")
-        self._baton.typed(data)
         if self._baton.withheld:
-            self._process.hold(self._baton.hold)
+            self._pty.catch_up()
+            self._turns.typed(data)
         self._type(data)
 
     def report(self, data: bytes) -> None:
@@ -221,11 +225,8 @@ class PtySession:
         return await self._activity.settled(within=within)
 
     def record(self, path: str, *, typed: bool = False) -> Callable[[], None]:
-        """Record from now on to an asciicast v2 file that must not exist; returns how to stop.
-
-        What is typed is recorded only if ``typed``, and never while the terminal hides it. One
-        recording at a time: another one ends the first. Raises ``ToolError`` when it cannot.
-        """
+        """Record to a new asciicast v2 file; returns how to stop. ``ToolError`` when it cannot.
+        Keys only if ``typed``, never while they are hidden. Another recording ends the first."""
         from sam_tui.adapters.terminal.recording import Recorder
 
         recorder = Recorder(path, self._size)
@@ -236,7 +237,7 @@ class PtySession:
     def output(self, start: int, end: int | None = None) -> SessionOutput:
         """Everything kept from ``start`` on, in characters since the session began."""
         found = self._history.since(start, end)
-        return replace(found, text=self._baton.without_unfinished(found.text))
+        return replace(found, text=self._turns.printed(found.start, found.end))
 
     def resize(self, columns: int, rows: int) -> None:
         """Tell the program its new size."""
@@ -245,8 +246,9 @@ class PtySession:
             return
         self._size = (columns, rows)
         self._pty.resize(columns, rows)
-        if self._screen is not None:
-            self._screen.resize(columns, rows)
+        for screen in (self._screen, self._turns.view and self._turns.view.screen):
+            if screen is not None:
+                screen.resize(columns, rows)
         if self._recorder is not None:
             self._recorder.resized(columns, rows)
 
@@ -256,18 +258,11 @@ class PtySession:
 
     def serves(self, spec: SessionSpec) -> bool:
         """Whether it is what a spec asks for: alive, in that folder, and no less confined."""
-        held = self.confined or not spec.confined
-        return self.running and held and self.cwd == place(spec)
+        return self.running and self._born.serves(spec) and self.cwd == place(spec)
 
     def looser(self, spec: SessionSpec, network: str) -> bool:
-        """Whether one of an earlier run may do more than a spec would allow now.
-
-        ``network`` says in words what is allowed of it.
-        """
-        if not self.resumed or not self._born.confined:
-            return False
-        more = not set(self._born.writable) <= set(spec.writable)
-        return more or (self._born.network != network and network != "on")
+        """Whether one of an earlier run may do more than a spec, and a network in words, allow now."""
+        return self.resumed and self._born.looser(spec, network)
 
     def attend(self, spec: SessionSpec) -> None:
         """Put what its programs want outside to whom a spec names, where nobody is asked yet."""
@@ -280,6 +275,7 @@ class PtySession:
         if not self.running or not isinstance(self._process, HeldProcess):
             return False
         self._pty.leave()
+        self._turns.close()
         self._process.leave()
         self._stop_recording()
         return True
@@ -306,11 +302,11 @@ class PtySession:
             process.resize(columns, rows + 1)
             process.resize(columns, rows)
         if process.held != Hold():
-            self._baton.resume(process.held, self._emulator().text())
+            self._turns.resume(process.held)
 
     def _heard(self, data: bytes) -> None:
         self._activity.heard()
-        if not self._baton.withheld:
+        if not self._turns.private:
             self._process.heard(data)
         for part in self._marks.split(data):
             if isinstance(part, Mark):
@@ -323,7 +319,8 @@ class PtySession:
         if self._screen is None and QUESTION.search(data):
             # Without an emulator nobody would answer, and the program would wait.
             self._emulator()
-        if not self._baton.withheld:
+        self._turns.heard(data)
+        if not self._turns.private:
             self._history.add(data)
             if self._recorder is not None:
                 self._recorder.output(data)
@@ -345,10 +342,12 @@ class PtySession:
     def _marked(self, mark: Mark) -> None:
         if not self._log.told:
             self._integration.discard()
-        if self._baton.withheld and mark.kind == "C":
+        private = self._turns.private
+        if private and mark.kind == "C":
             self._log.began(VEIL, self._history.end)
-        else:
+        elif mark.kind != "S":
             self._log.marked(mark, self._history.end)
+        self._turns.marked(mark)
 
     def _ended(self) -> None:
         if rest := self._marks.rest():
@@ -356,6 +355,7 @@ class PtySession:
         self._history.add(b"", final=True)
         self._log.ended(self._history.end, self.exit_code)
         self._integration.discard()
+        self._turns.close()
         self._stop_recording()
         if self._release is not None:
             self._release.cancel()

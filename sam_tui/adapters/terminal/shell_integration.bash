@@ -43,6 +43,16 @@ __sam_start() {
     printf '%s.;\a' "$__sam_mark"
 }
 
+# Bound to a key that no keyboard has: tells the line that is being edited, and empties it.
+__sam_aside() {
+    printf '%sS;0\a%s%s.;\a' "$__sam_mark" "$READLINE_LINE" "$__sam_mark"
+    READLINE_LINE= READLINE_POINT=0
+}
+for __sam_map in emacs vi-insert vi-command; do
+    bind -m "$__sam_map" -x '"\e[7717~": __sam_aside'
+done 2>/dev/null
+unset __sam_map
+
 if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] >= 404)); then
     shopt -s promptvars
     PS0="${PS0-}"'$(__sam_start)'

@@ -14,16 +14,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 _OSC = b"\x1b]7717;"
+SET_ASIDE = b"\x1b[7717~"
+"""A key that no keyboard has: the shell tells the line that is being edited, and empties it."""
 _LONGEST_MARK = 128
 _LONGEST_PAYLOAD = 64 * 1024
 _SNIPPETS = Path(__file__).parent
-_ARGUMENTS = re.compile(rb"([BCDL.]);([0-9]{0,3})")
+_ARGUMENTS = re.compile(rb"([BCDLS.]);([0-9]{0,3})")
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
     """``B``: the prompt is written. ``C``: a command starts, ``text`` is it. ``D``: back, in ``text``.
 
+    ``S``: ``text`` was set aside out of the line being edited; with the code 1 nothing is left of it.
     ``L``: here marks were lost, among output that nobody kept.
 
     ``code`` is the exit code that came with a ``D``.

@@ -42,7 +42,23 @@ if [[ -o interactive ]]; then
         builtin print -rn -- $'\e]133;C\e\\'"${__sam_mark}C;"$'\a'"${1}${__sam_mark}.;"$'\a'
     }
 
+    # Bound to a key that no keyboard has: tells the line that is being edited, and drops it.
+    __sam_aside() {
+        builtin print -rn -- "${__sam_mark}S;1"$'\a'"${PREBUFFER}${BUFFER}${__sam_mark}.;"$'\a'
+        BUFFER=
+        zle .send-break
+    }
+    zle -N __sam_aside
+    # At the first prompt, because the person's own files may make the key maps anew.
+    __sam_bind() {
+        local map
+        for map in emacs viins vicmd; do
+            bindkey -M $map $'\e[7717~' __sam_aside
+        done
+        precmd_functions=(${precmd_functions:#__sam_bind})
+    }
+
     typeset -ga precmd_functions preexec_functions
-    precmd_functions=(__sam_done $precmd_functions __sam_prompt)
+    precmd_functions=(__sam_done __sam_bind $precmd_functions __sam_prompt)
     preexec_functions+=(__sam_start)
 fi

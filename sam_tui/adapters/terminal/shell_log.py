@@ -118,6 +118,12 @@ class ShellLog:
         return _typed(self._printed(start, index).text)
 
 
+def told_command(text: str) -> str:
+    """The command that a shell told, without the number that bash puts before it."""
+    found = _NUMBERED.fullmatch(text)
+    return (found[2] if found else text).strip("\n")
+
+
 def _typed(echoed: str) -> str:
     """The line that a terminal's echo shows, after what the line editor moved, inserted and erased."""
     lines: list[str] = []

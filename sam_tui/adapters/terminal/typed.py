@@ -16,6 +16,10 @@ _REPLY = re.compile(
     rb"\x1b(?:\[(?:[?>=][\d;]*c|\??\d+;\d+R|\?[\d;]*[un]|\??[\d;]+\$y|\d+n|[\d;]+t|[IO])"
     rb"|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\))"
 )
+_MOVES = re.compile(rb"\x1b(?:\[(?:1;\d+(?::[12])?)?|O)([CDHF])|\x1b\[([3])(?:;\d+(?::[12])?)?~")
+_EDITS = {b"D": b"\x02", b"C": b"\x06", b"H": b"\x01", b"F": b"\x05", b"3": b"\x04"}
+_RELEASES = re.compile(rb"\x1b\[[\d:;]*:3[u~A-HPQS]")
+_LONGEST_LINE = 64 * 1024
 _RELEASED = 3
 _SHIFT, _OTHERS, _CAPS = 1, 0b0011_1110, 0b0100_0000
 """Modifiers: with any but shift and the locks a key makes no text."""
@@ -73,3 +77,77 @@ def _letter(point: int) -> str:
 def _of_pad(found: re.Match[bytes]) -> bytes:
     sign = found[1]
     return b"\r" if sign == b"M" else b"=" if sign == b"X" else bytes([sign[0] - 0x40])
+
+
+def moved(data: bytes) -> bytes:
+    """Keys with those that move the cursor or erase as the control characters of line editors."""
+    return _MOVES.sub(lambda found: _EDITS[found[1] or found[2]], data)
+
+
+def without_releases(data: bytes) -> bytes:
+    """Keys without the reports that some were let go."""
+    return _RELEASES.sub(b"", data)
+
+
+class Line:
+    """One line as it is typed, read twice: as it came, and with the cursor moved to and fro."""
+
+    def __init__(self) -> None:
+        self._came = bytearray()
+        self._cells: list[int] = []
+        self._at = 0
+
+    def readings(self) -> list[str]:
+        """What it may say, without blanks around; nothing of what is empty."""
+        both = (bytes(self._came), bytes(self._cells))
+        said = [text.decode(errors="replace").strip() for text in both]
+        return [text for text in dict.fromkeys(said) if text]
+
+    def key(self, byte: int) -> None:
+        """Take in a character, or the control character of an edit."""
+        if byte >= 0x20 and byte != 0x7F:
+            if len(self._came) < _LONGEST_LINE:
+                self._came.append(byte)
+                self._cells.insert(self._at, byte)
+                self._at += 1
+            return
+        match byte:
+            case 0x01:
+                self._at = 0
+            case 0x02:
+                self._at = self._back(self._at)
+            case 0x05:
+                self._at = len(self._cells)
+            case 0x06:
+                self._at = self._forth(self._at)
+            case 0x04:
+                del self._cells[self._at : self._forth(self._at)]
+            case 0x08 | 0x7F:
+                self._came = bytearray(self._came.decode(errors="ignore")[:-1].encode())
+                start = self._back(self._at)
+                del self._cells[start : self._at]
+                self._at = start
+            case 0x0B:
+                del self._cells[self._at :]
+            case 0x15:
+                del self._cells[: self._at]
+                self._at = 0
+                self._came.clear()
+            case 0x17:
+                self._came.clear()
+            case _:
+                pass
+
+    def _back(self, at: int) -> int:
+        """The place of the character before a place."""
+        at = max(0, at - 1)
+        while at and self._cells[at] & 0xC0 == 0x80:
+            at -= 1
+        return at
+
+    def _forth(self, at: int) -> int:
+        """The place behind the character at a place."""
+        at = min(len(self._cells), at + 1)
+        while at < len(self._cells) and self._cells[at] & 0xC0 == 0x80:
+            at += 1
+        return at

@@ -192,6 +192,21 @@ class Handover:
     changed: str
 
 
+@dataclass(frozen=True, slots=True)
+class AgentScreen:
+    """What the agent may see of a session's screen: lines that were wrapped are in one piece.
+
+    ``alternate`` is true for a full-screen program; the cursor is (column, row) from 0, None while hidden.
+    """
+
+    title: str
+    columns: int
+    rows: int
+    cursor: tuple[int, int] | None
+    alternate: bool
+    text: str
+
+
 class TerminalSession(Protocol):
     """One shell on one PTY.
 
@@ -227,6 +242,17 @@ class TerminalSession(Protocol):
     def exit_code(self) -> int | None: ...
     @property
     def screen(self) -> Screen: ...
+
+    @property
+    def agent_screen(self) -> AgentScreen:
+        """What the agent may see of its screen: nothing of what came while the person held it, but
+        prompts and the output of commands during which nothing was typed."""
+        ...
+
+    @property
+    def program(self) -> str:
+        """The name of the program that has the terminal; "" where that is not known."""
+        ...
 
     @property
     def state(self) -> TerminalState:
@@ -291,8 +317,15 @@ class TerminalSession(Protocol):
         """Tell its program of mouse and focus, where the person holds it; no key."""
         ...
 
+    async def tidied(self) -> None:
+        """Wait until nothing that the person left unfinished stands before the agent's keys.
+
+        Raises ``ToolError`` where it cannot be set aside.
+        """
+        ...
+
     def veiled(self, text: str) -> str:
-        """Text from its screen without what the person typed while they held it."""
+        """Text without what the person typed while they held it."""
         ...
 
     def output(self, start: int, end: int | None = None) -> SessionOutput:

@@ -3,7 +3,8 @@
 import asyncio
 from typing import Any
 
-from sam_tools.terminal_operations.answers import json_result, state_words, status
+from sam_tools.terminal_operations.answers import state_words, status
+from sam_tools.terminal_operations.shown import session_result
 from sam_tui.core.display import Terminal
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ids import SessionId
@@ -15,6 +16,10 @@ from sam_tui.core.todos import one_line
 from sam_tui.core.tooling.contract import ToolContext, ToolResult
 
 _LONGEST_CHANGE = 4000
+_TYPED = {
+    True: "All of input was typed before; output is what was printed then.",
+    False: "Nothing of input was typed.",
+}
 _HOW = "Type in the agent's terminal; Ctrl+] twice there hands it back, and so does an answer here."
 
 
@@ -33,8 +38,17 @@ class HandingOver:
         self._told[session.id] = last.number
         return {"changed_by_person": escaped(last.changed)[:_LONGEST_CHANGE]}
 
-    async def ask(self, session: TerminalSession, reason: str, context: ToolContext) -> ToolResult:
-        """Let the person type, and wait until they answer or hand the session back."""
+    async def ask(
+        self,
+        session: TerminalSession,
+        reason: str,
+        context: ToolContext,
+        first: dict[str, Any] | None,
+    ) -> ToolResult:
+        """Let the person type, and wait until they answer or hand the session back.
+
+        ``first`` is what came of the keys that the agent typed before; None where it typed none.
+        """
         if self._inquiries is None:
             raise ToolError("Nobody can be asked to type here.")
         if not session.running:
@@ -54,7 +68,7 @@ class HandingOver:
                 task.cancel()
             await asyncio.wait((asking, waiting))
             session.pass_to("agent")
-        return self._result(session, outcome)
+        return await self._result(session, outcome, first)
 
     async def yielded(self, session: TerminalSession, within: float) -> ToolResult | None:
         """None when the agent may type; else what happened once the person let go of it.
@@ -74,15 +88,24 @@ class HandingOver:
                 else "The person lets nobody type in this terminal: it is watched only.",
                 hint="Go on with other work, or ask the person by user_collaboration.",
             ) from None
-        return self._result(session, None)
+        return await self._result(session, None, None)
 
-    def _result(self, session: TerminalSession, outcome: Outcome | None) -> ToolResult:
+    async def _result(
+        self, session: TerminalSession, outcome: Outcome | None, first: dict[str, Any] | None
+    ) -> ToolResult:
+        try:
+            await session.tidied()
+            note: dict[str, Any] = {}
+        except ToolError as error:
+            note = {"note": error.explain()}
         data: dict[str, Any] = {
             "session_id": session.id,
             "status": status(session),
             "state": state_words(session),
-            "typed": False,
-            "message": "The person handed the terminal back. Nothing of input was typed.",
+            "typed": first is not None,
+            "message": f"The person handed the terminal back. {_TYPED[first is not None]}",
+            **(first or {}),
+            **note,
             "end_index": session.end,
             **self.news(session),
         }
@@ -91,10 +114,15 @@ class HandingOver:
             data["reply"] = outcome.answer.text
         elif outcome is not None:
             ok = False
-            data["message"] = "Nobody is there who could type. Go on without, where you safely can."
+            data["message"] = (
+                "Nobody is there who could type. Go on without, where you safely can."
+                f" {_TYPED[first is not None]}"
+            )
         shown = "(handed to the person)"
         changed = data.get("changed_by_person", "")
-        return json_result(data, Terminal(shown, changed, session.exit_code, 0.0), ok=ok)
+        return session_result(
+            session, data, Terminal(shown, changed, session.exit_code, 0.0), ok=ok
+        )
 
 
 async def returned(session: TerminalSession) -> None:

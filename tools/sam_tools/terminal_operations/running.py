@@ -17,6 +17,7 @@ from sam_tools.terminal_operations.answers import (
 )
 from sam_tools.terminal_operations.arguments import GetTerminalOutput, RunCommand
 from sam_tools.terminal_operations.rehearsing import Rehearsed, refuse_rehearsal, rehearse
+from sam_tools.terminal_operations.shown import session_result, shown
 from sam_tui.core.display import Table, Terminal, Text
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ids import ConversationId, SessionId
@@ -134,15 +135,18 @@ class CommandHand:
                 context.emit("Waiting for the command\n")
                 await session.settled(within=arguments.wait)
             read = session.output(arguments.from_index)
-            return json_result({
-                "terminalId": session.id,
-                "output": plain(read.text),
-                "isRunning": session.running,
-                "exitCode": session.exit_code,
-                "truncated": read.start > arguments.from_index,
-                "end_index": read.end,
-                "state": state_words(session),
-            })
+            return session_result(
+                session,
+                {
+                    "terminalId": session.id,
+                    **shown(session, read.text),
+                    "isRunning": session.running,
+                    "exitCode": session.exit_code,
+                    "truncated": read.start > arguments.from_index,
+                    "end_index": read.end,
+                    "state": state_words(session),
+                },
+            )
         found = self._own(arguments.id, context)
         if arguments.end:
             await self._port().stop(found.id)

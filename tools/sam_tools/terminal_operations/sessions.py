@@ -26,6 +26,7 @@ from sam_tools.terminal_operations.arguments import (
 from sam_tools.terminal_operations.handing import HandingOver
 from sam_tools.terminal_operations.rehearsing import refuse_rehearsal
 from sam_tools.terminal_operations.running import Ran
+from sam_tools.terminal_operations.shown import lines, screen_data, session_result, shown
 from sam_tui.core.accesses import Access, Type
 from sam_tui.core.display import Terminal
 from sam_tui.core.errors import ToolError
@@ -167,9 +168,10 @@ class SessionHand:
                 hint="Close it and create a new one.",
             )
         if arguments.hand_over and not arguments.input:
-            return await self._handing.ask(session, arguments.hand_over, context)
+            return await self._handing.ask(session, arguments.hand_over, context, None)
         if (taken := await self._handing.yielded(session, arguments.timeout)) is not None:
             return taken
+        await session.tidied()
         hidden = session.state.secret
         known = len(session.commands)
         newest = session.commands[-1] if known else None
@@ -181,17 +183,19 @@ class SessionHand:
         context.emit("Typed; waiting for the end of the command\n")
         await session.settled(within=arguments.timeout)
         if arguments.hand_over:
-            return await self._handing.ask(session, arguments.hand_over, context)
+            first = shown(session, session.output(start).text)
+            return await self._handing.ask(session, arguments.hand_over, context, first)
         if await doings.answered():
             # The person took their time, which is not the command's.
             await session.settled(within=arguments.timeout)
         printed = session.output(start)
-        text = plain(printed.text)
+        told = shown(session, printed.text)
+        text = told["screen"]["text"] if "screen" in told else told["output"]
         data: dict[str, Any] = {
             "session_id": session.id,
             "status": status(session),
             "state": state_words(session),
-            "output": text,
+            **told,
             "end_index": printed.end,
             **holder_data(session),
             **self._handing.news(session),
@@ -201,37 +205,43 @@ class SessionHand:
         record = session.commands[-1] if session.commands else None
         if record is not None and record != newest:
             data |= {"exitCode": record.exit_code, "working_directory": session.directory}
-        shown = _HIDDEN if hidden else escaped(arguments.input.rstrip("\r\n"))
+        keys = _HIDDEN if hidden else escaped(arguments.input.rstrip("\r\n"))
         code = record.exit_code if record is not None else session.exit_code
         seconds = (record.seconds or 0.0) if record is not None else 0.0
-        return json_result(data, Terminal(shown, text, code, seconds))
+        return session_result(session, data, Terminal(keys, text, code, seconds))
 
     async def output(self, arguments: GetOutput, context: ToolContext) -> ToolResult:
         """What it printed from an index on."""
         session = self._own(arguments.session_id, context)
         found = session.output(arguments.from_index)
-        return json_result({
-            "session_id": session.id,
-            "status": status(session),
-            "state": state_words(session),
-            "output": plain(found.text),
-            "from_index": found.start,
-            "end_index": found.end,
-            "truncated": found.start > arguments.from_index,
-            **holder_data(session),
-            **self._handing.news(session),
-        })
+        return session_result(
+            session,
+            {
+                "session_id": session.id,
+                "status": status(session),
+                "state": state_words(session),
+                **shown(session, found.text),
+                "from_index": found.start,
+                "end_index": found.end,
+                "truncated": found.start > arguments.from_index,
+                **holder_data(session),
+                **self._handing.news(session),
+            },
+        )
 
     async def history(self, arguments: SessionOnly, context: ToolContext) -> ToolResult:
         """All that is kept of it."""
         session = self._own(arguments.session_id, context)
         found = session.output(0)
-        return json_result({
-            "session_id": session.id,
-            "status": status(session),
-            "history": plain(found.text),
-            "truncated": found.start > 0,
-        })
+        return session_result(
+            session,
+            {
+                "session_id": session.id,
+                "status": status(session),
+                "history": lines(session, found.text),
+                "truncated": found.start > 0,
+            },
+        )
 
     async def close(self, arguments: SessionOnly, context: ToolContext) -> ToolResult:
         """End it with all that runs in it."""
@@ -256,22 +266,12 @@ class SessionHand:
             session = found[0]
         if session.holder == "person":
             raise ToolError("The person types in this terminal now; what it shows is theirs.")
-        screen = session.screen
-        # Wrapped lines whole: what the screen breaks in two is known by neither half.
-        last = (screen.columns - 1, screen.top + screen.rows - 1)
-        shown = screen.text_range((0, screen.top), last)
-        text = escaped(session.veiled(shown)).rstrip("\n")
-        return json_result(
-            {
-                "session_id": session.id,
-                "state": state_words(session),
-                "title": screen.title,
-                "columns": screen.columns,
-                "rows": screen.rows,
-                "cursor": screen.cursor,
-                "buffer": text,
-            },
-            Terminal(screen.title, text, session.exit_code, 0.0),
+        seen = screen_data(session)
+        text = seen.pop("text")
+        return session_result(
+            session,
+            {"session_id": session.id, "state": state_words(session), **seen, "buffer": text},
+            Terminal(seen["title"], text, session.exit_code, 0.0),
         )
 
     async def last_command(self, _: NoArguments, context: ToolContext) -> ToolResult:
@@ -298,7 +298,7 @@ class SessionHand:
         for owner, name in ((context.conversation, "agent"), (None, "person")):
             for session in self._terminals.of(owner):
                 if session.selection:
-                    text = plain(session.selection)[:_LONGEST_SELECTION]
+                    text = session.veiled(plain(session.selection))[:_LONGEST_SELECTION]
                     return json_result({"selection": text, "terminal": name})
         return json_result({"selection": "", "message": "Nothing is selected in a terminal."})
 
@@ -349,6 +349,6 @@ def _recorded(session: TerminalSession, record: CommandRecord) -> dict[str, Any]
         "exitCode": record.exit_code,
         "durationMs": None if record.seconds is None else round(record.seconds * 1000),
         "cwd": record.cwd,
-        "output": plain(printed.text),
+        "output": lines(session, printed.text),
         "truncated": printed.start > record.start,
     }

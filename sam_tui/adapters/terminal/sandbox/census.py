@@ -156,6 +156,14 @@ def is_held(process: int) -> bool:
         return False
 
 
+def folder_of(process: int) -> str:
+    """Where a process is; empty when it is gone."""
+    try:
+        return os.readlink(f"/proc/{process}/cwd")
+    except OSError:
+        return ""
+
+
 def name_of(process: int) -> str:
     """What a process calls itself; empty when it is gone."""
     try:

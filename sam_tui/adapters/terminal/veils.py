@@ -1,0 +1,141 @@
+"""Takes what a person typed out of text, however it was wrapped, coloured, quoted or cut."""
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+
+VEIL = "[typed by the person]"
+"""Stands for what the person typed wherever the agent would read it."""
+HIDDEN = "\U000f5a3d"
+"""A private character of one cell: stands for each cell that was written while the person held it."""
+_COVERED = re.compile(f"{HIDDEN}(?:[{HIDDEN} ]*{HIDDEN})?")
+_RUN = 8
+"""Characters in a row that are taken out wherever they stand in something that was typed."""
+_SHORTEST_LINE, _SHORTEST_WORD = 3, 4
+_MOST_KNOWN = 64 * 1024
+_PASSED_OVER = re.compile(
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])"
+    r"|\x1b|[\s\x00-\x1a\x1c-\x1f\x7f'\"\\]+"
+)
+"""What may come between typed characters on their way: control sequences, wraps, blanks, quotes."""
+_ORDINARY = re.compile(r"[^\W\d_]*|-{1,2}[^\W\d_-]*")
+"""Words that tell nothing by themselves: letters alone, and options."""
+
+
+class Veils:
+    """What was typed, as short texts and as runs of characters. ``over`` takes it out of a text."""
+
+    def __init__(self) -> None:
+        self._runs: set[str] = set()
+        self._short: set[str] = set()
+
+    def add(self, line: str, known: "Known | None" = None) -> None:
+        """Take this out from now on, but for what was ``known`` before."""
+        seen = known.text if known is not None else ""
+        self._runs |= set(_runs(_bare(line))) - (known.runs if known is not None else frozenset())
+        for text in (line, *line.split()):
+            bare, whole = _bare(text), text is line
+            least = _SHORTEST_LINE if whole else _SHORTEST_WORD
+            telling = whole or not _ORDINARY.fullmatch(bare)
+            if _RUN > len(bare) >= least and telling and bare not in seen:
+                self._short.add(bare)
+
+    def known(self, text: str) -> None:
+        """The agent knows this: it typed it itself."""
+        bare = _bare(text)
+        self._runs -= set(_runs(bare))
+        self._short.discard(bare)
+
+    def over(self, text: str, part: tuple[int, int] | None = None) -> str:
+        """Text, or what stands between two places of it, without what was typed."""
+        begin, finish = part or (0, len(text))
+        if not self._runs and not self._short:
+            return text[begin:finish]
+        bare, place = _bared(text)
+        hidden: list[tuple[int, int]] = []
+        for first, last in self._found(bare):
+            start, end = place(first), place(last) + 1
+            if last - first + 1 < _RUN and (_joins(text, start - 1) or _joins(text, end)):
+                continue
+            if hidden and start <= hidden[-1][1]:
+                hidden[-1] = (hidden[-1][0], max(end, hidden[-1][1]))
+            else:
+                hidden.append((start, end))
+        parts: list[str] = []
+        at = begin
+        for start, end in hidden:
+            if end > begin and start < finish:
+                parts += (text[at:start], VEIL)
+                at = end
+        return "".join((*parts, text[at:finish]))
+
+    def _found(self, bare: str) -> list[tuple[int, int]]:
+        """First and last character of each place that is to be hidden, in order."""
+        found: list[tuple[int, int]] = []
+        if self._runs:
+            for at in range(len(bare) - _RUN + 1):
+                if bare[at : at + _RUN] in self._runs:
+                    if found and at <= found[-1][1] + 1:
+                        found[-1] = (found[-1][0], at + _RUN - 1)
+                    else:
+                        found.append((at, at + _RUN - 1))
+        for short in self._short:
+            at = bare.find(short)
+            while at >= 0:
+                found.append((at, at + len(short) - 1))
+                at = bare.find(short, at + 1)
+        return sorted(found)
+
+
+class Known:
+    """What the agent could read before the person took a session."""
+
+    def __init__(self, text: str) -> None:
+        self.text = _bare(text[-_MOST_KNOWN:])
+        self.runs = frozenset(_runs(self.text))
+
+    def rest(self, line: str) -> str:
+        """A line without what it begins with and was known, such as a prompt."""
+        for at, character in enumerate(line):
+            if _bare(line[: at + 1]) not in self.text and not _PASSED_OVER.fullmatch(character):
+                return line[at:]
+        return ""
+
+
+def _bare(text: str) -> str:
+    return _PASSED_OVER.sub("", text)
+
+
+def _runs(bare: str) -> Iterator[str]:
+    return (bare[at : at + _RUN] for at in range(len(bare) - _RUN + 1))
+
+
+def _bared(text: str) -> tuple[str, Callable[[int], int]]:
+    """A text without what is passed over, and the place in it of each character that is left."""
+    pieces: list[str] = []
+    begins, places = [0], [0]
+    at = length = 0
+    for found in _PASSED_OVER.finditer(text):
+        if found.start() > at:
+            pieces.append(text[at : found.start()])
+            length += found.start() - at
+        at = found.end()
+        begins.append(length)
+        places.append(at)
+    pieces.append(text[at:])
+
+    def place(index: int) -> int:
+        nearest = bisect_right(begins, index) - 1
+        return places[nearest] + index - begins[nearest]
+
+    return "".join(pieces), place
+
+
+def _joins(text: str, at: int) -> bool:
+    """Whether a character is part of a word."""
+    return 0 <= at < len(text) and (text[at].isalnum() or text[at] == "_")
+
+
+def uncovered(text: str) -> str:
+    """Text of a screen with words in the place of cells that are covered."""
+    return _COVERED.sub(VEIL, text)

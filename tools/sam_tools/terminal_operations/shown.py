@@ -1,0 +1,85 @@
+"""What a session printed, as the model reads it: lines, or the screen of a full-screen program."""
+
+import re
+from typing import Any, cast
+
+from sam_tools.terminal_operations.answers import json_result
+from sam_tui.core.display import Display
+from sam_tui.core.plain import escaped, plain
+from sam_tui.core.ports.terminals import TerminalSession
+from sam_tui.core.tooling.contract import ToolResult
+
+_SWITCH = re.compile(r"\x1b\[\?(?:1049|1047|47)([hl])")
+_PLACED = re.compile(r"\x1b\[\d+;\d+[Hf]")
+_MOST_PLACED = 2
+"""So often an ordinary command moves to a place of the screen, as ``clear`` does."""
+_OWN = frozenset(("session_id", "terminalId", "tty_name"))
+FULL_SCREEN = "[a full-screen program]\n"
+"""Stands in output for all that a program drew on the alternate screen."""
+
+
+def session_result(
+    session: TerminalSession, data: dict[str, Any], *display: Display, ok: bool = True
+) -> ToolResult:
+    """Data about a session as JSON, in all of it nothing that the person typed while they held it."""
+    clean = {
+        name: value if name in _OWN else _without(session, value) for name, value in data.items()
+    }
+    return json_result(clean, *display, ok=ok)
+
+
+def lines(session: TerminalSession, printed: str) -> str:
+    """Printed text without control sequences, and without what was drawn on the alternate screen."""
+    return session.veiled(plain("".join(_ordinary(session, printed))))
+
+
+def shown(session: TerminalSession, printed: str) -> dict[str, Any]:
+    """What came of keys: the lines that were printed, or the screen where a program draws all of it."""
+    seen = session.agent_screen
+    ordinary = "".join(_ordinary(session, printed))
+    if not seen.alternate and len(_PLACED.findall(ordinary)) <= _MOST_PLACED:
+        return {"output": session.veiled(plain(ordinary))}
+    before = printed[: found.start()] if (found := _SWITCH.search(printed)) else ""
+    return {
+        "output": session.veiled(plain(before)) if seen.alternate else "",
+        "screen": screen_data(session),
+    }
+
+
+def screen_data(session: TerminalSession) -> dict[str, Any]:
+    """What the screen shows now, and whose it is."""
+    seen = session.agent_screen
+    return {
+        "program": escaped(session.program),
+        "title": seen.title,
+        "columns": seen.columns,
+        "rows": seen.rows,
+        "cursor": seen.cursor,
+        "text": escaped(seen.text).rstrip("\n"),
+    }
+
+
+def _ordinary(session: TerminalSession, printed: str) -> list[str]:
+    """The pieces of output that were not drawn on the alternate screen."""
+    switches = list(_SWITCH.finditer(printed))
+    away = switches[0][1] == "l" if switches else session.agent_screen.alternate
+    pieces = [FULL_SCREEN] if away else []
+    at = 0
+    for switch in switches:
+        if not away:
+            pieces.append(printed[at : switch.start()])
+        if switch[1] == "h" and not away:
+            pieces.append(FULL_SCREEN)
+        away, at = switch[1] == "h", switch.end()
+    return pieces if away else [*pieces, printed[at:]]
+
+
+def _without(session: TerminalSession, value: Any) -> Any:
+    if isinstance(value, str):
+        return session.veiled(value)
+    if isinstance(value, dict):
+        named = cast("dict[str, Any]", value)
+        return {name: _without(session, one) for name, one in named.items()}
+    if isinstance(value, list):
+        return [_without(session, one) for one in cast("list[Any]", value)]
+    return value
