@@ -54,13 +54,14 @@ def test_a_signal_in_the_middle_of_a_tool_still_gives_a_result_and_ends_the_tool
     assert not alive(pid)
 
 
-INTERRUPTED_TWICE = """
+INTERRUPTED_TWICE = r"""
+import os
 import signal
 from sam_tui.headless.interrupts import Interrupts
 interrupts = Interrupts()
 interrupts.install()
-interrupts.cancel_with(lambda: print("first", flush=True))
-print("ready", flush=True)
+interrupts.cancel_with(lambda: os.write(1, b"first\n"))
+os.write(1, b"ready\n")
 while True:
     signal.pause()
 """
