@@ -95,6 +95,7 @@ class Worker:
     """A model that does a step once: after an interruption it looks whether it was done."""
 
     name = "worker"
+    host = ""
     context_tokens: int | None = None
 
     def __init__(self, effects: Effects) -> None:
