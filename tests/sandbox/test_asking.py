@@ -272,68 +272,6 @@ async def test_what_a_command_leaves_behind_is_still_held_and_asks_no_more(
     assert not (outside / "late").exists()
 
 
-@pytest.mark.requirement("sandbox:supervisor-gone")
-async def test_without_its_supervisor_a_command_can_do_less_not_more(
-    run: Run, outside: Path, workspace: Path
-) -> None:
-    box = Sandbox()
-
-    async def end_it(_: OutsideAccess) -> bool:
-        box.close()
-        return True
-
-    result = await run(
-        f"echo x > {outside}/new; chmod 600 {outside}/victim; echo x > inside; echo $?",
-        ask=end_it,
-        box=box,
-    )
-    assert sorted(os.listdir(outside)) == ["folder", "link", "script", "victim"]
-    assert (outside / "victim").stat().st_mode & 0o777 != 0o600
-    assert "0" not in result.output.splitlines()  # it could start nothing, or was ended
-    assert not (workspace / "inside").exists()
-    box.close()
-
-
-BEREFT = """
-import asyncio, ctypes, os, signal, sys
-from pathlib import Path
-from sam_tui.adapters.terminal.commands import ShellCommands
-from sam_tui.adapters.terminal.confinement import Sandbox
-from sam_tui.core.ports.terminals import CommandRequest
-folder, outside = sys.argv[1:]
-ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # its supervisor becomes a child of this process
-async def end_it(access):
-    for pid in map(int, Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()):
-        if b"sandbox.supervisor" in Path(f"/proc/{pid}/cmdline").read_bytes():
-            os.kill(pid, signal.SIGKILL)
-    return True
-async def main():
-    box = Sandbox()
-    line = f"sleep 300 & echo x > {outside}/new; while :; do :; done"
-    request = CommandRequest(line, folder, True, (folder,), 60.0, lambda _: None, ask=end_it)
-    result = await ShellCommands(box).run(request)
-    print(result.abandoned, result.signal, result.timed_out, result.left)
-    result = await ShellCommands(box).run(
-        CommandRequest("echo again > a; cat a", folder, True, (folder,), 60.0, lambda _: None)
-    )
-    print(result.output)
-    box.close()
-asyncio.run(main())
-"""
-
-
-@pytest.mark.requirement("sandbox:supervisor-gone")
-async def test_a_command_whose_supervisor_was_killed_is_ended_and_the_next_gets_another(
-    workspace: Path, outside: Path
-) -> None:
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", BEREFT, str(workspace), str(outside), stdout=asyncio.subprocess.PIPE
-    )
-    said, _ = await process.communicate()
-    assert said.decode() == "True SIGKILL False None\nagain\n\n"
-    assert not (outside / "new").exists()
-
-
 @pytest.mark.requirement("sandbox:network-off")
 async def test_the_network_is_off_when_it_shall_be_and_one_yes_turns_it_on(run: Run) -> None:
     command = (

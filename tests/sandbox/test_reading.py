@@ -147,6 +147,17 @@ async def test_ordinary_work_reads_the_system_and_its_toolchains_without_a_quest
         )
 
 
+@pytest.mark.requirement("sandbox:outside-unchanged")
+@pytest.mark.parametrize("flags", [os.O_TRUNC, os.O_CREAT | os.O_TRUNC, os.O_RDWR | os.O_TRUNC])
+@pytest.mark.parametrize("name", ["venv/pyvenv.cfg", "other/letter.txt", "other/.env"])
+async def test_nothing_is_emptied_by_an_open_that_reads(
+    run: Run, house: Path, box: Sandbox, flags: int, name: str
+) -> None:
+    before = (house / name).read_text()
+    await run(f"{sys.executable} -c 'import os; os.open(\"{house / name}\", {flags})'", box=box)
+    assert (house / name).read_text() == before
+
+
 @pytest.mark.requirement("sandbox:reads")
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
 def test_the_same_holds_for_a_normal_user(short_path: Path) -> None:

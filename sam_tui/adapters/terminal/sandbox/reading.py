@@ -30,8 +30,8 @@ def asked_read(
     secret = watch.reads.secret(real)
     if not (secret or not watch.reads.within(real)) or not os.path.isfile(real):
         return False
-    if not secret and flags & os.O_ACCMODE != os.O_RDONLY:
-        return False  # a write outside is asked as one
+    if not secret and flags & WRITE_FLAGS:
+        return False  # a write outside is asked as one, and one that only empties a file, too
     rights = target.rights()
 
     def open_it() -> None:
