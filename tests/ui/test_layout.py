@@ -4,6 +4,7 @@ import pytest
 from rich.color import Color
 from textual.widget import Widget
 
+from sam_tui.core.ports.model import TextDelta
 from sam_tui.ui.screens.dialogs import HelpScreen
 from tests.fakes.engine_kit import RawModel
 from tests.ui.driver import Driver, Stage, app_over, driven
@@ -81,7 +82,7 @@ async def test_a_notice_is_seen_while_the_side_column_stands_over_the_transcript
 async def test_a_terminal_too_small_is_told_so_and_nothing_breaks(
     stage: Stage, model: RawModel, size: tuple[int, int]
 ) -> None:
-    model.answers += [[]]
+    model.answers += [[TextDelta("Heard.")]]
     async with driven(app_over(stage), size) as me:
         await me.ready()
         assert me.app.chat.query_one("#too-small").display
