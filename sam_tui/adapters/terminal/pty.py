@@ -14,12 +14,13 @@ from typing import Any, Protocol
 
 import ptyprocess  # pyright: ignore[reportMissingTypeStubs]
 
-from sam_tui.adapters.terminal.attention import Modes, modes, unread
+from sam_tui.adapters.terminal.attention import Modes, blocked, modes, pending, unread
 from sam_tui.adapters.terminal.baton import Hold
 from sam_tui.adapters.terminal.confinement import restrict
 from sam_tui.adapters.terminal.endings import ProcessEnd, end_session
 from sam_tui.adapters.terminal.flood import Flood
 from sam_tui.adapters.terminal.gathering import Gathering
+from sam_tui.adapters.terminal.groups import members
 from sam_tui.core.errors import ToolError
 
 _PtyProcess: Any = ptyprocess.PtyProcess
@@ -28,6 +29,8 @@ _READ = 16 * 1024
 _UNREAD_LIMIT = 1024 * 1024
 _LAST_READS = 256
 _STAGES = ((signal.SIGHUP, 0.5), (signal.SIGTERM, 0.5), (signal.SIGKILL, 1.0))
+_NOTICE, _NOTICED = 0.02, 2.0
+"""Seconds between two looks whether a program has taken its new size in, and of all of them."""
 _POLLS_TERMINALS = sys.platform == "linux"
 """macOS cannot be relied on to poll them: the loop, which asks otherwise, goes on reading there."""
 
@@ -122,6 +125,8 @@ class Pty:
         self._over: asyncio.Future[None] = self._loop.create_future()
         self._exit_code: int | None = None
         self._closing: asyncio.Task[None] | None = None
+        self._restoring: asyncio.TimerHandle | None = None
+        self._size = (0, 0)
         self.tty_name = _terminal_name(self._fd)
         os.set_blocking(self._fd, False)
         self._reading = True
@@ -195,7 +200,39 @@ class Pty:
     def resize(self, columns: int, rows: int) -> None:
         """Tell the program its new size; nothing after its end."""
         if self.running:
+            self._restored()
             self._process.resize(columns, rows)
+
+    def redraw(self, columns: int, rows: int) -> None:
+        """Have the program draw anew: it gets one row more, and its size again once it took that in.
+
+        Told of both at once it would find the size that it knows, and draw nothing.
+        """
+        self._size = (columns, rows)
+        self._process.resize(columns, rows + 1)
+        self._restore(self._loop.time() + _NOTICED)
+
+    def _restore(self, deadline: float) -> None:
+        """Look again and again whether the program waits, and has taken in that its size changed."""
+        self._restoring = None
+        if not self.running:
+            return
+        group = self.foreground()
+        pids = [pid for pid, its in members(self._pid).items() if its == group]
+        # In this order: what handles a signal is not blocked.
+        taken = not any(pending(pid, signal.SIGWINCH) for pid in pids)
+        found = blocked(pids, self.tty_name)
+        if (taken and (found.reading or found.polling)) or self._loop.time() >= deadline:
+            self._process.resize(*self._size)
+        else:
+            self._restoring = self._loop.call_later(_NOTICE, self._restore, deadline)
+
+    def _restored(self) -> None:
+        """Give it its size again at once, where it waits for that."""
+        if self._restoring is not None:
+            self._restoring.cancel()
+            self._restoring = None
+            self._process.resize(*self._size)
 
     async def close(self) -> None:
         """End the whole session: HUP, TERM, KILL. Returns when it is over; safe to call again."""
@@ -206,6 +243,7 @@ class Pty:
     def leave(self) -> None:
         """Let go of a program that somebody else keeps; it goes on."""
         if self.running:
+            self._restored()
             self._end.close()
             self._stop_reading()
             self._gathering.finish()

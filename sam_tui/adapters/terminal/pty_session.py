@@ -298,9 +298,7 @@ class PtySession:
         if process.held.holder == "person":
             # Nobody kept what was printed: the program is made to draw itself anew.
             self._log.lost(self._history.end)
-            columns, rows = self._size
-            process.resize(columns, rows + 1)
-            process.resize(columns, rows)
+            self._pty.redraw(*self._size)
         if process.held != Hold():
             self._turns.resume(process.held)
 
