@@ -8,7 +8,6 @@ import pytest
 
 from sam_tui.adapters.policy.trust import FileTrust
 from sam_tui.assembly import Options, build
-from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.ids import CallId
 from sam_tui.core.messages import ToolCall
 from tests.fakes.web_server import WebServer, page
@@ -44,11 +43,22 @@ async def test_a_server_named_in_the_policy_is_fetched_from_and_its_neighbour_is
 
 
 @pytest.mark.requirement("web:allow-list")
-def test_a_project_cannot_open_a_server(tmp_path: Path) -> None:
+@pytest.mark.parametrize("trusted", [True, False])
+async def test_a_project_opens_no_server_and_the_person_is_told(
+    site: WebServer, tmp_path: Path, trusted: bool
+) -> None:
+    site.routes["/"] = page("<title>T</title><p>hello from here</p>")
     (tmp_path / "ws/.sam").mkdir(parents=True)
-    (tmp_path / "ws/.sam/policy.toml").write_text('local = ["localhost:80"]\n', encoding="utf-8")
+    (tmp_path / "ws/.sam/policy.toml").write_text(f'local = ["{site.origin}"]\n', encoding="utf-8")
     (tmp_path / "cfg").mkdir()
     settings = {"HOME": str(tmp_path), "SAM_TUI_CONFIG_DIR": str(tmp_path / "cfg")}
-    FileTrust(settings["SAM_TUI_CONFIG_DIR"]).trust(str(tmp_path / "ws"))
-    with pytest.raises(ConfigurationError, match="a project cannot open servers"):
-        build(Options(str(tmp_path / "ws"), str(tmp_path / "data")), settings)
+    if trusted:
+        FileTrust(settings["SAM_TUI_CONFIG_DIR"]).trust(str(tmp_path / "ws"))
+    runtime = build(Options(str(tmp_path / "ws"), str(tmp_path / "data")), settings)
+    (told,) = runtime.trust.ignored
+    assert "policy.toml:1: a project cannot open servers" in told
+    call = ToolCall(CallId("k"), "web_operations.fetch", f'{{"url": "http://{site.origin}/"}}')
+    done = await runtime.executor.execute(call, runtime.open_session().conversation)
+    await runtime.close()
+    assert "(rule not-public)" in done.finished.text
+    assert site.asked == []
