@@ -42,6 +42,7 @@ def offer_hooks(
         if not os.path.lexists(user) and not os.path.lexists(project):
             return None
         from sam_tui.adapters.hooks import FileHooks
+        from sam_tui.adapters.policy.named_reads import NamedReads
         from sam_tui.core.tooling.hooking import Hooking
 
         hooks = FileHooks(
@@ -52,6 +53,8 @@ def offer_hooks(
             trusts=lambda: trust.look() == "trusted",
             vouches=trust.vouches,
         )
+        named = NamedReads(places.home, leaves.workspace.roots)
+        hooks.reads = lambda line: named.of_line(line, leaves.workspace.root)
         beyond = leaves.workspace.locate(user).root is None
         log, shield = leaves.storage.decisions, executor.shield
         made.append(Hooking(hooks, guard, log, leaves.bus, shield, own_yes=beyond))

@@ -228,7 +228,16 @@ class Serving:
         await self._allow(settings, callers(), access)
         network = guard.network_of((access,), lasting=False)
         asks = self._asks(settings.name, callers)
-        return Terms(guard.policy.mode != "bypass", guard.workspace.roots, network, asks)
+        readable = self._named(settings) if settings.source != "project" else ()
+        return Terms(guard.policy.mode != "bypass", guard.workspace.roots, network, asks, readable)
+
+    def _named(self, settings: "ServerSettings") -> tuple[str, ...]:
+        """What a server of the person's has to read to start."""
+        from sam_tui.adapters.policy.named_reads import NamedReads
+
+        words, workspace = (settings.command, *settings.args), self._leaves.workspace
+        named = NamedReads(self._places.home, workspace.roots)
+        return named.of((*words, *settings.env.values()), settings.cwd or workspace.root)
 
     async def _allow(
         self, settings: "ServerSettings", caller: "Caller", access: LocatedAccess

@@ -10,6 +10,7 @@ import pytest
 
 from sam_tui.core.agent.session import Session
 from sam_tui.core.errors import ConfigurationError
+from sam_tui.core.inquiry import Approval
 from sam_tui.core.messages import ReminderMessage
 from sam_tui.core.runtime import Runtime
 from tests.hooks.conftest import Place, call, shell
@@ -89,7 +90,7 @@ async def test_a_change_in_the_middle_of_a_turn_is_not_believed_and_the_old_no_l
     put(place.workspace / "AGENTS.md", "Run make test.")
     place.trust()
     steps = [shell("echo obey me > AGENTS.md"), DONE, DONE]
-    runtime = place.build(*steps)
+    runtime = place.build(*steps, attended=True, responder=lambda _: Approval("once"))
     session = runtime.open_session()
     await session.run("one")
     first, second = told(session)

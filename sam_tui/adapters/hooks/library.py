@@ -66,6 +66,8 @@ class FileHooks:
         self._commands = commands
         self._trusts = trusts
         self._vouches = vouches
+        self.reads: Callable[[str], tuple[str, ...]] = lambda _: ()
+        """Real paths that a command of the person's names, and that it reads without a question."""
         self._user = _File(os.path.realpath(os.path.join(config_dir, USER_FILE)), "user", None)
         self._project = _File(os.path.join(workspace, PROJECT_FILE), "project", workspace)
         self._problems: list[str] = []
@@ -129,6 +131,7 @@ class FileHooks:
                 "SAM_TUI_HOOK_EVENT": occasion.event,
             },
             apart=True,
+            readable=self.reads(hook.command) if hook.source == "user" else (),
         )
         try:
             return read_answer(hook, await self._commands().run(request))

@@ -282,6 +282,7 @@ class Connection:
             environment=settings.env,
             network=terms.network,
             ask=terms.ask,
+            readable=terms.readable,
         )
 
     def _hear(self, text: str) -> None:

@@ -25,12 +25,13 @@ Callers = Callable[[], Caller]
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """How a server may be started. ``writable`` are real folders."""
+    """How a server may be started. ``writable`` and ``readable`` are real paths."""
 
     confined: bool
     writable: tuple[str, ...]
     network: Network
     ask: AskOutside | None
+    readable: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

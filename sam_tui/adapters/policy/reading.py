@@ -53,7 +53,8 @@ _VARIABLES = (
 )  # fmt: skip
 _PROGRAM = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 """This package, in which the shell integration of terminals lies."""
-_PROGRAMS = ("bin", "sbin", "shims")
+PROGRAMS = ("bin", "sbin", "shims")
+"""Folders of programs, beside which lies what these need."""
 
 
 def free_reads(home: str, environ: Mapping[str, str]) -> tuple[str, ...]:
@@ -70,7 +71,7 @@ def _prefixes(path: str) -> Iterable[str]:
     for entry in path.split(os.pathsep):
         folder = entry.rstrip("/")
         yield folder
-        if os.path.basename(folder) in _PROGRAMS:
+        if os.path.basename(folder) in PROGRAMS:
             yield os.path.dirname(folder)
 
 

@@ -95,7 +95,7 @@ class ShellCommands:
     async def _run_once(self, request: CommandRequest) -> CommandResult:
         holding = None
         if request.confined:
-            wanted = Wanted(request.writable, request.ask, request.network)
+            wanted = Wanted(request.writable, request.ask, request.network, request.readable)
             holding = self._sandbox.hold(wanted)
             # Not at once, when this one is starting and wants answers of the supervisor.
             asyncio.get_running_loop().call_later(_SETTLED, self._sandbox.prepare, wanted)

@@ -72,10 +72,9 @@ class Sandbox:
     """What holds commands of one runtime.
 
     ``live`` false keeps to Landlock and a fixed filter, a text says where the supervisor runs; None
-    finds out. ``abi`` is the newest Landlock that is made use of, to try
-    what older kernels have. ``kind`` strict runs commands under bubblewrap and raises
-    ``ConfigurationError`` where there is none; off holds nothing. ``secrets`` are paths that commands
-    may not read, but for what is ``opened`` of them, ``caches`` real folders outside that they may fill.
+    finds out. ``abi`` is the newest Landlock to use. ``kind`` strict runs commands under bubblewrap and
+    raises ``ConfigurationError`` where there is none; off holds nothing. ``secrets`` are paths that
+    commands may not read, but for what is ``opened`` of them, ``caches`` what they may fill outside.
     """
 
     def __init__(
@@ -99,7 +98,7 @@ class Sandbox:
         self._strict = strict
         self.secrets = tuple(secrets)
         """What commands may not read."""
-        self.opened = tuple(opened)
+        self.opened = tuple(map(os.path.realpath, opened))
         """What they may read of it."""
         self._caches = tuple(caches)
         self._network: Network = "on"
@@ -324,6 +323,7 @@ class Sandbox:
     def _bounds(self, wanted: Wanted, scratch: str | None = None) -> Bounds:
         supervised = self._supervision is not None
         writable = (*wanted.writable, *self._caches, scratch or self.scratch)
+        terms = self.reads().with_own(wanted.readable + self.opened)
         return Bounds(
             writable,
             _DEVICES if supervised else (*_DEVICES, *_SHARED),
@@ -332,7 +332,7 @@ class Sandbox:
             opened=self.opened,
             kept=self._rulesets.kept(self.secrets, writable) if supervised else (),
             watched=wanted.writable if supervised else (),
-            reads=self.reads().with_own(wanted.readable) if supervised else ReadTerms(),
+            reads=terms if supervised else ReadTerms(),
         )
 
     def prefix(self, writable: Sequence[str], network: Network = "on") -> tuple[str, ...]:

@@ -200,7 +200,7 @@ class PipedCommands:
         """Start one, held as asked for. Raises ``ToolError`` when it cannot be started."""
         holding = None
         if request.confined:
-            wanted = Wanted(request.writable, request.ask, request.network)
+            wanted = Wanted(request.writable, request.ask, request.network, request.readable)
             holding = self._sandbox.hold(wanted)
         try:
             return self._start(request, holding)

@@ -12,7 +12,7 @@ class PipedRequest:
     """What to start and how it is held.
 
     ``words`` are the program, looked up on PATH, and its arguments; ``environment`` comes on top of
-    what commands get. ``writable`` are real folders; ``on_error`` hears standard error as it comes.
+    what commands get. ``writable`` and ``readable`` are real. ``on_error`` hears its standard error.
     """
 
     words: tuple[str, ...]
@@ -23,6 +23,7 @@ class PipedRequest:
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
     network: Network = "on"
     ask: AskOutside | None = None
+    readable: tuple[str, ...] = ()
 
 
 class PipedProgram(Protocol):

@@ -48,6 +48,8 @@ class CommandRequest:
     """What its environment has besides the usual."""
     apart: bool = False
     """Whether what it writes to standard error is kept apart from its output."""
+    readable: tuple[str, ...] = ()
+    """Real paths outside that it reads without a question."""
 
 
 @dataclass(frozen=True, slots=True)
