@@ -7,10 +7,7 @@ In a test, on its event loop::
     assert server.requests[0].json["model"] == "x"
 
 For a program in a child process, on a thread of its own: ``with background(replies) as server: ...``
-(same object). As a program: ``python tests/fakes/openai_server.py --port 0 --script FILE [--models a,b]
-[--record FILE]`` prints its port as one line and serves until it is ended. FILE is a JSON list of
-objects with the fields of ``Reply`` (``calls`` a list of objects with the fields of ``Call``);
-``--record`` gets one JSON object a request: method, path, headers, body.
+(same object).
 
 Every POST, whatever its path, plays the next reply; ``replies`` may hold functions from the recorded
 request to a reply, and may be appended to while serving. When none is left the answer is status 400
@@ -24,12 +21,10 @@ with code ``script_exhausted`` (not one that anybody retries). ``GET .../models`
 ``server.gone``         an ``asyncio.Event``: a client hung up in the middle of a reply
 """
 
-import argparse
 import asyncio
 import contextlib
 import itertools
 import json
-import sys
 import threading
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -115,16 +110,6 @@ def failure(status: int, message: str, *, code: str = "", **headers: str) -> Rep
     body = {"error": {"message": message, "type": "x", "code": code or None}}
     named = {k.replace("_", "-"): v for k, v in headers.items()}
     return Reply(status=status, body=body, headers=named)
-
-
-def replies_from(data: Sequence[Mapping[str, Any]]) -> list[Reply]:
-    """Replies from parsed JSON; TypeError for a field that does not exist."""
-    made: list[Reply] = []
-    for item in data:
-        fields: dict[str, Any] = dict(item)
-        fields["calls"] = tuple(Call(**call) for call in item.get("calls", ()))
-        made.append(Reply(**fields))
-    return made
 
 
 def _pieces(text: str, size: int) -> list[str]:
@@ -229,8 +214,6 @@ class _Connection(asyncio.Protocol):
                 request = await self.waiting.get()
                 self.busy = True
                 self.server.requests.append(request)
-                if self.server.on_request is not None:
-                    self.server.on_request(request)
                 if request.method == "GET":
                     self._models(request)
                 else:
@@ -321,7 +304,6 @@ class FakeServer:
         self.gone = asyncio.Event()
         self.open: set[_Connection] = set()
         self.port = 0
-        self.on_request: Callable[[Recorded], None] | None = None
         self._played = 0
         self._server: asyncio.Server | None = None
 
@@ -385,33 +367,3 @@ def background(
         loop.call_soon_threadsafe(loop.stop)
         thread.join(10)
         loop.close()
-
-
-def _main() -> None:
-    parser = argparse.ArgumentParser(description="Plays OpenAI chat completions from a file.")
-    parser.add_argument("--port", type=int, default=0)
-    parser.add_argument("--script", required=True)
-    parser.add_argument("--models", default="fake")
-    parser.add_argument("--record", default="")
-    options = parser.parse_args()
-    with open(options.script, encoding="utf-8") as file:
-        server = FakeServer(replies_from(json.load(file)), models=options.models.split(","))
-
-    def record(request: Recorded) -> None:
-        line = {**vars(request), "body": request.body.decode("utf-8", "replace")}
-        with open(options.record, "a", encoding="utf-8") as file:
-            file.write(json.dumps(line) + "\n")
-
-    async def serve() -> None:
-        await server.start(options.port)
-        sys.stdout.write(f"{server.port}\n")
-        sys.stdout.flush()
-        await asyncio.Event().wait()
-
-    if options.record:
-        server.on_request = record
-    asyncio.run(serve())
-
-
-if __name__ == "__main__":
-    _main()

@@ -65,15 +65,20 @@ class Answerer:
 
 
 class Person:
-    """Answers questions, and remembers them."""
+    """Answers questions, no to a path with ``refuses`` in it, and remembers them."""
 
-    def __init__(self, *, says: bool) -> None:
+    def __init__(self, *, says: bool = True, refuses: str = "\0") -> None:
         self.asked: list[OutsideAccess] = []
         self._says = says
+        self._refuses = refuses
 
     async def __call__(self, access: OutsideAccess) -> bool:
         self.asked.append(access)
-        return self._says
+        return self._says and self._refuses not in access.path
+
+    @property
+    def kinds(self) -> list[str]:
+        return [access.kind for access in self.asked]
 
     @property
     def hosts(self) -> list[str]:

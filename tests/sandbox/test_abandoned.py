@@ -5,12 +5,14 @@ import os
 import select
 import subprocess
 import sys
+import tempfile
 import textwrap
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from sam_tui.adapters.terminal.scratch import Scratch
+from sam_tui.adapters.terminal.scratch import Scratch, sweep
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
@@ -100,3 +102,21 @@ def test_what_commands_started_ends_with_the_program_however_it_ends(
         for pid in pids.values():
             if not ends(pid, 0):
                 os.kill(pid, 9)
+
+
+@pytest.mark.requirement("sandbox:abandoned")
+def test_a_folder_that_another_program_removes_before_it_is_opened_is_made_anew(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    make, made = tempfile.mkdtemp, list[str]()
+
+    def swept_at_first(*arguments: Any, **options: Any) -> str:
+        made.append(make(*arguments, **options))
+        if len(made) == 1:
+            sweep()
+        return made[-1]
+
+    monkeypatch.setattr(tempfile, "mkdtemp", swept_at_first)
+    mine = Scratch()
+    assert [os.path.exists(path) for path in made] == [False, True]
+    mine.remove()

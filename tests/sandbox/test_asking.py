@@ -2,9 +2,7 @@
 
 import asyncio
 import os
-import shlex
 import signal
-import sys
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 
@@ -15,6 +13,7 @@ from sam_tui.core.ports.sandbox import OutsideAccess
 from sam_tui.core.ports.terminals import CommandResult
 from tests.fakes.interpreter import INTERPRETER
 from tests.fakes.programs import needs
+from tests.sandbox.hosts_kit import Person
 
 Run = Callable[..., Coroutine[None, None, CommandResult]]
 
@@ -23,27 +22,9 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-ROOT = Path(__file__).resolve().parents[2]
 PYTHON = f"{INTERPRETER} -c"
 MARK = f"""{PYTHON} 'import os, sys; os.setxattr(sys.argv[1], "user.a", b"b")'"""
 UNMARK = f"""{PYTHON} 'import os, sys; os.removexattr(sys.argv[1], "user.a")'"""
-
-
-class Person:
-    """Answers questions, and remembers them."""
-
-    def __init__(self, *, says: bool = True, refuses: str = "\0") -> None:
-        self.asked: list[OutsideAccess] = []
-        self._says = says
-        self._refuses = refuses
-
-    async def __call__(self, access: OutsideAccess) -> bool:
-        self.asked.append(access)
-        return self._says and self._refuses not in access.path
-
-    @property
-    def kinds(self) -> list[str]:
-        return [access.kind for access in self.asked]
 
 
 @pytest.mark.requirement("sandbox:asked-live")
@@ -287,73 +268,3 @@ async def test_the_network_is_off_when_it_shall_be_and_one_yes_turns_it_on(run: 
     assert (await run(command, network="off", ask=person)).output == "1\n"
     assert person.kinds == ["connect"]
     assert (await run(command)).output == "1\n"
-
-
-@pytest.mark.requirement("sandbox:thread-host")
-async def test_a_supervisor_on_a_thread_does_the_same(
-    run: Run, outside: Path, workspace: Path
-) -> None:
-    box = Sandbox(live="thread")
-    try:
-        person = Person(refuses="victim")
-        result = await run(
-            f"touch f; chmod 600 f; echo x > {outside}/new; echo x > {outside}/victim;"
-            f" chmod 7 {outside}/victim; umask 077; touch {outside}/mine; mkdir d",
-            ask=person,
-            box=box,
-        )
-    finally:
-        box.close()
-    assert result.exit_code == 0
-    assert (outside / "new").read_text() == "x\n"
-    assert (outside / "mine").stat().st_mode & 0o777 == 0o600
-    assert (outside / "victim").read_text() == "precious\n"
-    assert (workspace / "d").stat().st_mode & 0o777 == 0o700
-    assert os.umask(os.umask(0o22)) != 0, "the program's own umask is as it was"
-    assert [a.kind for a in result.refused] == ["write", "metadata"]
-
-
-@pytest.mark.requirement("sandbox:nested")
-async def test_a_sandbox_inside_a_sandbox_says_so_and_still_holds(
-    run: Run, outside: Path, workspace: Path
-) -> None:
-    code = f"""
-import asyncio, sys
-from sam_tui.adapters.terminal.confinement import Sandbox
-from sam_tui.adapters.terminal.commands import ShellCommands
-from sam_tui.core.ports.terminals import CommandRequest
-async def main():
-    box = Sandbox()
-    print(box.confinement.kind, box.confinement.detail)
-    for command in ("echo x > {outside}/new", "chmod 600 {outside}/victim", "echo x > mine; cat mine"):
-        request = CommandRequest(command, "{workspace}", True, ("{workspace}",), 20, lambda _: None)
-        result = await ShellCommands(box).run(request)
-        print(result.exit_code, [a.path for a in result.refused])
-    box.close()
-asyncio.run(main())
-"""
-    (workspace / "inner.py").write_text(code)
-    libraries = ":".join(path for path in sys.path if path)
-    result = await run(f"PYTHONPATH={shlex.quote(f'{ROOT}:{libraries}')} {INTERPRETER} inner.py")
-    lines = result.output.splitlines()
-    assert lines[0].startswith("landlock "), result.output
-    assert "inside another supervised sandbox" in lines[0]
-    assert [line.split()[0] for line in lines[1:]] == ["1", "1", "0"]
-    assert not (outside / "new").exists()
-    assert (outside / "victim").stat().st_mode & 0o777 != 0o600
-    assert {a.kind for a in result.refused} == {"write", "metadata"}
-
-
-@pytest.mark.requirement("sandbox:protections-told")
-def test_each_protection_says_whether_it_holds() -> None:
-    live = {p.shield: p.held for p in Sandbox().confinement.protections}
-    assert set(live) == {
-        "writes", "metadata", "signals", "sockets", "network", "secrets", "kernel",
-    }  # fmt: skip
-    assert live["metadata"]
-    fixed = Sandbox(live=False).confinement
-    assert fixed.kind == "landlock"
-    assert "switched off" in fixed.detail
-    held = {p.shield: p.held for p in fixed.protections}
-    assert held["writes"] and held["kernel"]
-    assert not held["metadata"] and not held["sockets"]

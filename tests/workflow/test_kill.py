@@ -16,8 +16,8 @@ from sam_tui.core.clock import SystemClock
 from sam_tui.core.inquiry import Reply
 from sam_tui.core.workflow.service import Workflows
 from tests.workflow.bench import Bench
+from tests.workflow.stage import Stage
 from tests.workflow.test_crash import FLOW, ROOT
-from tests.workflow.test_runner import Stage
 
 BOUNDARIES = """
 import os, shutil, signal, sqlite3, sys

@@ -7,8 +7,8 @@ import pytest
 from sam_tui.adapters.llm.scripted import ScriptedModel
 from tests.fakes.engine_kit import calls
 from tests.workflow.bench import Bench
+from tests.workflow.stage import Stage, on
 from tests.workflow.test_gate_holes import Way, voice
-from tests.workflow.test_runner import Stage, on
 
 TWO = """
     policy: {parallel: 2}

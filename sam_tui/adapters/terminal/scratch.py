@@ -17,9 +17,12 @@ class Scratch:
         sweep()
         while True:
             self.path = os.path.realpath(tempfile.mkdtemp(prefix=_PREFIX))
-            self._handle = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            # Another program may sweep it before the lock is taken, before it is opened, too.
+            try:
+                self._handle = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            except FileNotFoundError:
+                continue
             fcntl.flock(self._handle, fcntl.LOCK_EX)
-            # Another program may have swept it in the moment before.
             if os.path.isdir(self.path) and os.path.samestat(
                 os.stat(self.path), os.fstat(self._handle)
             ):

@@ -18,7 +18,7 @@ from sam_tui.core.authorization.grounds import (
 )
 from sam_tui.core.authorization.places import place_of
 
-LOCAL_SECRET = "local-secret:"
+LOCAL_RULE = "local-secret:"
 """Begins the rule by which secrets of the workspace are asked."""
 _KERNEL = ("/proc", "/sys", "/dev")
 
@@ -100,7 +100,7 @@ def local_secret(grounds: Grounds, case: Case) -> Judgement | None:
     what = grounds.secrets.named(case.where.real, inside=True)
     if not what:
         return None
-    return case.ask(f"{LOCAL_SECRET}{what}", f"{case.where.real} ({what}) may hold secrets")
+    return case.ask(f"{LOCAL_RULE}{what}", f"{case.where.real} ({what}) may hold secrets")
 
 
 def contained(grounds: Grounds, case: Case) -> Judgement | None:

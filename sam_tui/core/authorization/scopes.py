@@ -19,7 +19,7 @@ from sam_tui.core.authorization.grants import (
 )
 from sam_tui.core.authorization.grounds import Grounds, Judgement
 from sam_tui.core.authorization.hosts import HostEntry, address_of, family
-from sam_tui.core.authorization.path_stages import LOCAL_SECRET
+from sam_tui.core.authorization.path_stages import LOCAL_RULE
 from sam_tui.core.authorization.patterns import CommandPattern
 from sam_tui.core.authorization.rules import LAYERS
 from sam_tui.core.authorization.shell_table import INTERPRETERS, SHELLS, WRAPPERS, names
@@ -252,7 +252,7 @@ def _folders(asked: Sequence[Judgement], grounds: Grounds) -> tuple[str, ...]:
         if not judgement.target.startswith("/"):
             return ()
         target = judgement.target
-        if judgement.rule.startswith(LOCAL_SECRET):
+        if judgement.rule.startswith(LOCAL_RULE):
             found[target] = None  # the file alone, not all that lies beside it
             continue
         folder = target if os.path.isdir(target) else os.path.dirname(target)

@@ -1,0 +1,156 @@
+"""The supervisor: what a command can do without it, on a thread, and in another sandbox."""
+
+import asyncio
+import os
+import shlex
+import sys
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+
+import pytest
+
+from sam_tui.adapters.terminal.confinement import Sandbox
+from sam_tui.core.ports.sandbox import OutsideAccess
+from sam_tui.core.ports.terminals import CommandResult
+from tests.fakes.interpreter import INTERPRETER
+from tests.sandbox.hosts_kit import Person
+
+Run = Callable[..., Coroutine[None, None, CommandResult]]
+
+pytestmark = pytest.mark.skipif(
+    Sandbox().confinement.kind != "live", reason="the kernel offers no supervised sandbox"
+)
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.requirement("sandbox:supervisor-gone")
+async def test_without_its_supervisor_a_command_can_do_less_not_more(
+    run: Run, outside: Path, workspace: Path
+) -> None:
+    box = Sandbox()
+
+    async def end_it(_: OutsideAccess) -> bool:
+        box.close()
+        return True
+
+    result = await run(
+        f"echo x > {outside}/new; chmod 600 {outside}/victim; echo x > inside; echo $?",
+        ask=end_it,
+        box=box,
+    )
+    assert sorted(os.listdir(outside)) == ["folder", "link", "script", "victim"]
+    assert (outside / "victim").stat().st_mode & 0o777 != 0o600
+    assert "0" not in result.output.splitlines()  # it could start nothing, or was ended
+    assert not (workspace / "inside").exists()
+    box.close()
+
+
+BEREFT = """
+import asyncio, ctypes, os, signal, sys
+from pathlib import Path
+from sam_tui.adapters.terminal.commands import ShellCommands
+from sam_tui.adapters.terminal.confinement import Sandbox
+from sam_tui.core.ports.terminals import CommandRequest
+folder, outside = sys.argv[1:]
+ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # its supervisor becomes a child of this process
+async def end_it(access):
+    for pid in map(int, Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()):
+        if b"sandbox.supervisor" in Path(f"/proc/{pid}/cmdline").read_bytes():
+            os.kill(pid, signal.SIGKILL)
+    return True
+async def main():
+    box = Sandbox()
+    line = f"sleep 300 & echo x > {outside}/new; while :; do :; done"
+    request = CommandRequest(line, folder, True, (folder,), 60.0, lambda _: None, ask=end_it)
+    result = await ShellCommands(box).run(request)
+    print(result.abandoned, result.signal, result.timed_out, result.left)
+    result = await ShellCommands(box).run(
+        CommandRequest("echo again > a; cat a", folder, True, (folder,), 60.0, lambda _: None)
+    )
+    print(result.output)
+    box.close()
+asyncio.run(main())
+"""
+
+
+@pytest.mark.requirement("sandbox:supervisor-gone")
+async def test_a_command_whose_supervisor_was_killed_is_ended_and_the_next_gets_another(
+    workspace: Path, outside: Path
+) -> None:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", BEREFT, str(workspace), str(outside), stdout=asyncio.subprocess.PIPE
+    )
+    said, _ = await process.communicate()
+    assert said.decode() == "True SIGKILL False None\nagain\n\n"
+    assert not (outside / "new").exists()
+
+
+@pytest.mark.requirement("sandbox:thread-host")
+async def test_a_supervisor_on_a_thread_does_the_same(
+    run: Run, outside: Path, workspace: Path
+) -> None:
+    box = Sandbox(live="thread")
+    try:
+        person = Person(refuses="victim")
+        result = await run(
+            f"touch f; chmod 600 f; echo x > {outside}/new; echo x > {outside}/victim;"
+            f" chmod 7 {outside}/victim; umask 077; touch {outside}/mine; mkdir d",
+            ask=person,
+            box=box,
+        )
+    finally:
+        box.close()
+    assert result.exit_code == 0
+    assert (outside / "new").read_text() == "x\n"
+    assert (outside / "mine").stat().st_mode & 0o777 == 0o600
+    assert (outside / "victim").read_text() == "precious\n"
+    assert (workspace / "d").stat().st_mode & 0o777 == 0o700
+    assert os.umask(os.umask(0o22)) != 0, "the program's own umask is as it was"
+    assert [a.kind for a in result.refused] == ["write", "metadata"]
+
+
+@pytest.mark.requirement("sandbox:nested")
+async def test_a_sandbox_inside_a_sandbox_says_so_and_still_holds(
+    run: Run, outside: Path, workspace: Path
+) -> None:
+    code = f"""
+import asyncio, sys
+from sam_tui.adapters.terminal.confinement import Sandbox
+from sam_tui.adapters.terminal.commands import ShellCommands
+from sam_tui.core.ports.terminals import CommandRequest
+async def main():
+    box = Sandbox()
+    print(box.confinement.kind, box.confinement.detail)
+    for command in ("echo x > {outside}/new", "chmod 600 {outside}/victim", "echo x > mine; cat mine"):
+        request = CommandRequest(command, "{workspace}", True, ("{workspace}",), 20, lambda _: None)
+        result = await ShellCommands(box).run(request)
+        print(result.exit_code, [a.path for a in result.refused])
+    box.close()
+asyncio.run(main())
+"""
+    (workspace / "inner.py").write_text(code)
+    libraries = ":".join(path for path in sys.path if path)
+    result = await run(f"PYTHONPATH={shlex.quote(f'{ROOT}:{libraries}')} {INTERPRETER} inner.py")
+    lines = result.output.splitlines()
+    assert lines[0].startswith("landlock "), result.output
+    assert "inside another supervised sandbox" in lines[0]
+    assert [line.split()[0] for line in lines[1:]] == ["1", "1", "0"]
+    assert not (outside / "new").exists()
+    assert (outside / "victim").stat().st_mode & 0o777 != 0o600
+    assert {a.kind for a in result.refused} == {"write", "metadata"}
+
+
+@pytest.mark.requirement("sandbox:protections-told")
+def test_each_protection_says_whether_it_holds() -> None:
+    live = {p.shield: p.held for p in Sandbox().confinement.protections}
+    assert set(live) == {
+        "writes", "metadata", "signals", "sockets", "network", "secrets", "kernel",
+    }  # fmt: skip
+    assert live["metadata"]
+    fixed = Sandbox(live=False).confinement
+    assert fixed.kind == "landlock"
+    assert "switched off" in fixed.detail
+    held = {p.shield: p.held for p in fixed.protections}
+    assert held["writes"] and held["kernel"]
+    assert not held["metadata"] and not held["sockets"]
