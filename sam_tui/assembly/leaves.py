@@ -224,8 +224,13 @@ class Leaves:
         sandbox.redirect(plan.redirected)
         sandbox.pass_variables(plan.passed)
         home = self._places.home
-        free = free_reads(home, os.environ)  # what commands start with
-        sandbox.reads = lambda: ReadTerms(home, free, self.workspace.roots, self.restricts_reads())
+
+        def reads() -> ReadTerms:
+            # For each run anew, with what commands start with: settings of git appear and are replaced.
+            free = free_reads(home, os.environ)
+            return ReadTerms(home, free, self.workspace.roots, self.restricts_reads())
+
+        sandbox.reads = reads
         sandbox.limit(plan.limits)
         return self._closed(sandbox, sandbox.close)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from sam_tui.core.accesses import Access, Connect, Fetch, LocatedAccess, Read, Run, Type, Use, Write
 from sam_tui.core.authorization import outside
+from sam_tui.core.authorization.grounds import READ
 from sam_tui.core.authorization.guard import Guard
 from sam_tui.core.ports.sandbox import OutsideAccess
 
@@ -63,6 +64,7 @@ class Row:
     access: Access
     outcome: str
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    operation: str = ""
 
 
 def rows(stages: str, *given: tuple[Any, ...]) -> list[Row]:
@@ -82,6 +84,7 @@ STAGES: list[Row] = [
         ("ask rules", Read("asked", "p"), "ask"),
         ("allow rules", Write("~/allowed/a", "p"), "allow"),
         ("guarded files", Write(".git/config", "p"), "ask"),
+        ("secrets of the workspace", Read(".env", "p"), "ask", {}, READ),
         ("mode default", Write("a", "p"), "allow"),
         ("mode default", Write("/outside", "p"), "ask"),
     ),
@@ -93,7 +96,8 @@ STAGES: list[Row] = [
         ("deny rules", Run("ls; denied"), "deny"),
         ("bypass mode", Run("sudo rm -rf /"), "allow", {"mode": "bypass"}),
         ("ask rules", Run("asked"), "ask"),
-        ("secrets of the workspace", Run("cat .env"), "ask"),
+        ("kernel sandbox", Run("cat .env"), "allow"),
+        ("secrets of the workspace", Run("cat .env"), "ask", FREE),
         ("allow rules", Run("sudo id"), "allow"),
         ("command class", Run("sudo true"), "ask"),
         ("network by command", Run("curl example.org"), "ask", BLIND),
@@ -122,6 +126,7 @@ STAGES: list[Row] = [
         ("bypass mode", Connect("example.org:443"), "allow", {"mode": "bypass"}),
         ("ask rules", Connect("asked.example:443"), "ask"),
         ("allow rules", Connect("allowed.example:443"), "allow"),
+        ("own servers", Connect("localhost:{port}"), "allow"),
         ("mode default", Connect("example.org:443"), "ask"),
     ),
     *rows(
@@ -145,9 +150,12 @@ STAGES: list[Row] = [
 """For each table of stages and each stage in it what it decides, and how."""
 
 
-def located(guard: Guard, access: Access, home: Path) -> tuple[LocatedAccess, ...]:
-    """An access where it lies; what a running command wants is located on its own."""
+def located(guard: Guard, access: Access, home: Path, port: str) -> tuple[LocatedAccess, ...]:
+    """An access where it lies; what a running command wants is located on its own.
+
+    On ``port`` a command of this program listens.
+    """
     if not isinstance(access, Connect):
         return guard.locate([access])
-    path = access.where.format(home=home.resolve(), ws=guard.workspace.root)
+    path = access.where.format(home=home.resolve(), ws=guard.workspace.root, port=port)
     return outside.located(OutsideAccess("connect", path), guard.workspace)

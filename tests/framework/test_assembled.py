@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import is_dataclass
@@ -25,6 +26,7 @@ from sam_tui.core.runtime import Runtime
 from sam_tui.core.tooling.contract import Operation
 from sam_tui.core.tooling.registry import operation_key
 from sam_tui.core.tooling.schema import arguments_schema, example_call
+from tests.fakes.interpreter import INTERPRETER
 from tests.fakes.openai_server import Call, FakeServer, Reply, failure
 from tests.fakes.web_server import Answer, WebServer
 from tests.framework.bench import Person
@@ -274,13 +276,23 @@ async def test_eight_calls_go_on_side_by_side_and_the_rest_waits(
 
 # The stages of the guard
 
+LISTENS = (
+    'import socket; s = socket.create_server(("127.0.0.1", 0));'
+    ' open("port", "w").write(str(s.getsockname()[1])); s.accept()'
+)
+
 
 @pytest.mark.requirement("framework:assembled")
 async def test_each_stage_of_the_guard_decides_what_it_is_for(
     opened: Opened, config: Path, home: Path
 ) -> None:
     put(config / "policy.toml", RULES)
-    runtimes: dict[str, Runtime] = {}
+    bench = opened()
+    runtimes: dict[str, Runtime] = {"{}": bench.runtime}
+    os.mkfifo(bench.folder / "port")
+    await bench.good("run_command", command=f"{INTERPRETER} -c '{LISTENS}'", isBackground=True)
+    async with asyncio.timeout(DEADLINE):
+        port = await asyncio.to_thread((bench.folder / "port").read_text)
     wrong: list[str] = []
     for row in STAGES:
         if str(row.options) not in runtimes:
@@ -290,7 +302,8 @@ async def test_each_stage_of_the_guard_decides_what_it_is_for(
             continue
         used = row.access
         operation = f"mcp__{used.server}__{used.tool}" if isinstance(used, Use) else "x.y"
-        ((*_, said),) = runtime.guard.trace(operation, located(runtime.guard, used, home))
+        where = located(runtime.guard, used, home, port)
+        ((*_, said),) = runtime.guard.trace(row.operation or operation, where)
         if (said.stage, said.outcome) != (row.stage, row.outcome):
             wrong.append(f"{row}: {said}")
     assert wrong == []

@@ -155,6 +155,7 @@ async def test_a_conversation_read_again_is_the_same(opened: Opened, text: str) 
     async with FakeServer([Reply(calls=calls), Reply(text="Done.")]) as server:
         bench = opened(model="openai/x", api_base=server.base, api_key="k")
         await bench.session.run(text)
+    await bench.runtime.close()
     again = opened().runtime.open_session(bench.conversation)
     assert list(again.messages) == list(bench.session.messages)
 

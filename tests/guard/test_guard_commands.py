@@ -245,10 +245,10 @@ def test_a_policy_file_sets_the_mode_unless_a_flag_does_and_never_bypass(program
         ('caches = ["npm"]\nlocal = ["localhost:1"]\n', "a project cannot open caches"),
         ('rule = "none"\n', "rules are written as [[rule]]"),
         ('[[rule]]\neffect = "allow"\n', "the rule names nothing"),
-        (None, "is not a file"),
+        (None, "is no regular file"),
     ],
 )
-def test_a_policy_of_an_untrusted_folder_tightens_and_never_ends_the_program(
+def test_a_broken_policy_of_a_folder_tightens_and_never_ends_the_program_trusted_or_not(
     program: Program, text: str | None, said: str
 ) -> None:
     (program.folder / "ws/.sam").mkdir()
@@ -264,17 +264,15 @@ def test_a_policy_of_an_untrusted_folder_tightens_and_never_ends_the_program(
         call = json.dumps({"filePath": name, "content": "y"})
         return json.loads(program("guard", "explain", "create_file", call)[1])["decision"]
 
-    assert decided("free") == "allow"
-    assert decided("kept") == ("deny" if holds else "allow")
-    code, _, error = program("run", "--model", "scripted", "hello")
-    assert said in error
-    assert "Ignored in the policy of this folder" in error
-    assert code != 52
-    if text is not None:
-        program("trust")
-        assert (
-            program("guard", "explain", "create_file", '{"filePath": "x", "content": "y"}')[0] == 52
-        )
+    for trusted in (False, True):
+        if trusted:
+            program("trust")
+        assert decided("free") == "allow"
+        assert decided("kept") == ("deny" if holds else "allow")
+        code, _, error = program("run", "--model", "scripted", "hello")
+        assert said in error
+        assert "Ignored in the policy of this folder" in error
+        assert code != 52
 
 
 @pytest.mark.requirement("guard:explain-url")

@@ -7,9 +7,7 @@ import subprocess
 import sys
 import tempfile
 import textwrap
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -109,11 +107,10 @@ def test_what_commands_started_ends_with_the_program_however_it_ends(
 def test_a_folder_that_another_program_removes_before_it_is_opened_is_made_anew(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    make: Callable[..., str] = tempfile.mkdtemp
-    made: list[str] = []
+    make, made = tempfile.mkdtemp, list[str]()
 
-    def swept_at_first(*arguments: Any, **options: Any) -> str:
-        made.append(make(*arguments, **options))
+    def swept_at_first(*, prefix: str) -> str:
+        made.append(make(prefix=prefix))
         if len(made) == 1:
             sweep()
         return made[-1]

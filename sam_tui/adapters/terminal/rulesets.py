@@ -51,7 +51,7 @@ class Rulesets:
             bounds.watched,
             bounds.devices,
             bounds.tcp,
-            bounds.readable,
+            *map(landlock.identity, bounds.readable or ()),
         )
         known = self._kept.get(key)
         if known is not None:

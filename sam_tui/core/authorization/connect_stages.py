@@ -45,14 +45,14 @@ _ALIKE: tuple[tuple[str, Stage], ...] = (
     ("bypass mode", bypassed),
     ("ask rules", asked_by_rule),
     ("allow rules", allowed_by_rule),
-    ("own servers", _own_server),
-    ("mode default", _outside),
 )
+_DEFAULT: tuple[str, Stage] = ("mode default", _outside)
 SOCKET_STAGES: tuple[tuple[str, Stage], ...] = (
     ("hard protected", own_data),
     ("secrets", secret),
     *_ALIKE,
+    _DEFAULT,
 )
 """For a socket that stands as a file: rules for writing to its path speak of it, too."""
-NETWORK_STAGES = _ALIKE
+NETWORK_STAGES: tuple[tuple[str, Stage], ...] = (*_ALIKE, ("own servers", _own_server), _DEFAULT)
 """For a host, an abstract socket, or the network as a whole."""
