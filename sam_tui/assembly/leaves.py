@@ -224,13 +224,9 @@ class Leaves:
         sandbox.redirect(plan.redirected)
         sandbox.pass_variables(plan.passed)
         home = self._places.home
-
-        def reads() -> ReadTerms:
-            # For each run anew, with what commands start with: settings of git appear and are replaced.
-            free = free_reads(home, os.environ)
-            return ReadTerms(home, free, self.workspace.roots, self.restricts_reads())
-
-        sandbox.reads = reads
+        sandbox.reads = lambda: ReadTerms(  # what is there when a run begins
+            home, free_reads(home, os.environ), self.workspace.roots, self.restricts_reads()
+        )
         sandbox.limit(plan.limits)
         return self._closed(sandbox, sandbox.close)
 
