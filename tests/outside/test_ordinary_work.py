@@ -64,6 +64,25 @@ async def test_ordinary_work_raises_no_question_but_one_for_a_new_place(
     assert len(desk.asked) == questions, [(a.operation, a.targets) for a in desk.asked]
 
 
+@pytest.mark.parametrize("trusted", [True, False])
+@pytest.mark.requirement("outside:ordinary-work")
+async def test_an_environment_file_that_a_shell_runs_is_asked_for_and_made_on_a_yes(
+    desk: Desk, trusted: bool
+) -> None:
+    if trusted:
+        (desk.folder / "settings").mkdir()
+        FileTrust(str(desk.folder / "settings")).trust(str(desk.folder / "ws"))
+    desk.open()
+    place = desk.folder / "ws/.envrc"
+    for answer, made in ((None, False), (Approval("once"), True)):
+        desk.always = answer
+        desk.asked.clear()
+        await desk.run("printf 'export A=1' > .envrc")
+        assert [a.operation for a in desk.asked] == ["commands.change_outside"]
+        assert place.exists() is made
+    assert place.read_text() == "export A=1"
+
+
 @pytest.mark.requirement("outside:ordinary-work")
 async def test_unattended_a_place_is_refused_with_the_rule_that_allows_it_which_does(
     desk: Desk,

@@ -43,8 +43,11 @@ def secret(grounds: Grounds, case: Case) -> Judgement | None:
     if not what or grounds.rules.unlocks(case.subject, case.now):
         return None
     named = what if what.startswith("/") else f"{case.where.real} ({what})"
-    if case.where.inside and not what.startswith("/") and case.subject.operation == READ:
-        return None  # servers and tests read it: the person is asked below
+    access = case.located.access
+    # Servers and tests read it, and a command makes it: the person is asked below.
+    asked = case.subject.operation == READ or (isinstance(access, Write) and access.planted)
+    if case.where.inside and not what.startswith("/") and asked:
+        return None
     return case.deny(f"secret:{what}", f"{named} may hold secrets")
 
 
