@@ -735,6 +735,7 @@ REQUIREMENTS: dict[str, Requirement] = {
         "A key of the person pauses the agent in its own session until it is handed back.", "issue 5.4"
     ),
     "terminal:baton-survives": Requirement("Who held a session, and what they typed, outlives the program that died meanwhile.", "issue 5.4, 5.7"),
+    "terminal:baton-unfinished": Requirement("A line that the person left unfinished is set aside before the agent types, and given back.", "issue 5.4"),
     "terminal:baton-unrecorded": Requirement(
         "What the person typed while they held it is recorded nowhere.", "issue 5.4"
     ),

@@ -2,6 +2,7 @@ import asyncio
 import json
 import os
 import re
+import shutil
 import subprocess
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 from contextlib import suppress
@@ -19,7 +20,12 @@ from sam_tui.adapters.terminal.sessions import PtyTerminals
 from sam_tui.core.accesses import Location
 from sam_tui.core.events import Event
 from sam_tui.core.ids import CallId, ConversationId
-from sam_tui.core.ports.terminals import CommandRequest, CommandResult, TerminalSession
+from sam_tui.core.ports.terminals import (
+    CommandRequest,
+    CommandResult,
+    SessionSpec,
+    TerminalSession,
+)
 from sam_tui.core.tooling.contract import Permit, ToolContext, ToolResult
 
 Run = Callable[..., Coroutine[None, None, CommandResult]]
@@ -168,6 +174,32 @@ def plain_shell(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     )
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("SHELL", "/bin/bash")
+
+
+@pytest.fixture
+def open_shell(
+    terminals: PtyTerminals, workspace: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Callable[..., Awaitable[TerminalSession]]:
+    """Opens a session of a shell with start-up files of its own, and waits for its prompt."""
+    home = tmp_path / "home"
+    (home / ".config" / "fish").mkdir(parents=True)
+    (home / ".bashrc").write_text(
+        "PS1='ready> '; HISTCONTROL=ignoreboth; mine() { echo loaded; }\n"
+    )
+    (home / ".zshrc").write_text("PS1='ready> '\nmine() { echo loaded }\n")
+    (home / ".config" / "fish" / "config.fish").write_text(
+        "function fish_prompt; echo 'ready> '; end\nfunction mine; echo loaded; end\n"
+    )
+    monkeypatch.delenv("ZDOTDIR", raising=False)
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+
+    async def opening(shell: str, **more: Any) -> TerminalSession:
+        monkeypatch.setenv("SHELL", shutil.which(shell) or "")
+        session, _ = await terminals.open(SessionSpec(ME, str(workspace), **more))
+        await session.settled(within=DEADLINE)
+        return session
+
+    return opening
 
 
 @pytest.fixture

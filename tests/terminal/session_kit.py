@@ -1,12 +1,15 @@
 """What tests of terminal sessions share: whose they are, and waiting for their end."""
 
 import asyncio
+import shutil
 import signal
 import subprocess
 import sys
 import textwrap
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+
+import pytest
 
 from sam_tui.adapters.terminal.held import Holders
 from sam_tui.core.ids import ConversationId
@@ -18,6 +21,14 @@ ME = ConversationId("me")
 ONE = ConversationId("one")
 TWO = ConversationId("two")
 DEADLINE = 20.0
+SHELLS = [
+    pytest.param(
+        shell,
+        marks=pytest.mark.skipif(shutil.which(shell) is None, reason=f"{shell} is not installed"),
+    )
+    for shell in ("bash", "zsh", "fish")
+]
+"""Those of which sam-tui knows the marks, where they are installed."""
 
 
 async def ended(session: TerminalSession) -> None:
@@ -32,6 +43,19 @@ async def ended(session: TerminalSession) -> None:
     look()
     await asyncio.wait_for(over.wait(), DEADLINE)
     stop()
+
+
+async def shown(session: TerminalSession, wanted: str) -> None:
+    """Wait until the screen shows a text."""
+    changed = asyncio.Event()
+    stop = session.watch(changed.set)
+    try:
+        async with asyncio.timeout(DEADLINE):
+            while wanted not in session.screen.text():
+                changed.clear()
+                await changed.wait()
+    finally:
+        stop()
 
 
 async def gone(holders: Holders) -> None:

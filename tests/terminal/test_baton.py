@@ -17,6 +17,7 @@ from sam_tui.core.ids import ConversationId
 from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.inquiry import Inquiry, Reply
 from sam_tui.core.ports.terminals import SessionSpec, TerminalSession
+from tests.terminal.session_kit import shown
 
 Until = Callable[[TerminalSession, str], Awaitable[str]]
 Hand = Any
@@ -206,16 +207,3 @@ def test_what_was_typed_is_veiled_however_it_was_edited() -> None:
     baton.hand_back("one\ntwo\n$ secret-wo\r\n\x1b[1mpastedrxd\nnew")
     assert baton.handover is not None
     assert baton.handover.changed == f"one\ntwo\n$ {VEIL}\nnew"
-
-
-async def shown(session: TerminalSession, wanted: str) -> None:
-    """Wait until the screen shows a text."""
-    changed = asyncio.Event()
-    stop = session.watch(changed.set)
-    try:
-        async with asyncio.timeout(20):
-            while wanted not in session.screen.text():
-                changed.clear()
-                await changed.wait()
-    finally:
-        stop()

@@ -1,5 +1,4 @@
 import itertools
-import shutil
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -12,48 +11,16 @@ from sam_tui.adapters.terminal.sessions import PtyTerminals
 from sam_tui.adapters.terminal.shell_integration import Mark, MarkStream, integrate
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.ports.terminals import CommandRecord, SessionSpec, TerminalSession
+from tests.terminal.session_kit import SHELLS
 
 Until = Callable[[TerminalSession, str], Awaitable[str]]
 Open = Callable[[str], Awaitable[TerminalSession]]
 
 ONE = ConversationId("one")
 PATIENCE = 20.0
-SHELLS = [
-    pytest.param(
-        shell,
-        marks=pytest.mark.skipif(shutil.which(shell) is None, reason=f"{shell} is not installed"),
-    )
-    for shell in ("bash", "zsh", "fish")
-]
 NEEDS_PROC = pytest.mark.skipif(sys.platform != "linux", reason="the system does not tell")
 
 pytestmark = pytest.mark.usefixtures("plain_shell")
-
-
-@pytest.fixture
-def open_shell(
-    terminals: PtyTerminals, workspace: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> Open:
-    """Opens a session of a shell with start-up files of its own, and waits for its prompt."""
-    home = tmp_path / "home"
-    (home / ".config" / "fish").mkdir(parents=True)
-    (home / ".bashrc").write_text(
-        "PS1='ready> '; HISTCONTROL=ignoreboth; mine() { echo loaded; }\n"
-    )
-    (home / ".zshrc").write_text("PS1='ready> '\nmine() { echo loaded }\n")
-    (home / ".config" / "fish" / "config.fish").write_text(
-        "function fish_prompt; echo 'ready> '; end\nfunction mine; echo loaded; end\n"
-    )
-    monkeypatch.delenv("ZDOTDIR", raising=False)
-    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
-
-    async def opening(shell: str) -> TerminalSession:
-        monkeypatch.setenv("SHELL", shutil.which(shell) or "")
-        session, _ = await terminals.open(SessionSpec(ONE, str(workspace)))
-        await session.settled(within=PATIENCE)
-        return session
-
-    return opening
 
 
 async def enter(session: TerminalSession, line: str) -> CommandRecord:

@@ -1,0 +1,92 @@
+import hashlib
+import re
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from sam_tui.core.ports.terminals import TerminalSession
+from tests.terminal.session_kit import DEADLINE, SHELLS, shown
+
+Open = Callable[..., Awaitable[TerminalSession]]
+
+SECRET = hashlib.sha512(b"a secret that is longer than a row").hexdigest()[:70]
+LEFT = b"\x1b[D"
+_CUT = 8
+"""So much of a secret in a row is a part of it, not chance."""
+
+pytestmark = pytest.mark.usefixtures("plain_shell")
+
+
+def tells(text: str, secret: str) -> bool:
+    """Whether a text has a part of a secret, however it is wrapped."""
+    bare = re.sub(r"\\[nrt]|[\s'\"\\]", "", text)
+    parts = (secret[at : at + _CUT] for at in range(len(secret) - _CUT + 1))
+    return any(part in bare for part in parts)
+
+
+async def all_told(hand: Any, session: TerminalSession) -> str:
+    """All that the agent can ask about a session, and what a command of its own prints."""
+    texts = [(await hand.call("send_input", session_id=session.id, input="history\r\n")).text]
+    for name, given in (
+        ("get_output", {"session_id": session.id}),
+        ("get_history", {"session_id": session.id}),
+        ("get_terminal_buffer", {"id": session.id}),
+        ("get_last_command", {}),
+        ("get_terminal_output", {}),
+    ):
+        texts.append((await hand.call(name, **given)).text)
+    return "\n".join(texts)
+
+
+@pytest.mark.requirement("terminal:baton-unfinished")
+@pytest.mark.parametrize("shell", SHELLS)
+async def test_a_line_left_unfinished_is_set_aside_and_given_back(
+    open_shell: Open, hand: Any, shell: str
+) -> None:
+    session = await open_shell(shell, confined=True, writable=(str(hand.workspace),))
+    unfinished = "echo zebra''-crossing-mine"
+    session.type(unfinished.encode())
+    await shown(session, unfinished)
+    session.pass_to("agent")
+    told = await hand.data("send_input", session_id=session.id, input="echo a''lone\r\n")
+    assert "alone\n" in told["output"]
+    assert told["exitCode"] == 0
+    assert session.commands[-1].command == "echo a''lone"
+    assert not tells(str(told), "zebra-crossing-mine")
+    assert not tells(await all_told(hand, session), "zebra-crossing-mine")
+    session.pass_to("person")
+    await shown(session, unfinished)
+    session.type(b"\r")
+    await shown(session, "\nzebra-crossing-mine")
+    session.pass_to("agent")
+    assert not tells(await all_told(hand, session), "zebra-crossing-mine")
+
+
+@pytest.mark.requirement("terminal:baton-unrecorded")
+@pytest.mark.parametrize("shell", SHELLS)
+async def test_a_secret_longer_than_a_row_reaches_the_agent_in_no_way_of_typing_it(
+    open_shell: Open, hand: Any, shell: str
+) -> None:
+    session = await open_shell(shell, confined=True, writable=(str(hand.workspace),))
+    session.resize(45, 24)
+    head, middle, tail = SECRET[:20], SECRET[20:35], SECRET[35:]
+    session.type(f"echo {head}{tail}".encode())
+    session.type(LEFT * len(tail) + middle.encode() + b"\x05; echo ed''ited\r")
+    await shown(session, "\nedited")
+    session.type(b"\x1b[A")
+    session.type(b"; echo recal''led\r")
+    await shown(session, "\nrecalled")
+    session.type(session.screen.encode_paste(f"echo {SECRET}") + b"; echo pas''ted\r")
+    await shown(session, "\npasted")
+    session.type(f"printf '\\033]2;%s\\007' {SECRET}; echo tit''led\r".encode())
+    await shown(session, "\ntitled")
+    assert tells(session.screen.text(), SECRET)
+    session.pass_to("agent")
+    assert not tells(await all_told(hand, session), SECRET)
+    # The agent has its shell draw the person's lines anew.
+    for keys in (b"\x1b[A\x1b[A", b"\x1b[A", b"\x1b[A", b"\x0c"):
+        session.write(keys)
+        await session.settled(within=DEADLINE)
+        buffer = await hand.call("get_terminal_buffer", id=session.id)
+        assert not tells(buffer.text + session.output(0).text, SECRET)
