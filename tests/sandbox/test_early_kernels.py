@@ -26,6 +26,7 @@ pytestmark = pytest.mark.skipif(
 def early(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
     """Linux 5.14, 5.19 and 6.7."""
     made = Sandbox(abi=request.param)
+    assert made.confinement.kind == "live", made.confinement.detail  # else nothing is held
     yield made
     made.close()
 
