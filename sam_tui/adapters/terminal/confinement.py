@@ -360,19 +360,18 @@ class Sandbox:
         if program is None:
             words = seatbelt_command(bounds, network, self._hosts)
             return Holding(Held(-1), _nothing, prefix=words)
-        table = machine()
-        if table is None:
-            return Holding(
-                Held(-1), _nothing, prefix=strict_command(program, bounds, network, None)
-            )
-        code = os.memfd_create("filter", os.MFD_CLOEXEC)
-        os.write(code, filter_program(table, network, live=False))
-        os.lseek(code, 0, os.SEEK_SET)
+        code, release = -1, _nothing
+        if (table := machine()) is not None:
+            code = os.memfd_create("filter", os.MFD_CLOEXEC)
+            os.write(code, filter_program(table, network, live=False))
+            os.lseek(code, 0, os.SEEK_SET)
+            release = functools.partial(os.close, code)
         return Holding(
             Held(code),
-            functools.partial(os.close, code),
-            prefix=strict_command(program, bounds, network, code),
-            passed=(code,),
+            release,
+            prefix=strict_command(program, bounds, network, None if code < 0 else code),
+            passed=() if code < 0 else (code,),
+            ends_whole=True,
         )
 
     def close(self) -> None:

@@ -30,11 +30,14 @@ class Holding:
         supervised: Supervised | None = None,
         prefix: tuple[str, ...] = (),
         passed: tuple[int, ...] = (),
+        ends_whole: bool = False,
     ) -> None:
         self.held = held
         self._supervised = supervised
         self.prefix = prefix
         self.passed = passed
+        self.ends_whole = ends_whole
+        """Whether the kernel ends all its processes with the first: a process namespace of its own."""
         self.ready: Entrance | None = None
         """Somebody who is in there already, and waits for the command."""
         self._release: Callable[[], None] | None = release

@@ -85,7 +85,8 @@ class Run:
 
     def left(self) -> "Run | None":
         """Itself where something still runs of it, now that its shell has ended."""
-        if self.processes():
+        whole = self._holding is not None and self._holding.ends_whole
+        if not whole and self.processes():
             return self
         self._over()
         return None
