@@ -148,6 +148,9 @@ class ShellCommands:
             timed_out = not await execution.wait(request.timeout)
             if holding is not None:
                 await holding.finish()
+                if holding.held.exceeded:
+                    # They were killed at once, and the first of them may be gone before the last.
+                    await run.end()
         finally:
             execution.close()
             self.leaders.discard(process.pid)

@@ -78,10 +78,11 @@ def refused_note(access: OutsideAccess) -> str:
 
 def left_notes(left: LeftRunning | None, terminal: str) -> list[str]:
     """What a command left running, and how it is ended."""
-    if left is None:
+    running = "" if left is None else left_words(left)
+    if not running:
         return []
     how = f"get_terminal_output with id {terminal} and end ends it, " if terminal else ""
-    return [f"[left running: {left_words(left)}; {how}the end of the program does as well]"]
+    return [f"[left running: {running}; {how}the end of the program does as well]"]
 
 
 def left_words(left: LeftRunning) -> str:
