@@ -2,7 +2,6 @@
 
 SamError                      1   what happened, to what, and what to do next
 ├── UsageError                2   the command line or an argument is wrong
-├── AuthorizationRequired     3   something needs an approval and nobody could give it
 ├── ConfigurationError       52   a settings or script file is invalid
 ├── WorkspaceError           52   the workspace does not exist, is not a folder, or cannot be used
 ├── StoppedByHook             3   a hook refused a message or ended the turn
@@ -51,13 +50,6 @@ class UsageError(SamError):
 
     title = "That is not how it is called"
     exit_code = 2
-
-
-class AuthorizationRequired(SamError):
-    """Something needs an approval and nobody could give it."""
-
-    title = "Needs an approval"
-    exit_code = 3
 
 
 class ConfigurationError(SamError):

@@ -1,8 +1,7 @@
 """Everything that can happen: plain frozen data, past tense, serialisable."""
 
 from dataclasses import dataclass
-from functools import cache
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from sam_tui.core.display import Display
 from sam_tui.core.ids import CallId, ConversationId, InquiryId, SessionId
@@ -11,9 +10,6 @@ from sam_tui.core.messages import AssistantMessage
 from sam_tui.core.todos import Todo
 from sam_tui.core.usage import Usage
 from sam_tui.core.verdict import Decision
-
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter
 
 StopReason = Literal["finished", "cancelled", "limit", "failed"]
 AnswerEnd = Literal["complete", "continued", "length", "empty"]
@@ -331,16 +327,3 @@ def conversation_of(event: Event) -> ConversationId | None:
     if isinstance(event, InquiryOpened):
         return event.inquiry.conversation
     return event.conversation
-
-
-@cache
-def _adapter() -> "TypeAdapter[Event]":
-    """Built on first use: most runs never dump an event."""
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(Event)
-
-
-def dump_event(event: Event) -> str:
-    """An event as one line of JSON."""
-    return _adapter().dump_json(event).decode()

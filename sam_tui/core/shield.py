@@ -5,7 +5,6 @@ where the value is known. ``Shield.unmask`` puts them back, for local execution 
 """
 
 import hmac
-import json
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -148,15 +147,6 @@ class Shield:
             pairs = cast("Mapping[Any, Any]", data).items()
             return {self.mask_data(key): self._mask_entry(key, value) for key, value in pairs}
         return data
-
-    def unmask_json(self, text: str) -> str:
-        """JSON with the values behind its placeholders, escaped as JSON needs; else unchanged."""
-        if "<secret:" not in text and not self._shown:
-            return text
-        try:
-            return json.dumps(self.unmask_data(json.loads(text)), ensure_ascii=False)
-        except (ValueError, RecursionError):
-            return text
 
     def _mask_entry(self, key: Any, value: Any) -> Any:
         if isinstance(key, str) and isinstance(value, str) and telling(key, value):

@@ -66,11 +66,6 @@ class TodoStatistics:
         """Whether there are items and all are completed."""
         return self.total > 0 and self.completed == self.total
 
-    @property
-    def has_work(self) -> bool:
-        """Whether anything is left to do, blocked or not."""
-        return self.completed < self.total
-
 
 def todo_statistics(items: Iterable[Todo]) -> TodoStatistics:
     """Count a list by status."""

@@ -10,7 +10,6 @@ from sam_tui.core.workflow.views import (
     AttemptView,
     DefinitionView,
     ExecutionView,
-    StepView,
     Ticket,
 )
 
@@ -199,11 +198,6 @@ def event_form(row: EventRow) -> dict[str, Any]:
         "metadata": json.loads(row.data_json),
         "created_at": moment(row.at),
     }
-
-
-def steps_form(steps: Sequence[StepView]) -> list[dict[str, Any]]:
-    """The steps of an execution in short: where each stands."""
-    return [{"step_name": s.id, "status": s.status, "attempts": s.attempts} for s in steps]
 
 
 def _question_form(view: ExecutionView) -> dict[str, Any]:

@@ -179,7 +179,7 @@ CORE: Mapping[str, Row] = {
     ),
     "10.4/2": yes("10.4", "a whole history", "pairs-a-whole-history-stays"),
     "10.4/3": yes("10.4", "a result without a call", "pairs-a-result-without-a-call-goes"),
-    "10.4/4": yes("10.4", "an orphaned call", "pairs-an-orphaned-call-goes"),
+    "10.4/4": yes("10.4", "an orphaned call", "pairs-an-orphaned-call-gets-a-result"),
     "10.4/5": yes("10.4", "a result before its call", "pairs-a-result-before-its-call-goes"),
     "10.4/6": yes(
         "10.4", "tokens", "tokens-of-two-short-messages", "tokens-of-a-call-without-text"

@@ -1,20 +1,25 @@
 """spec/sam.md 10.4: what SAM's later unit tests asked of its agent core, asked of this one."""
 
 import json
+import tempfile
 from collections.abc import Callable
+from contextlib import closing
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sam_tui.adapters.llm.failures import Refusal, Source, failure
 from sam_tui.adapters.llm.wire import Dialect, chat_messages
-from sam_tui.core.agent.compaction import compact, paired
+from sam_tui.adapters.storage import open_storage
+from sam_tui.adapters.storage.conversations import UNREADABLE
+from sam_tui.core.agent.compaction import compact
 from sam_tui.core.agent.retry import RetryPolicy
 from sam_tui.core.agent.summary import find_task, merge, parse, render, summarise
 from sam_tui.core.agent.tokens import estimate, total
 from sam_tui.core.errors import ModelAuthError, ModelLimited, ModelUnavailable
-from sam_tui.core.ids import CallId
+from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.messages import (
     AssistantMessage,
     Message,
@@ -34,6 +39,7 @@ pytestmark = pytest.mark.requirement("framework:sam-suite")
 
 Row = Callable[[], None]
 CORE: Rows[Row] = Rows()
+STORED = ConversationId("c")
 HISTORY_ENOUGH = 8_000
 
 
@@ -52,29 +58,36 @@ def summary_of(messages: list[Message]) -> str:
     return render(summarise(messages), 8_000)
 
 
+def read_back(*messages: Message) -> list[Message]:
+    """The history as the next call reads it, after it was stored."""
+    with tempfile.TemporaryDirectory() as folder, closing(open_storage(Path(folder))) as storage:
+        storage.conversations.create(STORED, "/w")
+        storage.conversations.append(STORED, messages)
+        return storage.conversations.messages(STORED)
+
+
 @CORE.add("10.4-pairs-a-whole-history-stays")
 def _whole() -> None:
     messages: list[Message] = [UserMessage("a"), asks("tc1"), told("tc1"), AssistantMessage("b")]
-    assert paired(messages) == messages
+    assert read_back(*messages) == messages
 
 
 @CORE.add("10.4-pairs-a-result-without-a-call-goes")
 def _no_call() -> None:
-    assert paired([UserMessage("a"), told("missing")]) == [UserMessage("a")]
+    assert read_back(UserMessage("a"), told("missing")) == [UserMessage("a")]
 
 
-@CORE.add("10.4-pairs-an-orphaned-call-goes")
+@CORE.add("10.4-pairs-an-orphaned-call-gets-a-result")
 def _orphan() -> None:
-    messages = [UserMessage("a"), asks("tc_orphan", "tc_valid"), told("tc_valid")]
-    kept = paired(messages)
-    assert len(kept) == 3
-    assert isinstance(kept[1], AssistantMessage)
-    assert [call.id for call in kept[1].calls] == ["tc_valid"]
+    asked = asks("tc_orphan", "tc_valid")
+    kept = read_back(UserMessage("a"), asked, told("tc_valid"), UserMessage("b"))
+    assert kept[1:3] == [asked, told("tc_valid")]
+    assert kept[3] == ToolMessage(CallId("tc_orphan"), "file_operations", UNREADABLE, ok=False)
 
 
 @CORE.add("10.4-pairs-a-result-before-its-call-goes")
 def _before() -> None:
-    kept = paired([told("tc1"), asks("tc1", text="b")])
+    kept = read_back(told("tc1"), asks("tc1", text="b"))
     assert not any(isinstance(message, ToolMessage) for message in kept)
 
 

@@ -39,7 +39,7 @@ def test_the_view_is_short_after_a_restart_and_the_whole_is_still_there(storage:
 
 
 @pytest.mark.requirement("memory:shortened")
-def test_shortening_is_taken_back_step_by_step(storage: Storage) -> None:
+def test_a_second_shortening_keeps_what_the_first_put_before(storage: Storage) -> None:
     messages = talk(storage, 5)
     store = storage.conversations
     opening = [ReminderMessage("thread_summary", "short"), messages[4]]
@@ -49,6 +49,4 @@ def test_shortening_is_taken_back_step_by_step(storage: Storage) -> None:
     # The second one keeps a part of the first one's opening.
     store.shorten(C, dropped=1, opening=[ReminderMessage("thread_summary", "shorter")])
     assert store.messages(C) == [ReminderMessage("thread_summary", "shorter"), *first[1:]]
-    assert store.lengthen(C) and store.messages(C) == first
-    assert store.lengthen(C) and store.messages(C) == messages
-    assert not store.lengthen(C)
+    assert store.everything(C) == messages

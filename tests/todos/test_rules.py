@@ -233,10 +233,9 @@ def test_statistics_count_every_status_and_an_empty_list_has_rate_0():
     ])
     assert (counts.total, counts.completed, counts.in_progress) == (4, 1, 1)
     assert (counts.not_started, counts.blocked, counts.rate) == (1, 1, 0.25)
-    assert counts.has_work
     assert not counts.complete
     empty = todo_statistics([])
-    assert (empty.rate, empty.complete, empty.has_work) == (0.0, False, False)
+    assert (empty.rate, empty.complete) == (0.0, False)
     assert todo_statistics([Todo(1, "a", status="completed")]).complete
 
 

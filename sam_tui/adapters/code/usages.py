@@ -92,10 +92,6 @@ class TreeSitterSymbols:
     def __init__(self) -> None:
         self._lock = threading.Lock()
 
-    def understands(self, path: str) -> bool:
-        """Whether there is a grammar for files of this name."""
-        return bool(language_of(path))
-
     def usages(self, path: str, data: bytes, name: str) -> Sequence[Usage]:
         """Where a name stands outside strings and comments, in order; all ``text`` without grammar."""
         places = list(_places(data, name))

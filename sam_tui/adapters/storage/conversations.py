@@ -175,17 +175,6 @@ class SqliteConversations:
                 (key, time.time(), through, body, key),
             )
 
-    def lengthen(self, conversation: ConversationId) -> bool:
-        """Take the last ``shorten`` back; False when there is none."""
-        key = storable(conversation)
-        with self._writing(conversation) as connection:
-            gone = connection.execute(
-                "DELETE FROM compactions WHERE conversation = ? AND number ="
-                " (SELECT max(number) FROM compactions WHERE conversation = ?)",
-                (key, key),
-            )
-            return gone.rowcount == 1
-
     def _view(self, conversation: ConversationId) -> list["_Entry"]:
         rows = self._database.query(
             "SELECT made_at, through, opening FROM compactions WHERE conversation = ?"

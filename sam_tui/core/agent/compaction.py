@@ -58,7 +58,7 @@ class Compacted:
 def compact(messages: Sequence[Message], limit: int, *, target: int | None = None) -> Compacted:
     """The history within ``limit`` tokens; the same one where it fits already.
 
-    ``messages`` keep the promise of ``core.messages``: one result for every call (see ``paired``).
+    ``messages`` keep the promise of ``core.messages``: one result for every call.
     ``target`` asks for less than the usual share of the limit, also where the history fits the
     limit. Raises ``ContextExceeded`` for a limit below ``SMALLEST``.
     """
@@ -72,26 +72,6 @@ def compact(messages: Sequence[Message], limit: int, *, target: int | None = Non
         return Compacted((), 0, (), (), size)
     aim = max(SMALLEST, min(limit, round(limit * TARGET) if target is None else target))
     return _shortened(messages, aim, limit)
-
-
-def paired(messages: Sequence[Message]) -> list[Message]:
-    """The history without calls that have no result after them, and results that have no call.
-
-    An answer that then holds neither text nor calls goes too.
-    """
-    kept: list[Message] = []
-    for start, end in _units(messages):
-        head, *results = messages[start:end]
-        if isinstance(head, ToolMessage):
-            continue
-        if isinstance(head, AssistantMessage) and head.calls:
-            answered = {m.call_id for m in results if isinstance(m, ToolMessage)}
-            calls = tuple(call for call in head.calls if call.id in answered)
-            if not calls and not head.text:
-                continue
-            head = head if calls == head.calls else replace(head, calls=calls)
-        kept += [head, *results]
-    return kept
 
 
 def _shortened(messages: Sequence[Message], aim: int, limit: int) -> Compacted:

@@ -78,16 +78,6 @@ def text_tokens(text: str) -> int:
     return (size + 3) // 4
 
 
-def calibrated(limit: int, *, estimated: int, measured: int) -> int:
-    """The limit in estimated tokens, once a provider said what a request of that estimate took.
-
-    Estimates that were too low shrink it in proportion; those that were too high change nothing.
-    """
-    if estimated <= 0 or measured <= estimated:
-        return limit
-    return max(SMALLEST, limit * estimated // measured)
-
-
 def clip(text: str, most: int) -> str:
     """The text in at most ``most`` tokens: its beginning and its end around a mark."""
     if text_tokens(text) <= most:

@@ -231,10 +231,6 @@ class Usage:
 class Symbols(Protocol):
     """Finds names by the grammar of a language."""
 
-    def understands(self, path: str) -> bool:
-        """Whether there is a grammar for files of this name."""
-        ...
-
     def usages(self, path: str, data: bytes, name: str) -> Sequence[Usage]:
         """Where a name stands outside strings and comments, in order; all ``text`` without grammar."""
         ...

@@ -1,6 +1,6 @@
 """The order of steps: what a step waits for, what depends on it, and what is wrong with an order."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 
 def ancestors(step: str, needs: Mapping[str, Sequence[str]]) -> set[str]:
@@ -39,18 +39,6 @@ def unreachable(needs: Mapping[str, Sequence[str]]) -> list[str]:
         if not more:
             return [s for s in needs if s not in open_]
         open_ |= more
-
-
-def in_order(steps: Iterable[str], needs: Mapping[str, Sequence[str]]) -> list[str]:
-    """Steps so that none stands before what it needs; otherwise in the given order."""
-    left, done, ordered = list(steps), set[str](), list[str]()
-    while left:
-        ready = [s for s in left if all(n in done or n not in left for n in needs.get(s, ()))]
-        for step in ready or left[:1]:
-            left.remove(step)
-            done.add(step)
-            ordered.append(step)
-    return ordered
 
 
 def _walk(
