@@ -24,18 +24,18 @@ class DocumentsReminder:
         documents = self._documents.imported(view.conversation)
         if not documents:
             return None
-        shown = _newest(documents)
-        names = [one_line(document.name) for document in shown]
+        newest = _newest(documents)
+        names = [one_line(document.name) for document in newest]
         lines = [
             "These documents are in memory already. Do not import them again; search their content"
             " with memory_operations search_memory.",
         ]
         lines += [
             _named(document, twice=names.count(one_line(document.name)) > 1)
-            for document in shown[-_NAMED:]
+            for document in newest[-_NAMED:]
         ]
-        if len(shown) > _NAMED:
-            lines.append(f"• and {len(shown) - _NAMED} imported before these")
+        if len(newest) > _NAMED:
+            lines.append(f"• and {len(newest) - _NAMED} imported before these")
         lines.append(
             'For example: memory_operations {"operation": "search_memory", "query": "<what you look'
             ' for>", "similarity_threshold": "0.2"}'
@@ -52,8 +52,8 @@ def _newest(documents: Sequence[ImportedDocument]) -> list[ImportedDocument]:
 def _named(document: ImportedDocument, *, twice: bool) -> str:
     """Two files of one name are told apart by where they came from."""
     size = f" ({document.characters} chars)" if document.characters else ""
-    place = f" from {_quiet(document.source)}" if twice and document.source else ""
-    return f"• {_quiet(document.name)}{size} - ID: {_quiet(document.id)[:8]}{place}"
+    origin = f" from {_quiet(document.source)}" if twice and document.source else ""
+    return f"• {_quiet(document.name)}{size} - ID: {_quiet(document.id)[:8]}{origin}"
 
 
 def _quiet(text: str) -> str:

@@ -38,16 +38,18 @@ class InstructionsReminder:
         What was said stays in the history; a compaction takes it away, and it is said anew.
         """
         tally = view.tally
-        told = _told(tally.reminders(self.name))
-        found = self._instructions()
-        if found is None and not told:
+        delivered = _told(tally.reminders(self.name))
+        instructions = self._instructions()
+        if instructions is None and not delivered:
             return None
         standing = (
-            found.standing(lambda: {*tally.collect(self.name, _named_by), *told}) if found else ()
+            instructions.standing(lambda: {*tally.collect(self.name, _named_by), *delivered})
+            if instructions
+            else ()
         )
-        now = {_quiet(one.file): _body(one) for one in standing}
-        due = {name: body for name, body in now.items() if told.get(name) != body}
-        due |= {name: GONE for name, body in told.items() if name not in now and body != GONE}
+        now = {_quiet(instruction.file): _body(instruction) for instruction in standing}
+        due = {name: body for name, body in now.items() if delivered.get(name) != body}
+        due |= {name: GONE for name, body in delivered.items() if name not in now and body != GONE}
         if not due:
             return None
         blocks = [
@@ -63,12 +65,16 @@ class InstructionsReminder:
         ])
 
 
-def _body(one: "Instruction") -> str:
-    whose = "The person's own, for all work." if one.own else "For this project."
-    if one.folder:
-        whose = f"For work in {_quiet(one.folder)}."
-    text = _TAG.sub(r"<\\\1", one.text)
-    cut = f"\n[… {one.left} more characters: read the file for the rest]" if one.left else ""
+def _body(instruction: "Instruction") -> str:
+    whose = "The person's own, for all work." if instruction.own else "For this project."
+    if instruction.folder:
+        whose = f"For work in {_quiet(instruction.folder)}."
+    text = _TAG.sub(r"<\\\1", instruction.text)
+    cut = (
+        f"\n[… {instruction.left} more characters: read the file for the rest]"
+        if instruction.left
+        else ""
+    )
     return neutralise(f"{whose}\n\n{text}{cut}")
 
 
@@ -81,14 +87,14 @@ def _named_by(message: Message) -> Iterable[str]:
     """Every path that a call of the message named."""
     for call in calls_of((message,)):
         try:
-            given = parse_arguments(meant(call).arguments)
+            arguments = parse_arguments(meant(call).arguments)
         except InvalidArguments:
             continue
-        yield from _named(given)
+        yield from _named(arguments)
 
 
-def _named(given: dict[str, object]) -> Iterable[str]:
-    for key, value in given.items():
+def _named(arguments: dict[str, object]) -> Iterable[str]:
+    for key, value in arguments.items():
         if key.lower().rstrip("s").endswith(_PATHS):
             values = value if isinstance(value, list) else [value]  # pyright: ignore[reportUnknownVariableType]
             yield from (v for v in values if isinstance(v, str) and "\0" not in v)  # pyright: ignore[reportUnknownVariableType]

@@ -23,7 +23,7 @@ class SkillsReminder:
         """One line a skill between ``<skills>`` tags; None where the model read the same before."""
         offered = self._skills()
         skills = offered.listing().skills if offered is not None else ()
-        lines = [f"- {one.name}: {_quiet(one.description)}" for one in skills[:MOST]]
+        lines = [f"- {skill.name}: {_quiet(skill.description)}" for skill in skills[:MOST]]
         if len(skills) > MOST:
             lines.append(f"and {len(skills) - MOST} more: {TOOL} lists them all")
         text = neutralise("\n".join(["<skills>", *_head(lines), *lines, "</skills>"]))

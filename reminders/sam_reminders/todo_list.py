@@ -38,10 +38,10 @@ class TodoListReminder:
     def content(self, view: TurnView) -> str | None:
         """The list between ``<todoList>`` tags, or None when there is none."""
         items = view.todos
-        told = Told()
+        edits_made = Told()
         if self._board is not None:
-            told = self._board.edits_to_tell(view.conversation, new_message=view.new_message)
-        edits = _edits(told)
+            edits_made = self._board.edits_to_tell(view.conversation, new_message=view.new_message)
+        edits = _edits(edits_made)
         if not items:
             return (
                 "\n".join(["<todoList>", *edits, "It is empty now.", "</todoList>"])
@@ -56,16 +56,16 @@ class TodoListReminder:
         return "\n".join(["<todoList>", *lines, *edits, "", _guidance(items), "</todoList>"])
 
 
-def _edits(told: Told) -> list[str]:
+def _edits(edits: Told) -> list[str]:
     """One line for all that the person changed since the model was last told; none for nothing.
 
     A second line of the same turn says so: it must differ from the first even where its words are
     the same, else it would not be appended.
     """
-    rows = [row for span in told.spans for row in differences(span, _titled)]
+    rows = [row for span in edits.spans for row in differences(span, _titled)]
     if not rows:
         return []
-    again = f" again ({told.times})" if told.times > 1 else ""
+    again = f" again ({edits.times})" if edits.times > 1 else ""
     if len(rows) > _EDITS:
         rows[_EDITS:] = [f"and {len(rows) - _EDITS} more changes"]
     return [f"The person changed the list{again}: {'; '.join(rows)}."]

@@ -24,7 +24,9 @@ class UserDefinedReminder:
         """What is due, in the order of the files; in a tool loop what was due at its beginning."""
         if view.new_message:
             tally = view.tally
-            due = [one for one in self._reminders.read().reminders if _due(one, tally)]
+            due = [
+                reminder for reminder in self._reminders.read().reminders if _due(reminder, tally)
+            ]
             self._said[view.conversation] = _text(due)
         return self._said.get(view.conversation)
 

@@ -52,8 +52,8 @@ def profile_of(name: str) -> str:
 
 
 def _offer(name: str, make: Make, services: Services, adverts: Mapping[str, Advert]) -> Offer:
-    known = adverts.get(name)
-    return Offer.of(make(services)) if known is None else Offer(known, lambda: make(services))
+    advert = adverts.get(name)
+    return Offer.of(make(services)) if advert is None else Offer(advert, lambda: make(services))
 
 
 def _think(_: Services) -> Tool:
@@ -95,8 +95,8 @@ def _list_mini_prompts(services: Services) -> Tool:
 def _memory_operations(services: Services) -> Tool:
     from sam_tools.memory_operations import MemoryOperations
 
-    kept = services.remembered
-    return MemoryOperations(kept.memories, kept.notes, kept.knowledge, services.clock).tool()
+    memory = services.remembered
+    return MemoryOperations(memory.memories, memory.notes, memory.knowledge, services.clock).tool()
 
 
 def _todo_operations(services: Services) -> Tool:

@@ -60,8 +60,8 @@ class ImageGeneration:
 
     async def _generate(self, arguments: Generate, context: ToolContext) -> ToolResult:
         folder = context.location("output_path")
-        found = await asyncio.to_thread(self._files.stat, folder)
-        if found is not None and found.kind != "directory":
+        folder_entry = await asyncio.to_thread(self._files.stat, folder)
+        if folder_entry is not None and folder_entry.kind != "directory":
             raise ToolError(f"{folder.shown} is not a folder.", hint="Name a folder.")
         context.emit(f"Asking {self._images.name}\n")
         order = ImageOrder(

@@ -108,21 +108,21 @@ def _chunk(call: CallId, text: str, offset: int, length: int) -> ToolResult:
     return ToolResult("\n".join(lines), display=(Text(part),), data=data)
 
 
-def _hint(call: str, known: Sequence[str]) -> str:
+def _hint(call: str, stored: Sequence[str]) -> str:
     near = sorted(
-        (distance, other) for other in known if (distance := _distance(call, other)) <= _NEAR
+        (distance, other) for other in stored if (distance := _distance(call, other)) <= _NEAR
     )
     if near:
         return f"Did you mean {', '.join(other for _, other in near[:_NEAR])}?"
-    return "" if known else "Nothing is stored in this conversation yet."
+    return "" if stored else "Nothing is stored in this conversation yet."
 
 
-def _distance(one: str, other: str) -> int:
+def _distance(call: str, other: str) -> int:
     """How many characters to insert, delete or replace (Levenshtein); beyond the limit just more."""
-    if abs(len(one) - len(other)) > _NEAR:
+    if abs(len(call) - len(other)) > _NEAR:
         return _NEAR + 1
     row = list(range(len(other) + 1))
-    for i, a in enumerate(one, start=1):
+    for i, a in enumerate(call, start=1):
         above, row = row, [i]
         for j, b in enumerate(other, start=1):
             row.append(min(above[j] + 1, row[j - 1] + 1, above[j - 1] + (a != b)))

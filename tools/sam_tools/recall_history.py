@@ -53,35 +53,39 @@ class RecallHistory:
     async def _recall(self, arguments: Recall, context: ToolContext) -> ToolResult:
         where = self._conversations(arguments.topic_id.strip(), context.conversation)
         topics = self._archive.topics(where, _TOPICS)
-        archived = any(self._archive.last_number(one) for one in where)
+        archived = any(self._archive.last_number(conversation) for conversation in where)
         if not archived:
             return ToolResult(
                 "Nothing is archived yet: everything that was said is still in your context.",
                 data={"chunks": 0, "archived": False},
             )
         # One more than asked for shows whether there are others.
-        found = self._archive.search(
+        chunks = self._archive.search(
             where, arguments.query, hint=_hint(arguments.time_hint), limit=arguments.limit + 1
         )
-        if not found:
+        if not chunks:
             listed = f" The archive is about: {', '.join(topics)}." if topics else ""
             return ToolResult(
                 f"Nothing in the archive matches “{one_line(arguments.query)[:80]}”.{listed}",
                 data={"chunks": 0, "archived": True},
             )
-        shown = found[: arguments.limit]
+        page = chunks[: arguments.limit]
         text = _report(
-            arguments.query, shown, topics, more=len(found) > len(shown), own=context.conversation
+            arguments.query,
+            page,
+            topics,
+            more=len(chunks) > len(page),
+            current=context.conversation,
         )
-        data = {"chunks": len(shown), "archived": True, "numbers": [c.number for c in shown]}
+        data = {"chunks": len(page), "archived": True, "numbers": [c.number for c in page]}
         return ToolResult(text, data=data, mime_type="text/markdown")
 
-    def _conversations(self, topic: str, own: ConversationId) -> Sequence[ConversationId]:
+    def _conversations(self, topic: str, current: ConversationId) -> Sequence[ConversationId]:
         """Where to look. A topic that this conversation does not share stays closed to it."""
         if not topic:
-            return [own]
+            return [current]
         name = topic.removeprefix("topic:")
-        if self._memories.scope_of(own) != f"topic:{name}":
+        if self._memories.scope_of(current) != f"topic:{name}":
             raise ToolError(
                 f"This conversation does not share the topic {topic!r}.",
                 hint="Leave topic_id out to search this conversation.",
@@ -105,11 +109,11 @@ def _report(
     topics: Sequence[str],
     *,
     more: bool,
-    own: ConversationId,
+    current: ConversationId,
 ) -> str:
     lines = [f"# Archived conversation: {len(chunks)} found"]
     for chunk in chunks:
-        foreign = chunk.conversation != own
+        foreign = chunk.conversation != current
         whose = f" of conversation {chunk.conversation}, not yours" if foreign else ""
         lines += ["", f"## Part {chunk.number}{whose}, {_span(chunk)}"]
         lines.append(f"Summary: {_set_off(chunk.summary, foreign)}")
@@ -151,8 +155,8 @@ def _excerpt(text: str, words: Sequence[str]) -> str:
     if len(text) <= _EXCERPT:
         return text
     folded = text.casefold()
-    places = [place for place in (folded.find(word) for word in words) if place >= 0]
-    first = min(places, default=0)
+    offsets = [offset for offset in (folded.find(word) for word in words) if offset >= 0]
+    first = min(offsets, default=0)
     start = 0 if first < _EXCERPT * 3 // 4 else min(first - 100, len(text) - _EXCERPT)
     part = text[start : start + _EXCERPT]
     return f"{'…' if start else ''}{part}{'…' if start + _EXCERPT < len(text) else ''}"

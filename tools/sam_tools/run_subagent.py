@@ -82,10 +82,10 @@ class SubagentTool:
 def _result(task: str, report: Report) -> ToolResult:
     answer = report.answer.strip() or "(it said nothing)"
     clipped = len(answer) > SUMMARY_LIMIT
-    shown = answer[:SUMMARY_LIMIT] + (
+    summary = answer[:SUMMARY_LIMIT] + (
         "\n[cut: the whole is in its conversation]" if clipped else ""
     )
-    lines = [f"SUBAGENT TASK: {task}", "", shown, ""]
+    lines = [f"SUBAGENT TASK: {task}", "", summary, ""]
     if report.reason != "finished":
         lines.append(f"It did not finish ({report.reason}): {report.error}")
     lines.append(

@@ -32,7 +32,9 @@ class ReadSkill:
             "read one",
             SkillName,
             self._read,
-            lambda given: f"Reading skill: {given.name}" if given.name else "Listing skills",
+            lambda arguments: (
+                f"Reading skill: {arguments.name}" if arguments.name else "Listing skills"
+            ),
             inline_limit=INLINE_LIMIT,
         )
         about = "Read a skill: how the person wants a kind of task to be done, and with what."
@@ -45,8 +47,8 @@ class ReadSkill:
         for skill in listing.skills:
             if skill.name == arguments.name.removeprefix("/"):
                 return self._told(skill)
-        known = ", ".join(skill.name for skill in listing.skills) or "none"
-        raise ToolError(f"There is no skill {arguments.name!r}.", hint=f"There are: {known}.")
+        names = ", ".join(skill.name for skill in listing.skills) or "none"
+        raise ToolError(f"There is no skill {arguments.name!r}.", hint=f"There are: {names}.")
 
     def _told(self, skill: Skill) -> ToolResult:
         files = self._skills.files(skill)

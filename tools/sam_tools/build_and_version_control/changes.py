@@ -23,8 +23,8 @@ async def changed_files(
     context.emit("Asking git what changed\n")
     repository = await look(Git(commands, context, where.real))
     status = repository.status
-    wanted = arguments.sourceControlState
-    changes = [c for c in status.changes if not wanted or c.state in wanted]
+    states = arguments.sourceControlState
+    changes = [c for c in status.changes if not states or c.state in states]
     data: dict[str, Any] = {
         "files": [_entry(change) for change in changes[:MOST_FILES]],
         "repository": repository.root,

@@ -37,21 +37,21 @@ async def commit(commands: Commands, arguments: GitCommit, context: ToolContext)
     _refuse_unready(repository, names)
     await _refuse_unchanged(git, repository, names)
     context.emit("Committing\n")
-    result = await git.act(script, writable=writable, hear=PlainStream(context.emit))
+    result = await git.act(script, writable=writable, on_output=PlainStream(context.emit))
     output = plain(result.output).strip("\n")
-    shown = Terminal(
+    card = Terminal(
         f"git commit: {gist(arguments.message, 200)}", output, result.exit_code, result.seconds
     )
     if result.exit_code != 0 or result.timed_out:
         return ToolResult(
             _failure(result, output),
             ok=False,
-            display=(shown,),
+            display=(card,),
             data={"success": False, "message": arguments.message, "output": output},
         )
     data = await _facts(git, arguments.message, output)
     text = json.dumps(data, ensure_ascii=False).encode(errors="backslashreplace").decode()
-    return ToolResult(text, display=(shown,), data=data, mime_type="application/json")
+    return ToolResult(text, display=(card,), data=data, mime_type="application/json")
 
 
 def _script(message: str, pathspecs: Sequence[str]) -> str:
@@ -160,11 +160,11 @@ def _failure(result: CommandResult, output: str) -> str:
 
 async def _facts(git: Git, message: str, output: str) -> dict[str, Any]:
     """What was committed, as git has it."""
-    found = await git.ask(
+    reply = await git.ask(
         ("rev-parse", "HEAD"),
         ("log", "-1", "-m", "--first-parent", "--format=", "--name-only", "--no-renames", "-z"),
     )
-    head, files = found.answers
+    head, files = reply.answers
     return {
         "success": True,
         "hash": head.line,

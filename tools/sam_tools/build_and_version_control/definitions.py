@@ -78,9 +78,11 @@ class TaskEntry(BaseModel):
     @property
     def matchers(self) -> tuple[str, ...]:
         """The names among its problem matchers; of one defined in place, the one it builds upon."""
-        given = self.problemMatcher
-        found = cast("list[Any]", given) if isinstance(given, list) else [given]
-        based = [cast("dict[str, Any]", m).get("base") if isinstance(m, dict) else m for m in found]
+        declared = self.problemMatcher
+        matchers = cast("list[Any]", declared) if isinstance(declared, list) else [declared]
+        based = [
+            cast("dict[str, Any]", m).get("base") if isinstance(m, dict) else m for m in matchers
+        ]
         return tuple(name for name in based if isinstance(name, str) and name)
 
     @property
@@ -111,8 +113,8 @@ class TaskEntry(BaseModel):
 
     def working_directory(self, folder: str) -> str:
         """Where it runs, as a path; empty for the folder itself."""
-        given = self.path if self.type == "npm" and self.path else self.options.cwd or ""
-        path = fill(given, folder, lambda name: _no_editor(f"env:{name}"))
+        directory = self.path if self.type == "npm" and self.path else self.options.cwd or ""
+        path = fill(directory, folder, lambda name: _no_editor(f"env:{name}"))
         return "" if path in (folder, ".", "./") else path
 
     def _bare_line(self, folder: str) -> str:
@@ -181,8 +183,8 @@ def read_tasks_file(data: bytes, name: str) -> Definitions:
     if not isinstance(tasks, list):
         return Definitions()
     shared = {key: file[key] for key in ("options",) if key in file}
-    given = [cast("dict[str, Any]", t) for t in cast("list[Any]", tasks) if isinstance(t, dict)]
-    return read_entries([{**shared, **task} for task in given], name)
+    objects = [cast("dict[str, Any]", t) for t in cast("list[Any]", tasks) if isinstance(t, dict)]
+    return read_entries([{**shared, **task} for task in objects], name)
 
 
 def read_entries(tasks: Sequence[Mapping[str, Any]], name: str) -> Definitions:
@@ -190,8 +192,11 @@ def read_entries(tasks: Sequence[Mapping[str, Any]], name: str) -> Definitions:
     entries: list[TaskEntry] = []
     faults: dict[str, ToolError] = {}
     for task in tasks:
-        own = task.get(_PLATFORM)
-        merged = {**task, **(cast("dict[str, Any]", own) if isinstance(own, dict) else {})}
+        overrides = task.get(_PLATFORM)
+        merged = {
+            **task,
+            **(cast("dict[str, Any]", overrides) if isinstance(overrides, dict) else {}),
+        }
         label = merged.setdefault("label", merged.get("taskName") or _given_name(merged))
         try:
             entries.append(TaskEntry.model_validate(merged))
@@ -211,13 +216,13 @@ def fill(text: str, folder: str, environment: Callable[[str], str]) -> str:
     editor can answer.
     """
 
-    def filled(found: re.Match[str]) -> str:
-        kind, rest = found[1], found[2]
-        if kind == "env" and rest is not None:
-            return environment(_variable_name(rest))
-        if kind in _EDITOR and (rest is not None or kind not in ("input", "command", "config")):
-            return _no_editor(found[0][2:-1])
-        return _folder_variable(kind, folder) or found[0]
+    def filled(match: re.Match[str]) -> str:
+        kind, argument = match[1], match[2]
+        if kind == "env" and argument is not None:
+            return environment(_variable_name(argument))
+        if kind in _EDITOR and (argument is not None or kind not in ("input", "command", "config")):
+            return _no_editor(match[0][2:-1])
+        return _folder_variable(kind, folder) or match[0]
 
     return _VARIABLE.sub(filled, text)
 

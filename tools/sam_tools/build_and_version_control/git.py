@@ -76,11 +76,11 @@ class Git:
     async def ask(self, *queries: Sequence[str]) -> Answers:
         """Run queries that change nothing. Raises ``ToolError`` when they give no whole answer."""
         token = secrets.token_hex(8)
-        asked = "\n".join(f"git {words(q)}; printf '{token}%s:' $?" for q in queries)
+        commands = "\n".join(f"git {words(q)}; printf '{token}%s:' $?" for q in queries)
         # Packed, because the port hands out text and names may be any bytes.
         script = (
             f"{_PROLOGUE}export LC_ALL=C GIT_OPTIONAL_LOCKS=0\n"
-            f"packed=$({{\n{asked}\n}} | gzip -c | base64)\n"
+            f"packed=$({{\n{commands}\n}} | gzip -c | base64)\n"
             f"printf '%s\\n' \"{token}${{packed}}{token}\"\n"
         )
         request = self._request(script, QUERY_SECONDS, _unheard)
@@ -102,14 +102,16 @@ class Git:
         return Answers(answers, complaint)
 
     async def act(
-        self, script: str, *, writable: Sequence[str], hear: Callable[[str], None]
+        self, script: str, *, writable: Sequence[str], on_output: Callable[[str], None]
     ) -> CommandResult:
         """Run git commands that change the repository, hooks included."""
-        request = self._request(_PROLOGUE + script, ACTION_SECONDS, hear)
+        request = self._request(_PROLOGUE + script, ACTION_SECONDS, on_output)
         return await self._commands.run(replace(request, writable=tuple(writable)))
 
-    def _request(self, script: str, seconds: float, hear: Callable[[str], None]) -> CommandRequest:
-        return self._context.command(script, self.folder, timeout=seconds, on_output=hear)
+    def _request(
+        self, script: str, seconds: float, on_output: Callable[[str], None]
+    ) -> CommandRequest:
+        return self._context.command(script, self.folder, timeout=seconds, on_output=on_output)
 
 
 def literal(paths: Iterable[str], folder: str) -> list[str]:
@@ -134,8 +136,8 @@ def _unpacked(packed: str, token: bytes) -> tuple[Answer, ...]:
     if not unzip.eof:
         raise _TooLong()
     answers: list[Answer] = []
-    output, *rest = stream.split(token)
-    for piece in rest:
+    output, *pieces = stream.split(token)
+    for piece in pieces:
         code, _, following = piece.partition(b":")
         answers.append(Answer(int(code), output))
         output = following

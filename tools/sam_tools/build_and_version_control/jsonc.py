@@ -11,8 +11,8 @@ _LAST_COMMA = re.compile(r'"(?:\\.|[^"\\])*(?:"|\Z)|,(?=\s{0,1000}[}\]])', re.DO
 
 def read_jsonc(text: str) -> Any:
     """The value; raises ``ValueError`` saying where it broke, in lines and columns of the text."""
-    bare = _TOKEN.sub(lambda found: _blank(found[0]), text)
-    bare = _LAST_COMMA.sub(lambda found: " " if found[0] == "," else found[0], bare)
+    bare = _TOKEN.sub(lambda match: _blank(match[0]), text)
+    bare = _LAST_COMMA.sub(lambda match: " " if match[0] == "," else match[0], bare)
     try:
         return json.loads(bare)
     except RecursionError:

@@ -84,13 +84,13 @@ def find_problems(output: str, names: Sequence[str]) -> tuple[Problem, ...]:
     """What the named matchers find in an output, in its order, each once, at most 200."""
     matchers = [_MATCHERS[name.lower()] for name in names if known(name)]
     rows = [row[:_LONGEST_LINE] for row in output.split("\n")] if matchers else []
-    found: dict[Problem, None] = {}
+    problems: dict[Problem, None] = {}
     for matcher in matchers:
         for problem in _matched(rows, matcher):
-            found.setdefault(problem)
-            if len(found) == MOST_PROBLEMS:
-                return tuple(found)
-    return tuple(found)
+            problems.setdefault(problem)
+            if len(problems) == MOST_PROBLEMS:
+                return tuple(problems)
+    return tuple(problems)
 
 
 def tally(problems: Sequence[Problem]) -> str:

@@ -40,20 +40,20 @@ async def look(git: Git, *, ignored: bool = False, paths: Sequence[str] = ()) ->
         ("var", "GIT_COMMITTER_IDENT"),
         (*status, *(["--", *literal(paths, git.folder)] if paths else [])),
     )
-    top, own, shared, merge, author, committer, changes = answers.answers
-    if not top.ok or not own.ok or not shared.ok or not changes.ok:
+    top, git_folder, shared, merge, author, committer, changes = answers.answers
+    if not top.ok or not git_folder.ok or not shared.ok or not changes.ok:
         raise _refusal(git, answers)
     try:
-        found = read_status(changes.output)
+        tree = read_status(changes.output)
     except (ValueError, KeyError) as error:
         raise ToolError(f"The status of git cannot be read: {error}.") from None
-    known = author.ok and committer.ok
+    identified = author.ok and committer.ok
     return Repository(
         root=top.line,
-        git_folders=(own.line, posixpath.normpath(posixpath.join(git.folder, shared.line))),
+        git_folders=(git_folder.line, posixpath.normpath(posixpath.join(git.folder, shared.line))),
         merging=merge.ok,
-        identity="" if known else "no name or e-mail address is configured",
-        status=found,
+        identity="" if identified else "no name or e-mail address is configured",
+        status=tree,
     )
 
 

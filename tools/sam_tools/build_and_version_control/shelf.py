@@ -39,12 +39,12 @@ class TaskShelf:
         """Put it into the book. Raises ``ToolError`` where the label has another meaning already."""
         label = step.entry.label
         try:
-            known = self._project().named(label)
+            planned = self._project().named(label)
         except ToolError:
-            known = None  # a file that cannot be read gives no label a meaning
-        if known is None:
+            planned = None  # a file that cannot be read gives no label a meaning
+        if planned is None:
             self._book.save(task)
-        elif known.command_line(self._workspace.root) != step.command:
+        elif planned.command_line(self._workspace.root) != step.command:
             raise ToolError(
                 f"{TASKS_FILE} already has another task {gist(label, 80)!r}.",
                 hint="Run that one with run_task, or choose another label.",
@@ -55,9 +55,9 @@ class TaskShelf:
 
         Raises ``ToolError`` for an unknown label, a definition that cannot be read, and a circle.
         """
-        project, made = self._project(), read_entries(self._book.tasks(), "the task book")
+        project, added = self._project(), read_entries(self._book.tasks(), "the task book")
         search = _Search(
-            Definitions((*project.entries, *made.entries), {**made.faults, **project.faults}),
+            Definitions((*project.entries, *added.entries), {**added.faults, **project.faults}),
             self._workspace.root,
         )
         search.visit(label, ())

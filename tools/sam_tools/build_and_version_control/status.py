@@ -67,23 +67,23 @@ def read_status(output: bytes) -> Status:
     headers: dict[str, str] = {}
     changes: list[Change] = []
     for record in records:
-        kind, _, rest = record.partition(" ")
+        kind, _, fields = record.partition(" ")
         match kind:
             case "":
                 continue
             case "#":
-                name, _, value = rest.partition(" ")
+                name, _, value = fields.partition(" ")
                 headers[name] = value
             case "1":
-                changes += _ordinary(rest)
+                changes += _ordinary(fields)
             case "2":
-                changes += _moved(rest, next(records, ""))
+                changes += _moved(fields, next(records, ""))
             case "u":
-                changes.append(_unmerged(rest))
+                changes.append(_unmerged(fields))
             case "?":
-                changes.append(Change(rest, "untracked", "untracked"))
+                changes.append(Change(fields, "untracked", "untracked"))
             case "!":
-                changes.append(Change(rest, "ignored", "ignored"))
+                changes.append(Change(fields, "ignored", "ignored"))
             case _:
                 raise ValueError(f"an unknown record: {record[:80]!r}")
     return _with_headers(headers, changes)
@@ -102,9 +102,9 @@ def _with_headers(headers: dict[str, str], changes: list[Change]) -> Status:
     )
 
 
-def _ordinary(rest: str) -> Iterator[Change]:
+def _ordinary(fields: str) -> Iterator[Change]:
     """``XY sub mH mI mW hH hI path``."""
-    codes, sub, _, _, _, _, _, path = rest.split(" ", 7)
+    codes, sub, _, _, _, _, _, path = fields.split(" ", 7)
     submodule = _submodule(sub)
     if codes[0] != ".":
         yield Change(path, _WORDS[codes[0]], "staged", submodule=submodule)
@@ -112,9 +112,9 @@ def _ordinary(rest: str) -> Iterator[Change]:
         yield Change(path, _WORDS[codes[1]], "unstaged", submodule=submodule)
 
 
-def _moved(rest: str, old: str) -> Iterator[Change]:
+def _moved(fields: str, old: str) -> Iterator[Change]:
     """``XY sub mH mI mW hH hI Xscore path``, and where it came from as the next record."""
-    codes, sub, _, _, _, _, _, scored, path = rest.split(" ", 8)
+    codes, sub, _, _, _, _, _, scored, path = fields.split(" ", 8)
     submodule, score = _submodule(sub), int(scored[1:])
     for code, state in zip(codes, ("staged", "unstaged"), strict=True):
         if code in "RC":
@@ -123,9 +123,9 @@ def _moved(rest: str, old: str) -> Iterator[Change]:
             yield Change(path, _WORDS[code], state, submodule=submodule)
 
 
-def _unmerged(rest: str) -> Change:
+def _unmerged(fields: str) -> Change:
     """``XY sub m1 m2 m3 mW h1 h2 h3 path``."""
-    codes, sub, _, _, _, _, _, _, _, path = rest.split(" ", 9)
+    codes, sub, _, _, _, _, _, _, _, path = fields.split(" ", 9)
     return Change(
         path,
         "conflict",

@@ -106,7 +106,7 @@ class TaskDesk:
         return ToolResult(
             "\n\n".join(result.text for result in results),
             ok=results[-1].ok,
-            display=tuple(shown for result in results for shown in result.display),
+            display=tuple(part for result in results for part in result.display),
             data={**results[-1].data, "tasks": [dict(result.data) for result in results]},
         )
 
@@ -126,20 +126,20 @@ class TaskDesk:
         if arguments.end:
             context.emit("Ending it\n")
             await run.end()
-        asked = -NEWEST_CHARACTERS if arguments.from_index is None else arguments.from_index
-        found = run.output(asked)
-        output = _printed(found.text, run)
+        start = -NEWEST_CHARACTERS if arguments.from_index is None else arguments.from_index
+        piece = run.output(start)
+        output = _printed(piece.text, run)
         problems = find_problems(output, run.start.matchers)
         data = {
             **_identity(run),
             "output": output,
-            "from_index": found.start,
-            "end_index": found.end - _held(found.text, run),
-            "truncated": found.start > (arguments.from_index or 0),
+            "from_index": piece.start,
+            "end_index": piece.end - _held(piece.text, run),
+            "truncated": piece.start > (arguments.from_index or 0),
             **_told(problems),
         }
-        shown = _card(run, output)
-        return _json(data, shown, *_table(problems))
+        card = _card(run, output)
+        return _json(data, card, *_table(problems))
 
     async def _run_step(self, step: PlannedTask, cwd: str, context: ToolContext) -> ToolResult:
         if context.permit.ask_kept is not None:
@@ -148,7 +148,7 @@ class TaskDesk:
                 hint="run_command can be.",
             )
         background = step.entry.isBackground
-        heard = _Listener(context)
+        listener = _Listener(context)
         run = self._ports.tasks.start(
             TaskStart(
                 conversation=context.conversation,
@@ -164,7 +164,7 @@ class TaskDesk:
                 network=context.permit.network,
                 granted=context.permit.granted,
             ),
-            heard,
+            listener,
         )
         try:
             await run.wait(SETTLING_SECONDS if background else None)
@@ -172,13 +172,13 @@ class TaskDesk:
             await run.end()
             raise
         finally:
-            heard.over = True
+            listener.over = True
         if run.fault:
             raise ToolError(run.fault)
         confinement = self._ports.commands.confinement.kind
-        return self._account(run, cwd, held=run.start.confined and confinement != "none")
+        return self._account(run, cwd, confined=run.start.confined and confinement != "none")
 
-    def _account(self, run: TaskRun, cwd: str, *, held: bool) -> ToolResult:
+    def _account(self, run: TaskRun, cwd: str, *, confined: bool) -> ToolResult:
         """How a run went, or that it goes on."""
         result = run.result
         output = _printed(result.output if result else run.output(0).text, run)
@@ -188,17 +188,19 @@ class TaskDesk:
         if problems:
             notes.append(f"[{tally(problems)}]")
         if result is not None:
-            told = (filter(None, (a.words, allowance(a))) for a in result.refused[:10])
-            notes += [f"[refused by the sandbox: {escaped('; '.join(words))}]" for words in told]
-        if failed and held and any(words in output for words in _REFUSALS):
+            refusals = (filter(None, (a.words, allowance(a))) for a in result.refused[:10])
+            notes += [
+                f"[refused by the sandbox: {escaped('; '.join(words))}]" for words in refusals
+            ]
+        if failed and confined and any(words in output for words in _REFUSALS):
             notes.append("[the sandbox refuses writing outside the workspace and $TMPDIR]")
         body = output.rstrip("\n")
         data = {**_identity(run), "output": output, "cwd": cwd, **_told(problems)}
-        shown = _card(run, output)
+        card = _card(run, output)
         return ToolResult(
             "\n".join([body if body.strip() else "(no output)", *notes]),
             ok=not failed and (run.running or result is not None),
-            display=(shown, *_table(problems)),
+            display=(card, *_table(problems)),
             data=data,
         )
 

@@ -44,8 +44,8 @@ class Looks(Arguments):
     def styling(self) -> Styling:
         """As the port takes it; missing heading sizes are the usual ones, all between 4 and 144."""
         usual = Styling().heading_sizes
-        given = [min(max(size, 4.0), 144.0) for size in self.headingSizes[:3]]
-        first, second, third = (*given, *usual[len(given) :])
+        sizes = [min(max(size, 4.0), 144.0) for size in self.headingSizes[:3]]
+        first, second, third = (*sizes, *usual[len(sizes) :])
         return Styling(
             font_size=self.fontSize,
             heading_sizes=(first, second, third),
@@ -74,9 +74,9 @@ class CreateDocument(Arguments):
         if "format" in self.model_fields_set:
             return self.format
         for name in (self.output_path, self.filename):
-            known = _BY_EXTENSION.get(PurePosixPath(name).suffix.lower())
-            if known is not None:
-                return known
+            chosen_format = _BY_EXTENSION.get(PurePosixPath(name).suffix.lower())
+            if chosen_format is not None:
+                return chosen_format
         return self.format
 
     @property

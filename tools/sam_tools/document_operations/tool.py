@@ -96,13 +96,13 @@ class DocumentOperations:
     async def _import(self, arguments: ImportDocument, context: ToolContext) -> ToolResult:
         data, name, source, kind = await self._bytes(arguments.path, context)
         digest = hashlib.sha256(data).hexdigest()
-        known = self._known(context, digest)
-        if known is not None:
+        imported = self._known(context, digest)
+        if imported is not None:
             text = (
-                f"{name} is already imported as {known.id} ({known.characters} characters). Nothing "
+                f"{name} is already imported as {imported.id} ({imported.characters} characters). Nothing "
                 "was stored again; search it with memory_operations search_memory."
             )
-            return ToolResult(text, data={"document_id": known.id, "already_imported": True})
+            return ToolResult(text, data={"document_id": imported.id, "already_imported": True})
         context.emit(f"Reading {name}\n")
         document = await self._documents.read(
             data, name=name, media_type=kind, url=source if kind else ""
@@ -183,7 +183,7 @@ class DocumentOperations:
         document = await self._documents.read(
             data, name=name, media_type=kind, url=source if kind else ""
         )
-        known = self._known(context, hashlib.sha256(data).hexdigest())
+        imported = self._known(context, hashlib.sha256(data).hexdigest())
         facts: dict[str, Any] = {
             "name": name,
             "source": source,
@@ -194,20 +194,22 @@ class DocumentOperations:
             "title": document.title,
             **document.properties,
             "notes": "; ".join(document.notes),
-            "imported_as": known.id if known else "",
+            "imported_as": imported.id if imported else "",
         }
-        shown = {key: value for key, value in facts.items() if value != ""}
-        return ToolResult("\n".join(f"{k}: {v}" for k, v in shown.items()), data=shown)
+        present = {key: value for key, value in facts.items() if value != ""}
+        return ToolResult("\n".join(f"{k}: {v}" for k, v in present.items()), data=present)
 
     def _listed(self, context: ToolContext) -> ToolResult:
-        found = self._imported.imported(context.conversation)
-        lines = [f"{d.id}  {d.name}  {d.characters} characters  {d.source}" for d in found]
+        documents = self._imported.imported(context.conversation)
+        lines = [f"{d.id}  {d.name}  {d.characters} characters  {d.source}" for d in documents]
         text = "\n".join(lines) or "No document was imported in this conversation."
-        return ToolResult(text, data={"documents": [{"id": d.id, "name": d.name} for d in found]})
+        return ToolResult(
+            text, data={"documents": [{"id": d.id, "name": d.name} for d in documents]}
+        )
 
     def _known(self, context: ToolContext, digest: str) -> ImportedDocument | None:
-        found = self._imported.imported(context.conversation)
-        return next((document for document in found if document.digest == digest), None)
+        documents = self._imported.imported(context.conversation)
+        return next((document for document in documents if document.digest == digest), None)
 
     async def _bytes(self, path: str, context: ToolContext) -> tuple[bytes, str, str, str]:
         """The document as it is, its name, where it is from, and its content type where it has one."""

@@ -12,13 +12,13 @@ _MOST_COMPARED = 60
 _MOST = 3
 
 
-def nearest(text: str, wanted: str) -> str:
-    """A few places that resemble ``wanted``, with line numbers; empty when nothing does.
+def nearest(text: str, sought: str) -> str:
+    """A few places that resemble ``sought``, with line numbers; empty when nothing does.
 
     First places that differ in white space only, then those whose first line is most alike.
     """
     lines = _lines(text)[:_MOST_LINES]
-    block = _lines(wanted)
+    block = _lines(sought)
     while len(block) > 1 and not block[-1].strip():
         block.pop()
     while len(block) > 1 and not block[0].strip():
@@ -35,19 +35,19 @@ def _lines(text: str) -> list[str]:
 
 
 def _same_but_space(lines: Sequence[str], block: Sequence[str]) -> list[int]:
-    wanted = ["".join(line.split()) for line in block]
-    if not any(wanted):
+    needles = ["".join(line.split()) for line in block]
+    if not any(needles):
         return []
-    found: list[int] = []
+    indices: list[int] = []
     squeezed = ["".join(line.split()) for line in lines]
-    one = len(wanted) == 1
-    for index in range(len(squeezed) - len(wanted) + 1):
-        fits = wanted[0] in squeezed[index] if one else squeezed[index] == wanted[0]
-        if fits and (one or squeezed[index : index + len(wanted)] == wanted):
-            found.append(index)
-            if len(found) == _MOST:
+    single = len(needles) == 1
+    for index in range(len(squeezed) - len(needles) + 1):
+        fits = needles[0] in squeezed[index] if single else squeezed[index] == needles[0]
+        if fits and (single or squeezed[index : index + len(needles)] == needles):
+            indices.append(index)
+            if len(indices) == _MOST:
                 break
-    return found
+    return indices
 
 
 def _alike(lines: Sequence[str], block: Sequence[str]) -> list[int]:
@@ -76,17 +76,17 @@ def _alike(lines: Sequence[str], block: Sequence[str]) -> list[int]:
 
 def _whole(lines: Sequence[str], index: int, block: Sequence[str]) -> float:
     size = min(len(block), _SHOWN_LINES)
-    there = "\n".join(line[:_WIDTH] for line in lines[index : index + size])
-    wanted = "\n".join(line[:_WIDTH] for line in block[:size])
-    return SequenceMatcher(None, there, wanted, autojunk=False).ratio()
+    candidate = "\n".join(line[:_WIDTH] for line in lines[index : index + size])
+    sought = "\n".join(line[:_WIDTH] for line in block[:size])
+    return SequenceMatcher(None, candidate, sought, autojunk=False).ratio()
 
 
 def _told(lead: str, lines: Sequence[str], spots: Sequence[int], size: int) -> str:
-    told: list[str] = []
+    excerpts: list[str] = []
     for index in spots:
-        shown = min(size, _SHOWN_LINES)
-        place = f"line {index + 1}" if size == 1 else f"lines {index + 1}-{index + size}"
-        excerpt = [line[:_WIDTH] for line in lines[index : index + shown]]
-        more = ["…"] if size > shown else []
-        told.append("\n".join([f"{lead} {place}:", *excerpt, *more]))
-    return "\n".join(told)
+        height = min(size, _SHOWN_LINES)
+        where = f"line {index + 1}" if size == 1 else f"lines {index + 1}-{index + size}"
+        excerpt = [line[:_WIDTH] for line in lines[index : index + height]]
+        more = ["…"] if size > height else []
+        excerpts.append("\n".join([f"{lead} {where}:", *excerpt, *more]))
+    return "\n".join(excerpts)

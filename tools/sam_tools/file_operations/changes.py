@@ -33,13 +33,13 @@ def difference(path: str, old: str, new: str) -> Diff:
     removed = sum(i2 - i1 for tag, i1, i2, _, _ in opcodes if tag != "equal")
     added = sum(j2 - j1 for tag, _, _, j1, j2 in opcodes if tag != "equal")
     shift = old.count("\n", 0, begin)
-    shown: list[str] = []
+    printed: list[str] = []
     for line in _hunks(opcodes, a, b, shift):
-        if len(shown) == _MOST_SHOWN:
-            shown.append("@@ the rest is not shown @@")
+        if len(printed) == _MOST_SHOWN:
+            printed.append("@@ the rest is not shown @@")
             break
-        shown.append(line)
-    return Diff(path, "\n".join(shown), added, removed)
+        printed.append(line)
+    return Diff(path, "\n".join(printed), added, removed)
 
 
 def lf(text: str) -> str:
@@ -80,8 +80,8 @@ def _agreement(most: int, agree: Callable[[int], bool]) -> int:
 def _lines(text: str) -> list[str]:
     lines = text.split("\n")
     last = lines.pop()
-    kept = [line + "\n" for line in lines]
-    return [*kept, last] if last else kept
+    ended = [line + "\n" for line in lines]
+    return [*ended, last] if last else ended
 
 
 def _opcodes(a: Sequence[str], b: Sequence[str]) -> list[_Opcode]:

@@ -85,8 +85,8 @@ def _alike(files: EditableFiles, where: Location) -> str:
         return ""
     names = [entry.name for entry in beside[:_MOST_NAMES] if entry.kind != "directory"]
     close = get_close_matches(name.strip(_WRAPPING), names, n=3)
-    shown = [printable(replace(where, real=f"{folder}/{found}").shown) for found in close]
-    return f"Did you mean {' or '.join(shown)}?" if shown else ""
+    shown_names = [printable(replace(where, real=f"{folder}/{name}").shown) for name in close]
+    return f"Did you mean {' or '.join(shown_names)}?" if shown_names else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +99,10 @@ class Replaced:
 
 def standing(files: EditableFiles, where: Location) -> Replaced | None:
     """What is there now; None when nothing is. Raises ``ToolError`` for all but regular files."""
-    found = files.stat(where)
-    if found is None:
+    entry = files.stat(where)
+    if entry is None:
         return None
-    if found.kind == "directory":
+    if entry.kind == "directory":
         raise ToolError(f"{printable(where.shown)} is a folder.", hint="Name a file.")
     snapshot = files.snapshot(where, limit=MOST_READ + 1)
     document = decoded(snapshot.data) if len(snapshot.data) <= MOST_READ else None

@@ -63,17 +63,15 @@ class Diagnosing:
         plan = arguments.plan
         if plan is None:
             raise ToolError("The checkers were not looked for before they were to run.")
-        wanted = [
-            context.location(f"filePaths[{i}]") for i in range(len(arguments.filePaths or []))
-        ]
+        files = [context.location(f"filePaths[{i}]") for i in range(len(arguments.filePaths or []))]
         async with asyncio.TaskGroup() as group:
             running = [group.create_task(self._run(check, context)) for check in plan.checks]
         outcomes = [task.result() for task in running]
         context.emit("syntax …\n")
-        outcomes += await asyncio.to_thread(self._by_syntax, wanted, outcomes)
+        outcomes += await asyncio.to_thread(self._by_syntax, files, outcomes)
         if not outcomes:
-            raise _nothing(plan, wanted)
-        return _told(outcomes, plan, wanted, context.workspace)
+            raise _nothing(plan, files)
+        return _told(outcomes, plan, files, context.workspace)
 
     async def _run(self, check: Check, context: ToolContext) -> _Outcome:
         context.emit(f"{check.name} …\n")
@@ -89,22 +87,20 @@ class Diagnosing:
             text = f"not finished after {_SECONDS:g} seconds"
             return _Outcome(check.name, (), text, result.seconds)
         try:
-            found = tuple(self._checkers.read(check, result.output))
+            diagnostics = tuple(self._checkers.read(check, result.output))
         except ToolError as error:
             return _Outcome(check.name, (), f"{error} {_tail(result)}", result.seconds)
-        failed = result.exit_code != 0 and not found
+        failed = result.exit_code != 0 and not diagnostics
         failure = f"ended with {_ending(result)}: {_tail(result)}" if failed else ""
-        return _Outcome(check.name, found, failure, result.seconds)
+        return _Outcome(check.name, diagnostics, failure, result.seconds)
 
-    def _by_syntax(
-        self, wanted: Sequence[Location], outcomes: Sequence[_Outcome]
-    ) -> list[_Outcome]:
+    def _by_syntax(self, files: Sequence[Location], outcomes: Sequence[_Outcome]) -> list[_Outcome]:
         """A look at the syntax of named files that no checker has judged."""
         judged = {outcome.name for outcome in outcomes if not outcome.failure}
         python = bool(judged & {"ruff", "pyright", "ty"})
-        found: list[Diagnostic] = []
+        diagnostics: list[Diagnostic] = []
         looked = False
-        for where in wanted:
+        for where in files:
             entry = self._files.stat(where)
             if entry is None:
                 raise ToolError(f"{printable(where.shown)} was not found.", hint="Check the path.")
@@ -114,8 +110,8 @@ class Diagnosing:
             inspected = self._checkers.inspect(where.real, data)
             if inspected is not None:
                 looked = True
-                found += inspected
-        return [_Outcome("syntax", tuple(found))] if looked else []
+                diagnostics += inspected
+        return [_Outcome("syntax", tuple(diagnostics))] if looked else []
 
 
 def _named(arguments: GetErrors) -> str:
@@ -136,8 +132,8 @@ def _tail(result: CommandResult) -> str:
     return printable(text if len(text) <= _LONGEST_MESSAGE else "…" + text[-_LONGEST_MESSAGE:])
 
 
-def _nothing(plan: CheckPlan, wanted: Sequence[Location]) -> ToolError:
-    what = "these files" if wanted else "this workspace"
+def _nothing(plan: CheckPlan, files: Sequence[Location]) -> ToolError:
+    what = "these files" if files else "this workspace"
     looked = f"Looked for the project files of {', '.join(plan.looked_for)}."
     missing = f" Not installed: {'; '.join(plan.missing)}." if plan.missing else ""
     return ToolError(
@@ -146,47 +142,47 @@ def _nothing(plan: CheckPlan, wanted: Sequence[Location]) -> ToolError:
 
 
 def _told(
-    outcomes: Sequence[_Outcome], plan: CheckPlan, wanted: Sequence[Location], workspace: str
+    outcomes: Sequence[_Outcome], plan: CheckPlan, files: Sequence[Location], workspace: str
 ) -> ToolResult:
-    found = [
+    diagnostics = [
         replace(item, file=_shown(item.file, workspace), message=item.message[:_LONGEST_MESSAGE])
         for outcome in outcomes
         for item in outcome.found
-        if _asked_for(item, wanted)
+        if _asked_for(item, files)
     ]
-    found.sort(key=lambda d: (_SEVERITIES.index(d.severity), d.file, d.line, d.column))
+    diagnostics.sort(key=lambda d: (_SEVERITIES.index(d.severity), d.file, d.line, d.column))
     failed = [outcome for outcome in outcomes if outcome.failure]
     done = [outcome for outcome in outcomes if not outcome.failure]
-    counts = Counter(item.severity for item in found)
+    counts = Counter(item.severity for item in diagnostics)
     totals = ", ".join(counted(counts[s], s, s if s == "information" else "") for s in counts)
     names = ", ".join(f"{o.name} ({o.seconds:.1f} s)" if o.seconds else o.name for o in done)
     head = f"{totals or 'no problems'} by {names}" if done else "nothing could be checked"
     lines = [head, *(f"{o.name} failed: {o.failure}" for o in failed)]
     lines += [f"not run: {text}" for text in plan.missing]
-    lines += [_line(item) for item in found[:_MOST_SHOWN]]
-    if len(found) > _MOST_SHOWN:
-        lines.append(f"{len(found) - _MOST_SHOWN} more")
+    lines += [_line(item) for item in diagnostics[:_MOST_SHOWN]]
+    if len(diagnostics) > _MOST_SHOWN:
+        lines.append(f"{len(diagnostics) - _MOST_SHOWN} more")
     data = {
-        "diagnostics": [asdict(item) for item in found],
+        "diagnostics": [asdict(item) for item in diagnostics],
         "counts": dict(counts),
         "checkers": [
             {"name": o.name, "failure": o.failure, "seconds": round(o.seconds, 2)} for o in outcomes
         ],
         "missing": list(plan.missing),
     }
-    rows = tuple((_place(d), d.severity, d.code, d.message) for d in found[:_MOST_SHOWN])
+    rows = tuple((_place(d), d.severity, d.code, d.message) for d in diagnostics[:_MOST_SHOWN])
     display = (Table(("place", "severity", "code", "message"), rows),) if rows else ()
     return ToolResult("\n".join(lines), ok=bool(done), display=display, data=data)
 
 
-def _asked_for(item: Diagnostic, wanted: Sequence[Location]) -> bool:
+def _asked_for(item: Diagnostic, files: Sequence[Location]) -> bool:
     """Whether it is about a named file or folder; what is about no file always counts."""
     return (
-        not wanted
+        not files
         or not item.file
         or any(
             item.file == where.real or item.file.startswith(where.real.rstrip("/") + "/")
-            for where in wanted
+            for where in files
         )
     )
 
@@ -207,6 +203,6 @@ def _place(item: Diagnostic) -> str:
 
 def _line(item: Diagnostic) -> str:
     code = f" {item.code}" if item.code else ""
-    place = f"{_place(item)}: " if item.file else ""
+    position = f"{_place(item)}: " if item.file else ""
     message = " ".join(item.message.split())
-    return f"{place}{item.severity}{code}: {message} [{item.source}]"
+    return f"{position}{item.severity}{code}: {message} [{item.source}]"

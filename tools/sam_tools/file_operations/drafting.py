@@ -35,9 +35,9 @@ class _Version:
     link: bool = False
 
     @classmethod
-    def of(cls, found: Snapshot) -> "_Version":
+    def of(cls, snapshot: Snapshot) -> "_Version":
         """What stands on disk."""
-        return cls(found.data, stat.S_IMODE(found.mode), link=stat.S_ISLNK(found.mode))
+        return cls(snapshot.data, stat.S_IMODE(snapshot.mode), link=stat.S_ISLNK(snapshot.mode))
 
     @property
     def text(self) -> str:
@@ -88,10 +88,10 @@ class Draft:
         name = printable(source.shown)
         if file.kind == "create" or self._begins_a_file(file, source):
             self._insist_free(target, "makes it new")
-            made = _Version(b"", executable=file.executable, link=file.type == "link")
+            version = _Version(b"", executable=file.executable, link=file.type == "link")
             data = created(file, name).encode("utf-8", "surrogateescape")
-            made = replace(made, data=file.binary.applied(b"", name) if file.binary else data)
-            self._take(target, made)
+            version = replace(version, data=file.binary.applied(b"", name) if file.binary else data)
+            self._take(target, version)
             self.told.append(f"A {name}")
             return
         moved = file.renamed or file.kind == "copy"
@@ -160,21 +160,21 @@ class Draft:
 
     def _version(self, where: Location, *, before: bool) -> _Version:
         """What stands there by now, or stood there ``before`` the patch. Raises ``ToolError``."""
-        found = None if before else self._now.get(where.real)
-        if found is None and (before or where.real not in self._now):
+        version = None if before else self._now.get(where.real)
+        if version is None and (before or where.real not in self._now):
             stood = self._stood(where)
-            found = _Version.of(stood) if stood else None
-        if found is None:
+            version = _Version.of(stood) if stood else None
+        if version is None:
             raise ToolError(
                 f"{printable(where.shown)} was deleted or renamed by an earlier part of the patch.",
                 hint="Put all changes of a file into one part.",
             )
-        return found
+        return version
 
     def _stood(self, where: Location) -> Snapshot | None:
         if where.real not in self._before:
-            found = self._files.stat(where)
-            link = found is not None and found.kind == "link"
+            entry = self._files.stat(where)
+            link = entry is not None and entry.kind == "link"
             self._before[where.real] = (
                 self._files.link(where) if link else snapshot_of(self._files, where)
             )
@@ -188,13 +188,13 @@ class Draft:
 
     def _insist_free(self, where: Location, does: str) -> None:
         if where.real in self._now:
-            taken = self._now[where.real] is not None
+            occupied = self._now[where.real] is not None
         else:
-            found = None if where.real in self._leaving else self._files.stat(where)
+            entry = None if where.real in self._leaving else self._files.stat(where)
             # A folder may give way when the patch takes its files away: that shows when it is made.
-            empties = any(gone.startswith(where.real + "/") for gone in self._leaving)
-            taken = found is not None and not (found.kind == "directory" and empties)
-        if taken:
+            empties = any(path.startswith(where.real + "/") for path in self._leaving)
+            occupied = entry is not None and not (entry.kind == "directory" and empties)
+        if occupied:
             raise ToolError(
                 f"{printable(where.shown)} already exists, and the patch {does}.",
                 hint="Update it instead, delete it first, or choose another name.",
@@ -203,8 +203,8 @@ class Draft:
     def _insist_direct(self, where: Location) -> None:
         """No part leads through a link that another one takes away: it was located through it."""
         path = posixpath.normpath(posixpath.join(where.root or "/", where.given))
-        through = [gone for gone in self._leaving if path.startswith(gone + "/")]
-        if any(not where.real.startswith(gone + "/") for gone in through):
+        through = [removed for removed in self._leaving if path.startswith(removed + "/")]
+        if any(not where.real.startswith(removed + "/") for removed in through):
             raise ToolError(
                 f"{printable(where.given)} leads through a link that the patch takes away.",
                 hint="Make two calls: one for the link, one for what comes in its place.",
@@ -260,7 +260,7 @@ class Draft:
 
     def diffs(self) -> list[Diff]:
         """What changes, file by file."""
-        found: list[Diff] = []
+        diffs: list[Diff] = []
         given_up = set(self._sources.values())
         for real, version in self._now.items():
             source = self._sources.get(real, real)
@@ -270,9 +270,9 @@ class Draft:
                 continue
             name = printable(self._places[source].shown)
             diff = difference(name, old.text if old else "", version.text if version else "")
-            shown = f"{name} -> {printable(self._places[real].shown)}" if source != real else name
-            found.append(replace(diff, path=shown))
-        return found
+            title = f"{name} -> {printable(self._places[real].shown)}" if source != real else name
+            diffs.append(replace(diff, path=title))
+        return diffs
 
 
 def _put(where: Location, version: _Version, base: Snapshot | None) -> Put | None:

@@ -61,21 +61,21 @@ class Editing:
     def _operation(
         self, name: str, about: str, arguments: type[A], plan: _Plan[A], doing: str
     ) -> Operation[A]:
-        async def run(given: A, context: ToolContext) -> ToolResult:
+        async def run(arguments: A, context: ToolContext) -> ToolResult:
             where = context.location("filePath")
-            shown = named(where, context.workspace)
-            change = await asyncio.to_thread(plan, given, where, shown)
+            shown_path = named(where, context.workspace)
+            change = await asyncio.to_thread(plan, arguments, where, shown_path)
             remark = self._commits.make(name, [change.put], context)
             counts = {"added": change.diff.added, "removed": change.diff.removed}
-            data = {"filePath": shown, **counts, **change.facts}
+            data = {"filePath": shown_path, **counts, **change.facts}
             return ToolResult(change.told + remark, display=(change.diff,), data=data)
 
-        def preview(given: A, locations: Mapping[str, Location]) -> Sequence[Diff]:
+        def preview(arguments: A, locations: Mapping[str, Location]) -> Sequence[Diff]:
             where = locations.get("filePath")
             if where is None:
                 return ()
             try:
-                return (plan(given, where, printable(where.shown)).diff,)
+                return (plan(arguments, where, printable(where.shown)).diff,)
             except ToolError:
                 return ()
 
@@ -84,8 +84,8 @@ class Editing:
             about,
             arguments,
             run,
-            lambda given: f"{doing}: {basename(given.filePath)}",
-            lambda given: [Write(given.filePath, "filePath")],
+            lambda arguments: f"{doing}: {basename(arguments.filePath)}",
+            lambda arguments: [Write(arguments.filePath, "filePath")],
             schedule=Schedule.BLOCKING,
             preview=preview,
         )
@@ -102,10 +102,10 @@ class Editing:
         diff = difference(printable(where.shown), lf(before), lf(arguments.content))
         lines = line_count(arguments.content)
         verb = "CREATED" if old is None else "OVERWRITTEN"
-        told = f"{verb} {name} ({counted(lines, 'line')}, {sized(len(data))})"
+        summary = f"{verb} {name} ({counted(lines, 'line')}, {sized(len(data))})"
         facts = {"created": old is None, "lines": lines, "bytes": len(data)}
         put = Put(where, data, old.snapshot if old else None)
-        return Change(put, diff, told, facts)
+        return Change(put, diff, summary, facts)
 
     def _replaced(self, arguments: ReplaceString, where: Location, name: str) -> Change:
         content = text_of(self._files, where, name, whole=True)
@@ -114,9 +114,9 @@ class Editing:
             content.document, arguments.oldString, arguments.newString, expected=times, name=name
         )
         diff = difference(printable(where.shown), lf(old), lf(new))
-        told = f"Replaced {counted(times, 'place')} in {name} (+{diff.added} -{diff.removed})"
+        summary = f"Replaced {counted(times, 'place')} in {name} (+{diff.added} -{diff.removed})"
         put = Put(where, content.document.encode(new), content.snapshot)
-        return Change(put, diff, told, {"replacements": times})
+        return Change(put, diff, summary, {"replacements": times})
 
     def _inserted(self, arguments: InsertEdit, where: Location, name: str) -> Change:
         content = text_of(self._files, where, name, whole=True)
@@ -124,12 +124,12 @@ class Editing:
         new = _with_lines(document, arguments, name)
         diff = difference(printable(where.shown), lf(document.text), lf(new))
         verb = "Inserted at" if arguments.insertOperation == "insert" else "Replaced"
-        told = f"{verb} line {arguments.lineNumber} of {name} (+{diff.added} -{diff.removed})"
+        summary = f"{verb} line {arguments.lineNumber} of {name} (+{diff.added} -{diff.removed})"
         facts = {
             "lineNumber": arguments.lineNumber,
             "totalLines": line_count(new, document.separator),
         }
-        return Change(Put(where, document.encode(new), content.snapshot), diff, told, facts)
+        return Change(Put(where, document.encode(new), content.snapshot), diff, summary, facts)
 
 
 def _with_lines(document: Document, arguments: InsertEdit, name: str) -> str:
@@ -154,8 +154,8 @@ def _with_lines(document: Document, arguments: InsertEdit, name: str) -> str:
         if not text or text.endswith(separator):
             return text + _closed(body, end)
         return text + end + body.removesuffix(end)
-    kept = re.search(r"(?:\r\n|\n|\r)?\Z", text[begin:stop])
-    ending = kept[0] if kept else ""
+    match = re.search(r"(?:\r\n|\n|\r)?\Z", text[begin:stop])
+    ending = match[0] if match else ""
     if not body:
         return text[:begin] + text[stop:]
     return text[:begin] + body.removesuffix(end) + ending + text[stop:]
@@ -169,9 +169,9 @@ def _line_span(text: str, separator: str, number: int) -> tuple[int, int]:
     """Where a line begins and where the next one does."""
     begin = 0
     for _ in range(number - 1):
-        found = text.find(separator, begin)
-        if found < 0:
+        line_end = text.find(separator, begin)
+        if line_end < 0:
             return len(text), len(text)
-        begin = found + 1
-    found = text.find(separator, begin)
-    return begin, len(text) if found < 0 else found + 1
+        begin = line_end + 1
+    line_end = text.find(separator, begin)
+    return begin, len(text) if line_end < 0 else line_end + 1

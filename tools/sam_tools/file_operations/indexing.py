@@ -61,23 +61,23 @@ class Indexing:
         state = await self._index.update(where, context.emit)
         context.emit(f"Ranking passages of {counted(state.files, 'file')}\n")
         paths = await self._included(where, arguments.includePattern)
-        found = await self._index.passages(where, arguments.query, paths=paths, limit=limit)
-        files = len({passage.path for passage in found})
-        text = f"{counted(len(found), 'passage')} in {counted(files, 'file')}, best first"
-        if not found:
+        passages = await self._index.passages(where, arguments.query, paths=paths, limit=limit)
+        files = len({passage.path for passage in passages})
+        text = f"{counted(len(passages), 'passage')} in {counted(files, 'file')}, best first"
+        if not passages:
             text = f"nothing for {gist(arguments.query, 200)} in {counted(state.files, 'file')}"
         if state.waiting:
             text += f"; {counted(state.waiting, 'file')} not indexed yet, search again for those"
         words = _words(arguments.query)
-        shown = [_excerpt(passage, words) for passage in found]
+        excerpts = [_excerpt(passage, words) for passage in passages]
         data = {
             "query": arguments.query,
-            "results": [_described(passage) for passage in found],
-            "count": len(found),
+            "results": [_described(passage) for passage in passages],
+            "count": len(passages),
             "indexedFiles": state.files,
             "waitingFiles": state.waiting,
         }
-        result = ToolResult("\n".join([text, *shown]), data=data)
+        result = ToolResult("\n".join([text, *excerpts]), data=data)
         return self._recall.keep("semantic_search", result, context)
 
     async def _included(self, where: Location, pattern: str) -> Sequence[str] | None:
@@ -93,7 +93,7 @@ class Indexing:
     async def _files(self, arguments: SearchIndex, context: ToolContext) -> ToolResult:
         where = context.location("rootPath")
         limit = min(arguments.limit, _MOST_FILES)
-        wanted = FileFilter(
+        chosen = FileFilter(
             arguments.query,
             arguments.extension,
             arguments.minSize,
@@ -103,20 +103,20 @@ class Indexing:
         )
         context.emit("Looking for changed files\n")
         state = await self._index.scan(where, fresh=arguments.refresh)
-        found, total = await self._index.files(where, wanted, limit=limit)
+        files, total = await self._index.files(where, chosen, limit=limit)
         text = f"{total} of {counted(state.files, 'file')}"
-        if len(found) < total:
-            text += f", the first {len(found)} shown; narrow it or raise limit"
+        if len(files) < total:
+            text += f", the first {len(files)} shown; narrow it or raise limit"
         data = {
             "matches": [
                 {"path": printable(f.path), "size": f.size, "modifiedDate": _date(f.mtime)}
-                for f in found
+                for f in files
             ],
-            "count": len(found),
+            "count": len(files),
             "totalCount": total,
             "indexedFiles": state.files,
         }
-        return ToolResult("\n".join([text, *map(_line, found)]), data=data)
+        return ToolResult("\n".join([text, *map(_line, files)]), data=data)
 
 
 def _summary(arguments: SearchIndex) -> str:

@@ -107,21 +107,21 @@ def _accesses(arguments: ApplyPatch) -> Sequence[Access]:
     """Every path in the patch. Names that git's header, a rename or a deletion gives are meant
     themselves, as links too; what a new link leads to is judged as if it were written.
     """
-    found: list[Access] = []
+    accesses: list[Access] = []
     for index, file in enumerate(arguments.patch.files):
         itself = file.renamed or file.kind == "delete" or file.exact
         source, parameter = _path(arguments, file.path), f"patchContent[{index}]"
         target = _path(arguments, file.target)
         if file.kind == "copy":
-            found.append(Read(source, parameter))
+            accesses.append(Read(source, parameter))
         else:
-            found.append(Write(source, parameter, follow=not itself))
+            accesses.append(Write(source, parameter, follow=not itself))
         if file.target != file.path:
-            found.append(Write(target, f"{parameter}.to", follow=False))
+            accesses.append(Write(target, f"{parameter}.to", follow=False))
         if file.link_target:
             lies_in = posixpath.dirname(target)
-            found.append(Write(posixpath.join(lies_in, file.link_target), f"{parameter}.link"))
-    return found
+            accesses.append(Write(posixpath.join(lies_in, file.link_target), f"{parameter}.link"))
+    return accesses
 
 
 def _path(arguments: ApplyPatch, path: str) -> str:

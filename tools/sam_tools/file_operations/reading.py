@@ -61,8 +61,8 @@ class Reading:
     async def _list(self, arguments: ListDir, context: ToolContext) -> ToolResult:
         where = context.location("path")
         name = named(where, context.workspace)
-        found = await asyncio.to_thread(self._files.list, where)
-        entries = [entry for entry in found if not entry.name.startswith(".")]
+        listed = await asyncio.to_thread(self._files.list, where)
+        entries = [entry for entry in listed if not entry.name.startswith(".")]
         limit = min(arguments.limit, _MOST_ENTRIES)
         page = entries[arguments.offset : arguments.offset + limit]
         reached = arguments.offset + len(page)

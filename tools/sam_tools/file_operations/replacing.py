@@ -60,19 +60,19 @@ def _spots(
     showing it (``<\\system-reminder``) is looked for as the file has it, too.
     """
     usual = document.newline
-    for wanted, instead in ((old, new), (as_stored(old), as_stored(new))):
-        lines = re.split(r"\r\n|\n|\r", wanted)
+    for search, instead in ((old, new), (as_stored(old), as_stored(new))):
+        lines = re.split(r"\r\n|\n|\r", search)
         ends = re.escape(document.separator) if document.separator == "\r" else r"\r?\n"
         pattern = re.compile(ends.join(re.escape(line) for line in lines))
         spots = [match.span() for match in pattern.finditer(document.text)]
         if spots:
-            return spots, lambda found, text=instead: with_ends(text, _end_in(found) or usual)
+            return spots, lambda match, text=instead: with_ends(text, _end_in(match) or usual)
     return [], str
 
 
-def _end_in(found: str) -> str:
+def _end_in(text: str) -> str:
     """The line end that is replaced; empty where there is none."""
-    match = re.search(r"\r\n|\n|\r", found)
+    match = re.search(r"\r\n|\n|\r", text)
     return match[0] if match else ""
 
 

@@ -47,14 +47,14 @@ class Searching:
         where = context.location("rootPath")
         limit = min(arguments.limit, _MOST_PATHS)
         context.emit(f"Looking through {named(where, context.workspace)}\n")
-        found, total = await self._search.files(
+        relative_paths, total = await self._search.files(
             where,
             arguments.query,
             limit=limit,
             offset=arguments.offset,
             hear=context.emit,
         )
-        paths = [_path(where, path, context.workspace) for path in found]
+        paths = [_path(where, path, context.workspace) for path in relative_paths]
         reached = arguments.offset + len(paths)
         text = f"{counted(total, 'file')} for {gist(arguments.query, 200)}"
         if paths and len(paths) < total:
@@ -90,8 +90,8 @@ class Searching:
             hear=context.emit,
         )
         hits = [(_path(where, h.path, context.workspace), h.line, h.text) for h in result.hits]
-        shown = len({path for path, _, _ in hits})
-        text = f"{counted(len(hits), 'match', 'matches')} in {counted(shown, 'file')}"
+        file_count = len({path for path, _, _ in hits})
+        text = f"{counted(len(hits), 'match', 'matches')} in {counted(file_count, 'file')}"
         if result.truncated and len(hits) < limit:
             text += "; the time ran out before all was searched: narrow rootPath or includePattern"
         elif result.truncated:

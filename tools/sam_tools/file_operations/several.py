@@ -50,26 +50,30 @@ class SeveralReplacements:
         puts, diffs = await asyncio.to_thread(self._planned, arguments, locations)
         remark = self._commits.make("multi_replace_string", puts, context)
         added, removed = sum(d.added for d in diffs), sum(d.removed for d in diffs)
-        places = sum(item.expectedReplacements for item in arguments.replacements)
-        told = [f"{diff.path} (+{diff.added} -{diff.removed})" for diff in diffs]
-        head = f"Replaced {counted(places, 'place')} in {counted(len(diffs), 'file')}"
+        replaced = sum(item.expectedReplacements for item in arguments.replacements)
+        summaries = [f"{diff.path} (+{diff.added} -{diff.removed})" for diff in diffs]
+        head = f"Replaced {counted(replaced, 'place')} in {counted(len(diffs), 'file')}"
         data = {
             "files": [diff.path for diff in diffs],
             "replacements": [item.expectedReplacements for item in arguments.replacements],
             "added": added,
             "removed": removed,
         }
-        text = "\n".join([f"{head} (+{added} -{removed})", *told]) + remark
+        text = "\n".join([f"{head} (+{added} -{removed})", *summaries]) + remark
         return ToolResult(text, display=tuple(diffs), data=data)
 
     def _preview(
         self, arguments: MultiReplaceString, locations: Mapping[str, Location]
     ) -> Sequence[Diff]:
         items = range(len(arguments.replacements))
-        found = [locations.get(_parameter(arguments, index)) for index in items]
-        known = [where for where in found if where is not None]
+        candidates = [locations.get(_parameter(arguments, index)) for index in items]
+        located = [where for where in candidates if where is not None]
         try:
-            return tuple(self._planned(arguments, known)[1]) if len(known) == len(found) else ()
+            return (
+                tuple(self._planned(arguments, located)[1])
+                if len(located) == len(candidates)
+                else ()
+            )
         except ToolError:
             return ()
 
@@ -109,18 +113,18 @@ class SeveralReplacements:
 
 
 def _parameter(arguments: MultiReplaceString, index: int) -> str:
-    own = arguments.replacements[index].filePath
-    return f"replacements[{index}].filePath" if own else "filePath"
+    own_path = arguments.replacements[index].filePath
+    return f"replacements[{index}].filePath" if own_path else "filePath"
 
 
 def _accesses(arguments: MultiReplaceString) -> Sequence[Access]:
-    found = {
+    writes = {
         _parameter(arguments, index): Write(
             item.filePath or arguments.filePath, _parameter(arguments, index)
         )
         for index, item in enumerate(arguments.replacements)
     }
-    return list(found.values())
+    return list(writes.values())
 
 
 def _named(arguments: MultiReplaceString) -> str:

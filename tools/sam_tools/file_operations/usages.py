@@ -58,21 +58,21 @@ class Usages:
         holder, name = _split(arguments.symbolName)
         context.emit(f"Looking for files with {gist(name, 60)}\n")
         candidates, cut = await self._candidates(name, _locations(arguments, context))
-        found: list[_Found] = []
+        usages: list[_Found] = []
         unread = 0
         for number, where in enumerate(candidates):
             if number % 100 == 0:
                 context.emit(f"{number} of {len(candidates)} files\n")
             try:
-                found += await asyncio.to_thread(self._in_file, where, name, context.workspace)
+                usages += await asyncio.to_thread(self._in_file, where, name, context.workspace)
             except ToolError:
                 unread += 1  # it vanished, or is too odd to be code
-        found = _held(found, holder)
-        result = _told(arguments, found, files=len(candidates) - unread, cut=cut)
+        usages = _held(usages, holder)
+        result = _told(arguments, usages, files=len(candidates) - unread, cut=cut)
         return self._recall.keep("list_usages", result, context)
 
     async def _candidates(
-        self, name: str, places: Sequence[Location]
+        self, name: str, roots: Sequence[Location]
     ) -> tuple[list[Location], bool]:
         """Files that hold the name as a word, and whether there are more."""
         escaped = re.sub(r"([^\w])", r"\\\1", name)
@@ -80,13 +80,13 @@ class Usages:
         after = r"\b" if re.search(r"\w\Z", name) else ""
         files: dict[str, Location] = {}
         cut = False
-        for where in places:
+        for where in roots:
             pattern = f"{before}{escaped}{after}"
-            found = await self._search.grep(
+            matches = await self._search.grep(
                 GrepRequest(where, pattern, regex=True, case_sensitive=True, limit=_MOST_HITS)
             )
-            cut = cut or found.truncated
-            for hit in found.hits:
+            cut = cut or matches.truncated
+            for hit in matches.hits:
                 file = where if hit.path == "." else _below(where, hit.path)
                 files.setdefault(file.real, file)
         return list(files.values())[:_MOST_FILES], cut or len(files) > _MOST_FILES
@@ -97,9 +97,9 @@ class Usages:
         if not usages:
             return []
         lines = data.split(b"\n")
-        shown = named(where, workspace)
+        path = named(where, workspace)
         return [
-            _Found(shown, u, lines[u.line - 1].decode("utf-8", "replace").strip()[:_LONGEST_LINE])
+            _Found(path, u, lines[u.line - 1].decode("utf-8", "replace").strip()[:_LONGEST_LINE])
             for u in usages
         ]
 
@@ -126,36 +126,36 @@ def _split(symbol: str) -> tuple[str, str]:
     return (holders[-1] if holders else ""), name
 
 
-def _held(found: list[_Found], holder: str) -> list[_Found]:
+def _held(usages: list[_Found], holder: str) -> list[_Found]:
     """With ``Class.name`` only definitions within that class, where there are any."""
     if not holder:
-        return found
-    own = {
+        return usages
+    definitions = {
         id(item)
-        for item in found
+        for item in usages
         if item.usage.kind == "definition" and item.usage.within.split(".")[-1] == holder
     }
-    if not own:
-        return found
-    return [item for item in found if item.usage.kind != "definition" or id(item) in own]
+    if not definitions:
+        return usages
+    return [item for item in usages if item.usage.kind != "definition" or id(item) in definitions]
 
 
-def _told(arguments: ListUsages, found: list[_Found], *, files: int, cut: bool) -> ToolResult:
+def _told(arguments: ListUsages, usages: list[_Found], *, files: int, cut: bool) -> ToolResult:
     limit = min(arguments.limit, _MOST_SHOWN)
-    kinds = Counter(item.usage.kind for item in found)
-    found.sort(key=lambda i: (_ORDER.index(i.usage.kind), i.path, i.usage.line, i.usage.column))
-    page = found[:limit]
+    kinds = Counter(item.usage.kind for item in usages)
+    usages.sort(key=lambda i: (_ORDER.index(i.usage.kind), i.path, i.usage.line, i.usage.column))
+    page = usages[:limit]
     counts = ", ".join(_counted(kinds[kind], kind) for kind in _ORDER if kinds[kind])
     symbol = gist(arguments.symbolName, 100)
-    text = f"{symbol}: {counts} in {counted(files, 'file')}" if found else f"no usage of {symbol}"
-    notes = list(_notes(kinds["text"], len(found) - len(page), cut=cut))
+    text = f"{symbol}: {counts} in {counted(files, 'file')}" if usages else f"no usage of {symbol}"
+    notes = list(_notes(kinds["text"], len(usages) - len(page), cut=cut))
     data = {
         "symbolName": arguments.symbolName,
         "usages": [_described(item) for item in page],
         "count": len(page),
-        "totalCount": len(found),
+        "totalCount": len(usages),
         "counts": dict(kinds),
-        "truncated": cut or len(page) < len(found),
+        "truncated": cut or len(page) < len(usages),
     }
     return ToolResult("\n".join(["; ".join([text, *notes]), *map(_line, page)]), data=data)
 

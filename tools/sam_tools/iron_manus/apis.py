@@ -104,29 +104,29 @@ class ApiTools:
         )
 
     async def _search(self, arguments: ApiSearch, context: ToolContext) -> ToolResult:
-        found = ranked(
+        ranking = ranked(
             arguments.objective,
             arguments.user_role,
             category=arguments.category_filter,
             limit=arguments.max_results,
         )
-        told: dict[str, Any] = {
+        data: dict[str, Any] = {
             "objective": arguments.objective,
-            "count": len(found),
-            "apis": [self._told(one) for one in found],
+            "count": len(ranking),
+            "apis": [self._told(entry) for entry in ranking],
         }
-        if not found:
-            told["message"] = "Nothing on the list fits; search the web instead."
-        rows = tuple((r.entry.name, r.entry.category, f"{r.score:.3f}") for r in found)
-        return answer(told, Table(("API", "category", "score"), rows))
+        if not ranking:
+            data["message"] = "Nothing on the list fits; search the web instead."
+        rows = tuple((r.entry.name, r.entry.category, f"{r.score:.3f}") for r in ranking)
+        return answer(data, Table(("API", "category", "score"), rows))
 
-    def _told(self, one: Ranked) -> dict[str, Any]:
+    def _told(self, ranking: Ranked) -> dict[str, Any]:
         more = {
-            "relevance_score": one.score,
-            "reasons": list(one.reasons),
-            "verified": self._tried.of(one.entry),
+            "relevance_score": ranking.score,
+            "reasons": list(ranking.reasons),
+            "verified": self._tried.of(ranking.entry),
         }
-        return {**one.entry.as_object(), **more}
+        return {**ranking.entry.as_object(), **more}
 
     async def _validate(self, arguments: ApiValidator, context: ToolContext) -> ToolResult:
         urls = candidates(arguments)
@@ -158,20 +158,24 @@ class ApiTools:
             arguments.max_concurrent,
         )
         fetched = await self._fetcher.all(ask, context.emit)
-        told = {
+        data = {
             "note": OUTSIDE,
             "summary": summary_of(fetched),
             "timeout_ms": arguments.timeout_ms,
             "max_concurrent": arguments.max_concurrent,
-            "results": [as_object(one, self._keeper.keep(one, context)) for one in fetched],
-            "responses": [_response(one) for one in fetched if one.ok],
+            "results": [as_object(fetch, self._keeper.keep(fetch, context)) for fetch in fetched],
+            "responses": [_response(fetch) for fetch in fetched if fetch.ok],
         }
         rows = tuple(
-            (one.endpoint, str(one.page.status) if one.page else one.kind, f"{one.seconds:.2f} s")
-            for one in fetched
+            (
+                fetch.endpoint,
+                str(fetch.page.status) if fetch.page else fetch.kind,
+                f"{fetch.seconds:.2f} s",
+            )
+            for fetch in fetched
         )
-        shown = Table(("endpoint", "status", "time"), rows)
-        return answer(told, shown, ok=any(one.ok for one in fetched))
+        table = Table(("endpoint", "status", "time"), rows)
+        return answer(data, table, ok=any(fetch.ok for fetch in fetched))
 
 
 def _response(fetched: Fetched) -> dict[str, Any]:
@@ -185,8 +189,8 @@ def _response(fetched: Fetched) -> dict[str, Any]:
 def candidates(arguments: ApiValidator) -> tuple[str, ...]:
     """The URL that was given, and the list's own where that may be tried too."""
     entry = _entry_of(arguments) if arguments.auto_correct or not arguments.url else None
-    known = entry.url(arguments.parameters) if entry else None
-    return tuple(dict.fromkeys(url for url in (arguments.url, known) if url))
+    described = entry.url(arguments.parameters) if entry else None
+    return tuple(dict.fromkeys(url for url in (arguments.url, described) if url))
 
 
 def fetches(urls: Sequence[str]) -> tuple[Access, ...]:

@@ -67,14 +67,14 @@ class Fetcher:
         self._web = web
         self._clock = clock
 
-    async def all(self, ask: Ask, told: Callable[[str], None]) -> tuple[Fetched, ...]:
+    async def all(self, ask: Ask, report: Callable[[str], None]) -> tuple[Fetched, ...]:
         """Every endpoint's answer, in the order asked. One that fails leaves the others alone."""
         room = asyncio.Semaphore(ask.at_once)
 
         async def one(index: int, url: str) -> Fetched:
             async with room:
                 fetched = await self.one(ask, url, index)
-            told(f"{url}: {'ok' if fetched.ok else fetched.fault}\n")
+            report(f"{url}: {'ok' if fetched.ok else fetched.fault}\n")
             return fetched
 
         async with asyncio.TaskGroup() as group:
@@ -103,21 +103,25 @@ class Fetcher:
                 seconds=ask.seconds,
             )
         except ToolError as error:
-            said = error.explain()
-            if "did not answer" in said:
+            explanation = error.explain()
+            if "did not answer" in explanation:
                 kind = "Timeout"
-            elif "Too many requests" in said:
+            elif "Too many requests" in explanation:
                 kind = "Rate Limit"
             else:
-                kind = "Network" if _PASSING.search(said) or "not found" in said else "Refused"
-            return None, kind, said, _PASSING.search(said) is not None
+                kind = (
+                    "Network"
+                    if _PASSING.search(explanation) or "not found" in explanation
+                    else "Refused"
+                )
+            return None, kind, explanation, _PASSING.search(explanation) is not None
         if 200 <= page.status < 300:
             return page, "", "", False
         return page, "HTTP", f"answered {page.status} {page.phrase}", page.status in _AGAIN
 
 
 def bound_headers(
-    given: Mapping[str, Any] | None, urls: Sequence[str]
+    headers: Mapping[str, Any] | None, urls: Sequence[str]
 ) -> dict[str, dict[str, str]]:
     """Headers by the host that they are for. Raises ``InvalidArguments``.
 
@@ -126,7 +130,7 @@ def bound_headers(
     """
     hosts = sorted({host_of(url) for url in urls})
     bound: dict[str, dict[str, str]] = {"*": {}}
-    for name, value in (given or {}).items():
+    for name, value in (headers or {}).items():
         if isinstance(value, Mapping):
             if name.lower() not in hosts:
                 raise InvalidArguments(f"headers: no endpoint lies on {name}.")
@@ -167,22 +171,22 @@ class Keeper:
             return {}
         call = CallId(f"{context.call}-{fetched.index + 1}")
         self._results.save(context.conversation, call, fetched.text)
-        kept = {"toolCallId": str(call)}
+        reference = {"toolCallId": str(call)}
         phase = self._workflows.phase(context.conversation)
         if phase is None:
-            return kept
+            return reference
         try:
             row = self._workflows.add_artifact(
                 phase.execution_id, phase.step, fetched.endpoint[:400], fetched.text, type_="data"
             )
         except WorkflowRefused:
-            return kept  # the phase ended meanwhile
-        return kept | {"artifactId": row.id}
+            return reference  # the phase ended meanwhile
+        return reference | {"artifactId": row.id}
 
 
-def as_object(fetched: Fetched, kept: Mapping[str, str]) -> dict[str, Any]:
+def as_object(fetched: Fetched, reference: Mapping[str, str]) -> dict[str, Any]:
     """One result as seed 001 tells it, with where the whole is kept."""
-    found: dict[str, Any] = {
+    row: dict[str, Any] = {
         "endpoint": fetched.endpoint,
         "index": fetched.index,
         "success": fetched.ok,
@@ -191,7 +195,7 @@ def as_object(fetched: Fetched, kept: Mapping[str, str]) -> dict[str, Any]:
     }
     if fetched.page is not None:
         page = fetched.page
-        found |= {
+        row |= {
             "status": page.status,
             "statusText": page.phrase,
             "headers": dict(list(page.headers.items())[:_SHOWN_HEADERS]),
@@ -200,26 +204,26 @@ def as_object(fetched: Fetched, kept: Mapping[str, str]) -> dict[str, Any]:
             "truncated": page.truncated,
         }
         if page.url != fetched.endpoint:
-            found["final_url"] = page.url
-    if kept:
-        found["reference"] = dict(kept)
+            row["final_url"] = page.url
+    if reference:
+        row["reference"] = dict(reference)
     if not fetched.ok:
-        found["error"] = {"type": fetched.kind, "message": fetched.fault}
-    return found
+        row["error"] = {"type": fetched.kind, "message": fetched.fault}
+    return row
 
 
 def summary_of(fetched: Sequence[Fetched]) -> dict[str, Any]:
     """Counts, share of success, mean time, bytes, and errors by type."""
-    good = sum(one.ok for one in fetched)
-    kinds = [one.kind for one in fetched if one.kind]
-    times = [one.seconds for one in fetched]
+    good = sum(fetch.ok for fetch in fetched)
+    kinds = [fetch.kind for fetch in fetched if fetch.kind]
+    times = [fetch.seconds for fetch in fetched]
     return {
         "queried": len(fetched),
         "successful": good,
         "failed": len(fetched) - good,
         "success_rate": f"{100 * good / len(fetched):.1f}%",
         "mean_duration_ms": round(1000 * sum(times) / len(times)),
-        "bytes": sum(len(one.page.body) for one in fetched if one.page),
+        "bytes": sum(len(fetch.page.body) for fetch in fetched if fetch.page),
         "errors_by_type": {kind: kinds.count(kind) for kind in dict.fromkeys(kinds)},
     }
 

@@ -60,7 +60,7 @@ class JarvisTool:
             path: context.location(f"evidence.{number}")
             for number, path in enumerate(_evidence(arguments.payload))
         }
-        asked = Asked(
+        request = Asked(
             arguments.session_id,
             arguments.phase_completed or "",
             arguments.initial_objective,
@@ -69,15 +69,15 @@ class JarvisTool:
         )
         caller = Sender(context.conversation, context.call, context.emit)
         try:
-            found = await self._machine.turn(asked, caller)
+            turn = await self._machine.turn(request, caller)
         except WorkflowRefused as refusal:
             return refused(refusal)
-        payload = found["payload"]
+        payload = turn["payload"]
         line = (
-            f"{found['next_phase']}, {payload['detected_role']}, effectiveness"
+            f"{turn['next_phase']}, {payload['detected_role']}, effectiveness"
             f" {payload['reasoning_effectiveness']} ({payload['effectiveness_grade']})"
         )
-        return answer(found, Text(line))
+        return answer(turn, Text(line))
 
 
 def _accesses(arguments: Jarvis) -> Sequence[Access]:

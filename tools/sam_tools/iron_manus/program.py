@@ -53,10 +53,10 @@ def number(value: Any) -> float | None:
     if isinstance(value, bool) or value is None:
         return None
     try:
-        found = float(str(value).strip())
+        value_read = float(str(value).strip())
     except ValueError:
         return None
-    return found if math.isfinite(found) else None
+    return value_read if math.isfinite(value_read) else None
 
 
 def numeric_columns(rows: list[Row]) -> list[str]:
@@ -78,12 +78,12 @@ def column(rows: list[Row], name: str) -> list[float]:
 def described(rows: list[Row]) -> Row:
     """Counts, mean, spread and quartiles of each numeric column; the commonest of the others."""
     numeric = numeric_columns(rows)
-    found: Row = {}
+    columns: Row = {}
     for name in dict.fromkeys(key for row in rows for key in row):
         if name in numeric:
             values = column(rows, name)
             quarters = statistics.quantiles(values, n=4) if len(values) > 1 else [values[0]] * 3
-            found[name] = {
+            columns[name] = {
                 "count": len(values),
                 "missing": len(rows) - len(values),
                 "mean": statistics.fmean(values),
@@ -97,13 +97,13 @@ def described(rows: list[Row]) -> Row:
             continue
         texts = [str(row[name]) for row in rows if row.get(name) not in (None, "")]
         common = sorted(set(texts), key=lambda t: (-texts.count(t), t))[:5] if texts else []
-        found[name] = {
+        columns[name] = {
             "count": len(texts),
             "missing": len(rows) - len(texts),
             "distinct": len(set(texts)),
             "commonest": {text: texts.count(text) for text in common},
         }
-    return {"rows": len(rows), "columns": found}
+    return {"rows": len(rows), "columns": columns}
 
 
 def correlated(rows: list[Row], target: str) -> Row:
@@ -111,17 +111,17 @@ def correlated(rows: list[Row], target: str) -> Row:
     names = numeric_columns(rows)
     if target and target not in names:
         raise Unusable(f"target_column {target!r} is not numeric; numeric are: {', '.join(names)}")
-    found: Row = {}
+    correlation: Row = {}
     for a in [target] if target else names:
-        found[a] = {}
+        correlation[a] = {}
         for b in names:
             pairs = [
                 (x, y)
                 for row in rows
                 if (x := number(row.get(a))) is not None and (y := number(row.get(b))) is not None
             ]
-            found[a][b] = _pearson(pairs)
-    return {"rows": len(rows), "correlation": found}
+            correlation[a][b] = _pearson(pairs)
+    return {"rows": len(rows), "correlation": correlation}
 
 
 def _pearson(pairs: list[tuple[float, float]]) -> float | None:
@@ -168,15 +168,15 @@ def _svg(kind: str, points: list[tuple[str, float]], title: str) -> str:
     heights = [y for _, y in points]
     low, high = min(0.0, *heights), max(0.0, *heights)
     across, up = _WIDTH - 2 * _EDGE, _HEIGHT - 2 * _EDGE
-    places = [number(x) for x, _ in points]
-    spread = kind == "scatter" and all(p is not None for p in places)
+    positions = [number(x) for x, _ in points]
+    spread = kind == "scatter" and all(p is not None for p in positions)
 
     def at(index: int, value: float) -> tuple[float, float]:
         share = (index + 0.5) / len(points)
         if spread:
-            known = [p for p in places if p is not None]
-            left, right = min(known), max(known)
-            share = ((places[index] or 0.0) - left) / ((right - left) or 1.0)
+            numbers = [p for p in positions if p is not None]
+            left, right = min(numbers), max(numbers)
+            share = ((positions[index] or 0.0) - left) / ((right - left) or 1.0)
         return _EDGE + share * across, _HEIGHT - _EDGE - (value - low) / ((high - low) or 1.0) * up
 
     base = at(0, 0.0)[1]
@@ -186,16 +186,18 @@ def _svg(kind: str, points: list[tuple[str, float]], title: str) -> str:
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in spots)
         marks.append(f'<polyline fill="none" stroke="#2b6cb0" stroke-width="2" points="{path}"/>')
     for (x, y), (label, value) in zip(spots, points, strict=True):
-        said = f"<title>{html.escape(label)}: {value:g}</title>"
+        tooltip = f"<title>{html.escape(label)}: {value:g}</title>"
         if kind in ("bar", "histogram"):
             wide = across / len(points) * 0.8
             top, tall = min(y, base), abs(y - base)
             marks.append(
                 f'<rect x="{x - wide / 2:.1f}" y="{top:.1f}" width="{wide:.1f}" height="{tall:.1f}"'
-                f' fill="#2b6cb0">{said}</rect>'
+                f' fill="#2b6cb0">{tooltip}</rect>'
             )
         else:
-            marks.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="#2b6cb0">{said}</circle>')
+            marks.append(
+                f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="#2b6cb0">{tooltip}</circle>'
+            )
     for index in range(0, len(points), max(1, len(points) // 10)):
         label = html.escape(points[index][0][:12])
         marks.append(
@@ -249,13 +251,13 @@ Sample = list[tuple[list[float], Any]]
 
 def _regression(train: Sample, test: Sample) -> Row:
     """Least squares, and how much of the variance it explains beside the mean alone."""
-    known = [(x, n) for x, y in train if (n := number(y)) is not None]
-    weights = _least_squares([[1.0, *x] for x, _ in known], [y for _, y in known])
+    complete = [(x, n) for x, y in train if (n := number(y)) is not None]
+    weights = _least_squares([[1.0, *x] for x, _ in complete], [y for _, y in complete])
     truth = [(x, n) for x, y in test if (n := number(y)) is not None]
     if not truth:
         raise Unusable("the target has no numbers to test on")
     guesses = [sum(w * v for w, v in zip(weights, [1.0, *x], strict=True)) for x, _ in truth]
-    mean = statistics.fmean(y for _, y in known)
+    mean = statistics.fmean(y for _, y in complete)
     wrong = sum((y - g) ** 2 for (_, y), g in zip(truth, guesses, strict=True))
     base = sum((y - mean) ** 2 for _, y in truth)
     return {
@@ -321,11 +323,11 @@ def _classes(train: Sample, test: Sample) -> Row:
     }
 
 
-def computed(asked: Row) -> Row:
+def computed(request: Row) -> Row:
     """What an operation comes to. Raises ``Unusable``, ``ValueError``."""
-    rows = table(str(asked.get("data", "")))
-    parameters: Row = asked.get("parameters") or {}
-    match asked.get("operation"):
+    rows = table(str(request.get("data", "")))
+    parameters: Row = request.get("parameters") or {}
+    match request.get("operation"):
         case "data_analysis" if parameters.get("analysis_type") == "correlation":
             return correlated(rows, str(parameters.get("target_column") or ""))
         case "data_analysis":
@@ -339,11 +341,11 @@ def computed(asked: Row) -> Row:
 def main() -> int:
     """Read, compute, print; 1 for data that nothing can be computed from."""
     try:
-        found = computed(json.loads(sys.stdin.read()))
+        output = computed(json.loads(sys.stdin.read()))
     except (ValueError, TypeError, OverflowError) as error:
         json.dump({"error": str(error)}, sys.stdout)
         return 1
-    json.dump(found, sys.stdout, allow_nan=False)
+    json.dump(output, sys.stdout, allow_nan=False)
     return 0
 
 

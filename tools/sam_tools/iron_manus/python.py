@@ -73,23 +73,23 @@ class PythonTool:
             return await self._custom(arguments, context)
         result = await self._ran(arguments, context)
         try:
-            found: Mapping[str, Any] = json.loads(result.output)
+            output: Mapping[str, Any] = json.loads(result.output)
         except ValueError:
             raise ToolError(f"The program did not end well: {_ending(result)}") from None
-        if "error" in found:
-            raise InvalidArguments(f"{arguments.operation}: {found['error']}.")
-        told = {"operation": arguments.operation, **found}
-        if "svg" in found:
-            kept = self._folders.keep(f"chart_{_key(arguments)}.svg", str(found["svg"]))
-            told = {**told, "file": kept.path, "sha256": kept.sha256}
-            del told["svg"]
-        return answer(told)
+        if "error" in output:
+            raise InvalidArguments(f"{arguments.operation}: {output['error']}.")
+        data = {"operation": arguments.operation, **output}
+        if "svg" in output:
+            chart = self._folders.keep(f"chart_{_key(arguments)}.svg", str(output["svg"]))
+            data = {**data, "file": chart.path, "sha256": chart.sha256}
+            del data["svg"]
+        return answer(data)
 
     async def _custom(self, arguments: Computation, context: ToolContext) -> ToolResult:
         notes = advice(arguments.custom_code)
         result = await self._ran(arguments, context)
-        shown = Terminal(_command(arguments), result.output, result.exit_code, result.seconds)
-        told = {
+        card = Terminal(_command(arguments), result.output, result.exit_code, result.seconds)
+        data = {
             "operation": "custom",
             "exit_code": result.exit_code,
             "output": result.output[:_MOST_OUTPUT],
@@ -97,7 +97,7 @@ class PythonTool:
             "timed_out": result.timed_out,
             "notes": notes,
         }
-        return answer(told, shown, ok=result.exit_code == 0)
+        return answer(data, card, ok=result.exit_code == 0)
 
     async def _ran(self, arguments: Computation, context: ToolContext) -> CommandResult:
         """Run the program on its data, by files that are gone afterwards."""
@@ -119,21 +119,21 @@ class PythonTool:
 
     async def _scrape(self, arguments: Computation) -> ToolResult:
         url = arguments.input_data.strip()
-        given = arguments.parameters.get("selector")
-        selectors = {"selected": given} if isinstance(given, str) and given else _SELECTORS
+        selector = arguments.parameters.get("selector")
+        selectors = {"selected": selector} if isinstance(selector, str) and selector else _SELECTORS
         page = (await self._web.fetch(url)).accepted()
         kind = page.headers.get("content-type", "")
-        found = await self._documents.select(page.body, selectors, media_type=kind, url=page.url)
-        told: dict[str, Any] = {
+        selected = await self._documents.select(page.body, selectors, media_type=kind, url=page.url)
+        data: dict[str, Any] = {
             "note": OUTSIDE,
             "operation": "web_scraping",
             "url": page.url,
-            "found": {name: list(values)[:500] for name, values in found.items()},
+            "found": {name: list(values)[:500] for name, values in selected.items()},
         }
         if arguments.parameters.get("output_format") == "csv":
-            rows = [f"{name},{json.dumps(v)}" for name, values in found.items() for v in values]
-            told["csv"] = "\n".join(["name,value", *rows[:500]])
-        return answer(told)
+            rows = [f"{name},{json.dumps(v)}" for name, values in selected.items() for v in values]
+            data["csv"] = "\n".join(["name,value", *rows[:500]])
+        return answer(data)
 
 
 def advice(code: str) -> list[str]:
@@ -172,8 +172,8 @@ def _preview(arguments: Computation, _: Mapping[str, Location]) -> Sequence[Diff
     if arguments.operation != "custom":
         return ()
     lines = arguments.custom_code.splitlines()
-    shown = "\n".join([f"@@ -0,0 +1,{len(lines)} @@", *(f"+{line}" for line in lines)])
-    return (Diff(_code(arguments), shown, len(lines), 0),)
+    patch = "\n".join([f"@@ -0,0 +1,{len(lines)} @@", *(f"+{line}" for line in lines)])
+    return (Diff(_code(arguments), patch, len(lines), 0),)
 
 
 def _command(arguments: Computation) -> str:

@@ -66,7 +66,7 @@ class ResearchTools:
             ApiTask,
             self._research,
             lambda a: f"Researching by APIs: {a.objective[:60]}",
-            lambda a: fetches([one.url for one in chosen(a) if one.url]),
+            lambda a: fetches([source.url for source in chosen(a) if source.url]),
             inline_limit=INLINE,
         )
         return (
@@ -83,14 +83,14 @@ class ResearchTools:
 
     async def _research(self, arguments: ApiTask, context: ToolContext) -> ToolResult:
         picked = chosen(arguments)
-        asked = [one for one in picked if one.url]
-        if not asked:
+        fetchable = [source for source in picked if source.url]
+        if not fetchable:
             raise ToolError(
                 f"No API fits {arguments.objective[:80]!r} as it is.",
-                hint="; ".join(f"{one.entry.name}: {one.skipped}" for one in picked)
+                hint="; ".join(f"{source.entry.name}: {source.skipped}" for source in picked)
                 or "Search the web instead.",
             )
-        urls = [one.url for one in asked]
+        urls = [source.url for source in fetchable]
         depth = arguments.research_depth
         ask = Ask(
             urls,
@@ -100,41 +100,41 @@ class ResearchTools:
             _TRIES[depth],
         )
         fetched = await self._fetcher.all(ask, context.emit)
-        for one, got in zip(asked, fetched, strict=True):
-            self._tried.note(one.entry, ok=got.ok)
+        for source, got in zip(fetchable, fetched, strict=True):
+            self._tried.note(source.entry, ok=got.ok)
         used = [
-            (one, got) for one, got in zip(asked, fetched, strict=True)
+            (source, got) for source, got in zip(fetchable, fetched, strict=True)
             if got.ok and (got.text.strip() or not arguments.validation_required)
         ]  # fmt: skip
         statements = [
-            Statement(one.entry.name, got.text[:_READ], coverage(arguments.objective, got.text))
-            for one, got in used
+            Statement(source.entry.name, got.text[:_READ], coverage(arguments.objective, got.text))
+            for source, got in used
         ]
         together = synthesize(statements, "weighted", threshold=0.0)
-        told: dict[str, Any] = {
+        data: dict[str, Any] = {
             "note": OUTSIDE,
             "objective": arguments.objective,
             "summary": summary_of(fetched),
             "sources": [
-                self._source(one, got, arguments, context)
-                for one, got in zip(asked, fetched, strict=True)
+                self._source(source, got, arguments, context)
+                for source, got in zip(fetchable, fetched, strict=True)
             ],
-            "skipped": {one.entry.name: one.skipped for one in picked if one.skipped},
+            "skipped": {source.entry.name: source.skipped for source in picked if source.skipped},
         }
         if together is not None:
-            told["comparison"] = compared(together)
-        rows = tuple((one.entry.name, "ok" if got.ok else got.fault) for one, got in
-                     zip(asked, fetched, strict=True))  # fmt: skip
-        return answer(told, Table(("source", "outcome"), rows), ok=bool(used))
+            data["comparison"] = compared(together)
+        rows = tuple((source.entry.name, "ok" if got.ok else got.fault) for source, got in
+                     zip(fetchable, fetched, strict=True))  # fmt: skip
+        return answer(data, Table(("source", "outcome"), rows), ok=bool(used))
 
     def _source(
-        self, one: Chosen, got: Fetched, arguments: ApiTask, context: ToolContext
+        self, source: Chosen, got: Fetched, arguments: ApiTask, context: ToolContext
     ) -> Mapping[str, Any]:
         """A source with where it comes from, and how much of the objective it speaks of."""
         return {
-            "api": one.entry.name,
-            "chosen_because": one.why,
-            "documentation_url": one.entry.docs_url,
+            "api": source.entry.name,
+            "chosen_because": source.why,
+            "documentation_url": source.entry.docs_url,
             "confidence": coverage(arguments.objective, got.text) if got.ok else 0.0,
             "confidence_basis": "share of the objective's words that the answer holds",
             **as_object(got, self._keeper.keep(got, context)),
@@ -142,57 +142,59 @@ class ResearchTools:
 
     async def _synthesize(self, arguments: KnowledgeSynthesize, context: ToolContext) -> ToolResult:
         statements = [Statement(r.source, r.data, r.confidence) for r in arguments.api_responses]
-        found = synthesize(
+        synthesis = synthesize(
             statements, arguments.synthesis_mode, threshold=arguments.confidence_threshold
         )
-        if found is None:
+        if synthesis is None:
             raise ToolError(
                 f"No source reaches the confidence of {arguments.confidence_threshold:g}.",
                 hint="Lower confidence_threshold, or bring better sources.",
             )
-        kept = [(label, s.source, s.data) for label, s in found.kept]
+        quoted = [(label, s.source, s.data) for label, s in synthesis.kept]
         sender = Sender(context.conversation, context.call, context.emit)
         goal = arguments.objective_context or "what these sources say"
-        text, why_not = await self._writer.write(sender, goal, [(s, d) for _, s, d in kept])
-        told: dict[str, Any] = {
-            **compared(found),
+        text, why_not = await self._writer.write(sender, goal, [(s, d) for _, s, d in quoted])
+        data: dict[str, Any] = {
+            **compared(synthesis),
             "sources": [
                 {"source": s.source, "label": label, "confidence": s.confidence}
-                for label, s in found.kept
+                for label, s in synthesis.kept
             ],
             "synthesis": text or None,
             "synthesis_by": "a model, from these sources alone" if text else None,
         }
         if not text:
-            told["message"] = f"No synthesis was written: {why_not} Write it from the sources."
-        rows = tuple((label, s.source, f"{s.confidence:.2f}") for label, s in found.kept)
-        return answer(told, Text(text), Table(("label", "source", "confidence"), rows))
+            data["message"] = f"No synthesis was written: {why_not} Write it from the sources."
+        rows = tuple((label, s.source, f"{s.confidence:.2f}") for label, s in synthesis.kept)
+        return answer(data, Text(text), Table(("label", "source", "confidence"), rows))
 
 
 def chosen(arguments: ApiTask) -> tuple[Chosen, ...]:
     """The APIs to ask: those that were named, else the best by score; with their URLs."""
     words = {"query": " ".join(keywords_of(arguments.objective))}
     if arguments.apis:
-        named = [(api_named(one.api_name), one) for one in arguments.apis]
-        unknown = [one.api_name for entry, one in named if entry is None]
+        named = [(api_named(request.api_name), request) for request in arguments.apis]
+        unknown = [request.api_name for entry, request in named if entry is None]
         if unknown:
             raise ToolError(
                 f"{unknown[0]!r} is not on the list.", hint="APISearch tells the names."
             )
         return tuple(
-            _chosen(entry, {**words, **one.parameters}, "it was named")
-            for entry, one in named
+            _chosen(entry, {**words, **request.parameters}, "it was named")
+            for entry, request in named
             if entry is not None
         )[: arguments.max_sources]
-    found = ranked(
+    ranking = ranked(
         arguments.objective,
         arguments.user_role,
         category=arguments.category_filter,
         limit=arguments.max_sources,
     )
     return tuple(
-        _chosen(one.entry, words, f"score {one.score:.3f}: {'; '.join(one.reasons)}")
-        for one in found
+        _chosen(
+            candidate.entry, words, f"score {candidate.score:.3f}: {'; '.join(candidate.reasons)}"
+        )
+        for candidate in ranking
     )
 
 
@@ -211,15 +213,15 @@ def coverage(objective: str, text: str) -> float:
     return round(sum(word in plain for word in words) / len(words), 2) if words else 0.0
 
 
-def compared(found: Synthesis) -> dict[str, Any]:
+def compared(synthesis: Synthesis) -> dict[str, Any]:
     """What the words of several sources show, labelled as what it is."""
     return {
-        "mode": found.mode,
+        "mode": synthesis.mode,
         "measured_by": HEURISTIC,
-        "confidence": round(found.confidence, 3),
-        "agreement": round(found.agreement, 3),
-        "completeness": round(found.completeness, 3),
-        "grade": found.grade,
-        "shared": list(found.shared),
-        "contradictions": list(found.contradictions),
+        "confidence": round(synthesis.confidence, 3),
+        "agreement": round(synthesis.agreement, 3),
+        "completeness": round(synthesis.completeness, 3),
+        "grade": synthesis.grade,
+        "shared": list(synthesis.shared),
+        "contradictions": list(synthesis.contradictions),
     }

@@ -100,45 +100,48 @@ class StateTools:
         except WorkflowRefused as refusal:
             return refused(refusal)
 
-    def _done(self, asked: Graph, context: ToolContext) -> dict[str, Any]:
-        session = asked.session_id
-        match asked.action:
+    def _done(self, request: Graph, context: ToolContext) -> dict[str, Any]:
+        session = request.session_id
+        match request.action:
             case "read_graph":
-                found = self._graphs.read(session).as_object()
-                return found | {"metrics": self._graphs.metrics(session)}
+                graph = self._graphs.read(session).as_object()
+                return graph | {"metrics": self._graphs.metrics(session)}
             case "search_nodes":
-                return self._graphs.read(session).search(asked.query).as_object()
+                return self._graphs.read(session).search(request.query).as_object()
             case "open_nodes":
-                return self._graphs.read(session).only(asked.names).as_object()
+                return self._graphs.read(session).only(request.names).as_object()
             case "initialize_session":
-                begun = self._sessions.begin(
-                    session, asked.objective.strip(), asked.role, context.conversation
+                opened = self._sessions.begin(
+                    session, request.objective.strip(), request.role, context.conversation
                 )
-                return self._graphs.read(begun.id).as_object()
+                return self._graphs.read(opened.id).as_object()
             case "record_phase_transition" | "record_task_creation" | "update_task_status":
-                return self._recorded(asked, self._sessions.find(session))
+                return self._recorded(request, self._sessions.find(session))
             case _:
-                return self._graphs.note(session, _change(asked)).as_object()
+                return self._graphs.note(session, _change(request)).as_object()
 
-    def _recorded(self, asked: Graph, session: Session) -> dict[str, Any]:
+    def _recorded(self, request: Graph, session: Session) -> dict[str, Any]:
         """What the engine records itself is confirmed where it is so, and refused where it is not."""
-        if asked.action == "record_phase_transition":
-            wanted = (asked.from_phase.upper(), asked.to_phase.upper())
-            so = wanted in self._sessions.transitions(session.id)
-            what = f"the transition from {wanted[0]} to {wanted[1]}"
+        if request.action == "record_phase_transition":
+            transition = (request.from_phase.upper(), request.to_phase.upper())
+            so = transition in self._sessions.transitions(session.id)
+            what = f"the transition from {transition[0]} to {transition[1]}"
         else:
-            todo = next((t for t in session.todos if t.id == asked.task_id), None)
+            todo = next((t for t in session.todos if t.id == request.task_id), None)
             so = todo is not None
-            what = f"the todo {asked.task_id!r}"
-            if todo is not None and asked.action == "update_task_status":
-                given = {"in_progress": "running"}.get(asked.status, asked.status)
-                so, what = given == todo.status, f"the status {asked.status!r} of {asked.task_id!r}"
+            what = f"the todo {request.task_id!r}"
+            if todo is not None and request.action == "update_task_status":
+                status = {"in_progress": "running"}.get(request.status, request.status)
+                so, what = (
+                    status == todo.status,
+                    f"the status {request.status!r} of {request.task_id!r}",
+                )
         if not so:
             raise WorkflowRefused(
                 "engine_owned",
                 f"The engine has not recorded {what}, and takes it from nobody.",
                 hint="Phases and todos move by JARVIS alone.",
-                details={"session_id": session.id, "action": asked.action},
+                details={"session_id": session.id, "action": request.action},
             )
         return {"recorded": True, "message": f"The engine had recorded {what} itself."}
 
@@ -147,30 +150,30 @@ class StateTools:
         return answer(report, ok=report["status"] == "healthy")
 
 
-def _change(asked: Graph) -> dict[str, Any]:
+def _change(request: Graph) -> dict[str, Any]:
     """What an action notes. Raises ``InvalidArguments``."""
-    match asked.action:
+    match request.action:
         case "create_entities":
-            given: dict[str, Any] = {"entities": asked.entities}
+            fields: dict[str, Any] = {"entities": request.entities}
         case "create_transitions":
-            given = {"relations": asked.transitions}
+            fields = {"relations": request.transitions}
         case "add_observations":
-            given = {"observations": asked.observations}
+            fields = {"observations": request.observations}
         case "delete_entities":
-            given = {"dropped_entities": asked.names}
+            fields = {"dropped_entities": request.names}
         case "delete_observations":
-            given = {"dropped_observations": asked.deletions}
+            fields = {"dropped_observations": request.deletions}
         case _:
-            given = {"dropped_relations": asked.transitions}
-    if not next(iter(given.values())):
-        raise InvalidArguments(f"{asked.action}: nothing is given.")
+            fields = {"dropped_relations": request.transitions}
+    if not next(iter(fields.values())):
+        raise InvalidArguments(f"{request.action}: nothing is given.")
     try:
-        change = _Change.model_validate(given)
+        change = _Change.model_validate(fields)
     except ValidationError as error:
         faults = [
             f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors(include_url=False)
         ]
-        raise InvalidArguments(f"{asked.action}: {'; '.join(faults[:5])}") from None
+        raise InvalidArguments(f"{request.action}: {'; '.join(faults[:5])}") from None
     return change.model_dump(by_alias=True, exclude_defaults=True) | _names(change)
 
 
@@ -179,5 +182,5 @@ def _names(change: _Change) -> dict[str, Any]:
     whole = {"entities": [entity.model_dump() for entity in change.entities]}
     related = [r.model_dump(by_alias=True) for r in change.relations]
     dropped = [r.model_dump(by_alias=True) for r in change.dropped_relations]
-    found: dict[str, Any] = {**whole, "relations": related, "dropped_relations": dropped}
-    return {name: value for name, value in found.items() if value}
+    names: dict[str, Any] = {**whole, "relations": related, "dropped_relations": dropped}
+    return {name: value for name, value in names.items() if value}

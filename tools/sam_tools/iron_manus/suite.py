@@ -24,8 +24,8 @@ def build_iron_manus(services: Services) -> tuple[Tool, ...]:
     workflows = entrance.workflows()
     folders = SessionFolders(services.files, services.workspace)
 
-    def gate(child: ConversationId, own: tuple[str, str]) -> Gate:
-        return entrance.witness().gate(child, own)
+    def gate(child: ConversationId, scope: tuple[str, str]) -> Gate:
+        return entrance.witness().gate(child, scope)
 
     crew = Crew(services.subagents, gate, entrance.flush, services.default_model)
     machine = Machine(
@@ -37,11 +37,11 @@ def build_iron_manus(services: Services) -> tuple[Tool, ...]:
     search, validate, fetch = ApiTools(fetcher, keeper, tried).tools()
     synthesize, research = ResearchTools(fetcher, keeper, tried, writer).tools()
     python = PythonTool(services.commands, folders, services.online.web, services.documents).tool()
-    made: list[Tool] = []
-    health = Health(workflows, folders, lambda: made, clock=clock)
+    tools: list[Tool] = []
+    health = Health(workflows, folders, lambda: tools, clock=clock)
     state, check = StateTools(
         StateGraphs(workflows, machine.sessions), machine.sessions, health
     ).tools()
-    made += [JarvisTool(machine).tool(), search, validate, fetch, synthesize, research, python]
-    made += [state, check]
-    return tuple(made)
+    tools += [JarvisTool(machine).tool(), search, validate, fetch, synthesize, research, python]
+    tools += [state, check]
+    return tuple(tools)

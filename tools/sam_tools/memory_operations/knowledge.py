@@ -113,12 +113,12 @@ class Knowledge:
 
     async def _stats(self, arguments: NoArguments, context: ToolContext) -> ToolResult:
         scope = self._scope(context)
-        known: dict[LearntKind, Sequence[Learnt]] = {
+        learnt: dict[LearntKind, Sequence[Learnt]] = {
             kind: self._knowledge.list(scope, kind) for kind in LEARNT_KINDS
         }
-        counts = {kind: len(items) for kind, items in known.items()}
+        counts = {kind: len(items) for kind, items in learnt.items()}
         text = knowledge_report(
-            known, whose=lambda origin: told_origin(origin, context.conversation, scope)
+            learnt, whose=lambda origin: told_origin(origin, context.conversation, scope)
         )
         return ToolResult(text, data=counts)
 
@@ -133,10 +133,10 @@ class Knowledge:
                 "pattern": arguments.max_patterns,
             },
         )
-        gone = self._knowledge.prune(scope, rule)
+        removed = self._knowledge.prune(scope, rule)
         left = len(self._knowledge.list(scope))
-        text = f"Forgot {gone}, kept {left}." if gone else f"Nothing to forget; {left} kept."
-        return ToolResult(text, data={"removed": gone, "kept": left})
+        text = f"Forgot {removed}, kept {left}." if removed else f"Nothing to forget; {left} kept."
+        return ToolResult(text, data={"removed": removed, "kept": left})
 
     def _scope(self, context: ToolContext) -> Scope:
         return knowledge_scope(self._memories.scope_of(context.conversation), context)

@@ -69,11 +69,11 @@ class Notes:
 
     async def _store(self, arguments: StoreNote, context: ToolContext) -> ToolResult:
         scope = await scope_to_change(self._memories, context)
-        known = self._notes.get(scope, arguments.key) is not None
+        replaced = self._notes.get(scope, arguments.key) is not None
         self._notes.put(scope, arguments.key, arguments.content, origin=origin_of(context))
-        done = "Replaced the note" if known else "Stored a note"
+        done = "Replaced the note" if replaced else "Stored a note"
         text = f"{done} under {arguments.key} ({len(arguments.content)} characters)."
-        return ToolResult(text, data={"key": arguments.key, "replaced": known})
+        return ToolResult(text, data={"key": arguments.key, "replaced": replaced})
 
     async def _retrieve(self, arguments: Keyed, context: ToolContext) -> ToolResult:
         scope = self._scope(context)
@@ -85,9 +85,9 @@ class Notes:
         return ToolResult(text, data={"key": arguments.key, "content": content})
 
     async def _search(self, arguments: SearchNotes, context: ToolContext) -> ToolResult:
-        found = self._notes.search(self._scope(context), arguments.query)
-        text = self._told(found, context, empty=f"No note holds “{arguments.query}”.")
-        return ToolResult(text, data=_keys(found))
+        notes = self._notes.search(self._scope(context), arguments.query)
+        text = self._told(notes, context, empty=f"No note holds “{arguments.query}”.")
+        return ToolResult(text, data=_keys(notes))
 
     async def _list(self, arguments: NoArguments, context: ToolContext) -> ToolResult:
         notes = self._notes.keys(self._scope(context))
@@ -113,8 +113,8 @@ class Notes:
         return self._memories.scope_of(context.conversation)
 
     def _missing(self, scope: Scope, key: str) -> ToolError:
-        known = [name for name, _ in self._notes.keys(scope)]
-        near = difflib.get_close_matches(key, known, n=3)
+        names = [name for name, _ in self._notes.keys(scope)]
+        near = difflib.get_close_matches(key, names, n=3)
         hint = f"Did you mean {', '.join(near)}?" if near else "list_keys shows all notes."
         return ToolError(f"There is no note under {key!r}.", hint=hint)
 

@@ -92,13 +92,13 @@ def notes_report(
     return "\n".join([f"{_count(len(notes), 'note')}:", *lines])
 
 
-def knowledge_report(known: Mapping[LearntKind, Sequence[Learnt]], *, whose: Whose) -> str:
+def knowledge_report(learnt: Mapping[LearntKind, Sequence[Learnt]], *, whose: Whose) -> str:
     """How much of each kind is known, how sure, and what is surest."""
-    everything = [item for items in known.values() for item in items]
+    everything = [item for items in learnt.values() for item in items]
     if not everything:
         return "No long-term knowledge yet. add_discovery, add_solution and add_pattern add some."
     lines = [f"Long-term knowledge: {_count(len(everything), 'entry', 'entries')}"]
-    for kind, items in known.items():
+    for kind, items in learnt.items():
         if items:
             mean = sum(item.confidence for item in items) / len(items)
             lines += ["", f"{HEADINGS[kind]}: {len(items)}, confidence {mean:.2f} on average"]
@@ -127,7 +127,9 @@ def _known(item: Learnt, whose: Whose) -> str:
     if item.detail:
         text += f" => {preview(item.detail, 600)}"
     if item.examples:
-        text += f" (for example {'; '.join(preview(one, 120) for one in item.examples[:3])})"
+        text += (
+            f" (for example {'; '.join(preview(example, 120) for example in item.examples[:3])})"
+        )
     return text + _aside(whose(item.origin))
 
 
@@ -135,5 +137,5 @@ def _quoted(text: str) -> str:
     return f"“{preview(text, 80)}”"
 
 
-def _count(number: int, one: str, many: str = "") -> str:
-    return f"{number} {one if number == 1 else many or one + 's'}"
+def _count(number: int, singular: str, many: str = "") -> str:
+    return f"{number} {singular if number == 1 else many or singular + 's'}"

@@ -95,9 +95,9 @@ class MemoryOperations:
         context.emit("Looking through memory\n")
         await self._memories.prepare([query])
         hits = self._memories.search(scope, query, limit=arguments.limit, threshold=threshold)
-        known = knowledge_scope(scope, context)
+        domain = knowledge_scope(scope, context)
         learnt = self._knowledge.search(
-            known, query, limit=min(_KNOWN, arguments.limit), threshold=threshold
+            domain, query, limit=min(_KNOWN, arguments.limit), threshold=threshold
         )
         data = {
             "memories": [{"id": h.memory.id, "relevance": round(h.relevance, 4)} for h in hits],
@@ -131,10 +131,10 @@ class MemoryOperations:
 
     async def _collections(self, arguments: NoArguments, context: ToolContext) -> ToolResult:
         scope = self._memories.scope_of(context.conversation)
-        known = knowledge_scope(scope, context)
+        domain = knowledge_scope(scope, context)
         counts = self._memories.counts(scope)
         recent = len(self._memories.recent(scope, self._clock.now() - _DAY))
-        notes, learnt = len(self._notes.keys(scope)), len(self._knowledge.list(known))
+        notes, learnt = len(self._notes.keys(scope)), len(self._knowledge.list(domain))
         shared = "" if scope == context.conversation else scope.partition(":")[2]
         return ToolResult(
             collections_report(counts, recent, notes, learnt, shared=shared),

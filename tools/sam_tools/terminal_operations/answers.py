@@ -59,8 +59,8 @@ def refused_notes(refused: Sequence[OutsideAccess]) -> list[str]:
     """What the sandbox refused and to which process, a line each."""
     lines = [refused_note(access) for access in refused]
     if len(lines) > _MOST_REFUSALS:
-        rest = len(lines) - _MOST_REFUSALS
-        lines = [*lines[:_MOST_REFUSALS], f"[refused by the sandbox: {rest} more]"]
+        more = len(lines) - _MOST_REFUSALS
+        lines = [*lines[:_MOST_REFUSALS], f"[refused by the sandbox: {more} more]"]
     planted = next((access.to or access.path for access in refused if access.planted), "")
     if planted:
         rule = f'effect = "allow", operation = "{CHANGE}", path = "{escaped(planted)}"'
@@ -87,10 +87,10 @@ def left_notes(left: LeftRunning | None, terminal: str) -> list[str]:
 
 def left_words(left: LeftRunning) -> str:
     """The processes, by name and number."""
-    found = left.processes()
-    named = [f"{escaped(process.name)} (pid {process.pid})" for process in found[:_MOST_NAMED]]
-    if len(found) > _MOST_NAMED:
-        named.append(f"{len(found) - _MOST_NAMED} more")
+    processes = left.processes()
+    named = [f"{escaped(process.name)} (pid {process.pid})" for process in processes[:_MOST_NAMED]]
+    if len(processes) > _MOST_NAMED:
+        named.append(f"{len(processes) - _MOST_NAMED} more")
     return ", ".join(named)
 
 
@@ -98,14 +98,14 @@ def limit_notes(result: CommandResult, words: Mapping[str, str]) -> list[str]:
     """The limits for which it was ended, and those that its failure speaks of."""
     named = [name for name in result.exceeded if name in words]
     if result.exit_code != 0 and not result.timed_out:
-        said = f"{result.output}{result.errors}"
+        text = f"{result.output}{result.errors}"
         named += [
             name
             for name, signs in _SIGNS.items()
-            if (result.signal == "SIGXFSZ" and name == "file_size") or any(s in said for s in signs)
+            if (result.signal == "SIGXFSZ" and name == "file_size") or any(s in text for s in signs)
         ]
-    told = dict.fromkeys(words[name] for name in named if name in words)
-    return [f"[limit of commands here: {one}; see docs/sandbox.md]" for one in told]
+    limits = dict.fromkeys(words[name] for name in named if name in words)
+    return [f"[limit of commands here: {limit}; see docs/sandbox.md]" for limit in limits]
 
 
 def refused_data(refused: Sequence[OutsideAccess]) -> list[dict[str, Any]]:
@@ -117,9 +117,9 @@ def refused_data(refused: Sequence[OutsideAccess]) -> list[dict[str, Any]]:
     ]
 
 
-def working_directory(given: str | None, context: ToolContext) -> str:
+def working_directory(directory: str | None, context: ToolContext) -> str:
     """The real path of the folder that was named, else of the workspace."""
-    return context.workspace if given is None else context.location("working_directory").real
+    return context.workspace if directory is None else context.location("working_directory").real
 
 
 def short(text: str, limit: int) -> str:

@@ -18,10 +18,10 @@ class FolderHand:
         if self._files is None:
             raise ToolError("Folders cannot be made here.")
         where = context.location("dirPath")
-        made = self._files.make_directory(where)
+        created = self._files.make_directory(where)
         return json_result({
             "success": True,
             "path": where.shown,
-            "created": made,
-            "message": "The folder was made." if made else "The folder was there already.",
+            "created": created,
+            "message": "The folder was made." if created else "The folder was there already.",
         })

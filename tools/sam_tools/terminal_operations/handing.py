@@ -118,10 +118,10 @@ class HandingOver:
                 "Nobody is there who could type. Go on without, where you safely can."
                 f" {_TYPED[first is not None]}"
             )
-        shown = "(handed to the person)"
+        placeholder = "(handed to the person)"
         changed = data.get("changed_by_person", "")
         return session_result(
-            session, data, Terminal(shown, changed, session.exit_code, 0.0), ok=ok
+            session, data, Terminal(placeholder, changed, session.exit_code, 0.0), ok=ok
         )
 
 

@@ -19,15 +19,17 @@ _MOST_NAMED = 40
 class Rehearsed:
     """How a rehearsed command ended, and what became of its changes."""
 
-    def __init__(self, result: CommandResult, changes: Sequence[FileChange], *, kept: bool) -> None:
+    def __init__(
+        self, result: CommandResult, changes: Sequence[FileChange], *, accepted: bool
+    ) -> None:
         self.result = result
         self.changes = changes
-        self.kept = kept
+        self.kept = accepted
 
     @property
     def displays(self) -> tuple[Diff, ...]:
         """The changes for people."""
-        return tuple(diff_of(change, made=self.kept) for change in self.changes[:_MOST_SHOWN])
+        return tuple(diff_of(change, applied=self.kept) for change in self.changes[:_MOST_SHOWN])
 
     @property
     def data(self) -> dict[str, Any]:
@@ -78,12 +80,12 @@ async def rehearse(
 async def _run(branch: Rehearsal, request: CommandRequest, ask: AskKept) -> Rehearsed:
     done = await branch.run(replace(request, ask=None, again=None, granted=()))
     if not done.changes:
-        return Rehearsed(done.result, (), kept=False)
-    shown = tuple(diff_of(change, made=False) for change in done.changes[:_MOST_SHOWN])
-    kept = await ask(f"{tally(done.changes)}, as rehearsed on {branch.detail}", shown)
-    if kept:
+        return Rehearsed(done.result, (), accepted=False)
+    diffs = tuple(diff_of(change, applied=False) for change in done.changes[:_MOST_SHOWN])
+    accepted = await ask(f"{tally(done.changes)}, as rehearsed on {branch.detail}", diffs)
+    if accepted:
         await asyncio.shield(asyncio.to_thread(branch.commit))
-    return Rehearsed(done.result, done.changes, kept=kept)
+    return Rehearsed(done.result, done.changes, accepted=accepted)
 
 
 def tally(changes: Sequence[FileChange]) -> str:
@@ -94,14 +96,14 @@ def tally(changes: Sequence[FileChange]) -> str:
     return ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
 
 
-def diff_of(change: FileChange, *, made: bool) -> Diff:
+def diff_of(change: FileChange, *, applied: bool) -> Diff:
     """A change as people are shown it, and whether it is there or was only tried."""
     lines = [line for line in change.diff.splitlines() if not line.startswith(("---", "+++"))]
     added = sum(line.startswith("+") for line in lines)
     removed = sum(line.startswith("-") for line in lines)
-    said = change.note or ("" if lines else change.kind)
+    note = change.note or ("" if lines else change.kind)
     if change.kind != "modified" and lines:
-        said = change.kind
+        note = change.kind
     return Diff(
-        escaped(change.path), escaped("\n".join(lines)), added, removed, note=said, made=made
+        escaped(change.path), escaped("\n".join(lines)), added, removed, note=note, made=applied
     )

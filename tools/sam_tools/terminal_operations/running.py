@@ -98,8 +98,8 @@ class CommandHand:
         output = plain(result.output)
         self.last[context.conversation] = Ran(arguments.command, output, result, cwd)
         why = (Text(plain(arguments.explanation)),) if arguments.explanation else ()
-        held = context.permit.confined and self._commands.confinement.kind != "none"
-        account = [_account(output, result, arguments.timeout, held=held)]
+        confined = context.permit.confined and self._commands.confinement.kind != "none"
+        account = [_account(output, result, arguments.timeout, confined=confined)]
         account += limit_notes(result, self._commands.limits)
         account += left_notes(result.left, result.left_id)
         return ToolResult(
@@ -147,74 +147,77 @@ class CommandHand:
                     "state": state_words(session),
                 },
             )
-        found = self._own(arguments.id, context)
+        command = self._own(arguments.id, context)
         if arguments.end:
-            await self._port().stop(found.id)
-        elif arguments.wait and await _follow(found, arguments.wait, context) == "released":
-            return _told(found, arguments.from_index, message=_LET_GO)
-        return _told(found, arguments.from_index)
+            await self._port().stop(command.id)
+        elif arguments.wait and await _follow(command, arguments.wait, context) == "released":
+            return _told(command, arguments.from_index, message=_LET_GO)
+        return _told(command, arguments.from_index)
 
     async def _start(self, arguments: RunCommand, context: ToolContext) -> ToolResult:
         cwd = working_directory(arguments.working_directory, context)
-        made = await self._port().start(
+        command = await self._port().start(
             context.conversation, _request(arguments, context, cwd, None)
         )
-        await made.wait(within=_FIRST_LOOK)
-        made.tell()
-        if made.failure:
-            raise ToolError(made.failure)
-        output = plain(made.output(0).text)
-        result = made.result
+        await command.wait(within=_FIRST_LOOK)
+        command.tell()
+        if command.failure:
+            raise ToolError(command.failure)
+        output = plain(command.output(0).text)
+        result = command.result
         data = {
-            "terminalId": made.id,
+            "terminalId": command.id,
             "command": arguments.command,
-            "pid": made.pid,
+            "pid": command.pid,
             "isBackground": True,
-            "isRunning": made.running,
+            "isRunning": command.running,
             "exitCode": result.exit_code if result else None,
             "cwd": cwd,
             "output": output,
-            "end_index": made.end,
+            "end_index": command.end,
             "message": _HOW,
         }
-        return json_result(data, _card(made, output))
+        return json_result(data, _card(command, output))
 
     def _list(self, context: ToolContext) -> ToolResult:
-        found = self._background.of(context.conversation) if self._background else ()
-        for one in found:
-            one.tell()
+        commands = self._background.of(context.conversation) if self._background else ()
+        for command in commands:
+            command.tell()
         terminals = [
             {
-                "terminalId": one.id,
-                "command": one.command,
-                "pid": one.pid,
-                "isRunning": one.running,
-                "exitCode": one.result.exit_code if one.result else None,
-                "left": _left_data(one.result),
-                "seconds": round(one.seconds, 1),
-                "end_index": one.end,
+                "terminalId": command.id,
+                "command": command.command,
+                "pid": command.pid,
+                "isRunning": command.running,
+                "exitCode": command.result.exit_code if command.result else None,
+                "left": _left_data(command.result),
+                "seconds": round(command.seconds, 1),
+                "end_index": command.end,
             }
-            for one in found
+            for command in commands
         ]
         sessions = [
-            {"session_id": one.id, "status": status(one), "end_index": one.end}
-            for one in self._terminals.of(context.conversation)
+            {"session_id": session.id, "status": status(session), "end_index": session.end}
+            for session in self._terminals.of(context.conversation)
         ]
-        rows = tuple((one.id, short(one.command, _LISTED_COMMAND), _state(one)) for one in found)
+        rows = tuple(
+            (command.id, short(command.command, _LISTED_COMMAND), _state(command))
+            for command in commands
+        )
         return json_result(
             {"terminals": terminals, "sessions": sessions},
             Table(("terminal", "command", "state"), rows),
         )
 
-    def _own(self, given: str, context: ToolContext) -> BackgroundCommand:
+    def _own(self, identifier: str, context: ToolContext) -> BackgroundCommand:
         """The conversation's own command of that id; another's is told like one that never was."""
-        found = self._background.find(SessionId(given)) if self._background else None
-        if found is None or found.conversation != context.conversation:
+        command = self._background.find(SessionId(identifier)) if self._background else None
+        if command is None or command.conversation != context.conversation:
             raise ToolError(
-                f"There is no background command {escaped(given)[:100]!r} in this conversation.",
+                f"There is no background command {escaped(identifier)[:100]!r} in this conversation.",
                 hint="get_terminal_output without an id lists them.",
             )
-        return found
+        return command
 
     def _port(self) -> BackgroundCommands:
         if self._background is None:
@@ -222,61 +225,61 @@ class CommandHand:
         return self._background
 
 
-def _released(made: BackgroundCommand) -> ToolResult:
+def _released(command: BackgroundCommand) -> ToolResult:
     """What the call answers when the person sent its command to the background."""
-    return _told(made, 0, message=f"{_MOVED} {_HOW}")
+    return _told(command, 0, message=f"{_MOVED} {_HOW}")
 
 
-async def _follow(found: BackgroundCommand, wait: float, context: ToolContext) -> Waited:
+async def _follow(command: BackgroundCommand, wait: float, context: ToolContext) -> Waited:
     """Wait for the end of a command, and pass on to the person what it prints meanwhile."""
-    heard = PlainStream(context.emit)
-    at = found.end
+    stream = PlainStream(context.emit)
+    at = command.end
     context.emit("Waiting for its end\n")
 
     def more() -> None:
         nonlocal at
-        piece = found.output(at)
+        piece = command.output(at)
         at = piece.end
-        heard(piece.text)
+        stream(piece.text)
 
-    return await found.wait(within=wait, heard=more)
+    return await command.wait(within=wait, heard=more)
 
 
-def _told(found: BackgroundCommand, start: int, *, message: str = "") -> ToolResult:
+def _told(command: BackgroundCommand, start: int, *, message: str = "") -> ToolResult:
     """Its output from an index on and how it goes."""
-    found.tell()
-    read = found.output(start)
+    command.tell()
+    read = command.output(start)
     output = plain(read.text)
-    result = found.result
+    result = command.result
     data: dict[str, Any] = {
-        "terminalId": found.id,
-        "command": found.command,
+        "terminalId": command.id,
+        "command": command.command,
         # Before the output, which may be cut.
         **({"message": message} if message else {}),
         "output": output,
-        "isRunning": found.running,
+        "isRunning": command.running,
         "exitCode": result.exit_code if result else None,
         "truncated": read.start > start,
         "from_index": read.start,
         "end_index": read.end,
-        "seconds": round(found.seconds, 1),
-        "state": _state(found),
+        "seconds": round(command.seconds, 1),
+        "state": _state(command),
     }
     if left := _left_data(result):
         data["left"] = left
     if result is not None and result.refused:
         data["refused"] = refused_data(result.refused)
-    noted = (Text(f"{message.partition('.')[0]}: {found.id}"),) if message else ()
-    return json_result(data, *noted, _card(found, output))
+    noted = (Text(f"{message.partition('.')[0]}: {command.id}"),) if message else ()
+    return json_result(data, *noted, _card(command, output))
 
 
-def _state(found: BackgroundCommand) -> str:
+def _state(command: BackgroundCommand) -> str:
     """How it goes, in words."""
-    if found.running:
+    if command.running:
         return "running"
-    result = found.result
+    result = command.result
     if result is None:
-        return found.failure or "ended"
+        return command.failure or "ended"
     if result.timed_out:
         return "timed out"
     ended = f"killed by {result.signal}"
@@ -286,20 +289,20 @@ def _state(found: BackgroundCommand) -> str:
     return f"{ended}, left running: {left}" if left else ended
 
 
-def _card(found: BackgroundCommand, output: str) -> Terminal:
-    result = found.result
+def _card(command: BackgroundCommand, output: str) -> Terminal:
+    result = command.result
     code = result.exit_code if result else None
-    return Terminal(found.command, output, code, found.seconds, running=found.running)
+    return Terminal(command.command, output, code, command.seconds, running=command.running)
 
 
 def _request(
-    arguments: RunCommand, context: ToolContext, cwd: str, heard: PlainStream | None
+    arguments: RunCommand, context: ToolContext, cwd: str, stream: PlainStream | None
 ) -> CommandRequest:
     return context.command(
         arguments.command,
         cwd,
         timeout=arguments.limit or _NO_LIMIT,
-        on_output=heard or _nobody,
+        on_output=stream or _nobody,
     )
 
 
@@ -307,7 +310,7 @@ def _nobody(_: str) -> None:
     """For output that is read by its index."""
 
 
-def _account(output: str, result: CommandResult, timeout: float, *, held: bool) -> str:
+def _account(output: str, result: CommandResult, timeout: float, *, confined: bool) -> str:
     """The output as the model reads it, and below it whatever was not as it should be."""
     notes: list[str] = []
     failed = result.exit_code != 0
@@ -324,7 +327,7 @@ def _account(output: str, result: CommandResult, timeout: float, *, held: bool) 
     notes += refused_notes(result.refused)
     if result.withheld:
         notes.append(f"[not in its environment, because they look like secrets: {_names(result)}]")
-    if held and failed and any(words in output for words in _REFUSALS):
+    if confined and failed and any(words in output for words in _REFUSALS):
         notes.append(_SANDBOX_NOTE)
     body = output.rstrip("\n")
     return "\n".join([body if body.strip() else "(no output)", *notes])

@@ -69,9 +69,9 @@ class Doings:
         allowed, seconds = False, math.inf
         try:
             if self._ask is not None:
-                said = await self._ask(access)
-                known = isinstance(said, OutsideAnswer)
-                allowed, seconds = (said.allowed, said.seconds) if known else (said, math.inf)
+                reply = await self._ask(access)
+                detailed = isinstance(reply, OutsideAnswer)
+                allowed, seconds = (reply.allowed, reply.seconds) if detailed else (reply, math.inf)
         finally:
             self._open -= 1
             if not self._open:
@@ -107,16 +107,16 @@ class SessionHand:
     async def create(self, arguments: CreateSession, context: ToolContext) -> ToolResult:
         """Open the conversation's session, or return it; another folder restarts it."""
         refuse_rehearsal(context, "A terminal session")
-        own = context.conversation
-        if arguments.conversation_id not in (None, "", own):
+        conversation = context.conversation
+        if arguments.conversation_id not in (None, "", conversation):
             raise ToolError(
                 "A session can only be opened for this conversation.",
                 hint="Leave conversation_id out.",
             )
         doings = Doings(context.permit.ask_outside)
-        session, made = await self._terminals.open(
+        session, fresh = await self._terminals.open(
             SessionSpec(
-                own,
+                conversation,
                 working_directory(arguments.working_directory, context),
                 confined=context.permit.confined,
                 writable=context.permit.writable,
@@ -128,8 +128,14 @@ class SessionHand:
         if session.id not in self._doings:
             # One that was taken over from an earlier run is new to this one.
             self._doings[session.id] = doings
-            name = "existing" if not made else "restarted" if own in self._opened else "created"
-            self._adopt(session, own)
+            name = (
+                "existing"
+                if not fresh
+                else "restarted"
+                if conversation in self._opened
+                else "created"
+            )
+            self._adopt(session, conversation)
             await session.settled(within=_START)
         return json_result({
             "session_id": session.id,
@@ -169,12 +175,12 @@ class SessionHand:
             )
         if arguments.hand_over and not arguments.input:
             return await self._handing.ask(session, arguments.hand_over, context, None)
-        if (taken := await self._handing.yielded(session, arguments.timeout)) is not None:
-            return taken
+        if (takeover := await self._handing.yielded(session, arguments.timeout)) is not None:
+            return takeover
         await session.tidied()
         hidden = session.state.secret
-        known = len(session.commands)
-        newest = session.commands[-1] if known else None
+        count = len(session.commands)
+        newest = session.commands[-1] if count else None
         start = session.end
         # A terminal's enter key is \r alone; the pair would be two of them.
         session.write(arguments.input.replace("\r\n", "\r").encode(errors="replace"))
@@ -189,13 +195,13 @@ class SessionHand:
             # The person took their time, which is not the command's.
             await session.settled(within=arguments.timeout)
         printed = session.output(start)
-        told = shown(session, printed.text)
-        text = told["screen"]["text"] if "screen" in told else told["output"]
+        view = shown(session, printed.text)
+        text = view["screen"]["text"] if "screen" in view else view["output"]
         data: dict[str, Any] = {
             "session_id": session.id,
             "status": status(session),
             "state": state_words(session),
-            **told,
+            **view,
             "end_index": printed.end,
             **holder_data(session),
             **self._handing.news(session),
@@ -213,17 +219,17 @@ class SessionHand:
     async def output(self, arguments: GetOutput, context: ToolContext) -> ToolResult:
         """What it printed from an index on."""
         session = self._own(arguments.session_id, context)
-        found = session.output(arguments.from_index)
+        piece = session.output(arguments.from_index)
         return session_result(
             session,
             {
                 "session_id": session.id,
                 "status": status(session),
                 "state": state_words(session),
-                **shown(session, found.text),
-                "from_index": found.start,
-                "end_index": found.end,
-                "truncated": found.start > arguments.from_index,
+                **shown(session, piece.text),
+                "from_index": piece.start,
+                "end_index": piece.end,
+                "truncated": piece.start > arguments.from_index,
                 **holder_data(session),
                 **self._handing.news(session),
             },
@@ -232,14 +238,14 @@ class SessionHand:
     async def history(self, arguments: SessionOnly, context: ToolContext) -> ToolResult:
         """All that is kept of it."""
         session = self._own(arguments.session_id, context)
-        found = session.output(0)
+        piece = session.output(0)
         return session_result(
             session,
             {
                 "session_id": session.id,
                 "status": status(session),
-                "history": lines(session, found.text),
-                "truncated": found.start > 0,
+                "history": lines(session, piece.text),
+                "truncated": piece.start > 0,
             },
         )
 
@@ -258,12 +264,12 @@ class SessionHand:
         if arguments.id:
             session = self._own(arguments.id, context)
         else:
-            found = self._terminals.of(context.conversation)
-            if not found:
+            sessions = self._terminals.of(context.conversation)
+            if not sessions:
                 raise ToolError(
                     "This conversation has no terminal session.", hint="create_session opens one."
                 )
-            session = found[0]
+            session = sessions[0]
         if session.holder == "person":
             raise ToolError("The person types in this terminal now; what it shows is theirs.")
         seen = screen_data(session)
@@ -302,27 +308,27 @@ class SessionHand:
                     return json_result({"selection": text, "terminal": name})
         return json_result({"selection": "", "message": "Nothing is selected in a terminal."})
 
-    def _named(self, given: str) -> TerminalSession | None:
+    def _named(self, identifier: str) -> TerminalSession | None:
         """The session of an id. A conversation's id names its session: seed 004, PTY sessions."""
-        session = self._terminals.find(SessionId(given))
-        if session is None and given:
-            session = next(iter(self._terminals.of(ConversationId(given))), None)
+        session = self._terminals.find(SessionId(identifier))
+        if session is None and identifier:
+            session = next(iter(self._terminals.of(ConversationId(identifier))), None)
         return session
 
-    def _own(self, given: str, context: ToolContext) -> TerminalSession:
+    def _own(self, identifier: str, context: ToolContext) -> TerminalSession:
         """The conversation's own session of that id; whose another one is, is nobody's business."""
-        session = self._named(given)
+        session = self._named(identifier)
         if session is None or session.conversation != context.conversation:
             raise ToolError(
-                f"There is no terminal session {escaped(given)[:100]!r} in this conversation.",
+                f"There is no terminal session {escaped(identifier)[:100]!r} in this conversation.",
                 hint="create_session returns the id of this conversation's session.",
             )
         return session
 
-    def _adopt(self, session: TerminalSession, own: ConversationId) -> None:
+    def _adopt(self, session: TerminalSession, conversation: ConversationId) -> None:
         """Announce a new session, and its end whenever that comes."""
-        self._opened.add(own)
-        self._publish(TerminalOpened(own, session.id))
+        self._opened.add(conversation)
+        self._publish(TerminalOpened(conversation, session.id))
 
         holder = (session.holder, session.reason)
 
@@ -330,11 +336,11 @@ class SessionHand:
             nonlocal holder
             if holder != (now := (session.holder, session.reason)):
                 holder = now
-                self._publish(TerminalPassed(own, session.id, *now))
+                self._publish(TerminalPassed(conversation, session.id, *now))
             if not session.running:
                 stop()
                 self._doings.pop(session.id, None)
-                self._publish(TerminalClosed(own, session.id, session.exit_code))
+                self._publish(TerminalClosed(conversation, session.id, session.exit_code))
 
         stop = session.watch(changed)
 

@@ -39,7 +39,7 @@ def shown(session: TerminalSession, printed: str) -> dict[str, Any]:
     ordinary = "".join(_ordinary(session, printed))
     if not seen.alternate and len(_PLACED.findall(ordinary)) <= _MOST_PLACED:
         return {"output": session.veiled(plain(ordinary))}
-    before = printed[: found.start()] if (found := _SWITCH.search(printed)) else ""
+    before = printed[: switch.start()] if (switch := _SWITCH.search(printed)) else ""
     return {
         "output": session.veiled(plain(before)) if seen.alternate else "",
         "screen": screen_data(session),
@@ -79,7 +79,7 @@ def _without(session: TerminalSession, value: Any) -> Any:
         return session.veiled(value)
     if isinstance(value, dict):
         named = cast("dict[str, Any]", value)
-        return {name: _without(session, one) for name, one in named.items()}
+        return {name: _without(session, item) for name, item in named.items()}
     if isinstance(value, list):
-        return [_without(session, one) for one in cast("list[Any]", value)]
+        return [_without(session, item) for item in cast("list[Any]", value)]
     return value

@@ -94,9 +94,11 @@ def _unique(ids: tuple[int, ...]) -> tuple[int, ...]:
 
 def _lines(value: Any) -> Any:
     """A list of texts, its JSON text, or one text alone."""
-    found = _decoded(value)
+    decoded = _decoded(value)
     return (
-        (value,) if isinstance(value, str) and not isinstance(found, list) else cast("Any", found)
+        (value,)
+        if isinstance(value, str) and not isinstance(decoded, list)
+        else cast("Any", decoded)
     )
 
 
@@ -248,9 +250,9 @@ def _short(value: Any) -> str:
 
 def _array(value: Any) -> Any:
     """An array, or its JSON text; the executor shows a correct call beside the error."""
-    found = _decoded(value)
-    if isinstance(found, (list, tuple)):
-        return cast("Any", found)
+    decoded = _decoded(value)
+    if isinstance(decoded, (list, tuple)):
+        return cast("Any", decoded)
     raise PydanticCustomError(_OWN, "must be an array of objects")
 
 

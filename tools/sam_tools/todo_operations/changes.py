@@ -70,8 +70,8 @@ def written(before: Sequence[Todo], drafts: Sequence[TodoDraft | Rejected], now:
     items = [_filled(_kept(old.get(d.id), d), d) for d in _readable(drafts)]
     running = {item.id for item in before if item.status == "in-progress"}
     # Within one list nothing says what was begun last: of those begun by it, the first one stays.
-    begun = [i.id for i in items if i.status == "in-progress" and i.id not in running][:1]
-    change = _checked(before, items, begun, now, known=())
+    started = [i.id for i in items if i.status == "in-progress" and i.id not in running][:1]
+    change = _checked(before, items, started, now, earlier=())
     lost = lost_completed(before, change.items)
     if lost:
         rows = "\n".join(f"  - Todo {item.id}: {item.title}" for item in lost)
@@ -91,7 +91,7 @@ def updated(before: Sequence[Todo], updates: Sequence[TodoUpdate | Rejected], no
     items = {item.id: item for item in before}
     failed: list[str] = []
     named: dict[int, None] = {}
-    begun: list[int] = []
+    started: list[int] = []
     for index, update in enumerate(updates):
         problem = _refusal(update, items)
         if problem:
@@ -102,8 +102,8 @@ def updated(before: Sequence[Todo], updates: Sequence[TodoUpdate | Rejected], no
         items[update.id] = _filled(was, update)
         named[update.id] = None
         if items[update.id].status == "in-progress" and was.status != "in-progress":
-            begun.append(update.id)
-    change = _checked(before, tuple(items.values()), begun, now, known=_errors(before))
+            started.append(update.id)
+    change = _checked(before, tuple(items.values()), started, now, earlier=_errors(before))
     return Batch(change, tuple(named), tuple(failed))
 
 
@@ -117,8 +117,8 @@ def appended(before: Sequence[Todo], new: Sequence[NewTodo | Rejected], now: flo
         _filled(Todo(highest + offset, item.title), item)
         for offset, item in enumerate(_readable(new), start=1)
     ]
-    begun = [item.id for item in added if item.status == "in-progress"][:1]
-    return _checked(before, [*before, *added], begun, now, known=_errors(before))
+    started = [item.id for item in added if item.status == "in-progress"][:1]
+    return _checked(before, [*before, *added], started, now, earlier=_errors(before))
 
 
 def _readable(items: Sequence[Any]) -> list[Any]:
@@ -144,8 +144,8 @@ def _refusal(update: TodoUpdate | Rejected, items: dict[int, Todo]) -> str:
         return "; ".join(update.problems)
     if update.id not in items:
         return "not in the list"
-    known = [field for field in _FIELDS if update.gives(field)]
-    if not known:
+    fields = [field for field in _FIELDS if update.gives(field)]
+    if not fields:
         return f"nothing to change was given; fields are {', '.join(_FIELDS)}"
     blocked = (update.status if update.gives("status") else items[update.id].status) == "blocked"
     if update.blockedReason and not blocked and not update.gives("status"):
@@ -171,13 +171,13 @@ def _merged(old: Sequence[Subtask], parts: Sequence[Part], *, whole: bool) -> tu
 
     ``whole`` leaves out those that ``parts`` does not name.
     """
-    known = {part.id: part for part in old}
-    fresh = max([0, *known, *(part.id for part in parts)])
+    parts_by_id = {part.id: part for part in old}
+    fresh = max([0, *parts_by_id, *(part.id for part in parts)])
     merged: list[Subtask] = [] if whole else list(old)
     for part in parts:
         fields = {n: getattr(part, n) for n in ("title", "status") if n in part.model_fields_set}
         id_ = part.id if "id" in part.model_fields_set else (fresh := fresh + 1)
-        changed = replace(known.get(id_, Subtask(id_, "")), **fields)
+        changed = replace(parts_by_id.get(id_, Subtask(id_, "")), **fields)
         at = [i for i, other in enumerate(merged) if other.id == id_ and not whole]
         if at:
             merged[at[0]] = changed
@@ -186,17 +186,17 @@ def _merged(old: Sequence[Subtask], parts: Sequence[Part], *, whole: bool) -> tu
     return tuple(merged)
 
 
-def _filled(item: Todo, given: Item) -> Todo:
+def _filled(item: Todo, draft: Item) -> Todo:
     """``item`` with the given fields. Subtasks change by id; an empty list of them removes all."""
-    changes = {own: getattr(given, name) for name, own in _FIELDS.items() if given.gives(name)}
-    if given.gives("subtasks"):
-        whole = isinstance(given, TodoDraft) or not given.subtasks
-        changes["subtasks"] = _merged(item.subtasks, given.subtasks, whole=whole)
-    if given.gives("estimateMinutes"):
-        changes["estimate_minutes"] = given.estimateMinutes or None
+    changes = {field: getattr(draft, name) for name, field in _FIELDS.items() if draft.gives(name)}
+    if draft.gives("subtasks"):
+        whole = isinstance(draft, TodoDraft) or not draft.subtasks
+        changes["subtasks"] = _merged(item.subtasks, draft.subtasks, whole=whole)
+    if draft.gives("estimateMinutes"):
+        changes["estimate_minutes"] = draft.estimateMinutes or None
     filled = replace(item, **changes)
     reopened = item.status == "completed" and filled.status != "completed"
-    if reopened and filled.progress == 1.0 and not given.gives("progress"):
+    if reopened and filled.progress == 1.0 and not draft.gives("progress"):
         filled = replace(filled, progress=None)
     return filled
 
@@ -204,19 +204,19 @@ def _filled(item: Todo, given: Item) -> Todo:
 def _checked(
     before: Sequence[Todo],
     items: Sequence[Todo],
-    begun: Sequence[int],
+    started: Sequence[int],
     now: float,
     *,
-    known: Collection[Finding],
+    earlier: Collection[Finding],
 ) -> Change:
     """Validate, settle and stamp. Errors that stood before do not block what does not add to them."""
     findings = validate(items)
-    errors = [f for f in findings if f.severity == "error" and f not in known]
+    errors = [f for f in findings if f.severity == "error" and f not in earlier]
     if errors:
         raise ToolError(
             _listed("Nothing was stored, the list breaks its rules", [f.text for f in errors])
         )
-    settled = settle([consistent(item) for item in items], started=begun)
+    settled = settle([consistent(item) for item in items], started=started)
     old = {f for f in validate(before) if f.severity == "warning"}
     back = frozenset(settled.demoted)
     notes = [
@@ -230,6 +230,6 @@ def _errors(items: Sequence[Todo]) -> frozenset[Finding]:
 
 
 def _listed(head: str, rows: Sequence[str]) -> str:
-    shown = "\n".join(f"  - {row}" for row in rows[:_SHOWN])
+    listing = "\n".join(f"  - {row}" for row in rows[:_SHOWN])
     more = f"\n  - and {len(rows) - _SHOWN} more" if len(rows) > _SHOWN else ""
-    return f"{head} ({len(rows)} {'problem' if len(rows) == 1 else 'problems'}):\n{shown}{more}"
+    return f"{head} ({len(rows)} {'problem' if len(rows) == 1 else 'problems'}):\n{listing}{more}"

@@ -79,9 +79,9 @@ def update_report(before: Sequence[Todo], stored: Sequence[Todo], batch: Batch) 
     old, new = {i.id: i for i in before}, {i.id: i for i in stored}
     failed, applied, redundant = list(batch.failed), list[str](), list[str]()
     for id_ in batch.named:
-        told = _difference(old[id_], new[id_])
-        if told:
-            applied.append(f"{_name(new[id_])}: {told}")
+        difference = _difference(old[id_], new[id_])
+        if difference:
+            applied.append(f"{_name(new[id_])}: {difference}")
         elif id_ in batch.change.demoted:
             failed.append(f"{_name(new[id_])}: not begun, {_ONE} and another one of this call is")
         else:
@@ -102,8 +102,8 @@ def update_report(before: Sequence[Todo], stored: Sequence[Todo], batch: Batch) 
 
 def add_report(before: Sequence[Todo], stored: Sequence[Todo], change: Change) -> str:
     """What was appended under which id, and the list."""
-    known = {item.id for item in before}
-    added = [item for item in stored if item.id not in known]
+    ids = {item.id for item in before}
+    added = [item for item in stored if item.id not in ids]
     lines = [f"Added {_count(len(added))}."]
     lines += [f"  + #{item.id}: {item.title}" for item in added]
     lines += _side_effects(before, stored, change)
@@ -131,8 +131,8 @@ def _in_full(item: Todo, done: Collection[int]) -> list[str]:
         lines.append(f"     blocked: {item.blocked_reason}")
     unmet = ", ".join(f"#{id_}" for id_ in unmet_dependencies(item, done))
     if unmet:
-        begun = item.status == "in-progress"
-        lines.append(f"     {'WARNING: begun before' if begun else 'after'} {unmet}")
+        started = item.status == "in-progress"
+        lines.append(f"     {'WARNING: begun before' if started else 'after'} {unmet}")
     return lines + _parts(item)
 
 
@@ -227,10 +227,10 @@ def _percent(progress: float) -> str:
 
 def _time(minutes: float) -> str:
     """``45 min`` or ``1 h 30 min``."""
-    hours, rest = divmod(round(minutes), 60)
+    hours, remainder = divmod(round(minutes), 60)
     if not hours:
-        return f"{round(minutes, 1):g} min" if minutes < 1 else f"{rest} min"
-    return f"{hours} h {rest} min" if rest else f"{hours} h"
+        return f"{round(minutes, 1):g} min" if minutes < 1 else f"{remainder} min"
+    return f"{hours} h {remainder} min" if remainder else f"{hours} h"
 
 
 def _name(item: Todo) -> str:

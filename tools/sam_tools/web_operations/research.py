@@ -79,10 +79,10 @@ class Researching:
                 for hit in chosen
             ]
         outcomes = [task.result() for task in reading]
-        sources = [found for found in outcomes if isinstance(found, _Source)]
-        failures = [found for found in outcomes if isinstance(found, str)]
-        kept = [(source, _kept_texts(source, plan.passages)) for source in sources]
-        await self._memories.prepare([text for _, texts in kept for text in texts])
+        sources = [outcome for outcome in outcomes if isinstance(outcome, _Source)]
+        failures = [outcome for outcome in outcomes if isinstance(outcome, str)]
+        texts_by_source = [(source, _kept_texts(source, plan.passages)) for source in sources]
+        await self._memories.prepare([text for _, texts in texts_by_source for text in texts])
         draft = MemoryDraft(
             "",
             type="document",
@@ -90,7 +90,7 @@ class Researching:
             context=arguments.query,
             origin=origin_of(context),
         )
-        stored = sum(self._keep(draft, scope, texts, source) for source, texts in kept)
+        stored = sum(self._keep(draft, scope, texts, source) for source, texts in texts_by_source)
         text = _digest(arguments, sources, failures, stored)
         if not sources:
             snippets = [f"- {hit.title}: {hit.snippet} ({hit.url})" for hit in chosen]
@@ -109,7 +109,7 @@ class Researching:
         """Hits of the asked kind, and for a comprehensive research of the other kinds too."""
         others: list[SearchKind] = [kind for kind in _KINDS if kind != arguments.type]
         kinds = (arguments.type, *others)[: plan.searches]
-        found: dict[str, WebHit] = {}
+        unique: dict[str, WebHit] = {}
         for number, kind in enumerate(kinds):
             try:
                 hits = await self._search.search(arguments.query, limit=plan.pages + 4, kind=kind)
@@ -118,8 +118,8 @@ class Researching:
                     raise
                 continue  # what was found first is enough to go on
             for hit in hits:
-                found.setdefault(hit.url, hit)
-        return list(found.values())
+                unique.setdefault(hit.url, hit)
+        return list(unique.values())
 
     async def _read(
         self, hit: WebHit, query: str, room: asyncio.Semaphore, emit: Callable[[str], None]
@@ -155,11 +155,11 @@ def ranked(passages: Sequence[str], query: str) -> tuple[str, ...]:
     terms = {word for word in re.findall(r"\w+", query.lower()) if len(word) > 2}
 
     def weight(entry: tuple[int, str]) -> tuple[float, int]:
-        place, passage = entry
+        rank, passage = entry
         words = re.findall(r"\w+", passage.lower())
-        held = terms.intersection(words)
+        shared = terms.intersection(words)
         often = sum(word in terms for word in words)
-        return -(len(held) + min(often, 20) / 100), place
+        return -(len(shared) + min(often, 20) / 100), rank
 
     return tuple(passage for _, passage in sorted(enumerate(passages), key=weight))
 
@@ -169,12 +169,12 @@ def _chosen(hits: Sequence[WebHit], kind: SearchKind, most: int) -> list[WebHit]
     ordered = list(hits)
     if kind == "technical":
         ordered.sort(key=lambda hit: _TECHNICAL.search(host_of(hit.url)) is None)
-    taken: dict[str, int] = {}
+    per_host: dict[str, int] = {}
     chosen: list[WebHit] = []
     for hit in ordered:
         host = host_of(hit.url)
-        if taken.get(host, 0) < _MOST_OF_A_SITE and len(chosen) < most:
-            taken[host] = taken.get(host, 0) + 1
+        if per_host.get(host, 0) < _MOST_OF_A_SITE and len(chosen) < most:
+            per_host[host] = per_host.get(host, 0) + 1
             chosen.append(hit)
     return chosen
 

@@ -131,26 +131,28 @@ class WebOperations:
         if arguments.selectors is None:
             return await self._whole(arguments.url, context)
         page = await self._get(arguments.url, context)
-        found = await self._documents.select(
+        values_by_name = await self._documents.select(
             page.body,
             arguments.selectors,
             media_type=page.headers.get("content-type", ""),
             url=page.url,
         )
-        counted = ", ".join(f"{name}: {len(values)}" for name, values in found.items())
-        shown = {name: list(values) for name, values in found.items()}
-        text = f"{OUTSIDE}\n{page.url}\n{counted}\n\n{canonical(shown)}"
-        return ToolResult(text, data={"url": page.url, "found": shown})
+        counted = ", ".join(f"{name}: {len(values)}" for name, values in values_by_name.items())
+        results = {name: list(values) for name, values in values_by_name.items()}
+        text = f"{OUTSIDE}\n{page.url}\n{counted}\n\n{canonical(results)}"
+        return ToolResult(text, data={"url": page.url, "found": results})
 
     async def _whole(self, url: str, context: ToolContext) -> ToolResult:
         """Text and links of a page that is not to be taken apart."""
         page, document = await self._page(url, context)
         links: list[str] = []
         if document.format == "html":
-            asked = {"links": "a[href]@href"}
+            queries = {"links": "a[href]@href"}
             kind = page.headers.get("content-type", "")
-            found = await self._documents.select(page.body, asked, media_type=kind, url=page.url)
-            links = [link for link in dict.fromkeys(found["links"]) if link.startswith("http")]
+            selected = await self._documents.select(
+                page.body, queries, media_type=kind, url=page.url
+            )
+            links = [link for link in dict.fromkeys(selected["links"]) if link.startswith("http")]
         header = page_header(document, page.url, cut=page.truncated)
         text = f"{header}\n\n{document.text or '(no text)'}"
         if links:

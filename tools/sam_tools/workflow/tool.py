@@ -150,14 +150,14 @@ class WorkflowTool:
     def _seen(self, ticket: "Ticket") -> dict[str, Any]:
         """What the last such call of this attempt came to."""
         attempts = [a for a in self._workflows.history(ticket.execution_id) if a.status == "open"]
-        begun = max((a.started_at for a in attempts if a.step == ticket.step), default=0.0)
-        wanted = ticket.arguments.get("command")
+        started = max((a.started_at for a in attempts if a.step == ticket.step), default=0.0)
+        command = ticket.arguments.get("command")
         rows = [
             row
             for row in self._workflows.evidence(ticket.execution_id)
             if (row.step, row.operation) == (ticket.step, ticket.tool)
-            and row.made_at >= begun
-            and wanted in (None, row.subject)
+            and row.made_at >= started
+            and command in (None, row.subject)
         ]
         if not rows:
             arguments = json.dumps(ticket.arguments, ensure_ascii=False)
@@ -167,8 +167,10 @@ class WorkflowTool:
             )
         last = rows[-1]
         code = last.exit_code
-        said = "succeeded" if last.ok else f"failed with {code}" if code is not None else "failed"
-        summary = f"{last.operation} {said}: {last.subject}"
+        outcome = (
+            "succeeded" if last.ok else f"failed with {code}" if code is not None else "failed"
+        )
+        summary = f"{last.operation} {outcome}: {last.subject}"
         return {"summary": summary, "success": last.ok, "ok": last.ok, "exit_code": code}
 
     async def _plan(self, arguments: Plan, context: ToolContext) -> ToolResult:
@@ -259,11 +261,11 @@ class WorkflowTool:
 
         return Person(self._inquiries, context.conversation, context.call)
 
-    def _of(self, given: str, context: ToolContext) -> str:
+    def _of(self, identifier: str, context: ToolContext) -> str:
         """The execution that is meant."""
-        if given:
+        if identifier:
             with Told():
-                return self._workflows.execution(given).id
+                return self._workflows.execution(identifier).id
         phase = self._workflows.phase(context.conversation)
         if phase is None:
             raise ToolError(

@@ -95,57 +95,57 @@ def patched(
     remarks: list[str] = []
     for hunk in patch.hunks:
         try:
-            place = ground.place(hunk)
+            spot = ground.place(hunk)
             fitted = (
-                hunk if style == "git" else _fitted(lines, place, hunk, strict=style == "unified")
+                hunk if style == "git" else _fitted(lines, spot, hunk, strict=style == "unified")
             )
-            placed.append((place, fitted))
-            remarks += _remarks(place, hunk, indented=fitted is not hunk)
+            placed.append((spot, fitted))
+            remarks += _remarks(spot, hunk, indented=fitted is not hunk)
         except Misfit as misfit:
             raise refused(document.text, patch, hunk, misfit, name) from None
     # Equal places are insertions; they stay in the order of the patch.
     placed.sort(key=lambda item: (item[0].at, item[0].end))
     result: list[str] = []
     at = 0
-    for place, hunk in placed:
-        result += text.kept(at, place.at)
-        result += [row.text + row.end for row in _changed(text, place, hunk)]
-        at = place.end
+    for spot, hunk in placed:
+        result += text.kept(at, spot.at)
+        result += [row.text + row.end for row in _changed(text, spot, hunk)]
+        at = spot.end
     return text.joined([*result, *text.kept(at, len(lines))]), remarks
 
 
-def _fitted(lines: Sequence[str], place: Place, hunk: Hunk, *, strict: bool) -> Hunk:
+def _fitted(lines: Sequence[str], spot: Place, hunk: Hunk, *, strict: bool) -> Hunk:
     """The hunk with the file's indentation. Raises ``Misfit`` where ``strict`` and unclear."""
-    kept = hunk.lines[place.head : len(hunk.lines) - place.tail]
-    found = reindented(lines[place.at : place.end], kept)
-    if found is None and strict:
+    middle = hunk.lines[spot.head : len(hunk.lines) - spot.tail]
+    fitted = reindented(lines[spot.at : spot.end], middle)
+    if fitted is None and strict:
         raise Misfit("nowhere")
-    if found is None or found == kept:
+    if fitted is None or fitted == middle:
         return hunk
-    ends = hunk.lines[: place.head], hunk.lines[len(hunk.lines) - place.tail :]
-    return replace(hunk, lines=(*ends[0], *found, *ends[1]))
+    ends = hunk.lines[: spot.head], hunk.lines[len(hunk.lines) - spot.tail :]
+    return replace(hunk, lines=(*ends[0], *fitted, *ends[1]))
 
 
-def _remarks(place: Place, hunk: Hunk, *, indented: bool) -> list[str]:
+def _remarks(spot: Place, hunk: Hunk, *, indented: bool) -> list[str]:
     """What is worth knowing of where a hunk went; empty for exactly where it was said."""
     words: list[str] = []
-    at = place.at - place.head + 1
+    at = spot.at - spot.head + 1
     if hunk.start is not None and hunk.old and at != hunk.start:
         words.append(f"offset {at - hunk.start:+d}")
-    if place.head or place.tail:
-        words.append(f"fuzz {max(place.head, place.tail)}")
+    if spot.head or spot.tail:
+        words.append(f"fuzz {max(spot.head, spot.tail)}")
     if indented:
         words.append("indented as the file is")
     return [f"hunk {hunk.number} at line {at} ({', '.join(words)})"] if words else []
 
 
-def _changed(text: _Text, place: Place, hunk: Hunk) -> list[_Row]:
+def _changed(text: _Text, spot: Place, hunk: Hunk) -> list[_Row]:
     """The hunk's lines as they will stand: its context as the file has it."""
-    lines = hunk.lines[place.head : len(hunk.lines) - place.tail]
-    there = text.rows(place.at, place.end)
-    literal = _literal(there, lines) if text.feeds else _spelt(lines)
-    ends = [row.end for row in there if row.end]
-    open_end = bool(there) and not there[-1].end and not hunk.marked
+    lines = hunk.lines[spot.head : len(hunk.lines) - spot.tail]
+    rows = text.rows(spot.at, spot.end)
+    literal = _literal(rows, lines) if text.feeds else _spelt(lines)
+    ends = [row.end for row in rows if row.end]
+    open_end = bool(rows) and not rows[-1].end and not hunk.marked
     result: list[_Row] = []
     index = 0
     for line in lines:
@@ -156,7 +156,7 @@ def _changed(text: _Text, place: Place, hunk: Hunk) -> list[_Row]:
             result.append(_new(line, text.separator, end, open_end=open_end))
             continue
         if line.mark == " ":
-            result.append(there[index])
+            result.append(rows[index])
         index += 1
     return result
 
@@ -166,12 +166,12 @@ def _spelt(lines: Sequence[Line]) -> bool:
     return any(line.text.endswith("\r") for line in lines)
 
 
-def _literal(there: Sequence[_Row], lines: Sequence[Line]) -> bool:
+def _literal(rows: Sequence[_Row], lines: Sequence[Line]) -> bool:
     """Whether the patch spells carriage returns out, and just as the file has them."""
     old = [line for line in lines if line.mark != "+"]
     return _spelt(lines) and all(
         line.text.endswith("\r") == (row.end == "\r\n")
-        for line, row in zip(old, there, strict=True)
+        for line, row in zip(old, rows, strict=True)
         if row.end
     )
 

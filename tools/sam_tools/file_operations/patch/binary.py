@@ -30,12 +30,12 @@ class Binary:
                 hint="Make the patch anew, or replace the file as a whole.",
             )
         try:
-            made = _followed(self.data, content) if self.delta else self.data
+            content_new = _followed(self.data, content) if self.delta else self.data
         except (IndexError, ValueError):
-            made = None
-        if made is None or _object(made) != self.new:
+            content_new = None
+        if content_new is None or _object(content_new) != self.new:
             raise ToolError(f"{name}: the binary patch is damaged.", hint="Make it anew.")
-        return made
+        return content_new
 
 
 def _object(data: bytes) -> str:
@@ -81,14 +81,14 @@ def _followed(delta: bytes, content: bytes) -> bytes:
     """
     old, at = _size(delta, 0)
     new, at = _size(delta, at)
-    made = bytearray()
+    output = bytearray()
     if old != len(content) or new > _MOST:
         raise ValueError
     while at < len(delta):
         code = delta[at]
         at += 1
         if not code & 0x80:
-            made += delta[at : at + code]
+            output += delta[at : at + code]
             at += code
             continue
         numbers = [0] * 7
@@ -97,10 +97,10 @@ def _followed(delta: bytes, content: bytes) -> bytes:
                 numbers[bit] = delta[at]
                 at += 1
         start = int.from_bytes(numbers[:4], "little")
-        made += content[start : start + (int.from_bytes(numbers[4:], "little") or 0x10000)]
-        if len(made) > new:
+        output += content[start : start + (int.from_bytes(numbers[4:], "little") or 0x10000)]
+        if len(output) > new:
             raise ValueError
-    return bytes(made)
+    return bytes(output)
 
 
 def _size(delta: bytes, at: int) -> tuple[int, int]:

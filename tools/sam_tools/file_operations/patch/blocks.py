@@ -38,14 +38,16 @@ def parse_blocks(lines: Sequence[str], path: str) -> tuple[FilePatch, ...]:
         old, new = lines[at + 1 : middle], lines[middle + 1 : end]
         of_file.append(Hunk(len(of_file) + 1, tuple(_lines(old, new))))
         at = named_from = end + 1
-    return tuple(FilePatch("update", name, name, tuple(found)) for name, found in hunks.items())
+    return tuple(
+        FilePatch("update", name, name, tuple(file_hunks)) for name, file_hunks in hunks.items()
+    )
 
 
 def _name(above: Sequence[str]) -> str:
     """The last line above a block that is no fence; empty for none, and for a sentence."""
-    told = [line for line in above if line.strip() and not _FENCE.match(line)]
-    found = _NAME.match(told[-1]) if told else None
-    return found[1] if found and (" " not in found[1] or "/" in found[1]) else ""
+    lines = [line for line in above if line.strip() and not _FENCE.match(line)]
+    match = _NAME.match(lines[-1]) if lines else None
+    return match[1] if match and (" " not in match[1] or "/" in match[1]) else ""
 
 
 def _end(lines: Sequence[str], at: int, mark: re.Pattern[str]) -> int:
@@ -63,8 +65,8 @@ def _lines(old: Sequence[str], new: Sequence[str]) -> list[Line]:
     """Lines that both begin or end with stay as they are in the file."""
     most = min(len(old), len(new))
     head = next((i for i in range(most) if old[i] != new[i]), most)
-    rest = most - head
-    tail = next((i for i in range(rest) if old[-1 - i] != new[-1 - i]), rest)
+    room = most - head
+    tail = next((i for i in range(room) if old[-1 - i] != new[-1 - i]), room)
     parts: tuple[tuple[Mark, Sequence[str]], ...] = (
         (" ", old[:head]),
         ("-", old[head : len(old) - tail]),

@@ -63,17 +63,17 @@ def _file(verb: str, path: str, body: Sequence[str], first: int) -> FilePatch:
 
 def _added(body: Sequence[str], first: int) -> tuple[Line, ...]:
     """The content of a new file. The plus may be missing, but then everywhere."""
-    kept = list(body)
-    while kept and not kept[-1].strip():
-        kept.pop()
-    if kept and kept[-1].rstrip() == "*** End of File":
-        kept.pop()
-    if not any(line.startswith("+") for line in kept):
-        return tuple(Line("+", line) for line in kept)
-    for index, line in enumerate(kept):
+    lines = list(body)
+    while lines and not lines[-1].strip():
+        lines.pop()
+    if lines and lines[-1].rstrip() == "*** End of File":
+        lines.pop()
+    if not any(line.startswith("+") for line in lines):
+        return tuple(Line("+", line) for line in lines)
+    for index, line in enumerate(lines):
         if line and not line.startswith("+"):
             raise _wrong(first + index, "lines of a new file begin with +")
-    return tuple(Line("+", line[1:]) for line in kept)
+    return tuple(Line("+", line[1:]) for line in lines)
 
 
 class _Hunks:
@@ -119,15 +119,15 @@ class _Hunks:
             self._anchors.append(text)
 
     def _finish(self, *, at_end: bool = False) -> None:
-        kept = self._lines[: len(self._lines) - self._blanks] if self._blanks else self._lines
-        if any(line.mark != " " for line in kept):
+        lines = self._lines[: len(self._lines) - self._blanks] if self._blanks else self._lines
+        if any(line.mark != " " for line in lines):
             number = len(self._hunks) + 1
-            hunk = Hunk(number, tuple(kept), self._start, tuple(self._anchors), at_end)
+            hunk = Hunk(number, tuple(lines), self._start, tuple(self._anchors), at_end)
             self._hunks.append(hunk)
             self._anchors = []
-        elif kept:
+        elif lines:
             # Context alone says where the next change is.
-            self._anchors += [line.text for line in kept if line.text.strip()][-1:]
+            self._anchors += [line.text for line in lines if line.text.strip()][-1:]
         self._lines, self._start, self._blanks = [], None, 0
 
 

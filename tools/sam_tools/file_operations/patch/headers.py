@@ -96,8 +96,8 @@ class Header:
             kind, target = "delete", source
         elif self.named and source != target:
             source, target = _bare(self.old, self.new)
-        wanted = NOTHING if kind == "create" else source, NOTHING if kind == "delete" else target
-        if self.named and not (_agree(self.old, wanted[0]) and _agree(self.new, wanted[1])):
+        expected = NOTHING if kind == "create" else source, NOTHING if kind == "delete" else target
+        if self.named and not (_agree(self.old, expected[0]) and _agree(self.new, expected[1])):
             raise ToolError(
                 f"The header of {target or source or first} in patchContent contradicts itself: "
                 f"{self.old or 'nothing'} and {self.new or 'nothing'} stand behind --- and +++.",
@@ -118,16 +118,16 @@ class Header:
     def _type(self, name: str) -> tuple[FileType, bool | None]:
         """What git's modes say of it, and whether it may be run. Raises ``ToolError``."""
         bits = [*self.modes.values(), *self.index.split(" ")[1:]]
-        found = [_MODE.fullmatch(mode) for mode in bits]
-        types: set[FileType] = {_TYPES[match[1]] for match in found if match}
-        if None in found or len(types) > 1:
+        matches = [_MODE.fullmatch(mode) for mode in bits]
+        types: set[FileType] = {_TYPES[match[1]] for match in matches if match}
+        if None in matches or len(types) > 1:
             raise ToolError(
                 f"{name} cannot have the modes {', '.join(bits)} that patchContent gives it.",
                 hint="Modes are 100644, 100755 and 120000; another type is deleted, then made anew.",
             )
-        given = self.modes.get("new file mode") or self.modes.get("new mode")
+        declared = self.modes.get("new file mode") or self.modes.get("new mode")
         type_: FileType = types.pop() if types else ""
-        return type_, given.endswith("755") if given and type_ == "file" else None
+        return type_, declared.endswith("755") if declared and type_ == "file" else None
 
 
 def header_name(text: str) -> str:
@@ -166,23 +166,23 @@ def unquoted(text: str) -> str:
 
 def git_names(line: str) -> tuple[str, str]:
     """Both names of a ``diff --git`` line; they may hold spaces."""
-    rest = line.removeprefix("diff --git ").rstrip("\r")
-    if rest.startswith('"') or rest.endswith('"'):
-        found = re.fullmatch(r'("(?:[^"\\]|\\.)*"|\S.*?) ("(?:[^"\\]|\\.)*"|\S.*)', rest)
-        return (unquoted(found[1]), unquoted(found[2])) if found else (rest, rest)
-    for text in (rest, rest.rstrip()):
+    names = line.removeprefix("diff --git ").rstrip("\r")
+    if names.startswith('"') or names.endswith('"'):
+        match = re.fullmatch(r'("(?:[^"\\]|\\.)*"|\S.*?) ("(?:[^"\\]|\\.)*"|\S.*)', names)
+        return (unquoted(match[1]), unquoted(match[2])) if match else (names, names)
+    for text in (names, names.rstrip()):
         middle = len(text) // 2
         halves = text[:middle], text[middle + 1 :]
         if text[middle : middle + 1] == " " and halves[0][2:] == halves[1][2:]:
             return halves
-    cuts = [at for at, character in enumerate(rest) if character == " "]
+    cuts = [at for at, character in enumerate(names) if character == " "]
     for at in cuts:
-        if rest[:at].partition("/")[2] == rest[at + 1 :].partition("/")[2] != "":
-            return rest[:at], rest[at + 1 :]
-    old, _, new = rest.partition(" b/")
+        if names[:at].partition("/")[2] == names[at + 1 :].partition("/")[2] != "":
+            return names[:at], names[at + 1 :]
+    old, _, new = names.partition(" b/")
     if new:
         return old, f"b/{new}"
-    return (rest[: cuts[0]], rest[cuts[0] + 1 :]) if len(cuts) == 1 else (rest, rest)
+    return (names[: cuts[0]], names[cuts[0] + 1 :]) if len(cuts) == 1 else (names, names)
 
 
 def _bare(old: str, new: str) -> tuple[str, str]:
@@ -193,8 +193,8 @@ def _bare(old: str, new: str) -> tuple[str, str]:
     return old, new
 
 
-def _agree(name: str, wanted: str) -> bool:
-    return wanted in (name, name.partition("/")[2])
+def _agree(name: str, expected: str) -> bool:
+    return expected in (name, name.partition("/")[2])
 
 
 def without_prefixes(old: str, new: str) -> tuple[str, str]:
@@ -207,8 +207,8 @@ def without_prefixes(old: str, new: str) -> tuple[str, str]:
 
 
 def _paired(old: str, new: str) -> bool:
-    known = old.startswith(_OLD_PREFIXES) and new.startswith(_NEW_PREFIXES)
-    return known and old[0] != new[0]
+    prefixed = old.startswith(_OLD_PREFIXES) and new.startswith(_NEW_PREFIXES)
+    return prefixed and old[0] != new[0]
 
 
 def _chosen(old: str, new: str) -> str:

@@ -6,16 +6,16 @@ from dataclasses import replace
 from sam_tools.file_operations.patch.pieces import Line
 
 
-def reindented(there: Sequence[str], lines: Sequence[Line]) -> tuple[Line, ...] | None:
+def reindented(current: Sequence[str], lines: Sequence[Line]) -> tuple[Line, ...] | None:
     """The hunk's lines, new ones indented as the file does; the same ones where nothing differs.
 
-    ``there`` are the file's lines in the place of the old ones. None where it cannot be told how
+    ``current`` are the file's lines in the place of the old ones. None where it cannot be told how
     deep a new line belongs.
     """
     old = [line for line in lines if line.mark != "+"]
     rows = [
         (_indent(line.text), _indent(row), line.mark == "-")
-        for line, row in zip(old, there, strict=True)
+        for line, row in zip(old, current, strict=True)
         if line.text.strip()
     ]
     pairs = {(patch, file) for patch, file, _ in rows}
@@ -23,7 +23,7 @@ def reindented(there: Sequence[str], lines: Sequence[Line]) -> tuple[Line, ...] 
     # One line that is right says that new ones are as well: only context was written carelessly.
     if not new or not any(a != b for a, b in pairs) or any(a == b != "" for a, b in pairs):
         return tuple(lines)
-    replaced = [(patch, file) for patch, file, gone in rows if gone] or list(pairs)
+    replaced = [(patch, file) for patch, file, old_indent in rows if old_indent] or list(pairs)
     least = min(replaced, key=lambda pair: len(pair[0]))
     if min(new, key=len) == least[1] != least[0]:
         return tuple(lines)  # what is new is right already

@@ -89,31 +89,31 @@ class Ground:
         lines placed before if possible.
         """
         above = self._below_anchors(hunk)
-        place = self._bare(hunk, above) if not hunk.old else self._found(hunk, above)
-        self._taken.append(place)
-        self._cursor = place.end
+        spot = self._bare(hunk, above) if not hunk.old else self._found(hunk, above)
+        self._taken.append(spot)
+        self._cursor = spot.end
         if hunk.start is not None and hunk.old:
-            self._drift = place.at - place.head - (hunk.start - 1)
-        return place
+            self._drift = spot.at - spot.head - (hunk.start - 1)
+        return spot
 
     def _below_anchors(self, hunk: Hunk) -> int | None:
         """The line of the innermost anchor; None without anchors."""
         at: int | None = None
         for anchor in hunk.anchors:
             begin = self._cursor if at is None else at + 1
-            found = self._anchor(anchor, begin)
-            if found is None and at is None:
-                found = self._anchor(anchor, 0)
-            if found is None:
+            index = self._anchor(anchor, begin)
+            if index is None and at is None:
+                index = self._anchor(anchor, 0)
+            if index is None:
                 raise Misfit("anchor", anchor=anchor)
-            at = found
+            at = index
         return at
 
     def _anchor(self, anchor: str, begin: int) -> int | None:
         for form in (_exact, str.rstrip, str.strip):
-            found = next(self._formed(form).all([form(anchor)], begin), None)
-            if found is not None:
-                return found
+            index = next(self._formed(form).all([form(anchor)], begin), None)
+            if index is not None:
+                return index
         # A signature cut short still says where, if it does so once.
         parts = [i for i, line in enumerate(self._lines) if anchor.strip() in line]
         return parts[0] if len(parts) == 1 and parts[0] >= begin else None
@@ -143,23 +143,23 @@ class Ground:
                 break
             head, tail = trimmed
             old = [form(line.text) for line in hunk.old]
-            wanted = old[head : len(old) - tail]
+            middle = old[head : len(old) - tail]
             spots = (
-                Place(at, len(wanted), head, tail)
-                for at in self._matches(wanted, form, hunk, head=head)
+                Place(at, len(middle), head, tail)
+                for at in self._matches(middle, form, hunk, head=head)
                 if self._style != "git" or self._ends_fit(hunk, at, trimmed, fuzz)
             )
             if hunk.start is not None and form is not _plain:
-                place, taken = self._nearest(spots)
-                if place is not None:
-                    return place
-                clash = clash or taken
+                spot, clashing = self._nearest(spots)
+                if spot is not None:
+                    return spot
+                clash = clash or clashing
                 continue
-            found = list(spots)
-            free = [place for place in found if not self._clashes(place)]
+            fitting = list(spots)
+            free = [spot for spot in fitting if not self._clashes(spot)]
             if free:
                 return self._chosen(hunk, free, above)
-            clash = clash or tuple(place.at + 1 for place in found)
+            clash = clash or tuple(spot.at + 1 for spot in fitting)
         raise Misfit("overlap", clash) if clash else Misfit("nowhere")
 
     def _is_made(self, hunk: Hunk) -> bool:
@@ -184,46 +184,46 @@ class Ground:
         return (head + spare >= 0 or at == 0) and (tail + spare >= 0 or ends)
 
     def _matches(
-        self, wanted: Sequence[str], form: _Comparison, hunk: Hunk, *, head: int
+        self, sought: Sequence[str], form: _Comparison, hunk: Hunk, *, head: int
     ) -> Iterator[int]:
         """Lines where the old ones stand: from the one that the hunk names outwards, else in order."""
         lines = self._formed(form)
-        last = len(self._lines) - len(wanted)
-        if hunk.at_end and lines.stand_at(last, wanted):
+        last = len(self._lines) - len(sought)
+        if hunk.at_end and lines.stand_at(last, sought):
             return iter((last,))
         if hunk.at_end and self._style == "envelope":
             return iter(())
         if hunk.start is None:
-            return lines.all(wanted)
-        return lines.outward(wanted, hunk.start - 1 + self._drift + head)
+            return lines.all(sought)
+        return lines.outward(sought, hunk.start - 1 + self._drift + head)
 
     def _nearest(self, spots: Iterator[Place]) -> tuple[Place | None, tuple[int, ...]]:
         """The first place that is free, and the lines of those that are not."""
-        taken: list[int] = []
-        for place in spots:
-            if not self._clashes(place):
-                return place, ()
-            taken.append(place.at + 1)
-        return None, tuple(taken)
+        clashing: list[int] = []
+        for spot in spots:
+            if not self._clashes(spot):
+                return spot, ()
+            clashing.append(spot.at + 1)
+        return None, tuple(clashing)
 
     def _chosen(self, hunk: Hunk, free: Sequence[Place], above: int | None) -> Place:
         onward = free
         if hunk.start is None and above is not None:
-            onward = [place for place in free if place.at >= above][:1]
+            onward = [spot for spot in free if spot.at >= above][:1]
         elif hunk.start is None:
-            onward = [place for place in free if place.at >= self._cursor] or free
+            onward = [spot for spot in free if spot.at >= self._cursor] or free
         if len(onward) > 1:
-            raise Misfit("several", tuple(place.at + 1 for place in onward))
+            raise Misfit("several", tuple(spot.at + 1 for spot in onward))
         if not onward:
             raise Misfit("nowhere")
         return onward[0]
 
-    def _clashes(self, place: Place) -> bool:
+    def _clashes(self, spot: Place) -> bool:
         """Whether it shares a line with, or lies within, what was placed before."""
         return any(
-            place.at < other.end and other.at < place.end
-            if place.length and other.length
-            else other.at < place.at < other.end or place.at < other.at < place.end
+            spot.at < other.end and other.at < spot.end
+            if spot.length and other.length
+            else other.at < spot.at < other.end or spot.at < other.at < spot.end
             for other in self._taken
         )
 

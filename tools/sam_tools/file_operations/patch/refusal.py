@@ -57,22 +57,22 @@ def _instead(text: str, hunk: Hunk) -> str:
         begin = hunk.start - 1
     if begin is not None:
         pairs = zip(lines[begin:], old, strict=False)
-        for number, (there, wanted) in enumerate(pairs, begin + 1):
-            if there.rstrip() != wanted:
-                return f"line {number} is {_quoted(there)}, and the patch has {_quoted(wanted)}"
+        for number, (actual, expected) in enumerate(pairs, begin + 1):
+            if actual.rstrip() != expected:
+                return f"line {number} is {_quoted(actual)}, and the patch has {_quoted(expected)}"
     return "its lines are not in the file"
 
 
 def _likeliest(lines: Sequence[str], old: Sequence[str]) -> int | None:
     """The line where the hunk begins if most of its lines are right; None where few are."""
-    wanted = {line: index for index, line in enumerate(old) if line.strip()}
+    positions = {line: index for index, line in enumerate(old) if line.strip()}
     votes = Counter(
-        at - wanted[line]
+        at - positions[line]
         for at, line in enumerate(map(str.rstrip, lines))
-        if line in wanted and at >= wanted[line]
+        if line in positions and at >= positions[line]
     )
     best = votes.most_common(1)
-    return best[0][0] if best and best[0][1] * 2 >= len(wanted) else None
+    return best[0][0] if best and best[0][1] * 2 >= len(positions) else None
 
 
 def _quoted(line: str) -> str:

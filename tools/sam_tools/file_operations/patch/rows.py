@@ -14,25 +14,25 @@ class Rows:
         self._starts = array("Q", accumulate((len(line) + 1 for line in lines), initial=0))
         """Where the line feed before each line stands; last the one that ends the text."""
 
-    def stand_at(self, line: int, wanted: Sequence[str]) -> bool:
+    def stand_at(self, line: int, sought: Sequence[str]) -> bool:
         """Whether the wanted lines stand from this one (from 0) on."""
         inside = 0 <= line < len(self._starts)
-        return inside and self._text.startswith(_needle(wanted), self._starts[line])
+        return inside and self._text.startswith(_needle(sought), self._starts[line])
 
-    def all(self, wanted: Sequence[str], begin: int = 0) -> Iterator[int]:
+    def all(self, sought: Sequence[str], begin: int = 0) -> Iterator[int]:
         """Every line from ``begin`` on where they stand, in order."""
-        needle = _needle(wanted)
+        needle = _needle(sought)
         line = min(begin, len(self._starts) - 1)
         while (at := self._text.find(needle, self._starts[line])) >= 0:
             line = bisect_left(self._starts, at)
             yield line
             line += 1
 
-    def outward(self, wanted: Sequence[str], line: int) -> Iterator[int]:
+    def outward(self, sought: Sequence[str], line: int) -> Iterator[int]:
         """The same, nearest to ``line`` first; of two as near the one further on (as GNU patch)."""
-        needle = _needle(wanted)
+        needle = _needle(sought)
         middle = min(max(line, 0), len(self._starts) - 1)
-        onward = self.all(wanted, middle)
+        onward = self.all(sought, middle)
         ahead = next(onward, None)
         behind = self._before(needle, middle)
         while ahead is not None or behind is not None:
@@ -51,5 +51,5 @@ class Rows:
         return None if at < 0 else bisect_left(self._starts, at)
 
 
-def _needle(wanted: Sequence[str]) -> str:
-    return "\n".join(["", *wanted, ""])
+def _needle(sought: Sequence[str]) -> str:
+    return "\n".join(["", *sought, ""])

@@ -34,10 +34,10 @@ def parse_unified(lines: Sequence[str], path: str) -> tuple[FilePatch, ...]:
 
 def numbered(line: str) -> tuple[int, int, int] | None:
     """Start, old count and new count of a hunk line; None where it gives no numbers."""
-    found = _HUNK.match(line)
-    if found is None:
+    match = _HUNK.match(line)
+    if match is None:
         return None
-    return int(found[1]), int(found[2] or 1), int(found[4] or 1)
+    return int(match[1]), int(match[2] or 1), int(match[4] or 1)
 
 
 class _Reader:
@@ -92,25 +92,25 @@ class _Reader:
     def _hunk(self, number: int, *, exact: bool) -> Hunk:
         numbers = numbered(self._lines[self._at])
         self._at += 1
-        begun = self._at
+        first = self._at
         body = self._counted(numbers[1], numbers[2]) if numbers else None
         if exact and (body is None or self._goes_on(blanks=False)):
-            self._at = begun - 1
+            self._at = first - 1
             raise self._wrong(
                 "this hunk has other lines than its counts say",
                 "Count the old and the new lines anew, or leave `diff --git` out: then a hunk ends "
                 "where its lines do.",
             )
         if not exact and (body is None or self._goes_on()):
-            body = self._by_lines(begun, body)
+            body = self._by_lines(first, body)
         assert body is not None
         start = numbers[0] if numbers else None
         ends = any(not line.newline for line in body if line.mark != "+")
         return Hunk(number, tuple(body), start, at_end=ends)
 
-    def _by_lines(self, begun: int, counted: list[Line] | None) -> list[Line]:
+    def _by_lines(self, start: int, counted: list[Line] | None) -> list[Line]:
         """The body up to the next header; as counted where words follow that are no part of it."""
-        end, self._at = self._at, begun
+        end, self._at = self._at, start
         try:
             return self._until_header()
         except ToolError:

@@ -28,8 +28,8 @@ def parse(text: str, path: str = "") -> Patch:
     elif holds_blocks(lines):
         patch = Patch(parse_blocks(lines, path), "envelope")
     else:
-        kept = [line for line in lines if not re.match(r"\*\*\* (?:Begin|End) Patch\s*\Z", line)]
-        patch = Patch(parse_unified(kept, path), "unified")
+        body = [line for line in lines if not re.match(r"\*\*\* (?:Begin|End) Patch\s*\Z", line)]
+        patch = Patch(parse_unified(body, path), "unified")
     if not patch.files:
         raise ToolError(
             "patchContent holds no patch: neither a file header with hunks nor a "
