@@ -4,6 +4,8 @@ import os
 import sys
 from collections.abc import Iterable, Mapping
 
+from sam_tui.core.real_paths import RealPaths
+
 _SYSTEM = (
     "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix", "/gnu",
     "/snap", "/proc", "/sys", "/dev", "/boot", "/System", "/Library", "/Applications", "/private/etc",
@@ -62,7 +64,7 @@ def free_reads(home: str, environ: Mapping[str, str]) -> tuple[str, ...]:
     named = [*_SYSTEM, _PROGRAM, sys.prefix, sys.base_prefix, *_prefixes(environ.get("PATH", ""))]
     named += [path for name in _VARIABLES for path in environ.get(name, "").split(os.pathsep)]
     if home:
-        named += [os.path.join(home, place) for place in (*_TOOLCHAINS, *_SETTINGS)]
+        named += [f"{home}/{place}" for place in (*_TOOLCHAINS, *_SETTINGS)]
     return tuple(_there(named, os.path.realpath(home) if home else ""))
 
 
@@ -78,13 +80,12 @@ def _prefixes(path: str) -> Iterable[str]:
 def _there(named: Iterable[str], home: str) -> Iterable[str]:
     """Each once, without relative ones, and without what would open a home folder as a whole."""
     found: set[str] = set()
+    real_paths = RealPaths()
     for path in named:
-        if not os.path.isabs(path) or not os.path.lexists(path):
+        if path[:1] != "/" or not os.path.lexists(path):
             continue
-        real = os.path.realpath(path)
-        whole = (
-            real == "/" or f"{home}/".startswith(f"{real.rstrip('/')}/") if home else real == "/"
-        )
-        if real not in found and not whole:
-            found.add(real)
-            yield real
+        real = real_paths.of(path)
+        if real in found or real == "/" or (home and f"{home}/".startswith(f"{real}/")):
+            continue
+        found.add(real)
+        yield real

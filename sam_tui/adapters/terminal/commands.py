@@ -97,8 +97,10 @@ class ShellCommands:
         if request.confined:
             wanted = Wanted(request.writable, request.ask, request.network, request.readable)
             holding = self._sandbox.hold(wanted)
-            # Not at once, when this one is starting and wants answers of the supervisor.
-            asyncio.get_running_loop().call_later(_SETTLED, self._sandbox.prepare, wanted)
+            if holding is not None:
+                # Not at once, when this one is starting and wants answers of the supervisor.
+                loop = asyncio.get_running_loop()
+                loop.call_later(_SETTLED, self._sandbox.prepare, wanted, holding)
         try:
             return await self.run_held(request, holding)
         finally:

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from sam_tui.adapters.terminal.environment import NONE_PASSED, PROVIDER_KEYS
 from sam_tui.adapters.terminal.holding import Holding, Spare, Supervised
 from sam_tui.adapters.terminal.proving import fault
-from sam_tui.adapters.terminal.rulesets import Rulesets
+from sam_tui.adapters.terminal.rulesets import Rules, Rulesets
 from sam_tui.adapters.terminal.sandbox.ability import (
     UNHELD,
     Ability,
@@ -202,32 +202,30 @@ class Sandbox:
             case "seatbelt":
                 return self._wrap(wanted, None)
             case _:
-                return self._take(wanted) or self._enter(wanted)
+                rules = self._rules(wanted)
+                return self._take(wanted, rules) or self._enter(wanted, rules)
 
-    def prepare(self, wanted: Wanted) -> None:
-        """Make the next run ready as far as it can be while this one runs. Never raises.
+    def prepare(self, wanted: Wanted, like: Holding) -> None:
+        """Make the next run ready while one that is held alike runs. Never raises.
 
         Entering takes a third of a millisecond, which the next command then need not wait for. It is
-        used only if all is as it was: the same folders, secrets and network.
+        used only if all is as it was when ``like`` began: the same folders, secrets and network.
         """
         if self._confinement.kind != "live" or self._spare.waiting or not self._close.alive:
             return
         alike = wanted if wanted.ask is None else replace(wanted, ask=_unattended)
-        terms = self._terms(wanted)
+        rules = like.rules if like.rules and self._rulesets.keeps(like.rules.ruleset) else None
         with suppress(ToolError, RuntimeError):
-            self._spare.keep(terms, self._rulesets.of(self._bounds(alike)), self._enter(alike))
+            self._spare.keep(self._terms(wanted), self._enter(alike, rules or self._rules(alike)))
 
     def _terms(self, wanted: Wanted) -> object:
         """What two runs must have in common for one way in to fit both."""
         asks = wanted.ask is not None
         return replace(wanted, ask=None), asks, self.network(wanted.network), self._hosts
 
-    def _take(self, wanted: Wanted) -> Holding | None:
+    def _take(self, wanted: Wanted, rules: Rules) -> Holding | None:
         """The run that was made ready, where it is what is wanted now."""
-        if not self._spare.waiting:
-            return None
-        ruleset = self._rulesets.of(self._bounds(wanted))
-        holding = self._spare.take(self._terms(wanted), ruleset)
+        holding = self._spare.take(self._terms(wanted), rules)
         if holding is not None:
             holding.held.attend(wanted.ask)
         return holding
@@ -245,17 +243,19 @@ class Sandbox:
         if not self._ability.holds:
             raise ToolError("This system can confine commands, but not terminals.")
         if self._supervision is None:
-            way = self._enter(wanted, scratch=scratch).way
+            way = self._enter(wanted, self._rules(wanted, scratch)).way
             return None if way is None else (way, None)
         supervision, theirs = Supervision.apart(self._ability.landlock)
-        way = self._enter(wanted, supervision, scratch).way
+        way = self._enter(wanted, self._rules(wanted, scratch), supervision).way
         return None if way is None else (way, (supervision, theirs))
 
-    def _enter(
-        self, wanted: Wanted, apart: Supervision | None = None, scratch: str | None = None
-    ) -> Holding:
+    def _rules(self, wanted: Wanted, scratch: str | None = None) -> Rules:
+        """What a run that begins now is held to, as the files are."""
         bounds = self._bounds(wanted, scratch)
-        ruleset = self._rulesets.of(bounds).descriptor
+        return Rules(bounds, self._rulesets.of(bounds))
+
+    def _enter(self, wanted: Wanted, rules: Rules, apart: Supervision | None = None) -> Holding:
+        bounds, ruleset = rules.bounds, rules.ruleset.descriptor
         network = self.network(wanted.network)
         table = machine()
         if self._supervision is None:
@@ -276,6 +276,7 @@ class Sandbox:
             held,
             functools.partial(supervision.release, number),
             supervised=Supervised(
+                rules,
                 functools.partial(supervision.begin, number),
                 functools.partial(supervision.finish, number),
             ),
@@ -350,7 +351,7 @@ class Sandbox:
             return None
         if not self._ability.holds:
             raise ToolError("This system can confine commands, but not terminals.")
-        return self._enter(wanted).way
+        return self._enter(wanted, self._rules(wanted)).way
 
     def _wrap(self, wanted: Wanted, program: str | None) -> Holding:
         """Put bubblewrap, or sandbox-exec where ``program`` is None, before the command line."""

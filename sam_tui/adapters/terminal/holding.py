@@ -4,17 +4,19 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 
 from sam_tui.adapters.terminal.entrance import Entrance
-from sam_tui.adapters.terminal.rulesets import Ruleset
+from sam_tui.adapters.terminal.rulesets import Rules
 from sam_tui.adapters.terminal.sandbox.supervision import Held
 
 
 @dataclass(frozen=True, slots=True)
 class Supervised:
-    """What the supervisor of a run is told: which session its command leads, and that it ended.
+    """What a supervised run is held to, and what its supervisor is told: which session its command
+    leads, and that it ended.
 
     ``finish`` waits for the answers to what the run wrote where it is asked for.
     """
 
+    rules: Rules
     begin: Callable[[int], None]
     finish: Callable[[], Coroutine[None, None, None]]
 
@@ -46,6 +48,11 @@ class Holding:
     def supervised(self) -> bool:
         """Whether a supervisor follows it."""
         return self._supervised is not None
+
+    @property
+    def rules(self) -> Rules | None:
+        """What it is held to, if a supervisor follows it."""
+        return None if self._supervised is None else self._supervised.rules
 
     @property
     def way(self) -> int | None:
@@ -82,26 +89,26 @@ class Spare:
     """At most one run that was made ready ahead, in case the next one is to be held alike."""
 
     def __init__(self) -> None:
-        self._ready: tuple[object, Ruleset, Holding] | None = None
+        self._ready: tuple[object, Holding] | None = None
 
     @property
     def waiting(self) -> bool:
         """Whether there is one."""
         return self._ready is not None
 
-    def keep(self, terms: object, ruleset: Ruleset, holding: Holding) -> None:
+    def keep(self, terms: object, holding: Holding) -> None:
         """Let a run wait for its command, inside the sandbox."""
         holding.ready = Entrance(holding.held.way)
-        self._ready = (terms, ruleset, holding)
+        self._ready = (terms, holding)
 
-    def take(self, terms: object, ruleset: Ruleset) -> Holding | None:
+    def take(self, terms: object, rules: Rules) -> Holding | None:
         """The waiting run where its terms and rules are these; any other is given up."""
         ready, self._ready = self._ready, None
         if ready is None:
             return None
-        known_terms, known_ruleset, holding = ready
+        known_terms, holding = ready
         lives = holding.held.lives and holding.ready is not None and holding.ready.waits
-        if lives and known_ruleset is ruleset and known_terms == terms:
+        if lives and holding.rules == rules and known_terms == terms:
             return holding
         holding.close()
         return None
@@ -110,4 +117,4 @@ class Spare:
         """Give up what waits."""
         ready, self._ready = self._ready, None
         if ready is not None:
-            ready[2].close()
+            ready[1].close()

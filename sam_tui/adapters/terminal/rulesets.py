@@ -22,6 +22,14 @@ class Ruleset:
     descriptor: int
 
 
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What one run is held to: its bounds, and the ruleset that was made of them."""
+
+    bounds: Bounds
+    ruleset: Ruleset
+
+
 class Rulesets:
     """Makes them for a Landlock version, and closes the oldest of many."""
 
@@ -65,6 +73,10 @@ class Rulesets:
             os.close(self._kept.pop(next(iter(self._kept))).descriptor)
         self._kept[key] = made
         return made
+
+    def keeps(self, ruleset: Ruleset) -> bool:
+        """Whether it was not closed yet."""
+        return any(ruleset is known for known in self._kept.values())
 
     def kept(self, secrets: tuple[str, ...], writable: tuple[str, ...]) -> tuple[str, ...]:
         """Which secrets lie in what may be changed, looked at once a second."""

@@ -8,6 +8,8 @@ makes beside them, the supervisor opens for it.
 import os
 from collections.abc import Sequence
 
+from sam_tui.core.real_paths import RealPaths
+
 _MOST_ENTRIES = 4096
 """Of a folder with more nothing is allowed as a whole: all of it goes through the supervisor."""
 
@@ -15,7 +17,8 @@ _MOST_ENTRIES = 4096
 def kept_within(places: Sequence[str], writable: Sequence[str]) -> tuple[str, ...]:
     """The real paths of those places that lie below a folder that may be changed, there or not yet."""
     below = tuple(f"{folder.rstrip('/')}/" for folder in writable)
-    found = (os.path.realpath(place) for place in places)
+    real_paths = RealPaths()
+    found = (real_paths.of(place) for place in places)
     return tuple(dict.fromkeys(real for real in found if real.startswith(below)))
 
 

@@ -6,11 +6,13 @@ import struct
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from sam_tui.adapters.terminal.sandbox.devices import raw_devices
 from sam_tui.adapters.terminal.sandbox.keeping import carved
 from sam_tui.adapters.terminal.sandbox.kernel import forbid_new_privileges, syscall
 from sam_tui.core.ports.sandbox import ReadTerms
+from sam_tui.core.real_paths import RealPaths
 
 # The same numbers on every Linux architecture that has Landlock (x86-64, aarch64, riscv64 ...).
 _CREATE_RULESET = 444
@@ -130,16 +132,18 @@ def maskable(bounds: Bounds) -> tuple[str, ...]:
     supervisor opens them.
     """
     found: list[str] = []
+    real_paths = RealPaths()
+    below = tuple(f"{folder.rstrip('/')}/" for folder in bounds.writable)
     for secret in (*bounds.secrets, *raw_devices()):
-        real = os.path.realpath(secret)
-        inside = any(real == w or real.startswith(w.rstrip("/") + "/") for w in bounds.writable)
-        inside = inside and real not in bounds.kept
+        real = real_paths.of(secret)
+        inside = f"{real}/".startswith(below) and real not in bounds.kept
         if real != "/" and not inside and os.path.lexists(real):
             found.append(real)
     return tuple(found)
 
 
-def splits(masked: Sequence[str]) -> tuple[str, ...]:
+@lru_cache(8)
+def splits(masked: tuple[str, ...]) -> tuple[str, ...]:
     """The folders whose entries are allowed one by one, so that a secret among them is not."""
     folders: set[str] = set()
     for secret in masked:
