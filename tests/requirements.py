@@ -1116,6 +1116,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "workflow:told": Requirement("Every change is told on the bus.", "issue 6.7, spec F"),
     "workflow:tool": Requirement("The tool starts, follows, advances and keeps; its schema is small.", "issue 6.7"),
     "workflow:tool-honest": Requirement("A model answers for neither the person nor the host.", "issue 6.6, architecture 3"),
+    "workflow:trust": Requirement("Workflows and personas of a folder count exactly as they were when it was trusted; else they are named and start nothing.", "issue 12.19"),
     "workflow:vectors": Requirement("The documents' own vectors hold, or differ as their corrections say.", "spec A2, A7, D1, D6"),
     "workflow:verbs": Requirement("Every verb moves the state as the table allows and refuses the rest by name.", "issue 6.2, E2"),
     "workflow:verification": Requirement("Verification applies its rules in order.", "A7, D1"),

@@ -350,9 +350,8 @@ class Leaves:
     @once
     def workflows(self) -> Entrance:
         """Runs of workflows: their store is not looked at before the first is used."""
-        workflows = Entrance(
-            workflow_places(self._places, self.workspace.root), self.clock, self.bus
-        )
+        places = workflow_places(self._places, self.workspace.root, self.vouches)
+        workflows = Entrance(places, self.clock, self.bus)
         return self._closed(workflows, workflows.close)
 
     @property

@@ -1,6 +1,7 @@
 """Where a runtime keeps its workflows, and finds its skills."""
 
 import os
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from sam_tui.core.workflow.entrance import DATABASE, WorkflowPlaces
@@ -15,7 +16,9 @@ def skill_folders(config_dir: str, root: str) -> tuple[str, ...]:
     return (f"{config_dir}/skills", *(f"{root}/{name}" for name in below))
 
 
-def workflow_places(places: "Places", root: str) -> WorkflowPlaces:
+def workflow_places(
+    places: "Places", root: str, vouches: Callable[[str, bytes], bool]
+) -> WorkflowPlaces:
     """The store and the definitions, not looked at and their adapter not loaded before they are used."""
 
     def adapter():
@@ -25,6 +28,6 @@ def workflow_places(places: "Places", root: str) -> WorkflowPlaces:
 
     return WorkflowPlaces(
         lambda: adapter().open_workflows(places.data_dir),
-        lambda: adapter().DefinitionFiles(places.config_dir, root),
+        lambda: adapter().DefinitionFiles(places.config_dir, root, vouches=vouches),
         lambda: os.path.exists(os.path.join(places.data_dir, DATABASE)),
     )

@@ -32,6 +32,7 @@ from sam_tui.cli.workflow_lines import (
     execution_object,
     refusal_object,
 )
+from sam_tui.core.authorization.trust import FolderTrust
 from sam_tui.core.clock import SystemClock
 from sam_tui.core.errors import UsageError
 from sam_tui.core.ports.workflows import EventQuery
@@ -108,7 +109,7 @@ def show_command(**values: Any) -> int:
 @workflow_options
 def lint_command(**values: Any) -> int:
     """Check every definition, or the file PATH; exit 1 when one has errors."""
-    with desk(values) as at:
+    with desk(values, trusting=True) as at:
         problems = at.workflows.lint(values["path"] or "")
         rows = [
             {"path": p.path, "line": p.line, "level": p.level, "message": p.message}
@@ -303,11 +304,12 @@ def _code(view: ExecutionView) -> int:
 
 @contextmanager
 def desk(
-    values: Values, opened: Callable[[], Workflows] | None = None
+    values: Values, opened: Callable[[], Workflows] | None = None, *, trusting: bool = False
 ) -> Generator[Desk, None, None]:
     """The service over the data folder and the three definition folders, or the one ``opened``.
 
-    With ``--json`` a refusal is printed as an object and ends with 1.
+    With ``--json`` a refusal is printed as an object and ends with 1. With ``trusting`` files of the
+    project are read that the person does not trust, to be looked at and not to be run.
     """
     with contract_output() as out, ExitStack() as stack:
 
@@ -315,7 +317,7 @@ def desk(
             out.write(f"{line}\n")
             out.flush()
 
-        workflows = opened() if opened else _stored(values, stack)
+        workflows = opened() if opened else _stored(values, stack, trusting=trusting)
         at = Desk(workflows, values["as_json"], write)
         try:
             yield at
@@ -326,16 +328,24 @@ def desk(
             raise click.exceptions.Exit(refusal.exit_code) from refusal
 
 
-def _stored(values: Values, stack: ExitStack) -> Workflows:
+def _stored(values: Values, stack: ExitStack, *, trusting: bool) -> Workflows:
     """The service alone, without an agent."""
     from sam_tui.adapters.policy.opening import Places
+    from sam_tui.adapters.policy.trust import FileTrust
     from sam_tui.adapters.workflows import DefinitionFiles, open_workflows
 
     places = Places.of(os.environ, values["data_dir"] or data_folder())
     root = os.path.realpath(os.path.expanduser(workspace_of(values)))
     store = open_workflows(places.data_dir)
     stack.callback(store.close)
-    return Workflows(store, DefinitionFiles(places.config_dir, root), SystemClock())
+    known = FileTrust(places.config_dir)
+    trust = FolderTrust(root, known, known.state(root))
+
+    def vouches(name: str, data: bytes) -> bool:
+        return trusting or trust.vouches(name, data)
+
+    files = DefinitionFiles(places.config_dir, root, vouches=vouches)
+    return Workflows(store, files, SystemClock())
 
 
 def _told(at: Desk, done: Advanced) -> int:

@@ -4,9 +4,11 @@ import asyncio
 import base64
 import subprocess
 from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from sam_tui.core.agent.budget import Budget
+from sam_tui.folders import settings_folder
 from tests.fakes.programs import found
 from tests.fakes.web_server import WebServer, answered, page
 from tests.framework.bench import Bench
@@ -319,7 +321,9 @@ Body.
 
 
 async def _workflow(tour: Tour) -> None:
-    tour.bench.write(".sam/workflows/flow.md", FLOW)
+    flows = Path(settings_folder()) / "workflows"
+    flows.mkdir(parents=True)
+    (flows / "flow.md").write_text(FLOW, encoding="utf-8")
 
     async def take(operation: str, **more: Any) -> Mapping[str, Any]:
         return await tour.take(f"workflow.{operation}", **more)

@@ -8,6 +8,9 @@ from typing import Any
 
 from mcp import Client
 
+from sam_tui.adapters.policy.trust import FileTrust
+from sam_tui.folders import settings_folder
+
 WORKFLOW = "midex://workflow"
 TWO_STEPS = """
 steps:
@@ -59,11 +62,12 @@ steps:
 
 
 def define(workspace: Path, name: str, text: str) -> None:
-    """Write a workflow of the project."""
+    """Write a workflow of the project, which the person trusts."""
     folder = workspace / ".sam" / "workflows"
     folder.mkdir(parents=True, exist_ok=True)
     body = textwrap.dedent(text).strip()
     (folder / f"{name}.md").write_text(f"---\nname: {name}\n{body}\n---\nThe text.\n", "utf-8")
+    FileTrust(settings_folder()).trust(str(workspace))
 
 
 async def read(client: Client, path: str) -> Any:

@@ -66,7 +66,7 @@ class Desk:
         """What was decided since it was last looked at, oldest first."""
         return [e.decision for e in self.events.drain() if isinstance(e, DecisionMade)]
 
-    async def call(self, name: str, **arguments: Any) -> Executed:
+    async def call(self, name: str, /, **arguments: Any) -> Executed:
         """One call of the agent."""
         self._made += 1
         call = ToolCall(CallId(f"call{self._made}"), name, json.dumps(arguments))

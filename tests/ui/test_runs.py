@@ -63,8 +63,8 @@ class Bench:
 
 
 def define(stage: Stage, text: str = FLOW, name: str = "colours") -> None:
-    """Write a workflow of the project."""
-    folder = stage.workspace / ".sam" / "workflows"
+    """Write a workflow of the person's own."""
+    folder = stage.workspace.parent / "settings" / "workflows"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{name}.md").write_text(text, encoding="utf-8")
 

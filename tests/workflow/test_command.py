@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 
+from sam_tui.adapters.policy.trust import FileTrust
 from sam_tui.cli.main import main
 from sam_tui.core.workflow.tokens import read_token
+from sam_tui.folders import settings_folder
 from tests.workflow.test_bundled import RUNS
 
 PAINT = """---
@@ -81,6 +83,7 @@ def test_an_execution_is_driven_by_tokens_alone(shell: Shell) -> None:
         "---\nname: mine\nsteps:\n  - {id: a, prompt: a}\n  - {id: b, prompt: b, needs: [a]}\n---\n",
         "utf-8",
     )
+    FileTrust(settings_folder()).trust(str(shell.workspace))
     begun = shell.json("start", "mine", "--id", "run-1")
     token = begun["opened"][0]["token"]
     assert read_token(token).step_name == "a"
@@ -150,7 +153,8 @@ def test_a_run_goes_to_the_end_waits_for_a_person_and_goes_on(tmp_path: Path) ->
 
 @pytest.mark.requirement("workflow:cli-run", "workflow:choices")
 def test_an_answer_that_is_no_choice_ends_the_run_and_another_goes_on(tmp_path: Path) -> None:
-    flows = tmp_path / "ws" / ".sam" / "workflows"
+    (tmp_path / "ws").mkdir()
+    flows = Path(settings_folder()) / "workflows"
     flows.mkdir(parents=True)
     (flows / "paint.md").write_text(PAINT, "utf-8")
     script, answers = tmp_path / "script.json", tmp_path / "answers.json"

@@ -15,6 +15,7 @@ from sam_tui.adapters.workflows import DefinitionFiles, open_workflows
 from sam_tui.core.clock import SystemClock
 from sam_tui.core.inquiry import Reply
 from sam_tui.core.workflow.service import Workflows
+from sam_tui.folders import settings_folder
 from tests.workflow.bench import Bench
 from tests.workflow.stage import Stage
 from tests.workflow.test_crash import FLOW, ROOT
@@ -93,8 +94,10 @@ def test_a_run_that_is_killed_while_its_agent_works_goes_on_in_the_same_attempt(
     tmp_path: Path,
 ) -> None:
     workspace, data = tmp_path / "ws", tmp_path / "data"
-    (workspace / ".sam" / "workflows").mkdir(parents=True)
-    (workspace / ".sam" / "workflows" / "flow.md").write_text(AGENTS, "utf-8")
+    workspace.mkdir()
+    flows = Path(settings_folder()) / "workflows"
+    flows.mkdir(parents=True)
+    (flows / "flow.md").write_text(AGENTS, "utf-8")
     os.mkfifo(workspace / "door")
     command = {"operation": "run_command", "command": "echo in > door; read line < door"}
     act = {"user": "step act,"}
@@ -180,7 +183,7 @@ def attempts(workspace: Path, data: Path) -> list[tuple[str, int, str, str]]:
     """Step, number, status and conversation of every attempt."""
     store = open_workflows(data)
     try:
-        source = DefinitionFiles(str(data), str(workspace))
+        source = DefinitionFiles(str(data), str(workspace), vouches=lambda *_: True)
         history = Workflows(store, source, SystemClock()).history("it")
         return [(a.step, a.number, a.status, a.conversation) for a in history]
     finally:

@@ -11,6 +11,7 @@ import pytest
 from sam_tui.adapters.storage import open_storage
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.messages import ToolMessage
+from sam_tui.folders import settings_folder
 
 FLOW = """---
 name: relay
@@ -34,7 +35,8 @@ class Program:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.workspace = folder / "ws"
-        flows = self.workspace / ".sam" / "workflows"
+        self.workspace.mkdir()
+        flows = Path(settings_folder()) / "workflows"
         flows.mkdir(parents=True)
         (flows / "relay.md").write_text(FLOW, "utf-8")
 

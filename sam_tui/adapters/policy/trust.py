@@ -34,6 +34,8 @@ _MEANINGS = (
     (".sam/prompts/", "prompts"),
     (".sam/hooks", "programs that run at events"),
     (".sam/skills/", "a skill"),
+    (".sam/workflows/", "a workflow"),
+    (".sam/personas/", "a persona of workflows"),
     (".agents/skills/", "a skill"),
     (".mcp.json", "servers whose programs are started"),
     (".sam/", "settings"),

@@ -2,13 +2,14 @@
 
 ``workflows/`` and ``personas/`` lie beside each other: in the package's ``bundled``, in the user's
 configuration folder, and in the project's ``.sam``. Names that begin with ``_`` or ``.`` are left
-out. In a project nothing outside of it is read, whatever its links say.
+out. In a project nothing outside of it is read, whatever its links say, and what the person does not
+trust there is named and not parsed.
 """
 
 import hashlib
 import os
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from importlib.resources import files as package_files
 from pathlib import Path
 from typing import Literal
@@ -21,22 +22,36 @@ from sam_tui.adapters.workflows.front_matter import (
 from sam_tui.core.bounded_files import UnusableFile, read_bounded
 from sam_tui.core.errors import UsageError
 from sam_tui.core.ports.workflows import DefinitionFile, Origin
+from sam_tui.core.workflow.definition import NAME
 
 PROJECT = ".sam"
 MOST_FILES = 500
 """Files of one folder; a definition folder with more is not one."""
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
-_KINDS: tuple[tuple[Literal["workflow", "persona"], str], ...] = (
+Kind = Literal["workflow", "persona"]
+_KINDS: tuple[tuple[Kind, str], ...] = (
     ("persona", "personas"),
     ("workflow", "workflows"),
+)
+_UNTRUSTED = (
+    "not used: it is not what you trusted in this folder; look at it, then run sam-tui trust"
 )
 Stamp = tuple[int, int, int]
 
 
 class DefinitionFiles:
-    """The ``DefinitionSource``. A file is parsed again only when it changed."""
+    """The ``DefinitionSource``. A file is parsed again only when it changed.
 
-    def __init__(self, config_dir: str, workspace: str, *, package: str = "") -> None:
+    ``vouches`` says whether a file of the project, by its name there, holds what the person trusted.
+    """
+
+    def __init__(
+        self,
+        config_dir: str,
+        workspace: str,
+        *,
+        vouches: Callable[[str, bytes], bool],
+        package: str = "",
+    ) -> None:
         bundled = package or str(package_files("sam_tui") / "bundled")
         self._workspace = workspace
         self._folders: tuple[tuple[Origin, str], ...] = (
@@ -44,7 +59,8 @@ class DefinitionFiles:
             ("user", config_dir),
             ("project", os.path.join(workspace, PROJECT)),
         )
-        self._parsed: dict[str, tuple[Stamp, DefinitionFile]] = {}
+        self._vouches = vouches
+        self._parsed: dict[str, tuple[Stamp | str, DefinitionFile]] = {}
 
     def files(self) -> Sequence[DefinitionFile]:
         """Every workflow and persona file: package, then user, then project, each by path."""
@@ -57,13 +73,13 @@ class DefinitionFiles:
 
     def read(self, path: str) -> DefinitionFile:
         """One file as a workflow of the project."""
-        return _parse("project", "workflow", os.path.abspath(os.path.expanduser(path)))
+        return _read("project", "workflow", os.path.abspath(os.path.expanduser(path)))
 
     def create(self, name: str, text: str) -> str:
         """Write a new workflow into the project. Raises ``UsageError``."""
-        if not _NAME.fullmatch(name):
+        if not NAME.fullmatch(name):
             raise UsageError(
-                f"{name!r} cannot name a workflow.", hint="Use letters, digits, - and _."
+                f"{name!r} cannot name a workflow.", hint="Use letters, digits, ., - and _."
             )
         folder = Path(self._workspace, PROJECT, "workflows")
         path = folder / f"{name}.md"
@@ -100,9 +116,9 @@ class DefinitionFiles:
         real = os.path.realpath(path)
         return real == root or real.startswith(root.rstrip("/") + "/")
 
-    def _file(
-        self, origin: Origin, kind: Literal["workflow", "persona"], path: str
-    ) -> DefinitionFile:
+    def _file(self, origin: Origin, kind: Kind, path: str) -> DefinitionFile:
+        if origin == "project":
+            return self._of_project(kind, path)
         try:
             seen = os.stat(path)
             stamp = (seen.st_mtime_ns, seen.st_size, seen.st_ino)
@@ -110,27 +126,45 @@ class DefinitionFiles:
             stamp = (0, 0, 0)
         known = self._parsed.get(path)
         if known is None or known[0] != stamp:
-            root = self._workspace if origin == "project" else ""
-            known = (stamp, _parse(origin, kind, path, root=root))
-            self._parsed[path] = known
+            known = self._parsed[path] = (stamp, _read(origin, kind, path))
+        return known[1]
+
+    def _of_project(self, kind: Kind, path: str) -> DefinitionFile:
+        """A file that anybody may have written: its bytes are read anew, and parsed if they are trusted."""
+        file = _bytes_of("project", kind, path, root=self._workspace)
+        if isinstance(file, DefinitionFile):
+            return file
+        empty, raw = file
+        if not self._vouches(os.path.relpath(path, self._workspace), raw):
+            return replace(empty, fault=_UNTRUSTED, trusted=False)
+        known = self._parsed.get(path)
+        if known is None or known[0] != empty.sha256:
+            known = self._parsed[path] = (empty.sha256, _parse(empty, raw))
         return known[1]
 
 
-def _parse(
-    origin: Origin, kind: Literal["workflow", "persona"], path: str, *, root: str = ""
-) -> DefinitionFile:
-    stem = os.path.splitext(os.path.basename(path))[0]
+def _read(origin: Origin, kind: Kind, path: str) -> DefinitionFile:
+    file = _bytes_of(origin, kind, path)
+    return file if isinstance(file, DefinitionFile) else _parse(*file)
+
+
+def _bytes_of(
+    origin: Origin, kind: Kind, path: str, *, root: str = ""
+) -> DefinitionFile | tuple[DefinitionFile, bytes]:
+    """A definition without its values, and the file's bytes; or one that says why there are none."""
+    empty = DefinitionFile(origin, kind, path, os.path.splitext(os.path.basename(path))[0], "")
     try:
         raw = read_bounded(path, most=LARGEST, root=root)
     except UnusableFile as why:
-        return DefinitionFile(origin, kind, path, stem, "", fault=f"the file {why}")
-    sha256 = hashlib.sha256(raw).hexdigest()
+        return replace(empty, fault=f"the file {why}")
+    return replace(empty, sha256=hashlib.sha256(raw).hexdigest()), raw
+
+
+def _parse(empty: DefinitionFile, raw: bytes) -> DefinitionFile:
     try:
         parts = read_front_matter(raw.decode("utf-8"))
     except UnicodeDecodeError:
-        return DefinitionFile(origin, kind, path, stem, sha256, fault="the file is not UTF-8")
+        return replace(empty, fault="the file is not UTF-8")
     except FrontMatterFault as fault:
-        return DefinitionFile(
-            origin, kind, path, stem, sha256, fault=str(fault), fault_line=fault.line
-        )
-    return DefinitionFile(origin, kind, path, stem, sha256, parts.fields, parts.body, parts.lines)
+        return replace(empty, fault=str(fault), fault_line=fault.line)
+    return replace(empty, fields=parts.fields, body=parts.body, lines=parts.lines)

@@ -328,7 +328,7 @@ class DefinitionFile:
     """A definition file as read. ``lines`` maps the place of a value to its line, from 1.
 
     A place is the keys and indexes that lead to it: ``("steps", 0, "needs")``. ``fault`` says why
-    the file could not be read, with ``fault_line``.
+    the file could not be read, with ``fault_line``. One that is not ``trusted`` was not parsed.
     """
 
     origin: Origin
@@ -343,6 +343,7 @@ class DefinitionFile:
     )
     fault: str = ""
     fault_line: int = 1
+    trusted: bool = True
 
     def line(self, place: Sequence[str | int]) -> int:
         """The line of a place, or of the nearest thing around it."""

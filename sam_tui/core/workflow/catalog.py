@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from sam_tui.core.ports.workflows import DefinitionFile, DefinitionSource
 from sam_tui.core.workflow.checks import definition_faults
-from sam_tui.core.workflow.definition import WorkflowDefinition
+from sam_tui.core.workflow.definition import NAME, WorkflowDefinition
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.views import DefinitionView, Problem
 
@@ -42,23 +42,33 @@ class Catalog:
 
     def __init__(self, source: DefinitionSource) -> None:
         self._source = source
-        self._key: tuple[tuple[str, str], ...] | None = None
+        self._key: tuple[tuple[str, str, bool], ...] | None = None
         self._entries: dict[str, Entry] = {}
         self._personas: dict[str, str] = {}
         self._problems: tuple[Problem, ...] = ()
 
     def find(self, name: str) -> Found:
-        """A definition by name. Raises ``WorkflowRefused`` (``workflow_unknown``, ``workflow_invalid``)."""
+        """A definition by name.
+
+        Raises ``WorkflowRefused`` (``workflow_unknown``, ``workflow_untrusted``, ``workflow_invalid``).
+        """
         self._refresh()
         entry = self._entries.get(name)
         if entry is None:
             near = difflib.get_close_matches(name, self._entries, n=3)
-            known = ", ".join(near or sorted(self._entries)) or "none"
+            known = ", ".join(near or self._usable()) or "none"
             raise WorkflowRefused(
                 "workflow_unknown",
                 f"There is no workflow {name!r}.",
                 hint=f"There are: {known}." if not near else f"Did you mean {known}?",
                 details={"workflow": name},
+            )
+        if not entry.file.trusted:
+            raise WorkflowRefused(
+                "workflow_untrusted",
+                f"The workflow {name!r} is a file of this folder that you have not trusted.",
+                hint="Look at it, then run sam-tui trust (in the workbench /trust).",
+                details={"workflow": name, "path": entry.file.path},
             )
         if entry.definition is None or _errors(entry.problems):
             raise WorkflowRefused(
@@ -82,6 +92,9 @@ class Catalog:
             for name, entry in sorted(self._entries.items())
             if entry.definition is not None and not _errors(entry.problems)
         )
+
+    def _usable(self) -> list[str]:
+        return sorted(name for name, entry in self._entries.items() if entry.file.trusted)
 
     def personas(self) -> Mapping[str, str]:
         """The text of every persona by its name."""
@@ -110,7 +123,7 @@ class Catalog:
 
     def _refresh(self) -> None:
         files = self._source.files()
-        key = tuple((file.path, file.sha256) for file in files)
+        key = tuple((file.path, file.sha256, file.trusted) for file in files)
         if key == self._key:
             return
         problems: list[Problem] = []
@@ -141,7 +154,9 @@ class Catalog:
 def _read_entry(file: DefinitionFile, personas: Mapping[str, str]) -> Entry:
     name = _name_of(file)
     if file.fault:
-        return Entry(name, None, file, (Problem(file.path, file.fault_line, file.fault),))
+        return Entry(name, None, file, (_unreadable(file),))
+    if not NAME.fullmatch(name):
+        return Entry(name, None, file, (_misnamed(file, name),))
     fields = {"name": name, **file.fields, "content": file.body}
     try:
         definition = WorkflowDefinition.model_validate(fields)
@@ -181,7 +196,9 @@ def _read_personas(files: Sequence[DefinitionFile], problems: list[Problem]) -> 
             continue
         name = _name_of(file)
         if file.fault:
-            problems.append(Problem(file.path, file.fault_line, file.fault))
+            problems.append(_unreadable(file))
+        elif not NAME.fullmatch(name):
+            problems.append(_misnamed(file, name))
         elif not file.body.strip():
             problems.append(Problem(file.path, 1, f"the persona {name!r} says nothing"))
         elif name in texts and (file.origin == "project" or file.origin == origins[name]):
@@ -190,6 +207,16 @@ def _read_personas(files: Sequence[DefinitionFile], problems: list[Problem]) -> 
         else:
             texts[name], origins[name] = file.body.strip(), file.origin
     return texts
+
+
+def _misnamed(file: DefinitionFile, name: str) -> Problem:
+    text = f"{name!r} is no name: use up to 64 letters, digits, dots, dashes and underscores"
+    return Problem(file.path, file.line(("name",)), text)
+
+
+def _unreadable(file: DefinitionFile) -> Problem:
+    level = "error" if file.trusted else "warning"
+    return Problem(file.path, file.fault_line, file.fault, level)
 
 
 def _name_of(file: DefinitionFile) -> str:

@@ -21,6 +21,8 @@ MOST_STEPS = 200
 RULES = ("critical", "threshold", "in_progress", "consistency")
 """What a guard of ``tasks`` looks at, in this order."""
 STEP_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+"""How a workflow or a persona may be called: nothing that reads as another name, or as a path."""
 _ACTION = re.compile(
     r"retry|replan|ask|abort|rollback:(?P<target>[A-Za-z0-9][A-Za-z0-9_-]{0,63})(?P<prev>:previous)?"
 )

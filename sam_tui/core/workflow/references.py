@@ -13,6 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+MOST_FILLED = 4_000_000
+"""Characters that the references of one value may come to: a short text can name a long one often."""
 ROOTS = ("params", "outputs", "item", "inputs", "output", "failure")
 _REFERENCE = re.compile(r"@\{([^{}\n]{1,200})\}")
 _PART = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_/-]*")
@@ -58,22 +60,44 @@ def references(value: Any) -> Iterator[Reference]:
 
 
 def fill(value: Any, scope: Mapping[str, Any]) -> Any:
-    """The value with its references replaced. Raises ``ReferenceMissing``."""
-    if isinstance(value, str):
-        whole = _REFERENCE.fullmatch(value.strip())
-        if whole:
-            return look_up(parse_reference(whole[1]), scope)
-        return _REFERENCE.sub(lambda m: _text(look_up(parse_reference(m[1]), scope)), value)
-    if isinstance(value, Mapping):
-        return {k: fill(v, scope) for k, v in cast("Mapping[str, Any]", value).items()}
-    if isinstance(value, Sequence):
-        return [fill(v, scope) for v in cast("Sequence[Any]", value)]
-    return value
+    """The value with its references replaced. Raises ``ReferenceMissing``, also beyond ``MOST_FILLED``."""
+    return _Filling(scope).value(value)
 
 
 def fill_text(text: str, scope: Mapping[str, Any]) -> str:
-    """A text with its references replaced, always as text. Raises ``ReferenceMissing``."""
-    return _REFERENCE.sub(lambda m: _text(look_up(parse_reference(m[1]), scope)), text)
+    """A text with its references replaced, always as text. Raises as ``fill``."""
+    return _Filling(scope).text(text)
+
+
+class _Filling:
+    """The references of one value, and how many characters they may still come to."""
+
+    def __init__(self, scope: Mapping[str, Any]) -> None:
+        self._scope = scope
+        self._left = MOST_FILLED
+
+    def value(self, value: Any) -> Any:
+        if isinstance(value, str):
+            whole = _REFERENCE.fullmatch(value.strip())
+            return self._look_up(whole[1])[0] if whole else self.text(value)
+        if isinstance(value, Mapping):
+            return {k: self.value(v) for k, v in cast("Mapping[str, Any]", value).items()}
+        if isinstance(value, Sequence):
+            return [self.value(v) for v in cast("Sequence[Any]", value)]
+        return value
+
+    def text(self, text: str) -> str:
+        return _REFERENCE.sub(lambda match: self._look_up(match[1])[1], text)
+
+    def _look_up(self, reference: str) -> tuple[Any, str]:
+        value = look_up(parse_reference(reference), self._scope)
+        text = _text(value)
+        self._left -= len(text)
+        if self._left < 0:
+            raise ReferenceMissing(
+                f"@{{{reference}}} is too much: references come to {MOST_FILLED} characters at most"
+            )
+        return value, text
 
 
 def look_up(reference: Reference, scope: Mapping[str, Any]) -> Any:

@@ -21,6 +21,8 @@ _KEYWORDS = frozenset({
     "type", "properties", "required", "additionalProperties", "items", "enum", "const", "minimum",
     "maximum", "minLength", "maxLength", "minItems", "maxItems", "description",
 })  # fmt: skip
+_NUMBERS = ("minimum", "maximum")
+_COUNTS = ("minLength", "maxLength", "minItems", "maxItems")
 _DEEPEST = 12
 
 
@@ -35,9 +37,7 @@ def schema_faults(schema: Any, place: str = "output", depth: int = 0) -> Iterato
     node = cast("Mapping[str, Any]", schema)
     for word in sorted(set(node) - _KEYWORDS):
         yield f"{place}: the keyword {word!r} is not known"
-    for kind in _names(node.get("type", [])):
-        if kind not in _KINDS:
-            yield f"{place}: there is no type {kind!r}"
+    yield from _keyword_faults(node, place)
     properties = node.get("properties", {})
     if not isinstance(properties, Mapping):
         yield f"{place}: properties is an object"
@@ -50,6 +50,26 @@ def schema_faults(schema: Any, place: str = "output", depth: int = 0) -> Iterato
             yield f"{place}: required {name!r} is no property"
     if "items" in node:
         yield from schema_faults(node["items"], f"{place}[]", depth + 1)
+
+
+def _keyword_faults(node: Mapping[str, Any], place: str) -> Iterator[str]:
+    """Keywords whose own values could not be compared with anything."""
+    for word in ("type", "required"):
+        names = node.get(word, [])
+        many = cast("list[Any]", names) if isinstance(names, list) else [names]
+        if not all(isinstance(name, str) for name in many):
+            yield f"{place}: {word} is a name or a list of names"
+    for kind in _names(node.get("type", [])):
+        if kind not in _KINDS:
+            yield f"{place}: there is no type {kind!r}"
+    if not isinstance(node.get("enum", []), list):
+        yield f"{place}: enum is a list"
+    for word in _NUMBERS:
+        if not _is(node.get(word, 0), "number"):
+            yield f"{place}: {word} is a number"
+    for word in _COUNTS:
+        if not _is(node.get(word, 0), "integer"):
+            yield f"{place}: {word} is a whole number"
 
 
 def value_faults(value: Any, schema: Mapping[str, Any], place: str = "output") -> Iterator[str]:
