@@ -80,7 +80,9 @@ class Desk:
         self.storage = open_storage(folder / "conversations")
         self.bus, self.files = Bus(), LocalFiles()
         self.inquiries = Inquiries(self.bus, self.clock, attended=False, responder=responder)
-        source = DefinitionFiles(str(folder / "config"), str(self.folder), vouches=lambda *_: True)
+        source = DefinitionFiles(
+            str(folder / "config"), str(self.folder), vouches=lambda _name, _data: True
+        )
         places = WorkflowPlaces(lambda: self.bench.store, lambda: source, lambda: True)
         self.entrance = Entrance(places, self.clock, self.bus)
         self.workflows = self.entrance.workflows()

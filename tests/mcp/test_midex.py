@@ -291,7 +291,7 @@ async def test_a_tool_step_that_another_runs_or_that_was_cut_off_is_not_run_agai
     store = open_workflows(workspace.parent / "data")
     driver = Workflows(
         store,
-        DefinitionFiles(str(workspace), str(workspace), vouches=lambda *_: True),
+        DefinitionFiles(str(workspace), str(workspace), vouches=lambda _name, _data: True),
         SystemClock(),
     )
     async with shared[0].client() as client:

@@ -49,7 +49,7 @@ class Bench:
         """The definitions of this project."""
         config = str(self.folder / "config")
         return DefinitionFiles(
-            config, str(self.workspace), vouches=lambda *_: True, package=self._package
+            config, str(self.workspace), vouches=lambda _name, _data: True, package=self._package
         )
 
     def define(self, text: str, name: str = "flow") -> str:

@@ -183,7 +183,7 @@ def attempts(workspace: Path, data: Path) -> list[tuple[str, int, str, str]]:
     """Step, number, status and conversation of every attempt."""
     store = open_workflows(data)
     try:
-        source = DefinitionFiles(str(data), str(workspace), vouches=lambda *_: True)
+        source = DefinitionFiles(str(data), str(workspace), vouches=lambda _name, _data: True)
         history = Workflows(store, source, SystemClock()).history("it")
         return [(a.step, a.number, a.status, a.conversation) for a in history]
     finally:
