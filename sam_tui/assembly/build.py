@@ -97,7 +97,7 @@ def _wire(
     )  # before a tool is made, which may have a door of its own
     model = leaves.open_model(options.model) if options.model else None
     built_in = [*offers(leaves, adverts()), *profile_offers(options.profile, leaves)]
-    plugins = discover(leaves, taken=[FIND, CALL, *(offer.name for offer in built_in)])
+    plugins = discover(leaves, names_taken=[FIND, CALL, *(offer.name for offer in built_in)])
     registry = Registry(built_ins_first(built_in, plugins.tools), disabled=options.disabled_tools)
     guard = make_guard(leaves, options, places, layers, trust)
     executor = Executor(

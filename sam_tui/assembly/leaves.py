@@ -316,7 +316,7 @@ class Leaves:
         asked = self._options
         timeout = asked.request_timeout or DEFAULT_TIMEOUT
         wish = Wish(asked.model, asked.api_base, asked.api_key, asked.provider, timeout)
-        return Catalog(self._environ, asked=wish)
+        return Catalog(self._environ, wish=wish)
 
     @once
     def online(self) -> Online:

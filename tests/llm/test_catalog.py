@@ -155,7 +155,7 @@ def test_every_offered_model_is_one_that_litellm_knows() -> None:
 )
 def test_address_and_key_stay_together(begun: Wish, name: str, host: str, key: str) -> None:
     environment = {OWN_KEY: "general", "OPENROUTER_API_KEY": "routers"}
-    catalog = Catalog(environment, servers=[], asked=begun)
+    catalog = Catalog(environment, servers=[], wish=begun)
     offer = ModelOffer(name, name, "")
     assert catalog.host(offer) == host
     model = catalog.open(offer)
@@ -166,7 +166,7 @@ def test_address_and_key_stay_together(begun: Wish, name: str, host: str, key: s
 @pytest.mark.requirement("model:key-of-its-host")
 def test_a_provider_of_another_wire_is_another_host_without_the_key() -> None:
     asked = Wish("a", "http://corp.invalid/v1", "own")
-    catalog = Catalog({OWN_KEY: "general"}, servers=[], asked=asked)
+    catalog = Catalog({OWN_KEY: "general"}, servers=[], wish=asked)
     offer = ModelOffer("", "anthropic/claude-x", "")
     assert catalog.host(offer) == "anthropic"
     with pytest.raises(ModelAuthError, match="ANTHROPIC_API_KEY"):
@@ -178,7 +178,7 @@ def test_a_provider_of_another_wire_is_another_host_without_the_key() -> None:
 @pytest.mark.requirement("model:key-of-its-host")
 async def test_an_offer_of_another_provider_is_at_its_own_address() -> None:
     asked = Wish("a", "http://corp.invalid/v1", "own")
-    catalog = Catalog({"OPENROUTER_API_KEY": "routers"}, servers=[], asked=asked)
+    catalog = Catalog({"OPENROUTER_API_KEY": "routers"}, servers=[], wish=asked)
     [offer] = [o for o in await catalog.offers() if o.model.startswith("openrouter/")]
     assert catalog.host(offer) == "openrouter.ai"
     model = catalog.open(offer)
@@ -190,7 +190,7 @@ async def test_an_offer_of_another_provider_is_at_its_own_address() -> None:
 async def test_the_model_in_use_and_those_of_the_given_server_come_first() -> None:
     async with FakeServer(models=["x", "openai/oss", "an-embedding"]) as server:
         asked = Wish("openai/x", server.base, "own")
-        catalog = Catalog({}, servers=[], asked=asked)
+        catalog = Catalog({}, servers=[], wish=asked)
         current = catalog.open(ModelOffer("", "openai/x", ""))
         offers = await catalog.offers(current)
         assert [o.model for o in offers] == ["openai/x", "openai/openai/oss", "scripted"]

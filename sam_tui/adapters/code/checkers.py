@@ -36,8 +36,8 @@ class WorkspaceCheckers:
                 name = task.kind.program or task.kind.name
                 missing[f"{task.kind.name} ({task.marker} asks for it, no {name} found)"] = None
         names = {check.name for check in checks}
-        told = [text for text in missing if not _needless(text, names)]
-        return CheckPlan(tuple(checks), tuple(told), tuple(kind.name for kind in KINDS))
+        reasons = [text for text in missing if not _needless(text, names)]
+        return CheckPlan(tuple(checks), tuple(reasons), tuple(kind.name for kind in KINDS))
 
     def read(self, check: Check, output: str) -> Sequence[Diagnostic]:
         """What a checker found. Raises ``ToolError`` for output that is no report."""

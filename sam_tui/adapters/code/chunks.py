@@ -89,7 +89,7 @@ def _boundary(lines: Sequence[str], begin: int) -> int:
 
 def _symbols(lines: Sequence[str], *, headed: bool) -> tuple[str, ...]:
     patterns = (_HEADING,) if headed else (_DEFINITION, _ASSIGNED)
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     for line in lines:
         if len(line) > _LONGEST_DEFINITION:
             continue
@@ -97,5 +97,5 @@ def _symbols(lines: Sequence[str], *, headed: bool) -> tuple[str, ...]:
         if match is None and not headed and line.rstrip().endswith("{"):
             match = _TYPED.match(line)
         if match is not None and match[1] not in _NO_FUNCTION:
-            found[match[1].strip()] = None
-    return tuple(found)
+            names[match[1].strip()] = None
+    return tuple(names)

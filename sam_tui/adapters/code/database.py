@@ -80,13 +80,13 @@ class SqliteFile:
         try:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
-            found = int(connection.execute("PRAGMA user_version").fetchone()[0])
-            if found == 0:
+            version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+            if version == 0:
                 connection.executescript(
                     f"BEGIN IMMEDIATE; {self._schema}; PRAGMA user_version = {self._version}; COMMIT"
                 )
-            elif found != self._version:
-                raise sqlite3.DatabaseError(f"it has version {found}, not {self._version}")
+            elif version != self._version:
+                raise sqlite3.DatabaseError(f"it has version {version}, not {self._version}")
         except BaseException:
             connection.close()
             raise

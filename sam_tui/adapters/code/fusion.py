@@ -11,12 +11,12 @@ _DAMPING = 60
 """How little the very first ranks count more than the next (reciprocal rank fusion)."""
 
 
-def likeness(one: Sequence[float], other: Sequence[float]) -> float:
+def likeness(left: Sequence[float], other: Sequence[float]) -> float:
     """The cosine of two vectors; 0 where one is null or they are of two models."""
-    if len(one) != len(other):
+    if len(left) != len(other):
         return 0.0
-    norm = math.sqrt(_dot(one, one) * _dot(other, other))
-    return _dot(one, other) / norm if norm else 0.0
+    norm = math.sqrt(_dot(left, left) * _dot(other, other))
+    return _dot(left, other) / norm if norm else 0.0
 
 
 def fused(ranked: Sequence[Found], near: Mapping[int, float]) -> list[Found]:
@@ -34,5 +34,5 @@ def fused(ranked: Sequence[Found], near: Mapping[int, float]) -> list[Found]:
     return sorted(scored, key=lambda item: -item.score)
 
 
-def _dot(one: Sequence[float], other: Sequence[float]) -> float:
-    return sum(map(mul, one, other))
+def _dot(left: Sequence[float], other: Sequence[float]) -> float:
+    return sum(map(mul, left, other))

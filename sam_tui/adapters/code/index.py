@@ -103,12 +103,12 @@ class SqliteCodeIndex:
         if not words:
             raise ToolError("The query holds no word to search for.", hint="Use a few words.")
         shelf = self._shelf(where)
-        wanted = None if paths is None else set(paths)
+        allowed = None if paths is None else set(paths)
         with _usable():
-            found = await asyncio.to_thread(
-                shelf.search, words, most=max(_POOL, limit), wanted=wanted
+            hits = await asyncio.to_thread(
+                shelf.search, words, most=max(_POOL, limit), allowed=allowed
             )
-            ranked = _boosted(found, words)
+            ranked = _boosted(hits, words)
             if self._embedder is not None and len(ranked) > 1:
                 ranked = await self._fused(self._embedder, shelf, query, ranked)
             best = ranked[:limit]
@@ -132,29 +132,29 @@ class SqliteCodeIndex:
             self._shelves.popitem()[1].close()
 
     def _shelf(self, where: Location) -> Shelf:
-        known = self._shelves.pop(where.real, None)
-        if known is None:
+        shelf = self._shelves.pop(where.real, None)
+        if shelf is None:
             digest = hashlib.sha256(os.fsencode(where.real)).hexdigest()[:32]
-            known = Shelf(self._folder / f"{digest}.db")
-        self._shelves[where.real] = known
+            shelf = Shelf(self._folder / f"{digest}.db")
+        self._shelves[where.real] = shelf
         while len(self._shelves) > _MOST_OPEN:
             self._shelves.pop(next(iter(self._shelves))).close()
-        return known
+        return shelf
 
     def _take(self, shelf: Shelf, where: Location, batch: Sequence[_Stale]) -> None:
         settled = time.time_ns() - _TICK
         shelf.replace(
-            [(file, path, found, self._chunks(where, path, found)) for file, path, found in batch],
+            [(file, path, state, self._chunks(where, path, state)) for file, path, state in batch],
             settled=settled,
         )
 
-    def _chunks(self, where: Location, path: str, found: Seen) -> list[Chunk]:
+    def _chunks(self, where: Location, path: str, state: Seen) -> list[Chunk]:
         """The passages of a file; none where it is too large, binary, generated or unreadable."""
-        if found.size > _MOST_FILE_BYTES or path.endswith(_DERIVED):
+        if state.size > _MOST_FILE_BYTES or path.endswith(_DERIVED):
             return []
-        place = Location(path, f"{where.real.rstrip('/')}/{path}", where.root)
+        location = Location(path, f"{where.real.rstrip('/')}/{path}", where.root)
         try:
-            data = self._files.read(place, limit=_MOST_FILE_BYTES)
+            data = self._files.read(location, limit=_MOST_FILE_BYTES)
         except ToolError:
             return []
         if b"\0" in data[:8192]:
@@ -166,28 +166,30 @@ class SqliteCodeIndex:
         self, embedder: Embedder, shelf: Shelf, query: str, ranked: list[Found]
     ) -> list[Found]:
         """Both orders as one; the words' alone when no vectors can be had."""
-        pool, rest = ranked[:_POOL], ranked[_POOL:]
+        pool, others = ranked[:_POOL], ranked[_POOL:]
         digests = list(dict.fromkeys(item.digest for item in pool))
-        known = await asyncio.to_thread(shelf.vectors, embedder.name, digests)
+        vectors = await asyncio.to_thread(shelf.vectors, embedder.name, digests)
         try:
-            await self._embed(embedder, shelf, pool, known)
-            (asked,) = await embedder.embed([query])
+            await self._embed(embedder, shelf, pool, vectors)
+            (query_vector,) = await embedder.embed([query])
         except SamError:
             return ranked
         near = {
-            item.chunk: likeness(asked, known[item.digest]) for item in pool if item.digest in known
+            item.chunk: likeness(query_vector, vectors[item.digest])
+            for item in pool
+            if item.digest in vectors
         }
-        return [*fused(pool, near), *rest]
+        return [*fused(pool, near), *others]
 
     async def _embed(
         self,
         embedder: Embedder,
         shelf: Shelf,
         pool: Sequence[Found],
-        known: dict[bytes, Sequence[float]],
+        embedded: dict[bytes, Sequence[float]],
     ) -> None:
-        """Add the missing vectors to ``known`` and to the index."""
-        missing = {item.digest: item.chunk for item in pool if item.digest not in known}
+        """Add the missing vectors to ``embedded`` and to the index."""
+        missing = {item.digest: item.chunk for item in pool if item.digest not in embedded}
         items = list(missing.items())
         for begin in range(0, len(items), _EMBEDDED_AT_ONCE):
             part = items[begin : begin + _EMBEDDED_AT_ONCE]
@@ -196,9 +198,9 @@ class SqliteCodeIndex:
             vectors = await embedder.embed([
                 texts[chunk][2][:_EMBEDDED_CHARACTERS] for _, chunk in part
             ])
-            made = {digest: vector for (digest, _), vector in zip(part, vectors, strict=True)}
-            await asyncio.to_thread(shelf.keep_vectors, embedder.name, made)
-            known |= made
+            fresh = {digest: vector for (digest, _), vector in zip(part, vectors, strict=True)}
+            await asyncio.to_thread(shelf.keep_vectors, embedder.name, fresh)
+            embedded |= fresh
 
 
 def _reconciled(
@@ -222,8 +224,8 @@ def _seen(where: Location, paths: Sequence[str]) -> dict[str, Seen]:
     try:
         for path in paths:
             with suppress(OSError):
-                found = os.stat(path, dir_fd=folder, follow_symlinks=False)
-                seen[path] = Seen(found.st_size, found.st_mtime_ns)
+                status = os.stat(path, dir_fd=folder, follow_symlinks=False)
+                seen[path] = Seen(status.st_size, status.st_mtime_ns)
     finally:
         os.close(folder)
     return seen
@@ -244,18 +246,18 @@ def _batches(
         yield batch
 
 
-def _boosted(found: Sequence[Found], words: Sequence[str]) -> list[Found]:
+def _boosted(hits: Sequence[Found], words: Sequence[str]) -> list[Found]:
     """The passage that defines exactly what was asked for comes before those that mention it."""
-    asked = set(words)
+    query_words = set(words)
     ranked = [
         Found(
             item.chunk,
             item.path,
             item.symbols,
             item.digest,
-            item.score * (_NAME_BOOST if asked & {s.lower() for s in item.symbols} else 1.0),
+            item.score * (_NAME_BOOST if query_words & {s.lower() for s in item.symbols} else 1.0),
         )
-        for item in found
+        for item in hits
     ]
     return sorted(ranked, key=lambda item: -item.score)
 

@@ -90,8 +90,8 @@ class SqliteJournal:
 
     def undo(self, conversation: ConversationId, entry: int) -> JournalEntry:
         """Restore what the edit replaced, all of it or nothing, and forget the entry."""
-        known = next((e for e in self.entries(conversation) if e.id == entry), None)
-        if known is None:
+        entry_found = next((e for e in self.entries(conversation) if e.id == entry), None)
+        if entry_found is None:
             raise ToolError(
                 f"There is no edit {entry} to undo in this conversation.",
                 hint="It was undone already, or gave way to newer ones.",
@@ -103,7 +103,7 @@ class SqliteJournal:
         )
         self._files.apply([self._inverse(row) for row in rows])
         self.discard(entry)
-        return known
+        return entry_found
 
     def close(self) -> None:
         """Close the file."""

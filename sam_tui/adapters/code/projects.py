@@ -121,30 +121,30 @@ def tasks(root: str, files: Sequence[str]) -> list[Task]:
     """What the project files of a workspace call for, or those above the given files."""
     if files:
         return list(_for_files(root, files))
-    found: list[Task] = []
+    tasks: list[Task] = []
     for kind in KINDS:
         at_root = _marker(root, kind)
         if at_root:
-            found.append(Task(kind, root, (), at_root))
+            tasks.append(Task(kind, root, (), at_root))
             continue
         below = [(folder, _marker(folder, kind)) for folder in _subfolders(root)]
         called = [Task(kind, folder, (), marker) for folder, marker in below if marker]
-        found += called[:_MOST_PROJECTS]
-    return found
+        tasks += called[:_MOST_PROJECTS]
+    return tasks
 
 
 def program_of(kind: Kind, folder: str, root: str) -> str:
     """The absolute path of a checker's program: the project's own before PATH; empty for none."""
     name = kind.program or kind.name
-    here = folder
+    directory = folder
     while True:
-        for place in _LOCAL:
-            path = os.path.join(here, place, name)
+        for folder_name in _LOCAL:
+            path = os.path.join(directory, folder_name, name)
             if os.path.isfile(path) and os.access(path, os.X_OK):
                 return path
-        if here == root or not _below(here, root):
+        if directory == root or not _below(directory, root):
             break
-        here = os.path.dirname(here)
+        directory = os.path.dirname(directory)
     return shutil.which(name) or ""
 
 
@@ -161,21 +161,21 @@ def _for_files(root: str, files: Sequence[str]) -> Iterator[Task]:
             folder, marker = _project(root, path, kind)
             if marker or (kind.bare and not os.path.isdir(path)):
                 folders.setdefault(folder, (marker, []))[1].append(path)
-        for folder, (marker, there) in list(folders.items())[:_MOST_PROJECTS]:
-            yield Task(kind, folder, tuple(there), marker or "every such file")
+        for folder, (marker, named_files) in list(folders.items())[:_MOST_PROJECTS]:
+            yield Task(kind, folder, tuple(named_files), marker or "every such file")
 
 
 def _project(root: str, path: str, kind: Kind) -> tuple[str, str]:
     """The nearest folder that calls for a checker, from a file or folder up; else the workspace."""
     is_folder = os.path.isdir(path)
-    here = path if is_folder else os.path.dirname(path)
-    while _below(here, root):
-        marker = _marker(here, kind, only_project=not is_folder)
+    directory = path if is_folder else os.path.dirname(path)
+    while _below(directory, root):
+        marker = _marker(directory, kind, only_project=not is_folder)
         if marker:
-            return here, marker
-        if here == root:
+            return directory, marker
+        if directory == root:
             break
-        here = os.path.dirname(here)
+        directory = os.path.dirname(directory)
     return root, ""
 
 

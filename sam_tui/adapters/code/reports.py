@@ -100,7 +100,7 @@ def eslint(check: Check, output: str) -> list[Diagnostic]:
 
 def cargo(check: Check, output: str) -> list[Diagnostic]:
     """``cargo check --message-format=json``: one object a line, among others the compiler's."""
-    found: dict[Diagnostic, None] = {}
+    diagnostics: dict[Diagnostic, None] = {}
     for item in _json_lines(output):
         if item.get("reason") != "compiler-message":
             continue
@@ -117,18 +117,20 @@ def cargo(check: Check, output: str) -> list[Diagnostic]:
             _text(message, "message"),
             "cargo",
         )
-        found[diagnostic] = None  # a target may be compiled several times
-    return list(found)
+        diagnostics[diagnostic] = None  # a target may be compiled several times
+    return list(diagnostics)
 
 
 def tsc(check: Check, output: str) -> list[Diagnostic]:
     """``tsc --pretty false``."""
-    found = list(_lines(check, output, _TSC, "tsc"))
+    diagnostics = list(_lines(check, output, _TSC, "tsc"))
     for line in output.splitlines():
         if match := _TSC_GLOBAL.match(line.strip()):
             severity = _SEVERITIES[match["severity"]]
-            found.append(Diagnostic("", 0, 0, severity, match["code"], match["message"], "tsc"))
-    return found
+            diagnostics.append(
+                Diagnostic("", 0, 0, severity, match["code"], match["message"], "tsc")
+            )
+    return diagnostics
 
 
 def go(check: Check, output: str) -> list[Diagnostic]:

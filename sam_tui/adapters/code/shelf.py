@@ -78,21 +78,21 @@ class Shelf:
 
     def reconcile(self, seen: Mapping[str, Seen]) -> int:
         """Take over what a scan found; returns how many files vanished."""
-        known = self._files()
-        gone = [known[path][0] for path in known.keys() - seen.keys()]
+        stored = self._files()
+        removed = [stored[path][0] for path in stored.keys() - seen.keys()]
         new: list[tuple[object, ...]] = []
         changed: list[tuple[int, int, int]] = []
-        for path, found in seen.items():
-            old = known.get(path)
+        for path, state in seen.items():
+            old = stored.get(path)
             if old is None:
-                new.append((os.fsencode(path), *_name(path), found.size, found.mtime))
-            elif old[1:] != (found.size, found.mtime):
-                changed.append((found.size, found.mtime, old[0]))
-        if not (gone or new or changed):
+                new.append((os.fsencode(path), *_name(path), state.size, state.mtime))
+            elif old[1:] != (state.size, state.mtime):
+                changed.append((state.size, state.mtime, old[0]))
+        if not (removed or new or changed):
             return 0
         self._known = None
         with self._database.transaction() as connection:
-            for file in gone:
+            for file in removed:
                 _clear(connection, file)
                 connection.execute("DELETE FROM files WHERE id = ?", (file,))
             connection.executemany(
@@ -101,7 +101,7 @@ class Shelf:
                 new,
             )
             connection.executemany("UPDATE files SET size = ?, mtime = ? WHERE id = ?", changed)
-        return len(gone)
+        return len(removed)
 
     def stale(self) -> list[tuple[int, str, Seen]]:
         """Files whose text is not in the index as they are now: id, path, what the scan found."""
@@ -116,20 +116,20 @@ class Shelf:
     ) -> None:
         """Put in the passages of files. One changed after ``settled`` is read again next time."""
         with self._database.transaction() as connection:
-            for file, path, found, chunks in files:
+            for file, path, state, chunks in files:
                 row = connection.execute(
                     "SELECT read_size, read_mtime FROM files WHERE id = ? AND path = ?",
                     (file, os.fsencode(path)),
                 ).fetchone()
-                if row is None or row == (found.size, found.mtime):
+                if row is None or row == (state.size, state.mtime):
                     continue  # another process was faster
                 _clear(connection, file)
                 _fill(connection, file, path, chunks)
                 # Two writes within one tick of the file system's clock look like one.
-                mtime = found.mtime if found.mtime < settled else -1
+                mtime = state.mtime if state.mtime < settled else -1
                 connection.execute(
                     "UPDATE files SET read_size = ?, read_mtime = ? WHERE id = ?",
-                    (found.size, mtime, file),
+                    (state.size, mtime, file),
                 )
 
     def counts(self) -> tuple[int, int]:
@@ -138,9 +138,9 @@ class Shelf:
         ((chunks,),) = self._database.query("SELECT count(*) FROM chunks")
         return files, chunks
 
-    def search(self, words: Sequence[str], *, most: int, wanted: set[str] | None) -> list[Found]:
+    def search(self, words: Sequence[str], *, most: int, allowed: set[str] | None) -> list[Found]:
         """Passages with any of the words, best first by BM25; names defined there count most."""
-        ids = self._allowed(wanted)
+        ids = self._allowed(allowed)
         where = "" if ids is None else " AND c.file IN (SELECT value FROM json_each(?))"
         values = (match_expression(words), *(() if ids is None else (ids,)), most)
         rows = self._database.query(
@@ -185,20 +185,24 @@ class Shelf:
                 ],
             )
 
-    def files(self, wanted: FileFilter, *, limit: int) -> tuple[list[IndexedFile], int]:
+    def files(self, filter_: FileFilter, *, limit: int) -> tuple[list[IndexedFile], int]:
         """Files by path, and how many fit in all."""
         tests: list[str] = []
         values: list[object] = []
-        for test, value, given in (
-            ("instr(name, ?) > 0", wanted.name.casefold(), wanted.name and "/" not in wanted.name),
-            ("instr(CAST(path AS TEXT), ?) > 0", wanted.name, "/" in wanted.name),
-            ("extension = ?", wanted.extension.lstrip(".").casefold(), wanted.extension),
-            ("size >= ?", wanted.smallest, wanted.smallest),
-            ("size <= ?", wanted.largest, wanted.largest),
-            ("mtime >= ?", int(wanted.after * 1e9), wanted.after),
-            ("mtime < ?", int(wanted.before * 1e9), wanted.before),
+        for test, value, active in (
+            (
+                "instr(name, ?) > 0",
+                filter_.name.casefold(),
+                filter_.name and "/" not in filter_.name,
+            ),
+            ("instr(CAST(path AS TEXT), ?) > 0", filter_.name, "/" in filter_.name),
+            ("extension = ?", filter_.extension.lstrip(".").casefold(), filter_.extension),
+            ("size >= ?", filter_.smallest, filter_.smallest),
+            ("size <= ?", filter_.largest, filter_.largest),
+            ("mtime >= ?", int(filter_.after * 1e9), filter_.after),
+            ("mtime < ?", int(filter_.before * 1e9), filter_.before),
         ):
-            if given:
+            if active:
                 tests.append(test)
                 values.append(value)
         where = f" WHERE {' AND '.join(tests)}" if tests else ""
@@ -217,11 +221,11 @@ class Shelf:
             self._known_version = version
         return self._known
 
-    def _allowed(self, wanted: set[str] | None) -> str | None:
+    def _allowed(self, allowed: set[str] | None) -> str | None:
         """The ids of files as a JSON list; None for all."""
-        if wanted is None:
+        if allowed is None:
             return None
-        return str([file[0] for path, file in self._files().items() if path in wanted])
+        return str([file[0] for path, file in self._files().items() if path in allowed])
 
 
 def _name(path: str) -> tuple[str, str]:

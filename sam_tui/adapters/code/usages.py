@@ -94,23 +94,23 @@ class TreeSitterSymbols:
 
     def usages(self, path: str, data: bytes, name: str) -> Sequence[Usage]:
         """Where a name stands outside strings and comments, in order; all ``text`` without grammar."""
-        places = list(_places(data, name))
+        spans = list(_places(data, name))
         language = language_of(path, data) if len(data) <= _MOST_BYTES else ""
         reader = parser(language) if language else None
         lines = _Lines(data)
         if reader is None:
-            return [Usage("text", *lines.position(begin), "") for begin, _ in places]
+            return [Usage("text", *lines.position(begin), "") for begin, _ in spans]
         with self._lock:
             root = reader.parse(data).root_node
-        found: list[Usage] = []
-        for begin, end in places:
+        usages: list[Usage] = []
+        for begin, end in spans:
             node = root.descendant_for_byte_range(begin, end)
             if node is None or node.start_byte != begin or node.end_byte != end:
                 continue
             if not _is_code(node):
                 continue
-            found.append(Usage(_kind(node), *lines.position(begin), _within(node)))
-        return found
+            usages.append(Usage(_kind(node), *lines.position(begin), _within(node)))
+        return usages
 
 
 class _Lines:

@@ -165,7 +165,7 @@ class _Walk:
 
 
 def _spans(tokens: Sequence["Token"]) -> Spans:
-    found: list[Span] = []
+    spans: list[Span] = []
     look = Span("")
     for token in tokens:
         match token.type:
@@ -180,15 +180,15 @@ def _spans(tokens: Sequence["Token"]) -> Spans:
             case "link_close":
                 look = replace(look, link="")
             case "code_inline":
-                found.append(replace(look, text=token.content, code=True))
+                spans.append(replace(look, text=token.content, code=True))
             case "softbreak":
-                found.append(replace(look, text=" "))
+                spans.append(replace(look, text=" "))
             case "hardbreak":
-                found.append(replace(look, text="\n"))
+                spans.append(replace(look, text="\n"))
             case "image":
-                found.append(replace(look, text=f"[image: {token.content}]"))
+                spans.append(replace(look, text=f"[image: {token.content}]"))
             case _ if token.content:
-                found.append(replace(look, text=token.content))
+                spans.append(replace(look, text=token.content))
             case _:
                 pass
-    return tuple(found)
+    return tuple(spans)

@@ -26,10 +26,10 @@ def read_epub(data: bytes) -> DocumentText:
             names = set(archive.namelist())
             if "META-INF/rights.xml" in names:
                 raise ToolError("The book is locked by its seller (DRM).")
-            place = _package_place(_xml(archive.read("META-INF/container.xml")))
-            package = _xml(archive.read(place))
+            package_path = _package_place(_xml(archive.read("META-INF/container.xml")))
+            package = _xml(archive.read(package_path))
             gathered = Gathering("chapters")
-            for chapter in _spine(package, posixpath.dirname(place)):
+            for chapter in _spine(package, posixpath.dirname(package_path)):
                 if not gathered.goes_on():
                     break
                 if chapter in names:
@@ -47,26 +47,26 @@ def _xml(data: bytes) -> Any:
 
 
 def _package_place(container: Any) -> str:
-    found = container.xpath("//*[local-name()='rootfile']/@full-path")
-    if not found:
+    paths = container.xpath("//*[local-name()='rootfile']/@full-path")
+    if not paths:
         raise ToolError("The book does not say where its content is.")
-    return posixpath.normpath(str(found[0]))
+    return posixpath.normpath(str(paths[0]))
 
 
 def _spine(package: Any, folder: str) -> list[str]:
     """Member names of the chapters, in reading order."""
-    places = {
+    paths = {
         item.get("id"): item.get("href", "")
         for item in package.xpath("//*[local-name()='manifest']/*[local-name()='item']")
     }
     order = package.xpath("//*[local-name()='spine']/*[local-name()='itemref']/@idref")
-    hrefs = [unquote(places.get(str(ref), "")).partition("#")[0] for ref in order]
+    hrefs = [unquote(paths.get(str(ref), "")).partition("#")[0] for ref in order]
     return [posixpath.normpath(posixpath.join(folder, href)) for href in hrefs if href]
 
 
 def _first(package: Any, name: str) -> str:
-    found = package.xpath(f"//*[local-name()='metadata']/*[local-name()='{name}']//text()")
-    return " ".join(clean(" ".join(map(str, found[:3]))).split())
+    texts = package.xpath(f"//*[local-name()='metadata']/*[local-name()='{name}']//text()")
+    return " ".join(clean(" ".join(map(str, texts[:3]))).split())
 
 
 def _chapter(data: bytes) -> str:

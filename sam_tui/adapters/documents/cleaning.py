@@ -29,15 +29,15 @@ def clean(text: str) -> str:
 
 def charset_of(media_type: str) -> str:
     """The encoding that a content type names, where Python knows it as one of text."""
-    found = _CHARSET.search(media_type)
-    if found is None:
+    match = _CHARSET.search(media_type)
+    if match is None:
         return ""
     try:
-        codec = codecs.lookup(found[1])
+        codec = codecs.lookup(match[1])
     except LookupError:
         return ""
-    known = getattr(codec, "_is_text_encoding", True) and codec.name not in _UNSAFE
-    return codec.name if known else ""
+    usable = getattr(codec, "_is_text_encoding", True) and codec.name not in _UNSAFE
+    return codec.name if usable else ""
 
 
 def decode(data: bytes, media_type: str = "") -> str:

@@ -72,8 +72,8 @@ def detect(data: bytes, name: str, media_type: str) -> str:
             raise _not_text(what, data)
     plain_type = media_type.partition(";")[0].strip().lower()
     if _looks_binary(data, plain_type):
-        told = f" that calls itself {plain_type}" if plain_type.startswith("text/") else ""
-        what = plain_type if plain_type and not told else f"a binary file{told}"
+        claim = f" that calls itself {plain_type}" if plain_type.startswith("text/") else ""
+        what = plain_type if plain_type and not claim else f"a binary file{claim}"
         raise _not_text(what, data)
     return _TYPES.get(plain_type) or _by_name(name, plain_type) or _by_look(head, plain_type)
 
@@ -129,8 +129,13 @@ def _looks_binary(data: bytes, media_type: str) -> bool:
 
 
 def _by_name(name: str, media_type: str) -> str:
-    told = media_type not in ("", "text/plain", "application/octet-stream", "binary/octet-stream")
-    return "" if told else _NAMES.get(PurePosixPath(name).suffix.lower(), "")
+    specific = media_type not in (
+        "",
+        "text/plain",
+        "application/octet-stream",
+        "binary/octet-stream",
+    )
+    return "" if specific else _NAMES.get(PurePosixPath(name).suffix.lower(), "")
 
 
 def _by_look(head: bytes, media_type: str) -> str:

@@ -91,7 +91,7 @@ def _system_fonts() -> list[tuple[str, Any]]:
     from reportlab.pdfbase import pdfmetrics
     from reportlab.pdfbase.ttfonts import TTFError, TTFont
 
-    found: list[tuple[str, Any]] = []
+    fonts: list[tuple[str, Any]] = []
     for file in _FILES:
         path = next((p for f in _FOLDERS if (p := Path(f) / file).is_file()), None)
         if path is None:
@@ -102,5 +102,5 @@ def _system_fonts() -> list[tuple[str, Any]]:
         except (TTFError, OSError, ValueError):
             continue
         cast("Any", pdfmetrics).registerFont(font)
-        found.append((name, font.face.charToGlyph))
-    return found
+        fonts.append((name, font.face.charToGlyph))
+    return fonts

@@ -38,13 +38,13 @@ _FAULTS = (
 
 
 @contextmanager
-def understood(what: str, *own: type[Exception]) -> Generator[None, None, None]:
-    """Turn what a parser raises on a broken file into a ``ToolError``; ``own`` are its own errors."""
+def understood(what: str, *further: type[Exception]) -> Generator[None, None, None]:
+    """Turn what a parser raises on a broken file into a ``ToolError``; ``further`` are its own errors."""
     try:
         yield
     except ToolError:
         raise
-    except (*_FAULTS, *own) as error:
+    except (*_FAULTS, *further) as error:
         raise ToolError(
             f"The {what} is broken and cannot be read ({type(error).__name__}).",
             hint="Check that it was saved or downloaded in full.",
@@ -52,13 +52,13 @@ def understood(what: str, *own: type[Exception]) -> Generator[None, None, None]:
 
 
 @contextmanager
-def writable(what: str, *own: type[Exception]) -> Generator[None, None, None]:
+def writable(what: str, *further: type[Exception]) -> Generator[None, None, None]:
     """Turn what a writer raises on content it cannot place into a ``ToolError``."""
     try:
         yield
     except ToolError:
         raise
-    except (*_FAULTS, *own) as error:
+    except (*_FAULTS, *further) as error:
         raise ToolError(
             f"The content cannot be written as {what} ({type(error).__name__}).",
             hint="Leave out what is unusual (very wide tables, very long words), or use markdown.",

@@ -90,8 +90,8 @@ def markdown_table(rows: Iterable[Sequence[str]]) -> str:
     if not lines:
         return ""
     width = max(map(len, lines))
-    shown = [f"| {' | '.join([*line, *[''] * (width - len(line))])} |" for line in lines]
-    return "\n".join([shown[0], "|" + " --- |" * width, *shown[1:]])
+    table = [f"| {' | '.join([*line, *[''] * (width - len(line))])} |" for line in lines]
+    return "\n".join([table[0], "|" + " --- |" * width, *table[1:]])
 
 
 def _paragraph(text: str, style: str) -> str:
@@ -157,15 +157,15 @@ def _cell(value: Any) -> str:
 
 def _trimmed(rows: list[list[str]]) -> list[list[str]]:
     """Without empty rows, and without the columns after the last that holds anything."""
-    kept = [row for row in rows if any(row)]
-    width = max((i + 1 for row in kept for i, cell in enumerate(row) if cell), default=0)
-    return [row[:width] for row in kept]
+    filled = [row for row in rows if any(row)]
+    width = max((i + 1 for row in filled for i, cell in enumerate(row) if cell), default=0)
+    return [row[:width] for row in filled]
 
 
 def _properties(core: Any) -> dict[str, str]:
     author = getattr(core, "author", None) or getattr(core, "creator", None) or ""
-    found = {"author": clean(str(author)), "modified": _date(core.modified)}
-    return {name: value for name, value in found.items() if value}
+    properties = {"author": clean(str(author)), "modified": _date(core.modified)}
+    return {name: value for name, value in properties.items() if value}
 
 
 def _date(value: Any) -> str:

@@ -41,13 +41,15 @@ def read_html(data: bytes, media_type: str = "", url: str = "") -> DocumentText:
     notes: list[str] = []
     with understood("page", MarkupError):
         whole = clean(_all_text(tree))
-        found, main = None, ""
+        metadata, main = None, ""
         if _outgrown(tree):
             notes.append("a very large page: all of its text, not only its article")
         else:
-            found, main = _article(tree, url)
-    facts = {name: clean(str(getattr(found, name, "") or "")) for name in _SHOWN} if found else {}
-    title = clean(getattr(found, "title", "") or "") or _title(tree)
+            metadata, main = _article(tree, url)
+    facts = (
+        {name: clean(str(getattr(metadata, name, "") or "")) for name in _SHOWN} if metadata else {}
+    )
+    title = clean(getattr(metadata, "title", "") or "") or _title(tree)
     text = main
     if len(main) < _LITTLE and len(whole) > 2 * len(main):
         text = whole
@@ -68,7 +70,7 @@ def _article(tree: Any, url: str) -> tuple[Any, str]:
     logging.getLogger("trafilatura").setLevel(logging.CRITICAL)
     library = cast("Any", trafilatura)
     # Dates that the page does not state are not guessed.
-    found = library.extract_metadata(tree, default_url=url or None, extensive=False)
+    metadata = library.extract_metadata(tree, default_url=url or None, extensive=False)
     main = library.extract(
         tree,
         url=url or None,
@@ -77,7 +79,7 @@ def _article(tree: Any, url: str) -> tuple[Any, str]:
         include_links=False,
         include_tables=True,
     )
-    return found, clean(main or "")
+    return metadata, clean(main or "")
 
 
 def _outgrown(tree: Any) -> bool:
@@ -89,17 +91,17 @@ def select(
     data: bytes, selectors: Mapping[str, str], media_type: str = "", url: str = ""
 ) -> Mapping[str, list[str]]:
     """What each named selector finds, as single lines or, with ``@attribute``, attribute values."""
-    asked = {name: Selector.parse(text) for name, text in selectors.items()}
+    parsed = {name: Selector.parse(text) for name, text in selectors.items()}
     tree = parse_html(data, media_type)
     with understood("page", MarkupError):
-        return {name: _found(tree, selector, url) for name, selector in asked.items()}
+        return {name: _found(tree, selector, url) for name, selector in parsed.items()}
 
 
 def parse_html(data: bytes, media_type: str = "") -> Any:
     """A tree of any bytes; raises ``ToolError`` where there is nothing to parse."""
     body = data[:_MOST_BYTES]
-    known = charset_of(media_type) or ("utf-8" if _is_utf8(body) else "")
-    encoding = known if known in ("utf-8", "iso8859-1", "ascii") else ""
+    charset = charset_of(media_type) or ("utf-8" if _is_utf8(body) else "")
+    encoding = charset if charset in ("utf-8", "iso8859-1", "ascii") else ""
     if not encoding:
         body, encoding = decode(body, media_type).encode("utf-8", "replace"), "utf-8"
     with understood("page", MarkupError):
@@ -146,11 +148,11 @@ def _all_text(tree: Any) -> str:
     last = None
     for text in tree.xpath(f"//text()[normalize-space() and not(ancestor::*[{skipped}])]"):
         owner = text.getparent()
-        place = _block(owner.getparent() if text.is_tail else owner)
-        if not blocks or place is not last:
+        block = _block(owner.getparent() if text.is_tail else owner)
+        if not blocks or block is not last:
             blocks.append([])
         blocks[-1].extend(text.split())
-        last = place
+        last = block
     return "\n".join(map(" ".join, blocks))
 
 
@@ -162,8 +164,8 @@ def _block(element: Any) -> Any:
 
 
 def _title(tree: Any) -> str:
-    found = tree.xpath("//title//text()")
-    return clean(" ".join(found))[:300]
+    texts = tree.xpath("//title//text()")
+    return clean(" ".join(texts))[:300]
 
 
 def _needs_scripts(data: bytes) -> bool:

@@ -59,11 +59,11 @@ def read_json(data: bytes, media_type: str) -> DocumentText:
     """JSON, indented; text that only claims to be JSON stays as it is."""
     text = decode(data, media_type)
     try:
-        shown = json.dumps(json.loads(text), ensure_ascii=False, indent=2)
+        pretty = json.dumps(json.loads(text), ensure_ascii=False, indent=2)
     except (ValueError, RecursionError):
-        shown = text
-    shown, notes = _cut(clean(shown))
-    return DocumentText(shown, "json", "", {}, notes)
+        pretty = text
+    pretty, notes = _cut(clean(pretty))
+    return DocumentText(pretty, "json", "", {}, notes)
 
 
 def read_rtf(data: bytes) -> DocumentText:
@@ -80,16 +80,16 @@ def read_feed(data: bytes) -> DocumentText:
 
         library = cast("Any", feedparser)
         # A stream, because feedparser takes text for an address or a file name first.
-        found: Any = library.parse(BytesIO(data))
-        listed: list[Any] = list(found.entries)
-        title = _words(found.feed.get("title", ""))
-        about = _words(found.feed.get("subtitle", ""))
+        feed: Any = library.parse(BytesIO(data))
+        listed: list[Any] = list(feed.entries)
+        title = _words(feed.feed.get("title", ""))
+        about = _words(feed.feed.get("subtitle", ""))
         if not listed and not title:
             raise ToolError("The feed holds nothing that could be read.")
-        shown = clean("\n\n".join(_entry(entry) for entry in listed[:_MOST_ENTRIES]))
+        body = clean("\n\n".join(_entry(entry) for entry in listed[:_MOST_ENTRIES]))
     notes = (f"only the first {_MOST_ENTRIES} of {len(listed)} entries are shown",)
     properties = {"entries": str(len(listed)), **({"description": about} if about else {})}
-    return DocumentText(shown, "feed", title, properties, notes * (len(listed) > _MOST_ENTRIES))
+    return DocumentText(body, "feed", title, properties, notes * (len(listed) > _MOST_ENTRIES))
 
 
 def _entry(entry: Any) -> str:

@@ -30,9 +30,9 @@ def read_pdf(data: bytes) -> DocumentText:
                 gathered.add("")
         if failed and failed == gathered.taken:
             raise ToolError("No page of the PDF could be read.")
-        found = reader.metadata
-        title = clean(str(found.title or "")) if found else ""
-        author = clean(str(found.author or "")) if found else ""
+        metadata = reader.metadata
+        title = clean(str(metadata.title or "")) if metadata else ""
+        author = clean(str(metadata.author or "")) if metadata else ""
     notes = list(gathered.notes)
     if failed:
         notes.append(f"{failed} pages could not be read")

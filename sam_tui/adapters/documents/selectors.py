@@ -51,10 +51,10 @@ class Selector:
 
 def _alternatives(path: str) -> list[str]:
     """Split at commas that stand outside brackets, parentheses and quotes."""
-    found = re.findall(r"""(?:\[[^\]]*\]|\([^)]*\)|"[^"]*"|'[^']*'|[^,])+""", path)
-    if ",".join(found) != path or not found:
+    parts = re.findall(r"""(?:\[[^\]]*\]|\([^)]*\)|"[^"]*"|'[^']*'|[^,])+""", path)
+    if ",".join(parts) != path or not parts:
         raise _unknown(path, 0)
-    return found
+    return parts
 
 
 def _path(text: str) -> str:
@@ -142,17 +142,17 @@ def _attribute(piece: re.Match[str]) -> str:
             return f"contains(@{name}, {quoted})"
 
 
-def _nth(argument: str, place: str, text: str, at: int) -> str:
+def _nth(argument: str, position: str, text: str, at: int) -> str:
     usual = {"odd": "2n+1", "even": "2n"}.get(argument, argument).replace(" ", "")
     if usual.isdigit():
-        return f"{place} = {int(usual[:9])}"
+        return f"{position} = {int(usual[:9])}"
     form = re.fullmatch(r"(?P<step>[0-9]{0,6})n(?:\+(?P<first>[0-9]{1,6}))?", usual)
     if form is None:
         raise _unknown(text, at)
     step, first = int(form["step"] or 1), int(form["first"] or 0)
     if step == 0:
-        return f"{place} = {first}"
-    return f"{place} >= {first} and ({place} - {first}) mod {step} = 0"
+        return f"{position} = {first}"
+    return f"{position} >= {first} and ({position} - {first}) mod {step} = 0"
 
 
 def _word(name: str, value: str) -> str:
@@ -167,8 +167,8 @@ def _quoted(value: str) -> str:
 
 
 def _unknown(text: str, at: int) -> ToolError:
-    rest = printable(text[at : at + 40]) or "its end"
+    remainder = printable(text[at : at + 40]) or "its end"
     return ToolError(
-        f"The selector {text[:80]!a} is not understood at {rest!a}.",
+        f"The selector {text[:80]!a} is not understood at {remainder!a}.",
         hint='Write CSS such as "h2.title", "a[href^=http]@href", "table tr:nth-child(2) > td".',
     )

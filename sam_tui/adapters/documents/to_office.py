@@ -181,12 +181,12 @@ def _add_slide(deck: Any, slide: _Slide) -> None:
     from pptx.util import Inches, Pt
 
     number = 0 if slide.opening and not slide.lines else 5 if slide.table else 1
-    made = deck.slides.add_slide(deck.slide_layouts[number])
-    made.shapes.title.text_frame.text = slide.title
+    added = deck.slides.add_slide(deck.slide_layouts[number])
+    added.shapes.title.text_frame.text = slide.title
     if slide.table is not None:
         rows = slide.table.rows
         columns = max(len(row) for row in rows)
-        frame = made.shapes.add_table(
+        frame = added.shapes.add_table(
             len(rows), columns, Inches(0.5), Inches(1.6), Inches(9), Inches(0.4) * len(rows)
         )
         for r, row in enumerate(rows):
@@ -197,7 +197,7 @@ def _add_slide(deck: Any, slide: _Slide) -> None:
         return
     if number == 0:
         return
-    body = made.placeholders[1].text_frame
+    body = added.placeholders[1].text_frame
     for index, (depth, spans, code) in enumerate(slide.lines):
         paragraph = body.paragraphs[0] if index == 0 else body.add_paragraph()
         paragraph.level = depth

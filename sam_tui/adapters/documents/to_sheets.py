@@ -144,10 +144,10 @@ def _reckons(text: str) -> bool:
     return bool(_FORMULA.fullmatch(text)) and set(_FUNCTION.findall(text)) <= _KNOWN
 
 
-def _sheet_name(wanted: str, taken: Sequence[str]) -> str:
+def _sheet_name(title: str, names: Sequence[str]) -> str:
     """A name as Excel allows it: 31 characters, none of []:*?/\\, no two alike."""
-    plain = " ".join(_FORBIDDEN.sub(" ", wanted).split())[:31] or "Sheet"
-    used = {name.lower() for name in taken}
+    plain = " ".join(_FORBIDDEN.sub(" ", title).split())[:31] or "Sheet"
+    used = {name.lower() for name in names}
     name, number = plain, 2
     while name.lower() in used:
         name, number = f"{plain[:27]} {number}", number + 1

@@ -56,11 +56,11 @@ def _told(spans: Spans) -> str:
     return words(with_addresses(spans))
 
 
-def _wrapped(text: str, first: str, rest: str) -> Iterator[str]:
+def _wrapped(text: str, first: str, indent: str) -> Iterator[str]:
     for number, line in enumerate(text.split("\n")):
-        lead = first if number == 0 else rest
+        lead = first if number == 0 else indent
         filled = textwrap.wrap(
-            line, _WIDTH, initial_indent=lead, subsequent_indent=rest, break_long_words=False
+            line, _WIDTH, initial_indent=lead, subsequent_indent=indent, break_long_words=False
         )
         yield from filled or [lead.rstrip()]
 
@@ -141,7 +141,7 @@ def _looks(spans: Spans) -> str:
 
 def _look(text: str, bold: bool, italic: bool, code: bool, strike: bool) -> str:
     words_ = (r"\b", bold), (r"\i", italic), (r"\f1", code), (r"\strike", strike)
-    codes = "".join(word for word, given in words_ if given)
+    codes = "".join(word for word, active in words_ if active)
     return f"{{{codes} {_escaped(text)}}}" if codes else _escaped(text)
 
 

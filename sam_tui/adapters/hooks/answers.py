@@ -34,8 +34,8 @@ def read_answer(hook: Hook, result: CommandResult) -> HookAnswer:
         return _with(answer, word="deny", reason=result.errors.strip() or _SILENT)
     if result.exit_code != 0:
         how = result.signal or f"exit code {result.exit_code}"
-        said = (result.errors.strip() or result.output.strip())[:500]
-        return _with(answer, warning=f"failed ({how})" + (f": {said}" if said else ""))
+        detail = (result.errors.strip() or result.output.strip())[:500]
+        return _with(answer, warning=f"failed ({how})" + (f": {detail}" if detail else ""))
     text = result.output.strip()
     if not text.startswith("{"):
         return _with(answer, context=text) if hook.event in _CONTEXT and text else answer
@@ -49,9 +49,9 @@ def read_answer(hook: Hook, result: CommandResult) -> HookAnswer:
 
 def _said(answer: HookAnswer, data: dict[str, Any]) -> HookAnswer:
     """What the JSON object says."""
-    own = data.get("hookSpecificOutput")
-    own = cast("dict[str, Any]", own) if isinstance(own, dict) else {}
-    word, reason = _word(answer.hook, data, own)
+    specific = data.get("hookSpecificOutput")
+    specific = cast("dict[str, Any]", specific) if isinstance(specific, dict) else {}
+    word, reason = _word(answer.hook, data, specific)
     halt = ""
     if data.get("continue") is False:
         halt = _text(data, "stopReason") or reason or _SILENT
@@ -59,28 +59,28 @@ def _said(answer: HookAnswer, data: dict[str, Any]) -> HookAnswer:
         answer,
         word=word,
         reason=reason,
-        context=_text(own, "additionalContext") or _text(data, "additionalContext"),
+        context=_text(specific, "additionalContext") or _text(data, "additionalContext"),
         halt=halt,
         message=_text(data, "systemMessage"),
     )
 
 
-def _word(hook: Hook, data: dict[str, Any], own: dict[str, Any]) -> tuple[HookWord, str]:
+def _word(hook: Hook, data: dict[str, Any], specific: dict[str, Any]) -> tuple[HookWord, str]:
     """The decision and its reason. One about a call may be said in either of two ways."""
-    if "updatedInput" in own:
+    if "updatedInput" in specific:
         return "deny", "it wants to change what the call is given, which no hook can do here"
-    given, reason = data.get("decision"), _text(data, "reason")
-    if hook.event == "PreToolUse" and "permissionDecision" in own:
-        given = own["permissionDecision"]
-        reason = _text(own, "permissionDecisionReason") or reason
-    if given is None:
+    decision, reason = data.get("decision"), _text(data, "reason")
+    if hook.event == "PreToolUse" and "permissionDecision" in specific:
+        decision = specific["permissionDecision"]
+        reason = _text(specific, "permissionDecisionReason") or reason
+    if decision is None:
         return "", reason
     try:
-        word = _DECISIONS.get(given, "deny")
+        word = _DECISIONS.get(decision, "deny")
     except TypeError:
         word = "deny"
-    if word == "deny" and given not in ("block", "deny"):
-        return word, f"it decided {str(given)[:60]!r}, which is no decision"
+    if word == "deny" and decision not in ("block", "deny"):
+        return word, f"it decided {str(decision)[:60]!r}, which is no decision"
     return word, reason or (_SILENT if word == "deny" else "")
 
 
@@ -89,11 +89,11 @@ def _text(data: dict[str, Any], key: str) -> str:
     return value.strip() if isinstance(value, str) else ""
 
 
-def _with(answer: HookAnswer, **said: Any) -> HookAnswer:
+def _with(answer: HookAnswer, **texts: Any) -> HookAnswer:
     """The answer with more said. Lone surrogates, which JSON can smuggle, are no text."""
     from dataclasses import replace
 
     def clean(value: Any) -> Any:
         return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
 
-    return replace(answer, **{key: clean(value) for key, value in said.items()})
+    return replace(answer, **{key: clean(value) for key, value in texts.items()})

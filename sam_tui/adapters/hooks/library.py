@@ -86,13 +86,13 @@ class FileHooks:
 
     def awaiting(self, event: HookEvent, subject: str = "") -> Sequence[Hook]:
         """Those that run now, the person's own first; the same command of one file once."""
-        found = (h for h in self._current() if h.event == event and matches(h, subject))
-        return list({(hook.source, hook.command): hook for hook in found}.values())
+        hooks = (h for h in self._current() if h.event == event and matches(h, subject))
+        return list({(hook.source, hook.command): hook for hook in hooks}.values())
 
     def problems(self) -> Sequence[str]:
         """What came to be wrong with the files since this was last asked."""
-        found, self._problems = self._problems, []
-        return found
+        problems, self._problems = self._problems, []
+        return problems
 
     def listing(self) -> HookListing:
         """All that is configured. The hooks of a folder that is not trusted are not read."""
@@ -109,7 +109,7 @@ class FileHooks:
 
     async def run(self, hook: Hook, occasion: Occasion, leash: Leash) -> HookAnswer:
         """Run one and read what it says."""
-        told = {
+        event_data = {
             "session_id": occasion.session,
             "cwd": self._workspace,
             "hook_event_name": occasion.event,
@@ -124,7 +124,7 @@ class FileHooks:
             _unheard,
             ask=leash.ask,
             network=leash.network,
-            stdin=json.dumps(told).encode(),
+            stdin=json.dumps(event_data).encode(),
             variables={
                 "SAM_TUI_PROJECT_DIR": self._workspace,
                 "CLAUDE_PROJECT_DIR": self._workspace,

@@ -47,64 +47,64 @@ class _Reader:
         top = self._object(data, "the file", ("hooks", "description"))
         events = self._object(top.get("hooks", {}), "hooks", HOOK_EVENTS)
         for event, groups in events.items():
-            place = f"hooks.{event}"
-            for index, group in enumerate(self._list(groups, place)):
-                self._group(cast("HookEvent", event), group, f"{place}[{index}]")
+            path = f"hooks.{event}"
+            for index, group in enumerate(self._list(groups, path)):
+                self._group(cast("HookEvent", event), group, f"{path}[{index}]")
         if len(self._found) > MOST_HOOKS:
             raise self._fault("hooks", f"more than {MOST_HOOKS} hooks", "Keep fewer.")
         return tuple(self._found)
 
-    def _group(self, event: HookEvent, data: Any, place: str) -> None:
-        group = self._object(data, place, ("matcher", "hooks"))
-        matcher = self._matcher(event, group.get("matcher", ""), f"{place}.matcher")
+    def _group(self, event: HookEvent, data: Any, path: str) -> None:
+        group = self._object(data, path, ("matcher", "hooks"))
+        matcher = self._matcher(event, group.get("matcher", ""), f"{path}.matcher")
         if "hooks" not in group:
-            raise self._fault(place, "“hooks” is missing", "It is a list of commands.")
-        for index, entry in enumerate(self._list(group["hooks"], f"{place}.hooks")):
-            where = f"{place}.hooks[{index}]"
+            raise self._fault(path, "“hooks” is missing", "It is a list of commands.")
+        for index, entry in enumerate(self._list(group["hooks"], f"{path}.hooks")):
+            where = f"{path}.hooks[{index}]"
             self._found.append(self._hook(event, entry, matcher, where))
 
-    def _hook(self, event: HookEvent, data: Any, matcher: str, place: str) -> Hook:
-        entry = self._object(data, place, ("type", "command", "timeout"))
+    def _hook(self, event: HookEvent, data: Any, matcher: str, path: str) -> Hook:
+        entry = self._object(data, path, ("type", "command", "timeout"))
         if (kind := entry.get("type")) != "command":
-            raise self._fault(f"{place}.type", f"{kind!r} is no kind of hook", "Use “command”.")
+            raise self._fault(f"{path}.type", f"{kind!r} is no kind of hook", "Use “command”.")
         command = entry.get("command")
         if not isinstance(command, str) or not command.strip() or "\0" in command:
-            raise self._fault(f"{place}.command", "must be a shell command", "Write it as text.")
+            raise self._fault(f"{path}.command", "must be a shell command", "Write it as text.")
         timeout = entry.get("timeout", DEFAULT_TIMEOUT)
         if isinstance(timeout, bool) or not isinstance(timeout, int | float):
-            raise self._fault(f"{place}.timeout", "must be a number of seconds", "")
+            raise self._fault(f"{path}.timeout", "must be a number of seconds", "")
         if not 0 < timeout <= LONGEST_TIMEOUT:
             hint = f"Between 0 and {LONGEST_TIMEOUT:g}."
-            raise self._fault(f"{place}.timeout", f"{timeout} is no number of seconds here", hint)
-        at = f"{self._path}: {place}"
+            raise self._fault(f"{path}.timeout", f"{timeout} is no number of seconds here", hint)
+        at = f"{self._path}: {path}"
         return Hook(event, self._source, command, float(timeout), at, matcher)
 
-    def _matcher(self, event: HookEvent, value: Any, place: str) -> str:
+    def _matcher(self, event: HookEvent, value: Any, path: str) -> str:
         if not isinstance(value, str) or len(value) > LONGEST_MATCHER:
-            raise self._fault(place, "must be a text", f"At most {LONGEST_MATCHER} characters.")
+            raise self._fault(path, "must be a text", f"At most {LONGEST_MATCHER} characters.")
         if value in ("", "*"):
             return ""
         if event not in MATCHED:
-            raise self._fault(place, f"{event} has nothing to match", "Leave it out.")
+            raise self._fault(path, f"{event} has nothing to match", "Leave it out.")
         try:
             re.compile(value)
         except (re.error, RecursionError, OverflowError) as error:
-            raise self._fault(place, f"{value!r}: {error}", "It is a regular expression.") from None
+            raise self._fault(path, f"{value!r}: {error}", "It is a regular expression.") from None
         return value
 
-    def _object(self, data: Any, place: str, known: Collection[str]) -> Mapping[str, Any]:
+    def _object(self, data: Any, path: str, names: Collection[str]) -> Mapping[str, Any]:
         if not isinstance(data, dict):
-            raise self._fault(place, "must be an object", f"With {', '.join(known)}.")
-        found = cast("dict[str, Any]", data)
-        for key in found:
-            if key not in known:
-                raise self._fault(place, f"unknown key “{key}”", f"Known: {', '.join(known)}.")
-        return found
+            raise self._fault(path, "must be an object", f"With {', '.join(names)}.")
+        fields = cast("dict[str, Any]", data)
+        for key in fields:
+            if key not in names:
+                raise self._fault(path, f"unknown key “{key}”", f"Known: {', '.join(names)}.")
+        return fields
 
-    def _list(self, data: Any, place: str) -> list[Any]:
+    def _list(self, data: Any, path: str) -> list[Any]:
         if not isinstance(data, list):
-            raise self._fault(place, "must be a list", "Put it in brackets.")
+            raise self._fault(path, "must be a list", "Put it in brackets.")
         return cast("list[Any]", data)
 
-    def _fault(self, place: str, what: str, hint: str) -> ConfigurationError:
-        return ConfigurationError(f"{self._path}: {place}: {what}.", hint=hint)
+    def _fault(self, path: str, what: str, hint: str) -> ConfigurationError:
+        return ConfigurationError(f"{self._path}: {path}: {what}.", hint=hint)

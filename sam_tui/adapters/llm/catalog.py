@@ -54,11 +54,11 @@ class Catalog:
         environment: Mapping[str, str],
         *,
         servers: Sequence[LocalServer] = LOCAL_SERVERS,
-        asked: Wish | None = None,
+        wish: Wish | None = None,
     ) -> None:
         self._environment = environment
         self._servers = servers
-        self._asked = with_tidy_address(asked or Wish(""))
+        self._asked = with_tidy_address(wish or Wish(""))
         self._home = ""
         """The host that the key of the person is for; empty while they named neither it nor a model."""
         self._keys: dict[str, str] = {}
@@ -68,8 +68,8 @@ class Catalog:
         """Everything at hand, what is in use first, the embedded script last. Takes two seconds at
         most; a server that does not answer is left out, never an error."""
         looks = (self._look_given(), *(_look(server) for server in self._servers))
-        found = await asyncio.gather(*looks)
-        offers = [*_in_use(current), *(offer for each in found for offer in each)]
+        answers = await asyncio.gather(*looks)
+        offers = [*_in_use(current), *(offer for answer in answers for offer in answer)]
         distinct: dict[tuple[str, str], ModelOffer] = {}
         for offer in (*offers, *self._with_keys(), _SCRIPT):
             distinct.setdefault((offer.model, self._address(offer)), offer)
@@ -97,10 +97,10 @@ class Catalog:
         return choose(wish, elsewhere)
 
     def _first_host(self) -> str:
-        asked = self._asked
-        if asked.model:
-            return destination(asked, self._environment)
-        return host_of(asked.api_base) if asked.api_base else ""
+        wish = self._asked
+        if wish.model:
+            return destination(wish, self._environment)
+        return host_of(wish.api_base) if wish.api_base else ""
 
     def _wish(self, offer: ModelOffer) -> Wish:
         """What an offer asks for, without a key."""
@@ -108,34 +108,36 @@ class Catalog:
 
     def _address(self, offer: ModelOffer) -> str:
         """The offer's own address, else the one that the person gave where that will do."""
-        asked = self._asked
-        if offer.api_base or not asked.api_base:
+        wish = self._asked
+        if offer.api_base or not wish.api_base:
             return offer.api_base
-        other_wire = speaks_own_wire(offer.model) and not speaks_own_wire(asked.model)
-        return "" if other_wire else asked.api_base
+        other_wire = speaks_own_wire(offer.model) and not speaks_own_wire(wish.model)
+        return "" if other_wire else wish.api_base
 
     async def _look_given(self) -> list[ModelOffer]:
         """The models of the server whose address the person gave."""
-        asked = self._asked
-        if not asked.api_base or speaks_own_wire(asked.model):
+        own_wish = self._asked
+        if not own_wish.api_base or speaks_own_wire(own_wish.model):
             return []
-        where = host_of(asked.api_base)
-        wish = replace(asked, model=asked.model or "x", timeout=_GIVEN_SECONDS)
-        wish = replace(wish, api_key=self._keys.get(where, asked.api_key))
+        where = host_of(own_wish.api_base)
+        wish = replace(own_wish, model=own_wish.model or "x", timeout=_GIVEN_SECONDS)
+        wish = replace(wish, api_key=self._keys.get(where, own_wish.api_key))
         names: list[str] = []
         with suppress(SamError, OSError, TimeoutError, ValueError, RecursionError):
             async with asyncio.timeout(_GIVEN_SECONDS):
                 listed = await transport.model_list(endpoint_for(wish, self._environment))
                 names = _names(listed, _MOST_OF_GIVEN)
         return [
-            ModelOffer(name, model_string(name, asked.model), f"at {where}", asked.api_base)
+            ModelOffer(name, model_string(name, own_wish.model), f"at {where}", own_wish.api_base)
             for name in names
         ]
 
     def _own_base(self, provider: Provider) -> str:
         """A provider's own address, which a name alone does not mean where the person gave another."""
-        given = self._environment.get(provider.base_variable, "") if provider.base_variable else ""
-        return given.strip() or provider.base
+        configured = (
+            self._environment.get(provider.base_variable, "") if provider.base_variable else ""
+        )
+        return configured.strip() or provider.base
 
     def _with_keys(self) -> list[ModelOffer]:
         by_prefix = {p.prefix: p for p in (*DIRECT, *THROUGH_LITELLM)}

@@ -176,9 +176,9 @@ def _base(wish: Wish, meant: Provider | None, environment: Mapping[str, str]) ->
         return _with_path(wish.api_base, local=local), False
     provider = meant if meant is not None and meant.base else None
     variable = provider.base_variable if provider is not None else "OPENAI_BASE_URL"
-    given = _tidy(environment.get(variable, "")) if variable else ""
-    if given:
-        return _with_path(given, local=provider is not None and not provider.keys), True
+    configured = _tidy(environment.get(variable, "")) if variable else ""
+    if configured:
+        return _with_path(configured, local=provider is not None and not provider.keys), True
     if provider is None:
         raise UsageError(
             f"There is no known address for the model {wish.model!r}.",
@@ -190,17 +190,17 @@ def _base(wish: Wish, meant: Provider | None, environment: Mapping[str, str]) ->
 def _key(wish: Wish, owner: Provider | None, environment: Mapping[str, str], *, local: bool) -> str:
     """The key to send. A provider's own key goes to no local server, unless the environment names
     that server beside the key."""
-    given = wish.api_key.strip() or environment.get(OWN_KEY, "").strip()
-    if given or owner is None or local:
-        return given
+    key = wish.api_key.strip() or environment.get(OWN_KEY, "").strip()
+    if key or owner is None or local:
+        return key
     return owner.key(environment)
 
 
 def _keyless(where: str, variable: str) -> ModelAuthError:
-    own = f" or {OWN_KEY}" if variable != OWN_KEY else ""
+    alternative = f" or {OWN_KEY}" if variable != OWN_KEY else ""
     return ModelAuthError(
         f"There is no key for {where}: {variable} is not set.",
-        hint=f"Set {variable}{own}, or give --api-key (any word where the server wants none).",
+        hint=f"Set {variable}{alternative}, or give --api-key (any word where the server wants none).",
     )
 
 
@@ -208,8 +208,8 @@ def _wire_name(model: str, named: Provider | None, base: str) -> str:
     """The name the server knows. OpenRouter's own names have a maker before the slash."""
     owner = of_base(base)
     if owner is not None and owner.prefix == "openrouter":
-        rest = model.removeprefix("openrouter/")
-        return rest if "/" in rest else f"openrouter/{rest}"
+        name = model.removeprefix("openrouter/")
+        return name if "/" in name else f"openrouter/{name}"
     return model.partition("/")[2] if named is not None else model
 
 

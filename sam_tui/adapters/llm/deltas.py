@@ -51,15 +51,15 @@ class ThinkTags:
 
     def end(self) -> list[Delta]:
         """What was held back until the end."""
-        held, self._held = self._held, ""
-        if not held:
+        buffered, self._held = self._held, ""
+        if not buffered:
             return []
-        return [ReasoningDelta(held) if self._state == "thinking" else TextDelta(held)]
+        return [ReasoningDelta(buffered) if self._state == "thinking" else TextDelta(buffered)]
 
     def _think(self) -> list[Delta]:
-        thought, closed, rest = self._held.partition(_CLOSE)
+        thought, closed, remainder = self._held.partition(_CLOSE)
         if closed:
-            self._state, self._held = "after", rest
+            self._state, self._held = "after", remainder
             return [*([ReasoningDelta(thought)] if thought else []), *self._after()]
         keep = next((n for n in range(len(_CLOSE) - 1, 0, -1) if thought.endswith(_CLOSE[:n])), 0)
         self._held = thought[len(thought) - keep :]
@@ -71,8 +71,8 @@ class ThinkTags:
         return self._release() if self._held else []
 
     def _release(self) -> list[Delta]:
-        held, self._held, self._state = self._held, "", "text"
-        return [TextDelta(held)] if held else []
+        buffered, self._held, self._state = self._held, "", "text"
+        return [TextDelta(buffered)] if buffered else []
 
 
 @dataclass(slots=True)
@@ -124,9 +124,9 @@ class CallPieces:
         self._by_wire_id.setdefault(wire_id, call)
         if index is not None:
             self._by_wire_index[index] = call
-        own = wire_id if wire_id and wire_id not in self._ids else mint("call")
-        self._ids.add(own)
-        return CallDelta(call.index, own, name, text)
+        identifier = wire_id if wire_id and wire_id not in self._ids else mint("call")
+        self._ids.add(identifier)
+        return CallDelta(call.index, identifier, name, text)
 
     def _under_way(self, index: int | None, wire_id: str, name: str) -> _OpenCall | None:
         if index is None:
@@ -140,9 +140,9 @@ class CallPieces:
 
     def _without_index(self, wire_id: str, name: str) -> _OpenCall | None:
         if wire_id:
-            known = self._by_wire_id.get(wire_id)
+            call = self._by_wire_id.get(wire_id)
             # The id of a complete call on another whole call is a repeated id, not a continuation.
-            return None if known and name and known.complete else known
+            return None if call and name and call.complete else call
         last = self._calls[-1] if self._calls else None
         return None if last is None or (name and last.complete) else last
 
@@ -210,8 +210,8 @@ class ChunkReader:
     def _keep(self, detail: Mapping[str, Any]) -> None:
         """Join OpenRouter's reasoning details: pieces of one block share type and index."""
         last = self._details[-1] if self._details else None
-        place = ("type", "index")
-        if last is None or any(last.get(k) != detail.get(k) for k in place):
+        keys = ("type", "index")
+        if last is None or any(last.get(k) != detail.get(k) for k in keys):
             self._details.append(dict(detail))
             return
         for key, value in detail.items():
@@ -219,10 +219,10 @@ class ChunkReader:
             last[key] = last[key] + value if grows and isinstance(value, str) else value
 
 
-def read_finish(reason: str, where: str, *, begun: bool) -> list[Delta]:
+def read_finish(reason: str, where: str, *, started: bool) -> list[Delta]:
     """What a finish reason says of the answer. Raises ``ModelRejected`` where it was withheld."""
     if reason.lower() in _WITHHELD:
-        what = "the rest of the answer" if begun else "the answer"
+        what = "the rest of the answer" if started else "the answer"
         raise ModelRejected(f"{where} withheld {what}: its content filter stepped in.")
     return [TruncatedDelta()] if reason.lower() in _TRUNCATED else []
 
@@ -234,14 +234,14 @@ def read_usage(raw: Mapping[str, Any]) -> Usage:
     cached = prompt.get("cached_tokens") or raw.get("prompt_cache_hit_tokens")
     written = prompt.get("cache_write_tokens") or prompt.get("cache_creation_tokens")
     cost = raw.get("cost")
-    known = isinstance(cost, int | float) and math.isfinite(cost) and cost >= 0
+    usable = isinstance(cost, int | float) and math.isfinite(cost) and cost >= 0
     return Usage(
         input_tokens=_count(raw.get("prompt_tokens")),
         cached_tokens=_count(cached),
         cache_write_tokens=_count(written or raw.get("cache_creation_input_tokens")),
         output_tokens=_count(raw.get("completion_tokens")),
         reasoning_tokens=_count(completion.get("reasoning_tokens")),
-        cost=float(cost) if known and cost is not None else None,
+        cost=float(cost) if usable and cost is not None else None,
     )
 
 

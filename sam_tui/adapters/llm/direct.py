@@ -69,7 +69,7 @@ class DirectModel:
         except httpx.HTTPError as error:
             # What breaks after the answer was complete does not make it less complete.
             if not answer.complete:
-                raise self._broken(error, begun=answer.begun) from error
+                raise self._broken(error, started=answer.begun) from error
         for delta in answer.end():
             yield delta
 
@@ -98,7 +98,7 @@ class DirectModel:
         body = self._writer.body(request)
         return self._client.stream("POST", self.endpoint.url, content=body, headers=headers)
 
-    def _broken(self, error: Exception, *, begun: bool) -> ModelError:
+    def _broken(self, error: Exception, *, started: bool) -> ModelError:
         """The error for a connection that failed."""
         httpx = transport.load()
         where, timeout = self.endpoint.source.where, self.endpoint.timeout
@@ -108,12 +108,12 @@ class DirectModel:
         if isinstance(error, httpx.ConnectError):
             return unreachable(error, self.endpoint.source)
         if isinstance(error, httpx.TimeoutException):
-            kind = ModelCut if begun else ModelUnavailable
+            kind = ModelCut if started else ModelUnavailable
             return kind(
                 f"{where} was silent for {timeout:g} s.",
                 hint="Give it longer with --request-timeout.",
             )
-        if begun:
+        if started:
             return ModelCut(f"The connection to {where} broke in the middle of the answer.")
         if isinstance(error, httpx.TransportError) and not isinstance(
             error, httpx.UnsupportedProtocol | httpx.LocalProtocolError
@@ -181,22 +181,22 @@ class _Answer:
         """The last deltas; ModelCut or ModelRejected when the answer was not whole."""
         out: list[Delta] = []
         if not self.done:
-            rest = self._intake.rest()
+            remainder = self._intake.rest()
             if self._plain:
-                out += self._event(b"".join((*self._body, rest)))
+                out += self._event(b"".join((*self._body, remainder)))
             else:
-                out += self._events_of([*self._parser.feed(rest), *self._parser.close()])
+                out += self._events_of([*self._parser.feed(remainder), *self._parser.close()])
         where = self._endpoint.source.where
         if not self.complete:
             if self._events:
                 raise ModelCut(f"{where} ended the stream before the answer was complete.")
-            said = self._endpoint.source.clean(self._start.decode("utf-8", "replace"))
-            began = f" It began: {said[:200]}" if said else ""
+            body_text = self._endpoint.source.clean(self._start.decode("utf-8", "replace"))
+            began = f" It began: {body_text[:200]}" if body_text else ""
             raise ModelRejected(f"{where} did not answer as a model does.{began}", hint=_CHECK)
         out += self._reader.end()
         if not self._reader.finish and not self.begun and not out:
             raise ModelCut(f"{where} ended the stream without an answer.")
-        out += read_finish(self._reader.finish, where, begun=self.begun)
+        out += read_finish(self._reader.finish, where, started=self.begun)
         if self._reader.usage:
             out.append(self._usage())
         return out
@@ -221,11 +221,11 @@ class _Answer:
             return self._garbled()
         chunk = cast("Mapping[str, Any]", parsed)
         if chunk.get("error") or self._parser.failed:
-            raise failure(read_error(chunk), self._endpoint.source, begun=self.begun)
+            raise failure(read_error(chunk), self._endpoint.source, started=self.begun)
         self._events += 1
         out = self._reader.read(chunk)
         if self._reader.finish == "error":
-            raise failure(read_error(chunk), self._endpoint.source, begun=self.begun)
+            raise failure(read_error(chunk), self._endpoint.source, started=self.begun)
         return out
 
     def _garbled(self) -> list[Delta]:

@@ -64,5 +64,5 @@ def embedder_from(
 
 
 def _vectors(answer: Any) -> list[list[float]]:
-    items = sorted(answer.data, key=lambda one: one["index"])
+    items = sorted(answer.data, key=lambda item: item["index"])
     return [[float(value) for value in item["embedding"]] for item in items]

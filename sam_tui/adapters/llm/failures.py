@@ -73,19 +73,19 @@ class Source:
 
 def _without_pieces(text: str, key: str) -> str:
     """Text without any piece of a key that is long enough to help somebody guess the rest."""
-    shown = bytearray(len(text))
+    covered = bytearray(len(text))
     for start in range(len(key) - _PIECE + 1):
         at = text.find(key[start : start + _PIECE])
         while at >= 0:
-            shown[at : at + _PIECE] = b"\1" * _PIECE
+            covered[at : at + _PIECE] = b"\1" * _PIECE
             at = text.find(key[start : start + _PIECE], at + 1)
-    if not any(shown):
+    if not any(covered):
         return text
     parts: list[str] = []
     for at, letter in enumerate(text):
-        if not shown[at]:
+        if not covered[at]:
             parts.append(letter)
-        elif at == 0 or not shown[at - 1]:
+        elif at == 0 or not covered[at - 1]:
             parts.append("[key]")
     return "".join(parts)
 
@@ -109,8 +109,8 @@ def read_refusal(status: int, body: bytes, headers: Mapping[str, str]) -> Refusa
         parsed = None
     retry = retry_after(headers)
     if parsed is not None:
-        found = read_error(parsed, status=status)
-        return Refusal(status, found.message, found.code, retry)
+        error = read_error(parsed, status=status)
+        return Refusal(status, error.message, error.code, retry)
     if "<html" in text[:2000].lower() or "<!doctype" in text[:100].lower():
         title = re.search(r"<title[^>]*>(.*?)</title>", text, re.IGNORECASE | re.DOTALL)
         text = f"a web page: {title.group(1).strip()}" if title else "a web page"
@@ -137,28 +137,28 @@ def read_error(parsed: object, *, status: int | None = None) -> Refusal:
     return Refusal(status, message, " ".join(str(c) for c in codes if c))
 
 
-def failure(refusal: Refusal, source: Source, *, begun: bool = False) -> ModelError:
+def failure(refusal: Refusal, source: Source, *, started: bool = False) -> ModelError:
     """The error for a refusal.
 
-    ``begun``: part of the answer had come; then a failure without a clear cause is a cut.
+    ``started``: part of the answer had come; then a failure without a clear cause is a cut.
     """
-    said = source.clean(refusal.message) or "no reason given"
+    message = source.clean(refusal.message) or "no reason given"
     kind = _kind(refusal)
-    if kind is ModelUnavailable and begun:
+    if kind is ModelUnavailable and started:
         kind = ModelCut
     lead, hint = _words(kind, refusal, source)
     if kind is ContextExceeded:
         limit = _told_limit(refusal.message)
-        return ContextExceeded(f"{lead}: {said}", hint=hint, status=refusal.status, limit=limit)
+        return ContextExceeded(f"{lead}: {message}", hint=hint, status=refusal.status, limit=limit)
     return kind(
-        f"{lead}: {said}", hint=hint, status=refusal.status, retry_after=refusal.retry_after
+        f"{lead}: {message}", hint=hint, status=refusal.status, retry_after=refusal.retry_after
     )
 
 
 def _told_limit(message: str) -> int | None:
     """The model's context in tokens, where the refusal names it."""
-    found = _CONTEXT_SIZE.search(message)
-    return int(found[1].replace(",", "")) if found else None
+    match = _CONTEXT_SIZE.search(message)
+    return int(match[1].replace(",", "")) if match else None
 
 
 def unreachable(error: BaseException, source: Source) -> ModelError:
@@ -179,24 +179,24 @@ def unreachable(error: BaseException, source: Source) -> ModelError:
 
 def _causes(error: BaseException) -> list[BaseException]:
     """An error with all that stands behind it, groups included."""
-    found: list[BaseException] = []
+    causes: list[BaseException] = []
     waiting: list[BaseException | None] = [error]
     while waiting:
-        one = waiting.pop()
-        if one is None or any(one is known for known in found):
+        current = waiting.pop()
+        if current is None or any(current is cause for cause in causes):
             continue
-        found.append(one)
-        waiting += [one.__cause__, one.__context__]
-        if isinstance(one, BaseExceptionGroup):
-            waiting += cast("BaseExceptionGroup[BaseException]", one).exceptions
-    return found
+        causes.append(current)
+        waiting += [current.__cause__, current.__context__]
+        if isinstance(current, BaseExceptionGroup):
+            waiting += cast("BaseExceptionGroup[BaseException]", current).exceptions
+    return causes
 
 
 def _kind(refusal: Refusal) -> type[ModelError]:
-    status, told = refusal.status, f"{refusal.code} {refusal.message}"
-    if status in (None, 400, 413, 422, 500) and _CONTEXT.search(told):
+    status, text = refusal.status, f"{refusal.code} {refusal.message}"
+    if status in (None, 400, 413, 422, 500) and _CONTEXT.search(text):
         return ContextExceeded
-    if _QUOTA.search(told) and status in (None, 400, 403, 429):
+    if _QUOTA.search(text) and status in (None, 400, 403, 429):
         return ModelRejected
     if status == 429 or _LIMIT.search(refusal.code):
         return ContextExceeded if status == 413 else ModelLimited
@@ -204,7 +204,7 @@ def _kind(refusal: Refusal) -> type[ModelError]:
         return _BY_STATUS[status]
     if status is not None and (status >= 500 or status < 300):
         return ModelUnavailable
-    return _by_words(status, told)
+    return _by_words(status, text)
 
 
 _BY_STATUS: dict[int | None, type[ModelError]] = {
@@ -217,16 +217,16 @@ _BY_STATUS: dict[int | None, type[ModelError]] = {
 }
 
 
-def _by_words(status: int | None, told: str) -> type[ModelError]:
-    if _BAD_KEY.search(told):
+def _by_words(status: int | None, text: str) -> type[ModelError]:
+    if _BAD_KEY.search(text):
         return ModelAuthError
-    if _NO_MODEL.search(told):
+    if _NO_MODEL.search(text):
         return ModelNotFound
     if status is not None:
         return ModelRejected
-    if _LIMIT.search(told):
+    if _LIMIT.search(text):
         return ModelLimited
-    refused = "invalid_request" in told and not _BUSY.search(told)
+    refused = "invalid_request" in text and not _BUSY.search(text)
     return ModelRejected if refused else ModelUnavailable
 
 

@@ -50,9 +50,9 @@ class Intake:
 
     def rest(self) -> bytes:
         """What was left without the end of a line when the response ended."""
-        rest = b"".join(self._pieces)
+        remainder = b"".join(self._pieces)
         self._pieces.clear()
-        return _mended(rest)
+        return _mended(remainder)
 
     def _count_event(self, data: bytes) -> None:
         near = self._last + data

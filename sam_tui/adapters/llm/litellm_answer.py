@@ -42,7 +42,7 @@ class Answer:
     def end(self, finish: str, where: str) -> list[Delta]:
         """What is left to say once the answer ended for the reason ``finish``, and what must be sent
         back with it. Raises ``ModelRejected`` where the answer was withheld."""
-        out = [*self._think.end(), *read_finish(finish, where, begun=self.begun)]
+        out = [*self._think.end(), *read_finish(finish, where, started=self.begun)]
         if self._blocks:
             data = {OWNER: f"litellm:{self._provider}", "thinking_blocks": self._blocks}
             out.append(OpaqueDelta(data))

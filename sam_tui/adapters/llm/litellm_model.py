@@ -185,7 +185,7 @@ class LiteLLMModel:
                     yield delta
                 _forget(stream)
         except Exception as error:  # litellm raises whatever it likes, bugs of its own included
-            failed = wire.error or self._failure(litellm, error, begun=answer.begun)
+            failed = wire.error or self._failure(litellm, error, started=answer.begun)
             raise failed from error
         finally:
             if stream is not None and hasattr(stream, "aclose"):
@@ -193,7 +193,7 @@ class LiteLLMModel:
         assert stream is not None
         sent = reported(stream)
         finish = str(stream.received_finish_reason or "")
-        self._require_whole(finish, wire, begun=answer.begun or bool(sent))
+        self._require_whole(finish, wire, started=answer.begun or bool(sent))
         for delta in answer.end(finish, self._source.where):
             yield delta
         if answer.usage is not None and sent:
@@ -202,12 +202,12 @@ class LiteLLMModel:
     async def close(self) -> None:
         """Nothing to release: litellm keeps its connections for the process."""
 
-    def _require_whole(self, finish: str, wire: Wire, *, begun: bool) -> None:
+    def _require_whole(self, finish: str, wire: Wire, *, started: bool) -> None:
         """litellm makes a finished answer out of a stream that stops, and an empty one of garbage."""
         if finish or wire.done:
             return
         where = self._source.where
-        if not begun:
+        if not started:
             raise ModelRejected(f"{where} did not answer as a model does.")
         raise ModelCut(f"{where} ended the stream before the answer was complete.")
 
@@ -274,7 +274,7 @@ class LiteLLMModel:
             native, cost_of(litellm, self._model, native) if self._options.priced else None
         )
 
-    def _failure(self, litellm: Any, error: Exception, *, begun: bool) -> ModelError:
+    def _failure(self, litellm: Any, error: Exception, *, started: bool) -> ModelError:
         """One of our errors for whatever litellm raised; its own class is not reliable."""
         if isinstance(error, ModelError):
             return error
@@ -286,7 +286,7 @@ class LiteLLMModel:
             return failure(Refusal(400, message, "context_length_exceeded"), source)
         headers = _headers(error)
         if isinstance(error, names.Timeout) and not headers:
-            kind = ModelCut if begun else ModelUnavailable
+            kind = ModelCut if started else ModelUnavailable
             text = f"{source.where} was silent for {self._options.timeout:g} s."
             return kind(text, hint="Give it longer with --request-timeout.")
         status = getattr(error, "status_code", None)
@@ -294,11 +294,11 @@ class LiteLLMModel:
             return unreachable(error, source)
         if isinstance(status, int):
             refusal = Refusal(status, message, _code(error), retry_after(headers))
-            return failure(refusal, source, begun=begun)
+            return failure(refusal, source, started=started)
         if isinstance(error, OSError | transport.load().HTTPError):
-            return failure(Refusal(None, message or type(error).__name__), source, begun=begun)
-        said = source.clean(f"{type(error).__name__}: {message}")
-        return ModelRejected(f"litellm failed on {self._model}: {said}")
+            return failure(Refusal(None, message or type(error).__name__), source, started=started)
+        explanation = source.clean(f"{type(error).__name__}: {message}")
+        return ModelRejected(f"litellm failed on {self._model}: {explanation}")
 
 
 def _forget(stream: Any) -> None:

@@ -50,9 +50,9 @@ class Wire:
                 if lines := intake.take(data):
                     self._note(lines)
                     yield lines
-            if rest := intake.rest():
-                self._note(rest)
-                yield rest
+            if remainder := intake.rest():
+                self._note(remainder)
+                yield remainder
         except ModelError as error:
             self.error = error
             raise

@@ -140,8 +140,8 @@ def read_file(path: Path) -> tuple[Step, ...]:
         reason = error.strerror or type(error).__name__
         raise ConfigurationError(f"The script {path} cannot be read: {reason}.") from error
     except json.JSONDecodeError as error:
-        place = f"line {error.lineno}, column {error.colno}"
-        text = f"The script {path} is not JSON at {place}: {error.msg}."
+        position = f"line {error.lineno}, column {error.colno}"
+        text = f"The script {path} is not JSON at {position}: {error.msg}."
         raise ConfigurationError(text, hint=_HINT) from error
     except (UnicodeDecodeError, RecursionError) as error:
         raise ConfigurationError(f"The script {path} is not JSON in UTF-8.") from error
@@ -155,7 +155,7 @@ _HINT = 'A script is a JSON list of steps such as {"text": "Hello"}.'
 
 def _place(loc: tuple[int | str, ...]) -> str:
     """``(0, "calls", 1, "name")`` as ``step 1, calls[1].name``."""
-    step, *rest = loc or ("?",)
+    step, *parts = loc or ("?",)
     number = step + 1 if isinstance(step, int) else step
-    path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in rest)
+    path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts)
     return f"step {number}, {path.lstrip('.')}" if path else f"step {number}"

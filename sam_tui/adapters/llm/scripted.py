@@ -198,21 +198,21 @@ def _holds(when: When | None, messages: Sequence[Message]) -> bool:
     if when is None:
         return True
     result: ToolMessage | None = None
-    said = ""
+    prompt = ""
     answered = False
     for message in reversed(messages):
         answered = answered or isinstance(message, AssistantMessage)
         if isinstance(message, ToolMessage) and result is None and not answered:
             result = message
         if isinstance(message, UserMessage):
-            said = message.text
+            prompt = message.text
             break
     if when.last_tool and (result is None or result.name != when.last_tool):
         return False
     if when.ok is not None and (result is None or result.ok != when.ok):
         return False
-    seen = result.text if result is not None else said
-    return when.contains in seen and when.user in said
+    seen = result.text if result is not None else prompt
+    return when.contains in seen and when.user in prompt
 
 
 def _deltas(step: Step, number: int | None) -> Iterator[Delta]:

@@ -20,9 +20,9 @@ class EventParser:
         them."""
         text = self._rest + chunk if self._rest else chunk
         if b"\r" in text:
-            held = text.endswith(b"\r")
-            body = text[:-1] if held else text
-            text = body.replace(b"\r\n", b"\n").replace(b"\r", b"\n") + (b"\r" if held else b"")
+            split = text.endswith(b"\r")
+            body = text[:-1] if split else text
+            text = body.replace(b"\r\n", b"\n").replace(b"\r", b"\n") + (b"\r" if split else b"")
         *lines, self._rest = text.split(b"\n")
         events: list[bytes] = []
         for line in lines:

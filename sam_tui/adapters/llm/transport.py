@@ -28,9 +28,9 @@ def load() -> ModuleType:
     Safe from any thread; ``warm`` calls it off the loop so that the first request finds it done.
     """
     with _loading:
-        found = sys.modules.get("httpx")
-        if found is not None:
-            return found
+        module = sys.modules.get("httpx")
+        if module is not None:
+            return module
         blocked = [name for name in ("httpx._main", "h2") if name not in sys.modules]
         for name in blocked:
             # httpx and httpcore catch the ImportError here and go without.

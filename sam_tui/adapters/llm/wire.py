@@ -132,16 +132,16 @@ class RequestWriter:
     def _transcript(self, request: ModelRequest) -> _Transcript:
         first = id(request.messages[0]) if request.messages else 0
         key = (request.system, request.tools_json, first)
-        found = self._kept.get(key)
-        if found is None:
+        transcript = self._kept.get(key)
+        if transcript is None:
             buffer = bytearray(self._head(request.tools_json) + b"[")
             if request.system:
                 buffer += dump(_system(request.system))
-            found = self._kept[key] = _Transcript(buffer, len(buffer))
+            transcript = self._kept[key] = _Transcript(buffer, len(buffer))
         self._kept.move_to_end(key)
         while len(self._kept) > _REMEMBERED:
             self._kept.popitem(last=False)
-        return found
+        return transcript
 
 
 def _system(text: str) -> dict[str, Any]:

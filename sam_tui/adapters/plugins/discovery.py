@@ -49,25 +49,25 @@ class ContainedReminder:
     def content(self, view: TurnView) -> str | None:
         """What it says, made unable to pass for another reminder; None when it fails."""
         try:
-            told = self._reminder.content(view)
-            return neutralise(str(told)) if told else None
+            text = self._reminder.content(view)
+            return neutralise(str(text)) if text else None
         except Exception:
             logger.warning("reminder %s failed", self.name, exc_info=True)
             return None
 
 
-def discover(services: Services, *, taken: Collection[str]) -> Plugins:
-    """Load every entry point once. ``taken`` are the names of the built-in tools."""
+def discover(services: Services, *, names_taken: Collection[str]) -> Plugins:
+    """Load every entry point once. ``names_taken`` are the names of the built-in tools."""
     reports: list[PluginReport] = []
     if not _declared():
         return Plugins((), (), ())
-    names = set(taken)
+    names = set(names_taken)
 
-    def tools_of(made: object) -> list[Tool]:
-        return [_checked_tool(tool, names) for tool in _several(made)]
+    def tools_of(product: object) -> list[Tool]:
+        return [_checked_tool(tool, names) for tool in _several(product)]
 
-    def reminders_of(made: object) -> list[Reminder]:
-        return [_checked_reminder(reminder) for reminder in _several(made)]
+    def reminders_of(product: object) -> list[Reminder]:
+        return [_checked_reminder(reminder) for reminder in _several(product)]
 
     tools = _load(TOOLS, services, tools_of, reports)
     reminders = _load(REMINDERS, services, reminders_of, reports)
@@ -85,9 +85,9 @@ def _declared() -> bool:
     and to read them, at every start, for what hardly anybody has. Whatever is not a plain folder of
     ``*.dist-info`` counts as maybe.
     """
-    for place in sys.path:
+    for folder in sys.path:
         try:
-            names = os.listdir(place or ".")
+            names = os.listdir(folder or ".")
         except NotADirectoryError:
             return True
         except OSError:
@@ -95,14 +95,14 @@ def _declared() -> bool:
         for name in names:
             if name.endswith(".egg"):
                 return True
-            if name.endswith((".dist-info", ".egg-info")) and _declares(place, name):
+            if name.endswith((".dist-info", ".egg-info")) and _declares(folder, name):
                 return True
     return False
 
 
-def _declares(place: str, name: str) -> bool:
+def _declares(folder: str, name: str) -> bool:
     try:
-        with open(os.path.join(place, name, "entry_points.txt"), "rb") as file:
+        with open(os.path.join(folder, name, "entry_points.txt"), "rb") as file:
             return b"[sam_tui." in file.read()
     except OSError:
         return False
@@ -116,7 +116,7 @@ def _load(
 ) -> list[T]:
     from importlib.metadata import entry_points
 
-    found: list[T] = []
+    loaded: list[T] = []
     for entry in sorted(entry_points(group=group), key=lambda e: (e.name, e.value)):
         distribution = entry.dist.name if entry.dist else ""
         version = entry.dist.version if entry.dist else ""
@@ -126,17 +126,19 @@ def _load(
             api = int(getattr(factory, "sam_tui_api", 1))
             if api != API:
                 raise ToolError(f"It was written to plug-in API {api}; this program has {API}.")
-            made = read(factory(services))
+            parts = read(factory(services))
         except Exception as fault:
             # A stranger's code may raise anything; what it says belongs in a report.
             logger.warning("plug-in %s of %s failed", entry.name, distribution, exc_info=True)
-            told = f"{type(fault).__name__}: {fault}"
-            reports.append(PluginReport(group, entry.name, distribution, version, api, fault=told))
+            fault_text = f"{type(fault).__name__}: {fault}"
+            reports.append(
+                PluginReport(group, entry.name, distribution, version, api, fault=fault_text)
+            )
             continue
-        found.extend(made)
-        named = tuple(cast("Any", each).name for each in made)
+        loaded.extend(parts)
+        named = tuple(cast("Any", part).name for part in parts)
         reports.append(PluginReport(group, entry.name, distribution, version, api, named))
-    return found
+    return loaded
 
 
 def _factory(entry: "EntryPoint") -> Callable[[Services], object]:
@@ -146,22 +148,22 @@ def _factory(entry: "EntryPoint") -> Callable[[Services], object]:
     return factory
 
 
-def _several(made: object) -> Sequence[object]:
-    return cast("Sequence[object]", made) if isinstance(made, list | tuple) else [made]
+def _several(product: object) -> Sequence[object]:
+    return cast("Sequence[object]", product) if isinstance(product, list | tuple) else [product]
 
 
-def _checked_tool(made: object, names: set[str]) -> Tool:
-    if not isinstance(made, Tool):
-        raise ToolError(f"It gave a {type(made).__name__}, not a Tool.")
-    if not made.name.isidentifier() or made.name in names:
-        raise ToolError(f"Its tool cannot be called {made.name!r}: the name is taken or unfit.")
-    parameters_schema(made)
-    names.add(made.name)
-    return made
+def _checked_tool(product: object, names: set[str]) -> Tool:
+    if not isinstance(product, Tool):
+        raise ToolError(f"It gave a {type(product).__name__}, not a Tool.")
+    if not product.name.isidentifier() or product.name in names:
+        raise ToolError(f"Its tool cannot be called {product.name!r}: the name is taken or unfit.")
+    parameters_schema(product)
+    names.add(product.name)
+    return product
 
 
-def _checked_reminder(made: object) -> Reminder:
-    name = getattr(made, "name", None)
-    if not isinstance(name, str) or not name or not callable(getattr(made, "content", None)):
-        raise ToolError(f"It gave a {type(made).__name__}, not a Reminder.")
-    return ContainedReminder(cast("Reminder", made))
+def _checked_reminder(product: object) -> Reminder:
+    name = getattr(product, "name", None)
+    if not isinstance(name, str) or not name or not callable(getattr(product, "content", None)):
+        raise ToolError(f"It gave a {type(product).__name__}, not a Reminder.")
+    return ContainedReminder(cast("Reminder", product))

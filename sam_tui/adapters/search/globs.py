@@ -22,7 +22,7 @@ class Glob:
     """
 
     def __init__(self, pattern: str, *, below: bool = False) -> None:
-        self._alternatives = [_anchored(each) for each in _expanded(pattern)]
+        self._alternatives = [_anchored(alternative) for alternative in _expanded(pattern)]
         if below and not re.search(r"[*?\[]", pattern):
             self._alternatives += [[*parts, "**"] for parts in self._alternatives]
         whole = "|".join(_regex(parts) for parts in self._alternatives)
@@ -45,15 +45,15 @@ class Glob:
 
 
 def _expanded(pattern: str) -> list[str]:
-    found: list[str] = []
-    for each in _braces(pattern):
-        found.append(each)
-        if len(found) > _MOST_ALTERNATIVES:
+    patterns: list[str] = []
+    for alternative in _braces(pattern):
+        patterns.append(alternative)
+        if len(patterns) > _MOST_ALTERNATIVES:
             raise ToolError(
                 f"The glob {pattern!a} has more than {_MOST_ALTERNATIVES} alternatives.",
                 hint="Use a simpler one, or several calls.",
             )
-    return found
+    return patterns
 
 
 def _braces(pattern: str) -> Iterator[str]:
@@ -114,11 +114,11 @@ def _regex(parts: list[str]) -> str:
 def _component(part: str) -> str:
     """One name. Runs between stars are taken leftmost and for good, so matching stays linear."""
     runs = _runs(part)
-    first, *rest = runs
-    if not rest:
+    first, *others = runs
+    if not others:
         return first
-    middle = "".join(f"(?>[^/]*?{run})" for run in rest[:-1] if run)
-    return f"{first}{middle}[^/]*{rest[-1]}"
+    middle = "".join(f"(?>[^/]*?{run})" for run in others[:-1] if run)
+    return f"{first}{middle}[^/]*{others[-1]}"
 
 
 def _runs(part: str) -> list[str]:
@@ -150,15 +150,15 @@ def _class_end(part: str, begin: int) -> int:
 def _class(inner: str) -> str:
     negated = inner[0] in "!^"
     ranges: list[str] = []
-    rest = inner[1:] if negated else inner
-    while rest:
-        if len(rest) >= 3 and rest[1] == "-":
-            low, high, rest = rest[0], rest[2], rest[3:]
+    remaining = inner[1:] if negated else inner
+    while remaining:
+        if len(remaining) >= 3 and remaining[1] == "-":
+            low, high, remaining = remaining[0], remaining[2], remaining[3:]
             if low <= high:
                 ranges.append(f"{re.escape(low)}-{re.escape(high)}")
         else:
-            ranges.append(re.escape(rest[0]))
-            rest = rest[1:]
+            ranges.append(re.escape(remaining[0]))
+            remaining = remaining[1:]
     if not ranges:
         return "[^/]" if negated else r"(?!)"
     return f"[^/{''.join(ranges)}]" if negated else f"(?!/)[{''.join(ranges)}]"

@@ -34,15 +34,15 @@ class Records:
 
     def feed(self, chunk: bytes) -> Iterator[GrepHit]:
         """The hits that this chunk completes."""
-        *lines, rest = chunk.split(b"\n")
+        *lines, partial = chunk.split(b"\n")
         for line in lines:
             hit = self._pass_by(line, ends=True) if self._skipping else self._read(line)
             if hit is not None:
                 yield hit
         if self._skipping:
-            self._pass_by(rest, ends=False)
+            self._pass_by(partial, ends=False)
         else:
-            self._rest += rest
+            self._rest += partial
             if len(self._rest) > _LONGEST_RECORD:
                 self._skipping, self._number = self._rest[:_HEAD], b""
                 text, self._rest = self._rest, b""
@@ -59,17 +59,17 @@ class Records:
 
     def _pass_by(self, piece: bytes, *, ends: bool) -> GrepHit | None:
         seen = self._rest + piece
-        if not self._number and (found := _NUMBER.search(seen)):
-            self._number = found[1]
+        if not self._number and (match := _NUMBER.search(seen)):
+            self._number = match[1]
         self._rest = b"" if ends else seen[-_OVERLAP:]
         if not ends:
             return None
         head, self._skipping = self._skipping, b""
-        path, begun = _PATH.search(head), _BEGUN.search(head)
+        path, started = _PATH.search(head), _BEGUN.search(head)
         if path is None or not self._number:
             return None
         name = _decoded({path[1].decode(): json.loads(path[2])})
-        text = json.loads(b'"' + begun[1] + b'"') if begun else ""
+        text = json.loads(b'"' + started[1] + b'"') if started else ""
         return GrepHit(name, int(self._number), text[:_SHOWN] + "…")
 
 

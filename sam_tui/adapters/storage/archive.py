@@ -28,12 +28,12 @@ class SqliteArchive:
         key = storable(chunk.conversation)
         messages = json_text([list(pair) for pair in chunk.messages])
         with self._database.transaction() as connection:
-            known = connection.execute(
+            existing = connection.execute(
                 "SELECT row FROM archive WHERE conversation = ? AND number = ?", (key, chunk.number)
             ).fetchone()
-            if known is not None:
-                connection.execute("DELETE FROM archive_words WHERE rowid = ?", known)
-                connection.execute("DELETE FROM archive WHERE row = ?", known)
+            if existing is not None:
+                connection.execute("DELETE FROM archive_words WHERE rowid = ?", existing)
+                connection.execute("DELETE FROM archive WHERE row = ?", existing)
             written = connection.execute(
                 "INSERT INTO archive (conversation, number, first_at, last_at, summary, topics,"
                 " messages) VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -76,14 +76,14 @@ class SqliteArchive:
         limit: int,
     ) -> Sequence[ArchivedChunk]:
         """Chunks with any telling word of the query, in the order that the hint asks for."""
-        wanted = telling(terms(query))[:MOST_TERMS]
-        if not wanted or not conversations:
+        sought = telling(terms(query))[:MOST_TERMS]
+        if not sought or not conversations:
             return []
         where = any_of([scope_term(storable(key)) for key in conversations])
         rows = self._database.query(
             f"SELECT {_COLUMNS} FROM archive_words JOIN archive a ON a.row = archive_words.rowid"
             f" WHERE archive_words MATCH ? ORDER BY {_ORDER[hint]} LIMIT ?",
-            f"scope : ({where}) AND {{summary topics content}} : ({any_of(wanted)})",
+            f"scope : ({where}) AND {{summary topics content}} : ({any_of(sought)})",
             limit,
         )
         return [_chunk(row) for row in rows]

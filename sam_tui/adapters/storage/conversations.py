@@ -81,8 +81,8 @@ class SqliteConversations:
 
     def latest(self, workspace: str) -> ConversationRecord | None:
         """The last used conversation of that workspace, or None."""
-        found = self.recent(workspace, 1)
-        return found[0] if found else None
+        newest = self.recent(workspace, 1)
+        return newest[0] if newest else None
 
     def recent(self, workspace: str | None, limit: int) -> Sequence[ConversationRecord]:
         """Conversations with a message or a prompt that waits, last used first; of every workspace
@@ -122,14 +122,14 @@ class SqliteConversations:
             return
         now, key = time.time(), storable(conversation)
         with self._writing(conversation) as connection:
-            found = connection.execute(
+            row = connection.execute(
                 "SELECT (SELECT max(position) FROM messages WHERE conversation = id), title"
                 " FROM conversations WHERE id = ?",
                 (key,),
             ).fetchone()
-            if found is None:
+            if row is None:
                 raise StorageError(f"There is no conversation {key} to add to.")
-            first = (found[0] or 0) + 1
+            first = (row[0] or 0) + 1
             connection.executemany(
                 "INSERT INTO messages (conversation, position, kind, call, name, body, created_at)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -138,7 +138,7 @@ class SqliteConversations:
             connection.execute(
                 "UPDATE conversations SET messages = messages + ?, updated_at = ?, title = ?"
                 " WHERE id = ?",
-                (len(messages), now, found[1] or _title(messages), key),
+                (len(messages), now, row[1] or _title(messages), key),
             )
 
     def messages(self, conversation: ConversationId) -> list[Message]:
@@ -164,9 +164,11 @@ class SqliteConversations:
         key, view = storable(conversation), self._view(conversation)
         through = max((entry.position for entry in view[:dropped]), default=0)
         # An opening that an earlier compaction made and this one keeps has no row of its own.
-        kept = [entry.message for entry in view[dropped:] if not entry.own]
+        carried = [entry.message for entry in view[dropped:] if not entry.own]
         body = (
-            "[" + ",".join(storable(dump_message(message)) for message in (*opening, *kept)) + "]"
+            "["
+            + ",".join(storable(dump_message(message)) for message in (*opening, *carried))
+            + "]"
         )
         with self._writing(conversation) as connection:
             connection.execute(
@@ -288,23 +290,23 @@ def _coherent(entries: Iterable[_Entry]) -> list[_Entry]:
     Calls at the very end may still wait for theirs: the program ended before it had them.
     """
     waiting: dict[CallId, str] = {}
-    kept: list[_Entry] = []
+    coherent: list[_Entry] = []
     for entry in entries:
         match entry.message:
             case ToolMessage(call_id=call):
                 if waiting.pop(call, None) is None:
                     continue
             case AssistantMessage() | UserMessage() as message:
-                kept.extend(
-                    replace(kept[-1], message=ToolMessage(c, n, UNREADABLE, ok=False))
+                coherent.extend(
+                    replace(coherent[-1], message=ToolMessage(c, n, UNREADABLE, ok=False))
                     for c, n in waiting.items()
                 )
                 calls = message.calls if isinstance(message, AssistantMessage) else ()
                 waiting = {call.id: call.name for call in calls}
             case ReminderMessage():
                 pass
-        kept.append(entry)
-    return kept
+        coherent.append(entry)
+    return coherent
 
 
 def _title(messages: Sequence[Message]) -> str:

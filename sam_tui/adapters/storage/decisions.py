@@ -67,24 +67,24 @@ class SqliteDecisions:
             _REACH,
             _LOOKED_THROUGH,
         )
-        found: list[DecisionEntry] = []
+        entries: list[DecisionEntry] = []
         for row in rows:
-            if len(found) == limit:
+            if len(entries) == limit:
                 break
             entry = _entry(row)
             if entry.decision.operation == operation:
-                found.append(entry)
-        return found
+                entries.append(entry)
+        return entries
 
     def page(
         self, wanted: DecisionFilter, *, limit: int, before: int | None = None
     ) -> list[DecisionEntry]:
         """The newest entries that fit, below the number ``before``; newest first."""
-        found: list[DecisionEntry] = []
+        entries: list[DecisionEntry] = []
         where, values = _conditions(wanted)
         below = before if before is not None else _LATEST
         with self._database.reading() as query:
-            while len(found) < limit:
+            while len(entries) < limit:
                 rows = query(
                     f"{_COLUMNS} WHERE {where}number < ? ORDER BY number DESC LIMIT ?",
                     *values,
@@ -94,8 +94,8 @@ class SqliteDecisions:
                 if not rows:
                     break
                 below = rows[-1][0]
-                found.extend(entry for entry in map(_entry, rows) if _holds(entry, wanted.text))
-        return found[:limit]
+                entries.extend(entry for entry in map(_entry, rows) if _holds(entry, wanted.text))
+        return entries[:limit]
 
     def all(self, conversation: str = "") -> Iterator[DecisionEntry]:
         """Every decision, or those of one conversation, oldest first, read in pieces."""
@@ -134,19 +134,19 @@ class SqliteDecisions:
                 after = rows[-1][0]
 
 
-def _conditions(wanted: DecisionFilter) -> tuple[str, tuple[str, ...]]:
+def _conditions(filter_: DecisionFilter) -> tuple[str, tuple[str, ...]]:
     """A WHERE clause that lets through at least what fits, ending in AND, and its values."""
     parts: list[str] = []
     values: list[str] = []
-    if wanted.workspace:
+    if filter_.workspace:
         parts.append(_HERE)
-        values.extend((storable(wanted.workspace),) * 2)
-    if wanted.conversation:
+        values.extend((storable(filter_.workspace),) * 2)
+    if filter_.conversation:
         parts.append("conversation = ?")
-        values.append(storable(wanted.conversation))
-    if wanted.refused:
+        values.append(storable(filter_.conversation))
+    if filter_.refused:
         parts.append("json_extract(decision, '$.outcome') <> 'allow'")
-    for word in wanted.text.split():
+    for word in filter_.text.split():
         if word.isascii():  # other letters stand escaped in the stored text, and in one case
             parts.append("decision LIKE ? ESCAPE '!'")
             quoted = json.dumps(word)[1:-1]
@@ -161,16 +161,23 @@ def _holds(entry: DecisionEntry, text: str) -> bool:
     words = text.casefold().split()
     if not words:
         return True
-    told = entry.decision
-    said = (told.operation, told.outcome, told.by, told.rule, told.reason, told.scope)
-    whole = "\n".join((*said, told.comment, told.asker, *told.targets)).casefold()
+    decision = entry.decision
+    parts = (
+        decision.operation,
+        decision.outcome,
+        decision.by,
+        decision.rule,
+        decision.reason,
+        decision.scope,
+    )
+    whole = "\n".join((*parts, decision.comment, decision.asker, *decision.targets)).casefold()
     return all(word in whole for word in words)
 
 
 def _entry(row: Sequence[Any]) -> DecisionEntry:
     number, made_at, conversation, call, body, chain = row
-    known = Decision.__dataclass_fields__
-    fields = {key: value for key, value in json.loads(body).items() if key in known}
+    names = Decision.__dataclass_fields__
+    fields = {key: value for key, value in json.loads(body).items() if key in names}
     return DecisionEntry(number, made_at, conversation, call, Decision(**fields), chain)
 
 

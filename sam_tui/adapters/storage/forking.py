@@ -29,12 +29,12 @@ def fork(
     """Make ``copy`` in one transaction. Raises ``StorageError`` where there is nothing to copy."""
     key, new = storable(conversation), storable(copy)
     with database.transaction() as connection:
-        made = connection.execute(
+        inserted = connection.execute(
             "INSERT INTO conversations (id, workspace, title, created_at, updated_at, messages)"
             " SELECT ?, workspace, title, ?, ?, messages FROM conversations WHERE id = ?",
             (new, time.time(), time.time(), key),
         )
-        if made.rowcount != 1:
+        if inserted.rowcount != 1:
             raise StorageError(f"There is no conversation {key} to copy.")
         for table, columns in _COPIED.items():
             connection.execute(

@@ -82,14 +82,14 @@ class SqliteKnowledge:
     ) -> Sequence[LearntHit]:
         """Best first."""
         key = storable(scope)
-        found = [hit for hit in self._index.search(key, query) if hit.relevance >= threshold]
-        found = found[:limit]
+        hits = [hit for hit in self._index.search(key, query) if hit.relevance >= threshold]
+        hits = hits[:limit]
         rows = self._database.query(
-            f"SELECT {_COLUMNS} FROM knowledge WHERE number IN ({', '.join('?' * len(found))})",
-            *(hit.row for hit in found),
+            f"SELECT {_COLUMNS} FROM knowledge WHERE number IN ({', '.join('?' * len(hits))})",
+            *(hit.row for hit in hits),
         )
-        known = {row[0]: _learnt(row) for row in rows}
-        return [LearntHit(known[hit.row], hit.relevance) for hit in found if hit.row in known]
+        learnt = {row[0]: _learnt(row) for row in rows}
+        return [LearntHit(learnt[hit.row], hit.relevance) for hit in hits if hit.row in learnt]
 
     def prune(self, scope: Scope, rule: PruneRule) -> int:
         """Forget what is too old or too unsure, then the least of a kind that has too many."""
@@ -101,15 +101,17 @@ class SqliteKnowledge:
                 (key,),
             ).fetchall()
             good = [row for row in rows if row[2] >= rule.min_confidence and row[3] >= oldest]
-            kept = {
+            retained = {
                 row[0]
                 for kind in LEARNT_KINDS
-                for row in [one for one in good if one[1] == kind][: most[kind]]
+                for row in [candidate for candidate in good if candidate[1] == kind][: most[kind]]
             }
-            gone = [row[0] for row in rows if row[0] not in kept]
-            self._index.remove(connection, gone, key)
-            connection.executemany("DELETE FROM knowledge WHERE number = ?", [(n,) for n in gone])
-        return len(gone)
+            removed = [row[0] for row in rows if row[0] not in retained]
+            self._index.remove(connection, removed, key)
+            connection.executemany(
+                "DELETE FROM knowledge WHERE number = ?", [(n,) for n in removed]
+            )
+        return len(removed)
 
 
 def _learnt(row: Row) -> Learnt:

@@ -65,9 +65,9 @@ class SqliteMemories:
     def store(self, scope: Scope, draft: MemoryDraft) -> tuple[Memory, bool]:
         """Keep a memory unless its scope has one that says the same."""
         key, digest = storable(scope), content_digest(draft.content)
-        known = self._known(key, digest)
-        if known is not None:
-            return known, False
+        existing = self._known(key, digest)
+        if existing is not None:
+            return existing, False
         vector = self._vectors.of(draft.content) if self._vectors else None
         with self._database.transaction() as connection:
             written = connection.execute(
@@ -104,18 +104,18 @@ class SqliteMemories:
     ) -> Sequence[MemoryHit]:
         """Best first; the newer of two that are equally relevant."""
         key = storable(scope)
-        relevance = {found.row: found.relevance for found in self._index.search(key, query)}
+        relevance = {hit.row: hit.relevance for hit in self._index.search(key, query)}
         if self._vectors:
             for row, meaning in self._vectors.similar(key, query).items():
                 relevance[row] = fused(relevance.get(row, 0.0), meaning)
         ranked = sorted(relevance.items(), key=lambda item: (-item[1], -item[0]))
-        kept = [(row, score) for row, score in ranked if score >= threshold][:limit]
+        best = [(row, score) for row, score in ranked if score >= threshold][:limit]
         rows = self._database.query(
-            f"SELECT {_COLUMNS} FROM memories WHERE number IN ({', '.join('?' * len(kept))})",
-            *(row for row, _ in kept),
+            f"SELECT {_COLUMNS} FROM memories WHERE number IN ({', '.join('?' * len(best))})",
+            *(row for row, _ in best),
         )
         memories = {row[0]: _memory(row) for row in rows}
-        return [MemoryHit(memories[row], score) for row, score in kept if row in memories]
+        return [MemoryHit(memories[row], score) for row, score in best if row in memories]
 
     def recent(self, scope: Scope, since: float) -> Sequence[Memory]:
         """What was stored at or after that time, oldest first."""

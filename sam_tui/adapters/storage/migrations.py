@@ -234,12 +234,12 @@ class NewerDatabase(Exception):
 
 def pending(connection: sqlite3.Connection) -> list[Step]:
     """The steps still to make, in order. Raises ``NewerDatabase``."""
-    known = {step.name for step in STEPS}
-    made = _made(connection)
-    for name in made:
-        if name not in known:
+    names = {step.name for step in STEPS}
+    applied = _made(connection)
+    for name in applied:
+        if name not in names:
             raise NewerDatabase(name)
-    return [step for step in STEPS if step.name not in made]
+    return [step for step in STEPS if step.name not in applied]
 
 
 def migrate(connection: sqlite3.Connection) -> None:
@@ -255,9 +255,9 @@ def migrate(connection: sqlite3.Connection) -> None:
 
 def _made(connection: sqlite3.Connection) -> list[str]:
     """The names of the steps that were made; none in an empty file."""
-    there = connection.execute(
+    table = connection.execute(
         "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'migrations'"
     ).fetchone()
-    if there is None:
+    if table is None:
         return []
     return [str(row[0]) for row in connection.execute("SELECT name FROM migrations ORDER BY name")]

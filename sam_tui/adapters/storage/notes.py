@@ -48,7 +48,7 @@ class SqliteNotes:
 
     def search(self, scope: Scope, query: str) -> Sequence[tuple[str, str]]:
         """Notes whose key or content holds the text, whatever its case, newest first."""
-        wanted = query.casefold()
+        needle = query.casefold()
         rows = self._database.query(
             "SELECT key, content FROM notes WHERE scope = ? ORDER BY updated_at DESC, key",
             storable(scope),
@@ -56,7 +56,7 @@ class SqliteNotes:
         return [
             (key, content)
             for key, content in rows
-            if wanted in key.casefold() or wanted in content.casefold()
+            if needle in key.casefold() or needle in content.casefold()
         ]
 
     def keys(self, scope: Scope) -> Sequence[tuple[str, str]]:
@@ -69,7 +69,7 @@ class SqliteNotes:
     def delete(self, scope: Scope, key: str) -> bool:
         """Delete a note; False when there was none."""
         with self._database.transaction() as connection:
-            gone = connection.execute(
+            deleted = connection.execute(
                 "DELETE FROM notes WHERE scope = ? AND key = ?", (storable(scope), storable(key))
             )
-            return gone.rowcount == 1
+            return deleted.rowcount == 1

@@ -33,10 +33,10 @@ def remove_unused(
     """
     rows = database.query(f"SELECT id, created_at FROM conversations c WHERE {_UNUSED}")
     chosen = [ConversationId(key) for key, made_at in rows if made_at < before or key in also]
-    gone = [key for key in chosen if folders.remove_empty(key)]
+    removed = [key for key in chosen if folders.remove_empty(key)]
     with database.transaction() as connection:
-        for key in gone:
+        for key in removed:
             connection.execute(
                 f"DELETE FROM conversations AS c WHERE id = ? AND {_UNUSED}", (storable(key),)
             )
-    return gone
+    return removed

@@ -56,7 +56,7 @@ class MemoryVectors:
         prepared = self.of(query)
         if prepared is None:
             return {}
-        wanted = _floats(prepared)
+        query_vector = _floats(prepared)
         rows = self._database.query(
             "SELECT v.memory, v.vector FROM memory_vectors v JOIN memories m ON m.number = v.memory"
             " WHERE m.scope = ? AND v.model = ? ORDER BY v.memory DESC LIMIT ?",
@@ -64,7 +64,7 @@ class MemoryVectors:
             self._embedder.name,
             MOST,
         )
-        near = {row: _dot(wanted, _floats(vector)) for row, vector in rows}
+        near = {row: _dot(query_vector, _floats(vector)) for row, vector in rows}
         return {row: min(1.0, cosine) for row, cosine in near.items() if cosine > 0}
 
 
@@ -82,5 +82,5 @@ def _floats(data: bytes) -> Sequence[float]:
     return array("f", data)
 
 
-def _dot(one: Sequence[float], other: Sequence[float]) -> float:
-    return sum(a * b for a, b in zip(one, other, strict=False))
+def _dot(left: Sequence[float], other: Sequence[float]) -> float:
+    return sum(a * b for a, b in zip(left, other, strict=False))

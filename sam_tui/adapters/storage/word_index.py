@@ -55,42 +55,42 @@ class WordIndex:
     def remove(self, connection: sqlite3.Connection, rows: Collection[int], scope: str) -> None:
         """Drop texts of one scope, inside the caller's transaction."""
         for row in rows:
-            found = connection.execute(
+            words = connection.execute(
                 f"SELECT words FROM {self._table} WHERE rowid = ?", (row,)
             ).fetchone()
-            if found is not None:
+            if words is not None:
                 connection.execute(f"DELETE FROM {self._table} WHERE rowid = ?", (row,))
-                self._count(connection, scope, -1, -len(found[0].split()))
+                self._count(connection, scope, -1, -len(words[0].split()))
 
     def search(self, scope: str, query: str) -> list[Found]:
         """What matches any telling word of the query, best first."""
-        said = terms(query)
-        wanted = telling(said)[:MOST_TERMS]
-        if not wanted:
+        query_terms = terms(query)
+        sought = telling(query_terms)[:MOST_TERMS]
+        if not sought:
             return []
         candidates = self._database.query(
             f"SELECT rowid, words FROM {self._table} WHERE {self._table} MATCH ?"
             f" ORDER BY bm25({self._table}, 0.0, 1.0), rowid LIMIT ?",
-            f"scope : {scope_term(scope)} AND words : ({any_of(wanted)})",
+            f"scope : {scope_term(scope)} AND words : ({any_of(sought)})",
             CANDIDATES,
         )
         if not candidates:
             return []
-        weigh = self._weigher(scope, wanted)
-        best = weigh.score(said)
-        found = [
+        weigh = self._weigher(scope, sought)
+        best = weigh.score(query_terms)
+        hits = [
             Found(row, min(1.0, weigh.score(words.split()) / best)) for row, words in candidates
         ]
-        return sorted(found, key=lambda item: (-item.relevance, item.row))
+        return sorted(hits, key=lambda item: (-item.relevance, item.row))
 
-    def _weigher(self, scope: str, wanted: Sequence[str]) -> "_Weigher":
+    def _weigher(self, scope: str, sought: Sequence[str]) -> "_Weigher":
         totals = self._database.query(
             "SELECT texts, words FROM word_totals WHERE name = ? AND scope = ?", self._table, scope
         )
-        own, length = totals[0] if totals else (0, 0)
-        texts = own + _PRIOR_TEXTS
+        count, length = totals[0] if totals else (0, 0)
+        texts = count + _PRIOR_TEXTS
         weights: dict[str, float] = {}
-        for term in wanted:
+        for term in sought:
             holding = self._database.query(
                 f"SELECT count(*) FROM {self._table} WHERE {self._table} MATCH ?",
                 f'scope : {scope_term(scope)} AND words : "{term}"',
@@ -128,6 +128,6 @@ def scope_term(scope: str) -> str:
     return "s" + hashlib.sha256(scope.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-def any_of(wanted: Sequence[str]) -> str:
+def any_of(words: Sequence[str]) -> str:
     """An FTS5 expression for any of these terms."""
-    return " OR ".join(f'"{term}"' for term in wanted)
+    return " OR ".join(f'"{term}"' for term in words)

@@ -34,9 +34,9 @@ def terms(text: str) -> list[str]:
     return [term for word in _WORD.findall(_folded(text)) for term in _of_word(word)]
 
 
-def telling(found: list[str]) -> list[str]:
+def telling(words: list[str]) -> list[str]:
     """The distinct terms without the common ones, or all of them where no other is left."""
-    distinct = list(dict.fromkeys(found))
+    distinct = list(dict.fromkeys(words))
     return [term for term in distinct if term not in _COMMON_STEMS] or distinct
 
 
@@ -66,10 +66,10 @@ def _stem(word: str) -> str:
         return word[:LONGEST_TERM]
     word = _singular(word[:LONGEST_TERM])
     for ending in ("ing", "ed"):
-        rest = word.removesuffix(ending)
-        if rest != word and len(rest) > 2 and _VOWEL.search(rest) and not word.endswith("eed"):
-            doubled = rest[-1] == rest[-2] and rest[-1] not in "lsz"
-            word = rest[:-1] if doubled else rest
+        stem = word.removesuffix(ending)
+        if stem != word and len(stem) > 2 and _VOWEL.search(stem) and not word.endswith("eed"):
+            doubled = stem[-1] == stem[-2] and stem[-1] not in "lsz"
+            word = stem[:-1] if doubled else stem
             break
     return word[:-1] if len(word) > 3 and word.endswith("e") else word
 

@@ -91,8 +91,8 @@ class Writers:
             return None
         rows = self._database.query(_SELECT, key)
         row = rows[0] if rows else None
-        held = row is not None and row[0] == self._token
-        return None if held else _taken_over(conversation, row)
+        owned = row is not None and row[0] == self._token
+        return None if owned else _taken_over(conversation, row)
 
     def close(self) -> None:
         """Release everything."""

@@ -36,8 +36,8 @@ _ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,text/*;q=0.9,*/
 async def resolve(host: str, port: int) -> Sequence[str]:
     """The system's resolver; all addresses in its order."""
     loop = asyncio.get_running_loop()
-    found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(address[0]) for *_, address in found))
+    answers = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(address[0]) for *_, address in answers))
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,19 +87,19 @@ class GuardedWeb:
         seconds: float = 20.0,
     ) -> Page:
         """One page with any status; see ``ports.Web``."""
-        own = {k.lower(): v for k, v in (headers or {}).items()}
-        if bad := _FORBIDDEN_HEADERS & own.keys():
+        lowered = {k.lower(): v for k, v in (headers or {}).items()}
+        if bad := _FORBIDDEN_HEADERS & lowered.keys():
             raise ToolError(f"The header {min(bad)} cannot be set.")
-        if not all(name.isascii() and value.isascii() for name, value in own.items()):
+        if not all(name.isascii() and value.isascii() for name, value in lowered.items()):
             raise ToolError("A header (a key, perhaps) holds characters that no header can.")
         ask, left, time = (
-            _Ask(canonical(url), method, own, data),
+            _Ask(canonical(url), method, lowered, data),
             seconds,
             asyncio.get_running_loop().time,
         )
         for _ in range(MOST_REDIRECTS + 1):
             await self._allowances.take(ask.target.host)
-            begun = time()
+            started = time()
             try:
                 async with asyncio.timeout(left):
                     page = await self._once(ask, most_bytes)
@@ -108,7 +108,7 @@ class GuardedWeb:
                     f"{ask.target.url} did not answer in full within {seconds:g} s.",
                     hint="Try again later, or use another source.",
                 ) from None
-            left -= time() - begun
+            left -= time() - started
             location = page.headers.get("location", "")
             if page.status not in _REDIRECTS or not location:
                 return page
@@ -120,11 +120,11 @@ class GuardedWeb:
         self._check(target)
         if target.address is not None:
             return (target.address,)
-        found = await self._resolved(target)
+        addresses = await self._resolved(target)
         if target.origin not in self._allowed:
-            for address in found:
+            for address in addresses:
                 _refuse_address(target, address)
-        return found
+        return addresses
 
     def refusal(self, url: str) -> str:
         """Why a URL is refused as it stands, before its name is resolved; empty where it is not."""
@@ -148,23 +148,23 @@ class GuardedWeb:
     async def passage(self, url: str) -> Passage:
         """Where a request of somebody else's may go; see ``ports.Door``."""
         target = canonical(url)
-        found = await self.addresses(target)
-        return Passage(target.host, tuple(str(a) for a in found[:_MOST_ADDRESSES]))
+        addresses = await self.addresses(target)
+        return Passage(target.host, tuple(str(a) for a in addresses[:_MOST_ADDRESSES]))
 
     async def _resolved(self, target: Target) -> tuple[IPAddress, ...]:
         try:
             texts = await self._resolver(target.host, target.port)
-            found = tuple(ipaddress.ip_address(text) for text in texts)
+            addresses = tuple(ipaddress.ip_address(text) for text in texts)
         except (OSError, UnicodeError, ValueError):
-            found = ()
-        if not found:
+            addresses = ()
+        if not addresses:
             hint = "Check the spelling and the network."
             raise ToolError(f"The name {target.host} was not found.", hint=hint)
-        return found
+        return addresses
 
     async def _once(self, ask: _Ask, most_bytes: int) -> Page:
-        known = "httpx" in sys.modules
-        httpx = transport.load() if known else await asyncio.to_thread(transport.load)
+        loaded = "httpx" in sys.modules
+        httpx = transport.load() if loaded else await asyncio.to_thread(transport.load)
         addresses = await self.addresses(ask.target)
         for number, address in enumerate(addresses[:_MOST_ADDRESSES], start=1):
             try:

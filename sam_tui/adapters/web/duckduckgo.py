@@ -26,8 +26,10 @@ class DuckDuckGo:
         """The first page of results; news are those of the last month."""
         from sam_tui.adapters.web.results import read_results
 
-        asked = {"q": query, "kl": "wt-wt", **({"df": "m"} if kind == "news" else {})}
-        page = await self._web.fetch(f"{self.address}?{urlencode(asked)}", most_bytes=2_000_000)
+        parameters = {"q": query, "kl": "wt-wt", **({"df": "m"} if kind == "news" else {})}
+        page = await self._web.fetch(
+            f"{self.address}?{urlencode(parameters)}", most_bytes=2_000_000
+        )
         if page.status in _ROBOT:
             raise _refused()
         try:

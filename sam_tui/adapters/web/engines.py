@@ -20,13 +20,13 @@ class SearxNG:
     ) -> Sequence[WebHit]:
         """Results of the category that fits the kind."""
         category = {"general": "general", "news": "news", "technical": "it,general"}[kind]
-        asked = urlencode({"q": query, "format": "json", "categories": category})
-        page = await self._web.fetch(f"{self.address}?{asked}")
-        found = rows(decoded(page, "SearXNG").get("results"))
+        parameters = urlencode({"q": query, "format": "json", "categories": category})
+        page = await self._web.fetch(f"{self.address}?{parameters}")
+        results = rows(decoded(page, "SearXNG").get("results"))
         return first(
             [
                 hit(r.get("title"), r.get("url"), r.get("content"), r.get("publishedDate"))
-                for r in found
+                for r in results
             ],
             limit,
         )
@@ -46,18 +46,21 @@ class Brave:
         self, query: str, *, limit: int, kind: SearchKind = "general"
     ) -> Sequence[WebHit]:
         """Web or news results."""
-        place = "news" if kind == "news" else "web"
-        asked = urlencode({"q": query[:400], "count": min(max(limit, 1), 20)})
+        section = "news" if kind == "news" else "web"
+        parameters = urlencode({"q": query[:400], "count": min(max(limit, 1), 20)})
         page = await self._web.fetch(
-            f"{self.address}/{place}/search?{asked}",
+            f"{self.address}/{section}/search?{parameters}",
             headers={"x-subscription-token": self._key, "accept": "application/json"},
         )
         answer = decoded(page, "Brave Search")
         # News stand at the top, web results one level below.
         nested = rows([answer.get("web")])
-        found = rows(nested[0].get("results") if nested else answer.get("results"))
+        results = rows(nested[0].get("results") if nested else answer.get("results"))
         return first(
-            [hit(r.get("title"), r.get("url"), r.get("description"), r.get("age")) for r in found],
+            [
+                hit(r.get("title"), r.get("url"), r.get("description"), r.get("age"))
+                for r in results
+            ],
             limit,
         )
 
@@ -75,18 +78,18 @@ class Tavily:
     ) -> Sequence[WebHit]:
         """Results of the topic that fits the kind."""
         topic = "news" if kind == "news" else "general"
-        asked = {"query": query, "max_results": min(max(limit, 1), 20), "topic": topic}
+        parameters = {"query": query, "max_results": min(max(limit, 1), 20), "topic": topic}
         page = await self._web.fetch(
             self.address,
             method="POST",
             headers={"authorization": f"Bearer {self._key}", "content-type": "application/json"},
-            data=json.dumps(asked).encode(),
+            data=json.dumps(parameters).encode(),
         )
-        found = rows(decoded(page, "Tavily").get("results"))
+        results = rows(decoded(page, "Tavily").get("results"))
         return first(
             [
                 hit(r.get("title"), r.get("url"), r.get("content"), r.get("published_date"))
-                for r in found
+                for r in results
             ],
             limit,
         )

@@ -31,11 +31,11 @@ def hit(title: Any, url: Any, snippet: Any, published: Any = "") -> WebHit | Non
 
 def first(hits: Sequence[WebHit | None], limit: int) -> list[WebHit]:
     """The first ``limit`` hits, each address once."""
-    kept: dict[str, WebHit] = {}
-    for found in hits:
-        if found is not None:
-            kept.setdefault(found.url.rstrip("/"), found)
-    return list(kept.values())[:limit]
+    unique: dict[str, WebHit] = {}
+    for candidate in hits:
+        if candidate is not None:
+            unique.setdefault(candidate.url.rstrip("/"), candidate)
+    return list(unique.values())[:limit]
 
 
 def decoded(page: Page, engine: str) -> Mapping[str, Any]:
@@ -44,13 +44,13 @@ def decoded(page: Page, engine: str) -> Mapping[str, Any]:
         value = json.loads(page.body)
     except (ValueError, RecursionError):
         value = None
-    said = _complaint(value)
+    complaint = _complaint(value)
     if page.status in (401, 403):
-        raise ToolError(f"{engine} did not accept the key. {said}".strip())
+        raise ToolError(f"{engine} did not accept the key. {complaint}".strip())
     if page.status == 429:
-        raise ToolError(f"{engine} wants fewer requests. {said}".strip(), hint="Wait a while.")
+        raise ToolError(f"{engine} wants fewer requests. {complaint}".strip(), hint="Wait a while.")
     if page.status >= 300 or not isinstance(value, dict):
-        raise ToolError(f"{engine} answered with status {page.status}. {said}".strip())
+        raise ToolError(f"{engine} answered with status {page.status}. {complaint}".strip())
     return cast("Mapping[str, Any]", value)
 
 
@@ -67,10 +67,10 @@ def _complaint(value: Any) -> str:
         return ""
     fields = cast("Mapping[str, Any]", value)
     for name in ("error", "message", "detail"):
-        said = fields.get(name)
-        if isinstance(said, dict):
-            inner = cast("Mapping[str, Any]", said)
-            said = inner.get("message") or inner.get("error") or inner.get("detail")
-        if text := plain(said, 200):
+        detail = fields.get(name)
+        if isinstance(detail, dict):
+            inner = cast("Mapping[str, Any]", detail)
+            detail = inner.get("message") or inner.get("error") or inner.get("detail")
+        if text := plain(detail, 200):
             return f"It says: {text}"
     return ""

@@ -27,8 +27,8 @@ def read_results(body: bytes) -> list[WebHit] | None:
     if tree.xpath('//*[contains(@class, "anomaly")] | //form[@id="challenge-form"]'):
         raise PermissionError
     results = tree.xpath(f"//div[{_has('result')}][not({_has('result--ad')})]")
-    found = [found for result in results if (found := _hit(result)) is not None]
-    return found if found or tree.xpath(f"//*[{_has('no-results')}]") else None
+    hits = [hits for result in results if (hits := _hit(result)) is not None]
+    return hits if hits or tree.xpath(f"//*[{_has('no-results')}]") else None
 
 
 def _hit(result: Any) -> WebHit | None:

@@ -54,30 +54,30 @@ class SerpApiClient:
     async def ask(self, question: SerpQuestion) -> Sequence[WebHit]:
         """The engine's results in its order; a place that the engine cannot use is an error."""
         engine = _ENGINES[question.engine]
-        asked: dict[str, str] = {"engine": question.engine, engine.query: question.query}
+        parameters: dict[str, str] = {"engine": question.engine, engine.query: question.query}
         if question.location and not engine.place:
             raise ToolError(f"{question.engine} takes no location.", hint="Leave location out.")
         if question.location:
-            asked[engine.place] = question.location
+            parameters[engine.place] = question.location
         elif question.engine == "yelp":
             raise ToolError("yelp needs a location.", hint='Such as location="Berlin, Germany".')
         if engine.count:
-            asked[engine.count] = str(_count(question))
+            parameters[engine.count] = str(_count(question))
         if question.engine == "google_ai_overview":
-            return await self._overview({**asked, "engine": "google"})
-        return _hits(await self._get(asked), question.limit)
+            return await self._overview({**parameters, "engine": "google"})
+        return _hits(await self._get(parameters), question.limit)
 
     async def search(
         self, query: str, *, limit: int, kind: SearchKind = "general"
     ) -> Sequence[WebHit]:
         """Google's results."""
-        asked = {"engine": "google", "q": query, "num": str(limit)}
+        parameters = {"engine": "google", "q": query, "num": str(limit)}
         if kind == "news":
-            asked["tbm"] = "nws"
-        return _hits(await self._get(asked), limit)
+            parameters["tbm"] = "nws"
+        return _hits(await self._get(parameters), limit)
 
-    async def _get(self, asked: Mapping[str, str]) -> Mapping[str, Any]:
-        url = f"{self.address}?{urlencode({**asked, 'api_key': self._key})}"
+    async def _get(self, parameters: Mapping[str, str]) -> Mapping[str, Any]:
+        url = f"{self.address}?{urlencode({**parameters, 'api_key': self._key})}"
         try:
             page = await self._web.fetch(url, seconds=60.0)
         except ToolError as error:
@@ -85,9 +85,9 @@ class SerpApiClient:
             raise ToolError(str(error).replace(url, "SerpApi").replace(self._key, "…")) from None
         return decoded(page, "SerpApi")
 
-    async def _overview(self, asked: Mapping[str, str]) -> Sequence[WebHit]:
+    async def _overview(self, parameters: Mapping[str, str]) -> Sequence[WebHit]:
         """Google's overview comes with its results, or is fetched by a token that they hold."""
-        overview = _object((await self._get(asked)).get("ai_overview"))
+        overview = _object((await self._get(parameters)).get("ai_overview"))
         token = overview.get("page_token")
         if not overview.get("text_blocks") and isinstance(token, str):
             again = await self._get({"engine": "google_ai_overview", "page_token": token})
@@ -118,8 +118,8 @@ def _count(question: SerpQuestion) -> int:
 
 
 def _hits(answer: Mapping[str, Any], limit: int) -> list[WebHit]:
-    found = [row for name in _LISTS for row in rows(answer.get(name))]
-    return first([_hit(row) for row in found], limit)
+    results = [row for name in _LISTS for row in rows(answer.get(name))]
+    return first([_hit(row) for row in results], limit)
 
 
 def _hit(row: Mapping[str, Any]) -> WebHit | None:

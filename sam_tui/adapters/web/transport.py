@@ -10,9 +10,9 @@ _loading = threading.Lock()
 def load() -> ModuleType:
     """The httpx package; safe from any thread."""
     with _loading:
-        found = sys.modules.get("httpx")
-        if found is not None:
-            return found
+        module = sys.modules.get("httpx")
+        if module is not None:
+            return module
         blocked = "httpx._main" not in sys.modules
         if blocked:
             # httpx catches ImportError here and goes without its command line.

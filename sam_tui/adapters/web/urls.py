@@ -90,12 +90,10 @@ def _brief(text: str) -> str:
     return repr(safe + ("…" if len(text) > 120 else ""))
 
 
-def _parted(rest: str) -> tuple[str, str]:
+def _parted(url: str) -> tuple[str, str]:
     """The authority, and path with query; the fragment is the reader's own affair."""
-    found = re.search(r"[/?#]", rest)
-    authority, tail = (
-        (rest, "") if found is None else (rest[: found.start()], rest[found.start() :])
-    )
+    match = re.search(r"[/?#]", url)
+    authority, tail = (url, "") if match is None else (url[: match.start()], url[match.start() :])
     path = tail.partition("#")[0]
     if not path.startswith("/"):
         path = "/" + path
@@ -103,13 +101,13 @@ def _parted(rest: str) -> tuple[str, str]:
 
 
 def _host_and_port(authority: str, scheme: str) -> tuple[str, int]:
-    found = re.fullmatch(r"(?P<host>\[[^\]]*\]|[^:]*)(:(?P<port>[0-9]{0,5}))?", authority)
-    if found is None or not found["host"]:
+    match = re.fullmatch(r"(?P<host>\[[^\]]*\]|[^:]*)(:(?P<port>[0-9]{0,5}))?", authority)
+    if match is None or not match["host"]:
         raise ToolError(f"{_brief(authority)} is not a host.", hint=f"Write {scheme}://host/path.")
-    port = int(found["port"]) if found["port"] else DEFAULT_PORTS[scheme]
+    port = int(match["port"]) if match["port"] else DEFAULT_PORTS[scheme]
     if not 0 < port < 65536:
         raise ToolError(f"There is no port {port}.")
-    return found["host"], port
+    return match["host"], port
 
 
 def _host(host: str) -> tuple[str, IPAddress | None]:

@@ -41,13 +41,13 @@ def chunks(
         for message, at in zip(dropped, moments, strict=True)
         for role, text in _spoken(message)
     ]
-    found: list[ArchivedChunk] = []
+    archived: list[ArchivedChunk] = []
     for group in _groups(spoken):
         pairs = tuple((role, text) for role, text, _ in group)
-        found.append(
+        archived.append(
             ArchivedChunk(
                 conversation,
-                last + len(found) + 1,
+                last + len(archived) + 1,
                 min(at for _, _, at in group),
                 max(at for _, _, at in group),
                 _first_words(pairs),
@@ -55,7 +55,7 @@ def chunks(
                 pairs,
             )
         )
-    return found
+    return archived
 
 
 def _spoken(message: Message) -> Iterator[tuple[str, str]]:
@@ -90,8 +90,8 @@ def _groups(
 
 
 def _first_words(pairs: Sequence[tuple[str, str]]) -> str:
-    said = next((text for role, text in pairs if role in ("user", "assistant") and text), "")
-    line = " ".join((said or pairs[0][1]).split())
+    opening = next((text for role, text in pairs if role in ("user", "assistant") and text), "")
+    line = " ".join((opening or pairs[0][1]).split())
     return line if len(line) <= 200 else line[:199] + "…"
 
 

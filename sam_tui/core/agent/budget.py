@@ -62,8 +62,8 @@ class Budget:
     @property
     def raised(self) -> int:
         """Up to how many steps nobody is asked: as for whom this is done, whose limits bind too."""
-        own = self.limits.raised
-        return own if self.parent is None else min(own, self.parent.raised)
+        allowed = self.limits.raised
+        return allowed if self.parent is None else min(allowed, self.parent.raised)
 
     def _refusal(self) -> BudgetExhausted | None:
         if self.steps >= self.max_steps:

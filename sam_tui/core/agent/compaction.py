@@ -79,23 +79,23 @@ def _shortened(messages: Sequence[Message], aim: int, limit: int) -> Compacted:
     user = next(
         (i for i in reversed(range(len(messages))) if isinstance(messages[i], UserMessage)), None
     )
-    asked = _pinned(messages, user, (limit - summary_room) * 3 // 4)
-    left = max(0, aim - summary_room - total(asked))
-    whole = user is not None and asked == (messages[user],)
+    pinned_first = _pinned(messages, user, (limit - summary_room) * 3 // 4)
+    left = max(0, aim - summary_room - total(pinned_first))
+    whole = user is not None and pinned_first == (messages[user],)
     kept_from, left = _suffix(messages, left, user, whole=whole)
     newest = _newest(messages, user, kept_from, left)
-    pinned = () if user is not None and kept_from <= user else asked
-    places = tuple(
+    pinned = () if user is not None and kept_from <= user else pinned_first
+    indices = tuple(
         i
         for i, message in enumerate(messages[:kept_from])
         if not (whole and i == user) and not _is_summary(message)
     )
-    dropped = tuple(messages[i] for i in places)
+    dropped = tuple(messages[i] for i in indices)
     opening = (_summary(messages, dropped, summary_room), *pinned, *newest)
     tokens = total(opening) + total(messages[kept_from:])
     if tokens > limit:
         raise ContextExceeded(f"The conversation could not be brought below {limit} tokens.")
-    return Compacted(opening, kept_from, dropped, places, tokens)
+    return Compacted(opening, kept_from, dropped, indices, tokens)
 
 
 def _pinned(messages: Sequence[Message], user: int | None, most: int) -> tuple[Message, ...]:
@@ -186,7 +186,7 @@ def _summary(messages: Sequence[Message], dropped: Sequence[Message], most: int)
 
 def _units(messages: Sequence[Message]) -> list[tuple[int, int]]:
     """(start, end) of each unit: an answer with the results of its calls, any other message alone."""
-    found: list[tuple[int, int]] = []
+    units: list[tuple[int, int]] = []
     index = 0
     while index < len(messages):
         end = index + 1
@@ -195,9 +195,9 @@ def _units(messages: Sequence[Message]) -> list[tuple[int, int]]:
             waiting = {call.id for call in head.calls}
             while end < len(messages) and waiting and _waits(messages[end], waiting):
                 end += 1
-        found.append((index, end))
+        units.append((index, end))
         index = end
-    return found
+    return units
 
 
 def _waits(message: Message, waiting: set[CallId]) -> bool:

@@ -35,8 +35,10 @@ class _OpenCall:
 class Shown:
     """What of one answer people see while it streams: as ``Fold`` keeps it, without echoes."""
 
-    def __init__(self, tell: Callable[[type[TextStreamed | ReasoningStreamed], str], None]) -> None:
-        self._tell = tell
+    def __init__(
+        self, publish: Callable[[type[TextStreamed | ReasoningStreamed], str], None]
+    ) -> None:
+        self._tell = publish
         self._text = EchoFilter()
         self._reasoning = EchoFilter()
 
@@ -98,24 +100,24 @@ class Fold:
         return "".join(self._text)
 
     def message(
-        self, taken: Collection[CallId], known: Callable[[str], bool] = lambda _: False
+        self, used_ids: Collection[CallId], is_tool: Callable[[str], bool] = lambda _: False
     ) -> AssistantMessage:
-        """The whole answer. Ids that are missing, unsafe or ``taken`` are replaced; a last call that
+        """The whole answer. Ids that are missing, unsafe or ``used_ids`` are replaced; a last call that
         was truncated is left out.
 
-        An answer without calls may hold some as text; ``known`` says which tool names exist.
+        An answer without calls may hold some as text; ``is_tool`` says which tool names exist.
         """
         used: set[CallId] = set()
         text = scrub_echoes(self.text)
         if not self._calls:
-            found = read_text_calls(text, known)
-            text = found.text
-            for index, (name, arguments) in enumerate(found.calls):
+            text_calls = read_text_calls(text, is_tool)
+            text = text_calls.text
+            for index, (name, arguments) in enumerate(text_calls.calls):
                 self._calls[index] = _OpenCall("", name, [arguments])
         calls: list[ToolCall] = []
         for _, call in self._whole_calls():
             identifier = CallId(call.id)
-            if not _SAFE_ID.fullmatch(call.id) or identifier in taken or identifier in used:
+            if not _SAFE_ID.fullmatch(call.id) or identifier in used_ids or identifier in used:
                 identifier = CallId(mint("call"))
             used.add(identifier)
             calls.append(ToolCall(identifier, call.name, "".join(call.arguments)))

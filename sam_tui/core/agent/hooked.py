@@ -31,33 +31,36 @@ class HookedTurn:
             return ()
         notes: tuple[str, ...] = ()
         if opening:
-            said = await self._ask("SessionStart", {"source": opening}, subject=opening)
-            _require(said, "The session was stopped before it began", refusable=False)
-            notes = said.notes
-        said = await self._ask("UserPromptSubmit", {"prompt": text})
-        _require(said, "The message was not sent", refusable=True)
-        return (*notes, *said.notes)
+            verdict = await self._ask("SessionStart", {"source": opening}, subject=opening)
+            _require(verdict, "The session was stopped before it began", refusable=False)
+            notes = verdict.notes
+        verdict = await self._ask("UserPromptSubmit", {"prompt": text})
+        _require(verdict, "The message was not sent", refusable=True)
+        return (*notes, *verdict.notes)
 
     async def sent_on(self, answer: str) -> tuple[str, tuple[str, ...]]:
         """Why the turn does not end with this answer, and what to say beside; empty when it does."""
         if self.stops >= MOST_STOPS:
             return "", ()
         event: HookEvent = "SubagentStop" if self.who else "Stop"
-        told = {"stop_hook_active": self.stops > 0, "last_assistant_message": answer}
-        said = await self._ask(event, told)
-        if said.word != "deny" or said.halt:
-            return "", said.notes
+        facts = {"stop_hook_active": self.stops > 0, "last_assistant_message": answer}
+        verdict = await self._ask(event, facts)
+        if verdict.word != "deny" or verdict.halt:
+            return "", verdict.notes
         self.stops += 1
-        return f"A hook ({said.rule}) does not let you stop yet:\n{said.reason}", said.notes
+        return (
+            f"A hook ({verdict.rule}) does not let you stop yet:\n{verdict.reason}",
+            verdict.notes,
+        )
 
     async def _ask(
-        self, event: HookEvent, told: Mapping[str, object], *, subject: str = ""
+        self, event: HookEvent, facts: Mapping[str, object], *, subject: str = ""
     ) -> Said:
         asker = Asker.of_turn(self.conversation, self.who)
-        return await self.hooking.ask(event, asker, told, subject=subject)
+        return await self.hooking.ask(event, asker, facts, subject=subject)
 
 
-def _require(said: Said, what: str, *, refusable: bool) -> None:
-    if said.halt or (refusable and said.word == "deny"):
-        reason = said.halt or said.reason
-        raise StoppedByHook(f"{what}: {reason}", hint=f"The hook: {said.rule}")
+def _require(verdict: Said, what: str, *, refusable: bool) -> None:
+    if verdict.halt or (refusable and verdict.word == "deny"):
+        reason = verdict.halt or verdict.reason
+        raise StoppedByHook(f"{what}: {reason}", hint=f"The hook: {verdict.rule}")

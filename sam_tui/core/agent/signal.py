@@ -15,5 +15,5 @@ def status_of(text: str) -> Status | None:
     lines = _LINE.findall(text)
     if not lines:
         return None
-    told = json.loads(lines[-1])["status"]
-    return next((status for status in _KNOWN if status == told), None)
+    last = json.loads(lines[-1])["status"]
+    return next((status for status in _KNOWN if status == last), None)

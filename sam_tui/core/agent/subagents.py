@@ -204,48 +204,50 @@ class Subagents:
         turn: Coroutine[Any, Any, TurnFinished],
     ) -> TurnFinished | None:
         """Run a turn and tell its sender of every step; None when it alone was cancelled."""
-        heard = bus.subscribe()
+        subscription = bus.subscribe()
         try:
             async with asyncio.TaskGroup() as group:
-                listener = group.create_task(_tell(heard, child, sender.tell))
+                listener = group.create_task(_tell(subscription, child, sender.tell))
                 work = self._working[child] = group.create_task(turn)
                 try:
                     await asyncio.wait({work})
                 finally:
                     listener.cancel()
-                    _say(heard.drain(), child, sender.tell)
+                    _say(subscription.drain(), child, sender.tell)
         except BaseExceptionGroup as faults:
             raise faults.exceptions[0] from None
         finally:
             self._working.pop(child, None)
-            heard.close()
+            subscription.close()
         return None if work.cancelled() else work.result()
 
     def _model(self, sender: ConversationId, errand: Errand) -> tuple[Model, bool]:
         """The model of an errand, and whether it was opened for it alone."""
-        own = self._budgets.model(sender)
-        if errand.model or errand.options or (own is None and errand.fallback):
-            name = errand.model or (own.name if own else errand.fallback)
+        current = self._budgets.model(sender)
+        if errand.model or errand.options or (current is None and errand.fallback):
+            name = errand.model or (current.name if current else errand.fallback)
             return self._surroundings.open_model(name, errand.options or {}), True
-        if own is None:
+        if current is None:
             raise ToolError("There is no model to give the subagent.", hint="Name one in `model`.")
-        return own, False
+        return current, False
 
 
-def both(outer: Gate | None, own: Gate) -> Gate:
+def both(outer: Gate | None, inner: Gate) -> Gate:
     """What an errand may call: what it may itself, as long as its parent may too."""
-    return own if outer is None else lambda key: outer(key) or own(key)
+    return inner if outer is None else lambda key: outer(key) or inner(key)
 
 
-async def _tell(heard: Subscription, child: ConversationId, told: Callable[[str], None]) -> None:
+async def _tell(
+    subscription: Subscription, child: ConversationId, report: Callable[[str], None]
+) -> None:
     while True:
-        _say(await heard.batch(), child, told)
+        _say(await subscription.batch(), child, report)
 
 
-def _say(events: Sequence[Event], child: ConversationId, told: Callable[[str], None]) -> None:
+def _say(events: Sequence[Event], child: ConversationId, report: Callable[[str], None]) -> None:
     for event in events:
         if isinstance(event, ToolStarted) and event.conversation == child:
-            told(f"{event.summary}\n")
+            report(f"{event.summary}\n")
 
 
 def _withheld(errand: Errand) -> frozenset[str]:

@@ -65,7 +65,7 @@ def summarise(messages: Sequence[Message]) -> ThreadSummary:
     requests = [_line(m.text) for m in messages if isinstance(m, UserMessage)]
     calls = {call.id: _meant(call) for call in calls_of(messages)}
     results = [m for m in messages if isinstance(m, ToolMessage)]
-    said = [m.text for m in messages if isinstance(m, AssistantMessage)]
+    answers = [m.text for m in messages if isinstance(m, AssistantMessage)]
     counts = Counter(_tool(call.name) for call in calls.values())
     return ThreadSummary(
         find_task(requests),
@@ -73,7 +73,7 @@ def summarise(messages: Sequence[Message]) -> ThreadSummary:
         _last(_answers(calls.values(), results), MOST_ANSWERS),
         _last(_commits(results), MOST_COMMITS),
         _last(_files(calls.values()), MOST_FILES),
-        _last(_decisions(said), MOST_DECISIONS),
+        _last(_decisions(answers), MOST_DECISIONS),
         dict(sorted(counts.items())),
     )
 
@@ -95,16 +95,16 @@ def merge(old: ThreadSummary, new: ThreadSummary) -> ThreadSummary:
 
 def find_task(requests: Sequence[str]) -> str:
     """What the person wants now: their last request, or the last long one where that is short."""
-    told = [request for request in requests if request]
-    if not told or len(told[-1]) >= TASK_LENGTH:
-        return told[-1] if told else ""
-    return next((one for one in reversed(told) if len(one) >= TASK_LENGTH), told[-1])
+    tasks = [request for request in requests if request]
+    if not tasks or len(tasks[-1]) >= TASK_LENGTH:
+        return tasks[-1] if tasks else ""
+    return next((task for task in reversed(tasks) if len(task) >= TASK_LENGTH), tasks[-1])
 
 
 def with_task(summary: ThreadSummary, messages: Iterable[Message]) -> ThreadSummary:
     """The summary with the task that all messages tell, those that stay in the context as well."""
-    told = [_line(m.text) for m in messages if isinstance(m, UserMessage)]
-    return replace(summary, task=find_task([summary.task, *told]))
+    requests = [_line(m.text) for m in messages if isinstance(m, UserMessage)]
+    return replace(summary, task=find_task([summary.task, *requests]))
 
 
 def render(summary: ThreadSummary, most: int) -> str:
@@ -115,38 +115,41 @@ def render(summary: ThreadSummary, most: int) -> str:
         if len(text.encode("utf-8", "replace")) <= most:
             return text
     end = f"\n</{NAME}>"
-    kept = text.encode("utf-8", "replace")[: most - len(end)].decode("utf-8", "ignore")
-    return kept.rpartition("\n")[0] + end
+    shortened = text.encode("utf-8", "replace")[: most - len(end)].decode("utf-8", "ignore")
+    return shortened.rpartition("\n")[0] + end
 
 
 def parse(text: str) -> ThreadSummary:
     """The inverse of ``render``, as far as that kept it; lines it does not know say nothing."""
     task, section = "", ""
-    found: dict[str, list[str]] = {}
+    sections: dict[str, list[str]] = {}
     for line in text.splitlines():
         if line.startswith(_TASK):
             task = line.removeprefix(_TASK)
         elif line.startswith("- "):
-            found.setdefault(section, []).append(line[2:])
+            sections.setdefault(section, []).append(line[2:])
         else:
             section = line.rstrip(":")
-    counts = [_COUNT.fullmatch(line) for line in found.get("Tool usage", ())]
-    requests = found.get("User requests", ())
+    counts = [_COUNT.fullmatch(line) for line in sections.get("Tool usage", ())]
+    requests = sections.get("User requests", ())
     return ThreadSummary(
         task,
-        tuple(one if place else one.removeprefix(ORIGINAL) for place, one in enumerate(requests)),
-        tuple(found.get("Answers of the user", ())),
-        tuple(found.get("Git commits", ())),
-        tuple(found.get("Files", ())),
-        tuple(found.get("Decisions", ())),
+        tuple(
+            request if index else request.removeprefix(ORIGINAL)
+            for index, request in enumerate(requests)
+        ),
+        tuple(sections.get("Answers of the user", ())),
+        tuple(sections.get("Git commits", ())),
+        tuple(sections.get("Files", ())),
+        tuple(sections.get("Decisions", ())),
         {match[1]: int(match[2]) for match in counts if match},
     )
 
 
 def summary_of(messages: Iterable[Message]) -> ThreadSummary | None:
     """The last thread summary among the messages, or None."""
-    found = [m for m in messages if isinstance(m, ReminderMessage) and m.name == NAME]
-    return parse(found[-1].text) if found else None
+    summaries = [m for m in messages if isinstance(m, ReminderMessage) and m.name == NAME]
+    return parse(summaries[-1].text) if summaries else None
 
 
 def _text(summary: ThreadSummary, length: int, share: float) -> str:
@@ -176,10 +179,10 @@ def _text(summary: ThreadSummary, length: int, share: float) -> str:
     return "\n".join([*lines, f"</{NAME}>"])
 
 
-def _requests(told: Sequence[str]) -> tuple[str, ...]:
+def _requests(requests: Sequence[str]) -> tuple[str, ...]:
     """The first one, and the last that there is room for."""
-    kept = [request for request in told if request]
-    return tuple(kept[:1] + kept[1:][-(MOST_REQUESTS - 1) :])
+    nonempty = [request for request in requests if request]
+    return tuple(nonempty[:1] + nonempty[1:][-(MOST_REQUESTS - 1) :])
 
 
 def _meant(call: ToolCall) -> ToolCall:
@@ -192,21 +195,21 @@ def _meant(call: ToolCall) -> ToolCall:
 
 def _answers(calls: Iterable[ToolCall], results: Iterable[ToolMessage]) -> list[str]:
     texts = {result.call_id: result.text for result in results}
-    asked = [call for call in calls if _tool(call.name) == "user_collaboration"]
-    found: list[str] = []
-    for call in asked:
+    questions = [call for call in calls if _tool(call.name) == "user_collaboration"]
+    answers: list[str] = []
+    for call in questions:
         prompt = _arguments(call).get("prompt")
         if isinstance(prompt, str) and call.id in texts:
-            found.append(f"{_clip(_line(prompt), 150)} -> {_clip(_line(texts[call.id]), 240)}")
-    return found
+            answers.append(f"{_clip(_line(prompt), 150)} -> {_clip(_line(texts[call.id]), 240)}")
+    return answers
 
 
 def _commits(results: Iterable[ToolMessage]) -> list[str]:
     return [
-        f"{found[1]}: {_line(found[2])}"
+        f"{match[1]}: {_line(match[2])}"
         for result in results
         if _tool(result.operation or result.name) in _COMMITTERS
-        for found in _COMMIT.finditer(result.text)
+        for match in _COMMIT.finditer(result.text)
     ]
 
 
@@ -219,10 +222,10 @@ def _files(calls: Iterable[ToolCall]) -> list[str]:
     ]
 
 
-def _decisions(said: Iterable[str]) -> list[str]:
+def _decisions(texts: Iterable[str]) -> list[str]:
     return [
         _line(sentence)
-        for text in said
+        for text in texts
         for sentence in _SENTENCE.split(text)
         if len(sentence) > 20 and _DECIDED.search(sentence)
     ]

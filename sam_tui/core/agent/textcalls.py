@@ -22,19 +22,19 @@ class TextCalls:
     text: str
 
 
-def read_text_calls(text: str, known: Callable[[str], bool]) -> TextCalls:
+def read_text_calls(text: str, is_tool: Callable[[str], bool]) -> TextCalls:
     """The calls of an answer that has none of the provider's own; the text stays where there are none."""
     if _OPEN in text:
         bodies, left = _tagged(text)
-        found = [_call(body, known) for body in bodies]
-        calls = tuple(call for call in found if call is not None)
+        parsed = [_call(body, is_tool) for body in bodies]
+        calls = tuple(call for call in parsed if call is not None)
         return TextCalls(calls, left.strip() if calls else text)
     ended = text.rstrip()
     fenced = _FENCE.search(ended) if ended.endswith("}\n```") else None
     body = ended[fenced.end() : -3].strip() if fenced else ended.lstrip()
     if not body.startswith("{"):
         return TextCalls((), text)
-    call = _call(body, known)
+    call = _call(body, is_tool)
     if call is None:
         return TextCalls((), text)
     return TextCalls((call,), text[: fenced.start()].strip() if fenced else "")
@@ -55,16 +55,16 @@ def _tagged(text: str) -> tuple[list[str], str]:
     return bodies, "".join([*left, text[done:]])
 
 
-def _call(body: str, known: Callable[[str], bool]) -> tuple[str, str] | None:
+def _call(body: str, is_tool: Callable[[str], bool]) -> tuple[str, str] | None:
     try:
         value = json.loads(body)
     except (ValueError, RecursionError):
         return None
     if not isinstance(value, dict):
         return None
-    given = cast("dict[str, Any]", value)
-    name = given.get("name")
-    arguments = given.get("arguments", given.get("parameters"))
-    if not isinstance(name, str) or not isinstance(arguments, dict) or not known(name):
+    fields = cast("dict[str, Any]", value)
+    name = fields.get("name")
+    arguments = fields.get("arguments", fields.get("parameters"))
+    if not isinstance(name, str) or not isinstance(arguments, dict) or not is_tool(name):
         return None
     return name, json.dumps(arguments, ensure_ascii=False)

@@ -33,12 +33,12 @@ def estimate(message: Message) -> int:
         case ToolMessage(text=text):
             return _PER_MESSAGE + text_tokens(text)
         case AssistantMessage():
-            own = text_tokens(message.text) + _thought(message)
+            body = text_tokens(message.text) + _thought(message)
             calls = sum(
                 _PER_CALL + text_tokens(call.name) + text_tokens(call.arguments)
                 for call in message.calls
             )
-            return _PER_MESSAGE + own + calls
+            return _PER_MESSAGE + body + calls
 
 
 def total(messages: Sequence[Message]) -> int:
@@ -93,5 +93,5 @@ def clip(text: str, most: int) -> str:
 
 def _thought(message: AssistantMessage) -> int:
     """Reasoning goes back as text or inside the provider's own data, not both."""
-    own = len(json.dumps(message.opaque, default=str)) // 4 if message.opaque else 0
-    return max(own, text_tokens(message.reasoning))
+    opaque = len(json.dumps(message.opaque, default=str)) // 4 if message.opaque else 0
+    return max(opaque, text_tokens(message.reasoning))

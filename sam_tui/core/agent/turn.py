@@ -129,8 +129,8 @@ class Turn:
             raise
         except BudgetExhausted as limit:
             return self._finish("limit", self._endings.answer, error=limit)
-        except ConversationTakenOver as taken:
-            return self._finish("failed", "", error=taken)
+        except ConversationTakenOver as takeover:
+            return self._finish("failed", "", error=takeover)
         except SamError as fault:
             self._keep_partial()
             return self._finish("failed", "", error=fault)
@@ -143,8 +143,8 @@ class Turn:
                 await self._run_calls(message.calls)
                 self._remind(new_message=False)
             if request := self._endings.request(message, truncated=truncated):
-                told = TOLD[self._endings.early]
-                self._engine.bus.publish(Noticed(self._conversation, "warning", told))
+                notice = TOLD[self._endings.early]
+                self._engine.bus.publish(Noticed(self._conversation, "warning", notice))
                 self._say(ReminderMessage("continue", request))
             elif message.calls:
                 continue
@@ -311,15 +311,15 @@ class Turn:
     def _store(self, calls: Sequence[ToolCall], done: dict[int, Executed]) -> None:
         """Append the results whose predecessors all have theirs, so that order is call order."""
         while (index := self._history.answered_of(calls)) in done:
-            told = done[index].finished
+            finished = done[index].finished
             self._history.append(
                 ToolMessage(
-                    told.call,
+                    finished.call,
                     calls[index].name,
-                    told.text,
-                    told.ok,
-                    operation=told.operation,
-                    summary=told.summary,
+                    finished.text,
+                    finished.ok,
+                    operation=finished.operation,
+                    summary=finished.summary,
                 )
             )
 
@@ -339,10 +339,10 @@ class Turn:
 
     def _keep_partial(self) -> None:
         """What had streamed before the stop stays in the conversation, marked as cut."""
-        said = scrub_echoes(self._fold.text)
-        if said.strip():
+        partial = scrub_echoes(self._fold.text)
+        if partial.strip():
             with suppress(ConversationTakenOver):
-                self._history.append(AssistantMessage(f"{said}\n\n[interrupted]"))
+                self._history.append(AssistantMessage(f"{partial}\n\n[interrupted]"))
 
     def _masked(self, text: str) -> str:
         """A provider's words may have the key in them, spelled in any way."""

@@ -10,16 +10,16 @@ from sam_tui.core.ports.storage import ConversationStore
 
 
 async def followed(
-    store: ConversationStore, conversation: ConversationId, *, shown: int = 0
+    store: ConversationStore, conversation: ConversationId, *, yielded: int = 0
 ) -> AsyncGenerator[Sequence[Message]]:
-    """The messages beyond the first ``shown``, then those that come, for ever. Reads alone."""
+    """The messages beyond the first ``yielded``, then those that come, for ever. Reads alone."""
     stored = -1
     while True:
         record = store.find(conversation)
         if record is not None and record.messages != stored:
             stored = record.messages
-            said = store.everything(conversation)
-            if len(said) > shown:
-                yield said[shown:]
-            shown = len(said)
+            history = store.everything(conversation)
+            if len(history) > yielded:
+                yield history[yielded:]
+            yielded = len(history)
         await asyncio.sleep(LOOK)

@@ -29,10 +29,10 @@ async def as_writer(store: ConversationStore, conversation: ConversationId) -> A
     task = asyncio.current_task()
     assert task is not None
     cancelled_before = task.cancelling()
-    taken: list[ConversationTakenOver] = []
+    takeovers: list[ConversationTakenOver] = []
 
     async def look() -> None:
-        taken.append(await taken_over(store, conversation))
+        takeovers.append(await taken_over(store, conversation))
         task.cancel()
 
     watch = asyncio.get_running_loop().create_task(look(), name="taken-over")
@@ -40,11 +40,11 @@ async def as_writer(store: ConversationStore, conversation: ConversationId) -> A
         yield
     except asyncio.CancelledError:
         # The person may have cancelled as well: that goes on.
-        if not taken or task.uncancel() > cancelled_before:
+        if not takeovers or task.uncancel() > cancelled_before:
             raise
-        raise taken[0] from None
+        raise takeovers[0] from None
     except ConversationTakenOver:
-        if taken:
+        if takeovers:
             task.uncancel()
         raise
     finally:

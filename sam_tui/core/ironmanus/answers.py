@@ -56,8 +56,8 @@ class Answers:
             question = session.view.question
             return f"Session {session.id} waits for a person: {question.prompt}. Tell them, and stop here."
         if session.ticket is None:
-            said = f"Session {session.id} is {session.view.state}. {session.view.reason}".strip()
-            return said if session.view.state != "paused" else f"{said} Resume it to go on."
+            state = f"Session {session.id} is {session.view.state}. {session.view.reason}".strip()
+            return state if session.view.state != "paused" else f"{state} Resume it to go on."
         methodology = persona(self._workflows, session.role)
         return phase_prompt(session, methodology, self._facts(session, extra))
 
@@ -88,7 +88,7 @@ class Answers:
 
     def _payload(self, session: Session, extra: Extra) -> dict[str, Any]:
         task = session.ticket.task if session.ticket else None
-        found: dict[str, Any] = {
+        payload: dict[str, Any] = {
             "session_id": session.id,
             "current_objective": session.objective,
             "detected_role": session.role,
@@ -104,24 +104,24 @@ class Answers:
             "sources": session.output("knowledge").get("sources"),
         }
         if session.todos:
-            found["current_todos"] = [_todo_object(todo) for todo in session.todos]
-            found["completion_percentage"] = percent(session.todos)
+            payload["current_todos"] = [_todo_object(todo) for todo in session.todos]
+            payload["completion_percentage"] = percent(session.todos)
         if task is not None:
-            found["current_task_index"] = task.position
-            found["evidence"] = list(extra.evidence.lines)
+            payload["current_task_index"] = task.position
+            payload["evidence"] = list(extra.evidence.lines)
         failed = self._sessions.last_failure(session.id)
         if failed and session.phase != "DONE":
-            found["verification_failure_reason"] = failed.get("error")
+            payload["verification_failure_reason"] = failed.get("error")
         if session.view.question is not None:
             question = session.view.question
-            found["question"] = {"prompt": question.prompt, "choices": list(question.choices)}
+            payload["question"] = {"prompt": question.prompt, "choices": list(question.choices)}
         if extra.delegation is not None:
-            found["delegation"] = extra.delegation.as_object()
+            payload["delegation"] = extra.delegation.as_object()
         more = {
             "ignored_fields": extra.ignored, "warnings": extra.warnings, "failures": extra.failures,
         }  # fmt: skip
-        found |= {name: list(value) for name, value in more.items() if value}
-        return {name: value for name, value in found.items() if value is not None}
+        payload |= {name: list(value) for name, value in more.items() if value}
+        return {name: value for name, value in payload.items() if value is not None}
 
 
 def allowed_tools(session: Session) -> list[str]:
@@ -145,7 +145,7 @@ def _status(session: Session) -> str:
 
 def _todo_object(todo: TaskView) -> dict[str, Any]:
     status = {"running": "in_progress"}.get(todo.status, todo.status)
-    found: dict[str, Any] = {
+    data: dict[str, Any] = {
         "id": todo.id,
         "content": todo.title[:_SHOWN],
         "status": status,
@@ -154,8 +154,8 @@ def _todo_object(todo: TaskView) -> dict[str, Any]:
         "critical": todo.critical,
     }
     if todo.payload.get("role"):
-        found["role"] = todo.payload["role"]
-    return found
+        data["role"] = todo.payload["role"]
+    return data
 
 
 def _todo_line(todo: TaskView) -> str:
@@ -168,16 +168,19 @@ def _delegation_text(delegation: Delegation | None) -> str:
         return ""
     match delegation.status:
         case "finished":
-            said = f"A {delegation.role} of its own did this; its report is in {delegation.file}."
-            said += " Check it against the todo before you hand it in."
+            remark = f"A {delegation.role} of its own did this; its report is in {delegation.file}."
+            remark += " Check it against the todo before you hand it in."
         case "unavailable":
-            said = (
+            remark = (
                 f"No agent could be started here ({' '.join(delegation.summary.split())}). Give"
                 f" payload.delegation.prompt to one of yours; its report belongs in {delegation.file}."
             )
         case _:
-            said = f"The {delegation.role} of its own did not finish; what it left is in {delegation.file}."
-    return said + "\n"
+            remark = (
+                f"The {delegation.role} of its own did not finish; what it left is in"
+                f" {delegation.file}."
+            )
+    return remark + "\n"
 
 
 def _critical_text(task: TaskView | None, seen: Seen) -> str:

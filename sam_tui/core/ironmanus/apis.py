@@ -165,15 +165,15 @@ def api_named(name: str) -> ApiEntry | None:
 
 def api_of_host(host: str) -> ApiEntry | None:
     """The entry whose endpoint or documentation lies on a host."""
-    wanted = host.casefold()
-    return next((e for e in entries() if wanted in (_host(e.base_url), _host(e.docs_url))), None)
+    folded = host.casefold()
+    return next((e for e in entries() if folded in (_host(e.base_url), _host(e.docs_url))), None)
 
 
 def keywords_of(objective: str) -> tuple[str, ...]:
     """The words of an objective that an API may be found by: at most ten, each once."""
     words = re.sub(r"[^\w]", " ", objective.lower()).split()
-    kept = [word for word in words if len(word) > 2 and word not in _STOP]
-    return tuple(dict.fromkeys(kept))[:_MOST_KEYWORDS]
+    useful = [word for word in words if len(word) > 2 and word not in _STOP]
+    return tuple(dict.fromkeys(useful))[:_MOST_KEYWORDS]
 
 
 def ranked(objective: str, role: str, *, category: str = "", limit: int = 5) -> tuple[Ranked, ...]:
@@ -183,21 +183,21 @@ def ranked(objective: str, role: str, *, category: str = "", limit: int = 5) -> 
     A category is filtered for before the list is cut, and what nothing speaks for is left out.
     """
     words = keywords_of(objective)
-    wanted = category.strip().casefold()
-    pool = [e for e in entries() if not wanted or wanted in e.category]
+    sought = category.strip().casefold()
+    pool = [e for e in entries() if not sought or sought in e.category]
     scored = [_scored(entry, words, role) for entry in pool]
-    fitting = [r for r in scored if r.score >= MINIMUM or (wanted and wanted == r.entry.category)]
+    fitting = [r for r in scored if r.score >= MINIMUM or (sought and sought == r.entry.category)]
     fitting.sort(key=lambda r: (not r.topical, -r.score, -r.entry.reliability, r.entry.name))
     return tuple(fitting[:limit])
 
 
 def _scored(entry: ApiEntry, words: Sequence[str], role: str) -> Ranked:
-    own = {*entry.keywords, *entry.name.lower().replace(".", " ").split(), entry.category}
-    hits = [word for word in words if any(_same(word, other) for other in own - _STOP)]
+    vocabulary = {*entry.keywords, *entry.name.lower().replace(".", " ").split(), entry.category}
+    hits = [word for word in words if any(_same(word, other) for other in vocabulary - _STOP)]
     score = min(_MOST_FOR_WORDS, 0.1 * len(hits))
     reasons = [f"words: {', '.join(hits)}"] if hits else []
-    known = ROLES.get(role)
-    if known is not None and entry.category in known.categories:
+    spec = ROLES.get(role)
+    if spec is not None and entry.category in spec.categories:
         score += 0.3
         reasons.append(f"{role} prefers {entry.category}")
     score += entry.reliability * 0.1

@@ -24,30 +24,32 @@ class RoleChoice:
     scores: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
-def choose_role(objective: str, wanted: str = "") -> RoleChoice:
+def choose_role(objective: str, requested: str = "") -> RoleChoice:
     """The role for an objective.
 
-    ``wanted`` is the person's own choice and wins; then ``(ROLE: x)`` in the objective; then the
+    ``requested`` is the person's own choice and wins; then ``(ROLE: x)`` in the objective; then the
     words of the objective, whole words only. A wish for a role that does not exist is a reason.
     """
     reasons: list[str] = []
-    for name, who in ((wanted, "person"), (_named_in(objective), "objective")):
+    for name, who in ((requested, "person"), (_named_in(objective), "objective")):
         if not name:
             continue
         role = role_named(name)
         if role is not None:
-            said = "was chosen for the session" if who == "person" else "is named in the objective"
-            return RoleChoice(role.name, who, (f"{role.name} {said}",))
+            source = (
+                "was chosen for the session" if who == "person" else "is named in the objective"
+            )
+            return RoleChoice(role.name, who, (f"{role.name} {source}",))
         reasons.append(no_role(name))
     return _scored(objective, reasons)
 
 
 def model_choice(answer: str) -> RoleChoice | str:
     """What a model chose, from the first JSON object of its answer; else what is wrong with it."""
-    found: dict[str, Any] | None = first_object(answer)
-    if found is None:
+    choice: dict[str, Any] | None = first_object(answer)
+    if choice is None:
         return "there is no JSON object with selected_role in it"
-    name, why = found.get("selected_role"), found.get("reasoning")
+    name, why = choice.get("selected_role"), choice.get("reasoning")
     return named_choice(name if isinstance(name, str) else "", why if isinstance(why, str) else "")
 
 
@@ -67,14 +69,14 @@ def _scored(objective: str, reasons: list[str]) -> RoleChoice:
     spoken = f" {' '.join(words)} "
     interface = [term for term, _ in UI_TERMS if _says(spoken, term)]
     scores: dict[str, int] = {}
-    said: dict[str, list[str]] = {}
+    evidence: dict[str, list[str]] = {}
     for role in ROLES.values():
         if role.needs_ui and not interface:
             continue
         hits = [(term, weight) for term, weight in role.terms if _says(spoken, term)]
         if hits:
             scores[role.name] = sum(w for _, w in hits) + (1 if role.needs_ui else 0)
-            said[role.name] = [f"{term} (+{weight})" for term, weight in hits]
+            evidence[role.name] = [f"{term} (+{weight})" for term, weight in hits]
     if not scores:
         reasons.append(f"no word of the objective speaks for a role: {_FALLBACK}")
         return RoleChoice(_FALLBACK, "words", tuple(reasons))
@@ -82,7 +84,7 @@ def _scored(objective: str, reasons: list[str]) -> RoleChoice:
     best = max(scores, key=lambda name: (scores[name], ROLES[name].needs_ui))
     if ROLES[best].needs_ui:
         reasons.append(f"about a user interface: {', '.join(interface)}")
-    reasons.append(f"{best} scores {scores[best]}: {', '.join(said[best])}")
+    reasons.append(f"{best} scores {scores[best]}: {', '.join(evidence[best])}")
     others = sorted((n for n in scores if n != best), key=lambda n: -scores[n])
     if others:
         reasons.append("behind it: " + ", ".join(f"{n} {scores[n]}" for n in others))

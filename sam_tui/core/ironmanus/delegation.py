@@ -52,14 +52,14 @@ class Delegation:
 
     def as_object(self) -> dict[str, Any]:
         """For the answer: empty fields are left out."""
-        found: dict[str, Any] = {"role": self.role, "status": self.status, "file": self.file}
+        data: dict[str, Any] = {"role": self.role, "status": self.status, "file": self.file}
         more = {
             "summary": self.summary,
             "conversation": self.conversation,
             "notes": list(self.notes),
             "prompt": self.prompt,
         }
-        return found | {name: value for name, value in more.items() if value}
+        return data | {name: value for name, value in more.items() if value}
 
 
 class Delegates:

@@ -44,23 +44,23 @@ class EvidenceBook:
 
         A file counts when it is there, is not empty, and was changed since the session began.
         """
-        for given, where in named.items():
-            self._add_file(session, caller, given, where)
+        for name, where in named.items():
+            self._add_file(session, caller, name, where)
 
     def _add_file(
-        self, session: Session, caller: ConversationId, given: str, where: Location
+        self, session: Session, caller: ConversationId, name: str, where: Location
     ) -> None:
         try:
-            found = self._files.stat(where)
-            if found is None or found.kind != "file":
-                raise _invalid(given, "is no file")
-            if found.mtime < session.view.created_at - _SLACK:
-                raise _invalid(given, "was not changed since the session began")
+            entry = self._files.stat(where)
+            if entry is None or entry.kind != "file":
+                raise _invalid(name, "is no file")
+            if entry.mtime < session.view.created_at - _SLACK:
+                raise _invalid(name, "was not changed since the session began")
             data = self._files.read(where, limit=LARGEST)
         except ToolError as error:
-            raise _invalid(given, str(error)) from None
+            raise _invalid(name, str(error)) from None
         if not data:
-            raise _invalid(given, "is empty")
+            raise _invalid(name, "is empty")
         digest = hashlib.sha256(data).hexdigest()
         self._witness(caller, FILE, f"{where.shown} ({len(data)} bytes, sha256 {digest})", digest)
 
@@ -109,9 +109,9 @@ def require_evidence(session: Session, seen: Seen) -> None:
     )
 
 
-def _invalid(given: str, why: str) -> WorkflowRefused:
+def _invalid(name: str, why: str) -> WorkflowRefused:
     return WorkflowRefused(
-        "evidence_invalid", f"{given} {why}.", details={"file": given, "reason": why}
+        "evidence_invalid", f"{name} {why}.", details={"file": name, "reason": why}
     )
 
 

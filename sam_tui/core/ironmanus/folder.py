@@ -43,17 +43,17 @@ class Scratch:
     text: str
 
 
-def require_session_id(given: str) -> str:
+def require_session_id(identifier: str) -> str:
     """The id itself. Raises ``WorkflowRefused`` (``session_id_invalid``) before anything is done.
 
     It names an execution and a folder: 1 to 128 letters, digits, dashes and underscores, beginning
     with a letter or digit, and no device name of Windows.
     """
-    if _SESSION.fullmatch(given) and not _DEVICES.fullmatch(given):
-        return given
+    if _SESSION.fullmatch(identifier) and not _DEVICES.fullmatch(identifier):
+        return identifier
     raise WorkflowRefused(
         "session_id_invalid",
-        f"{given[:140]!r} cannot name a session.",
+        f"{identifier[:140]!r} cannot name a session.",
         hint="Use 1 to 128 letters, digits, dashes and underscores, a letter or digit first.",
     )
 
@@ -95,8 +95,8 @@ class SessionFolders:
     def read(self, session: str, name: str) -> str | None:
         """The text of a file of a session, or None where there is none."""
         where = self._located(self.path(session, _named(name)))
-        found = self._files.stat(where)
-        if found is None or found.kind != "file":
+        entry = self._files.stat(where)
+        if entry is None or entry.kind != "file":
             return None
         return self._files.read(where, limit=LARGEST).decode("utf-8", "replace")
 
@@ -117,8 +117,8 @@ class SessionFolders:
     def sweep(self, idle: Callable[[FileStat], bool]) -> tuple[str, ...]:
         """Remove the folders of idle sessions and say whose. Links and foreign names are left alone."""
         root = self._located(FOLDER)
-        found = self._files.stat(root)
-        if found is None or found.kind != "directory":
+        root_entry = self._files.stat(root)
+        if root_entry is None or root_entry.kind != "directory":
             return ()
         removed: list[str] = []
         for entry in self._files.list(root):
@@ -139,12 +139,12 @@ class SessionFolders:
     @contextmanager
     def scratch(self, files: Sequence[Scratch]) -> Generator[None]:
         """Files of no session, for as long as the block runs."""
-        kept: list[str] = []
+        paths: list[str] = []
         try:
-            kept.extend(self.keep(file.name, file.text).path for file in files)
+            paths.extend(self.keep(file.name, file.text).path for file in files)
             yield
         finally:
-            for path in kept:
+            for path in paths:
                 self._files.delete(self._located(path))
 
     def check(self) -> None:

@@ -69,18 +69,20 @@ class Graph:
 
     def only(self, names: Iterable[str]) -> "Graph":
         """The named entities, and the relations between them."""
-        wanted = set(names)
-        kept = {n: e for n, e in self.entities.items() if n in wanted}
-        relations = tuple(r for r in self.relations if r.source in kept and r.target in kept)
-        return Graph(kept, relations)
+        chosen = set(names)
+        entities = {n: e for n, e in self.entities.items() if n in chosen}
+        relations = tuple(
+            r for r in self.relations if r.source in entities and r.target in entities
+        )
+        return Graph(entities, relations)
 
     def search(self, query: str) -> "Graph":
         """The entities that hold a text in name, type or an observation, whatever its case."""
-        wanted = query.casefold()
+        needle = query.casefold()
         return self.only(
             entity.name
             for entity in self.entities.values()
-            if any(wanted in t.casefold() for t in (entity.name, entity.type, *entity.observations))
+            if any(needle in t.casefold() for t in (entity.name, entity.type, *entity.observations))
         )
 
 
@@ -113,7 +115,7 @@ class StateGraphs:
         """How a session goes: seed 000's metrics, from real transitions and derived effectiveness."""
         session = self._sessions.find(session_id)
         task = session.ticket.task if session.ticket else None
-        begun, last = session.view.created_at, self._sessions.last_activity(session_id)
+        started, last = session.view.created_at, self._sessions.last_activity(session_id)
         return {
             "session_id": session_id,
             "detected_role": session.role,
@@ -123,7 +125,7 @@ class StateGraphs:
             "performance_grade": grade(session.view.effectiveness),
             "cognitive_enhancement_active": session.view.effectiveness > 0.7,
             "task_complexity_handled": "complex" if task and task.position > _COMPLEX else "simple",
-            "session_duration_minutes": round(max(0.0, last - begun) / 60, 2),
+            "session_duration_minutes": round(max(0.0, last - started) / 60, 2),
         }
 
     def _owned(self, session: Session) -> Graph:
@@ -172,36 +174,38 @@ class StateGraphs:
 
 def folded(owned: Graph, notes: Sequence[Mapping[str, Any]]) -> Graph:
     """The store's part with every noted change applied in order. What is there already stays."""
-    own: dict[str, Entity] = {}
+    additions: dict[str, Entity] = {}
     relations: dict[Relation, None] = {}
     for note in notes:
-        for given in note.get("entities", ()):
-            name = given["name"]
-            if name not in own and name not in owned.entities:
-                own[name] = Entity(name, given["entityType"], tuple(given["observations"]))
-        for given in note.get("relations", ()):
-            relations[Relation(given["from"], given["to"], given["relationType"])] = None
-        for given in note.get("observations", ()):
-            entity = own.get(given["entityName"])
+        for entry in note.get("entities", ()):
+            name = entry["name"]
+            if name not in additions and name not in owned.entities:
+                additions[name] = Entity(name, entry["entityType"], tuple(entry["observations"]))
+        for entry in note.get("relations", ()):
+            relations[Relation(entry["from"], entry["to"], entry["relationType"])] = None
+        for entry in note.get("observations", ()):
+            entity = additions.get(entry["entityName"])
             if entity is not None:
-                both = dict.fromkeys([*entity.observations, *given["contents"]])
-                own[entity.name] = Entity(entity.name, entity.type, tuple(both))
-        _drop(note, own, relations)
-    known = {**owned.entities, **own}
-    kept = [r for r in relations if r.source in known and r.target in known]
-    return Graph(known, tuple(dict.fromkeys([*owned.relations, *kept])))
+                both = dict.fromkeys([*entity.observations, *entry["contents"]])
+                additions[entity.name] = Entity(entity.name, entity.type, tuple(both))
+        _drop(note, additions, relations)
+    entities = {**owned.entities, **additions}
+    valid = [r for r in relations if r.source in entities and r.target in entities]
+    return Graph(entities, tuple(dict.fromkeys([*owned.relations, *valid])))
 
 
-def _drop(note: Mapping[str, Any], own: dict[str, Entity], relations: dict[Relation, None]) -> None:
-    for given in note.get("dropped_observations", ()):
-        entity = own.get(given["entityName"])
+def _drop(
+    note: Mapping[str, Any], additions: dict[str, Entity], relations: dict[Relation, None]
+) -> None:
+    for entry in note.get("dropped_observations", ()):
+        entity = additions.get(entry["entityName"])
         if entity is not None:
-            left = tuple(o for o in entity.observations if o not in given["observations"])
-            own[entity.name] = Entity(entity.name, entity.type, left)
-    for given in note.get("dropped_relations", ()):
-        relations.pop(Relation(given["from"], given["to"], given["relationType"]), None)
+            left = tuple(o for o in entity.observations if o not in entry["observations"])
+            additions[entity.name] = Entity(entity.name, entity.type, left)
+    for entry in note.get("dropped_relations", ()):
+        relations.pop(Relation(entry["from"], entry["to"], entry["relationType"]), None)
     for name in note.get("dropped_entities", ()):
-        if own.pop(name, None) is not None:
+        if additions.pop(name, None) is not None:
             for relation in [r for r in relations if name in (r.source, r.target)]:
                 del relations[relation]
 
@@ -210,10 +214,10 @@ def require_possible(graph: Graph, change: Mapping[str, Any]) -> None:
     """Raise ``WorkflowRefused`` for a change to what the store owns, or to what is not there."""
     named = [
         *change.get("dropped_entities", ()),
-        *(given["entityName"] for given in change.get("observations", ())),
-        *(given["entityName"] for given in change.get("dropped_observations", ())),
+        *(entry["entityName"] for entry in change.get("observations", ())),
+        *(entry["entityName"] for entry in change.get("dropped_observations", ())),
     ]
-    coming = {given["name"] for given in change.get("entities", ())}
+    coming = {entry["name"] for entry in change.get("entities", ())}
     ends = [e for g in change.get("relations", ()) for e in (g["from"], g["to"])]
     for name in [*named, *ends]:
         if name not in graph.entities and name not in coming:
@@ -227,6 +231,6 @@ def require_possible(graph: Graph, change: Mapping[str, Any]) -> None:
                 details={"entity": name},
             )
     owned = set(graph.only(n for n, e in graph.entities.items() if e.owned).relations)
-    for given in change.get("dropped_relations", ()):
-        if Relation(given["from"], given["to"], given["relationType"]) in owned:
+    for entry in change.get("dropped_relations", ()):
+        if Relation(entry["from"], entry["to"], entry["relationType"]) in owned:
             raise WorkflowRefused("engine_owned", "That relation is kept by the engine itself.")

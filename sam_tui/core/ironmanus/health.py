@@ -65,7 +65,7 @@ class Health:
         }
         failed = [name for name, check in checks.items() if check.status == "fail"]
         now = self._clock.monotonic()
-        found: dict[str, Any] = {
+        report: dict[str, Any] = {
             "status": "unhealthy" if failed else "healthy",
             "timestamp": datetime.fromtimestamp(self._clock.now(), UTC).isoformat(),
             "uptime": round(now - self._began, 3),
@@ -74,9 +74,9 @@ class Health:
             "checks": {name: check.as_object() for name, check in checks.items()},
         }
         if detailed:
-            found["tools"] = [tool.name for tool in self._tools()]
-            found["sessions"] = self._sessions()
-        return found
+            report["tools"] = [tool.name for tool in self._tools()]
+            report["sessions"] = self._sessions()
+        return report
 
     def _configuration(self) -> Check:
         """The definition can be started, and every role has its persona."""

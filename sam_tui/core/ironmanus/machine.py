@@ -85,15 +85,15 @@ class Machine:
         self._inquiries = inquiries
         self._clock = clock
 
-    async def turn(self, asked: Asked, caller: Sender) -> dict[str, Any]:
+    async def turn(self, request: Asked, caller: Sender) -> dict[str, Any]:
         """The answer to one call. Raises ``WorkflowRefused``."""
         self._crew.flush()
-        session, begun = self._session(asked, caller)
+        session, created = self._session(request, caller)
         extra = Extra()
         if session.view.question is not None:
             session = await self._decide(session, caller)
-        if asked.phase_completed and not begun and session.phase != "DONE":
-            session, extra = self._complete(session, asked, caller)
+        if request.phase_completed and not created and session.phase != "DONE":
+            session, extra = self._complete(session, request, caller)
         self.sessions.claim(session, caller.conversation)
         self._restore(session)
         delegation = self._delegates.earlier(session)
@@ -115,12 +115,12 @@ class Machine:
 
     # -- sessions ------------------------------------------------------------------------------
 
-    def _session(self, asked: Asked, caller: Sender) -> tuple[Session, bool]:
+    def _session(self, request: Asked, caller: Sender) -> tuple[Session, bool]:
         """The session that is meant, and whether it was begun just now."""
-        identifier = asked.session_id and require_session_id(asked.session_id)
-        objective = asked.initial_objective.strip()
+        identifier = request.session_id and require_session_id(request.session_id)
+        objective = request.initial_objective.strip()
         if objective and not (identifier and self.sessions.knows(identifier)):
-            return self._begin(identifier, objective, asked, caller), True
+            return self._begin(identifier, objective, request, caller), True
         identifier = identifier or self.sessions.of(caller.conversation)
         if not identifier:
             raise WorkflowRefused(
@@ -141,16 +141,16 @@ class Machine:
             session = self.sessions.find(identifier)
         return session, False
 
-    def _begin(self, identifier: str, objective: str, asked: Asked, caller: Sender) -> Session:
-        if asked.phase_completed:
+    def _begin(self, identifier: str, objective: str, request: Asked, caller: Sender) -> Session:
+        if request.phase_completed:
             raise WorkflowRefused(
                 "phase_mismatch",
-                f"A new session is in INIT, so {asked.phase_completed} cannot be completed.",
-                details={"expected": "INIT", "got": asked.phase_completed},
+                f"A new session is in INIT, so {request.phase_completed} cannot be completed.",
+                details={"expected": "INIT", "got": request.phase_completed},
             )
         self.sweep()
-        wanted = (asked.payload or {}).get("role")
-        role = wanted if isinstance(wanted, str) else ""
+        requested = (request.payload or {}).get("role")
+        role = requested if isinstance(requested, str) else ""
         session = self.sessions.begin(identifier, objective, role, caller.conversation)
         self._folders.prepare(session.id)
         return session
@@ -182,13 +182,13 @@ class Machine:
 
     # -- phases --------------------------------------------------------------------------------
 
-    def _complete(self, session: Session, asked: Asked, caller: Sender) -> tuple[Session, Extra]:
+    def _complete(self, session: Session, request: Asked, caller: Sender) -> tuple[Session, Extra]:
         """Hand in a phase: read, checked, kept, submitted."""
-        phase = asked.phase_completed
+        phase = request.phase_completed
         self.sessions.require_phase(session, phase)
-        received = read_payload(phase, asked.payload)
+        received = read_payload(phase, request.payload)
         self.sessions.claim(session, caller.conversation)
-        self._book.add_files(session, caller.conversation, asked.named)
+        self._book.add_files(session, caller.conversation, request.named)
         handed = self._handed(session, received.payload, caller)
         done = self.sessions.submit(session, phase, handed.output)
         failures = tuple(failure.message for failure in done.failures)
@@ -247,8 +247,8 @@ class Machine:
         self._count_report(session, name, caller)
         if payload.execution_success:
             require_evidence(session, self._book.of(session))
-        said = "done" if payload.execution_success else "reported as failed"
-        output = {"summary": payload.summary or said, "success": payload.execution_success}
+        result = "done" if payload.execution_success else "reported as failed"
+        output = {"summary": payload.summary or result, "success": payload.execution_success}
         return Handed(output, tuple(warnings))
 
     def _count_report(self, session: Session, name: str, caller: Sender) -> None:

@@ -100,20 +100,20 @@ def _read(text: str) -> tuple[dict[str, str], dict[str, str], list[str]]:
 
 def _value(text: str, start: int) -> tuple[str, int]:
     """The value that begins at ``start`` and the position behind the parenthesis that closes it."""
-    depth, at, kept = 0, start, list[str]()
+    depth, at, characters = 0, start, list[str]()
     while at < len(text):
         character = text[at]
         if character == "\\" and text[at + 1 : at + 2] in ("(", ")", "\\"):
-            kept.append(text[at + 1])
+            characters.append(text[at + 1])
             at += 2
             continue
         if character == "(":
             depth += 1
         elif character == ")":
             if depth == 0:
-                return "".join(kept).strip(), at + 1
+                return "".join(characters).strip(), at + 1
             depth -= 1
-        kept.append(character)
+        characters.append(character)
         at += 1
     raise MetaPromptError(
         "unbalanced", f"the parenthesis opened before character {start} is never closed", start

@@ -83,13 +83,13 @@ class TodoItem(_Payload):
             return {"content": data}
         if not isinstance(data, Mapping):
             return data
-        given = dict(cast("Mapping[str, Any]", data))
+        fields = dict(cast("Mapping[str, Any]", data))
         for other in ("title", "task"):
-            if not given.get("content") and given.get(other):
-                given["content"] = given[other]
-        if given.get("id") is not None:
-            given["id"] = str(given["id"])
-        return given
+            if not fields.get("content") and fields.get(other):
+                fields["content"] = fields[other]
+        if fields.get("id") is not None:
+            fields["id"] = str(fields["id"])
+        return fields
 
 
 class PlanPayload(_Payload):
@@ -142,10 +142,10 @@ class Received:
     ignored: tuple[str, ...]
 
 
-def read_payload(phase: str, given: Mapping[str, Any] | None) -> Received:
+def read_payload(phase: str, value: Mapping[str, Any] | None) -> Received:
     """The payload of a phase. Raises ``WorkflowRefused`` (``payload_invalid``) naming every fault."""
     model = MODELS[phase]
-    fields = dict(given or {})
+    fields = dict(value or {})
     try:
         payload = model.model_validate(fields)
     except ValidationError as error:
@@ -164,14 +164,14 @@ def _why(name: str, phase: str) -> str:
 
 def invalid(phase: str, faults: list[str]) -> WorkflowRefused:
     """The refusal of a payload."""
-    wanted = [
+    names = [
         f"{name}{'' if field.is_required() else '?'}"
         for name, field in MODELS[phase].model_fields.items()
     ]
     return WorkflowRefused(
         "payload_invalid",
         f"The payload of {phase} does not fit: {'; '.join(faults[:20])}.",
-        hint=f"It has: {', '.join(wanted)}. Nothing has moved; send it again.",
+        hint=f"It has: {', '.join(names)}. Nothing has moved; send it again.",
         details={"phase": phase, "faults": faults[:20]},
     )
 
@@ -179,12 +179,12 @@ def invalid(phase: str, faults: list[str]) -> WorkflowRefused:
 def chosen_role(payload: QueryPayload) -> tuple[RoleChoice | None, str]:
     """The role that came with the goal, and why one that came was not taken."""
     if payload.selected_role:
-        found = named_choice(payload.selected_role)
+        choice = named_choice(payload.selected_role)
     elif payload.claude_response:
-        found = model_choice(payload.claude_response)
+        choice = model_choice(payload.claude_response)
     else:
         return None, ""
-    return (None, found) if isinstance(found, str) else (found, "")
+    return (None, choice) if isinstance(choice, str) else (choice, "")
 
 
 def plan_tasks(payload: PlanPayload) -> tuple[list[dict[str, Any]], list[str]]:
@@ -195,13 +195,13 @@ def plan_tasks(payload: PlanPayload) -> tuple[list[dict[str, Any]], list[str]]:
     faults: list[str] = []
     warnings: list[str] = []
     tasks: list[dict[str, Any]] = []
-    taken: set[str] = set()
+    used_ids: set[str] = set()
     for position, todo in enumerate(payload.todos_with_metaprompts):
         where = f"payload.todos_with_metaprompts.{position}"
         identifier = todo.id or str(position + 1)
-        if identifier in taken:
+        if identifier in used_ids:
             faults.append(f"{where}.id: {identifier!r} is there twice")
-        taken.add(identifier)
+        used_ids.add(identifier)
         task: dict[str, Any] = {
             "id": identifier,
             "title": todo.content,
@@ -224,23 +224,23 @@ def plan_tasks(payload: PlanPayload) -> tuple[list[dict[str, Any]], list[str]]:
 
 def _meta_prompt(todo: TodoItem) -> MetaPrompt | None:
     """The meta-prompt of a todo, from its content or apart, as text or as the seed's object."""
-    given = todo.meta_prompt
-    if given is None:
+    declared = todo.meta_prompt
+    if declared is None:
         return read_meta_prompt(todo.content)
-    found = read_meta_prompt(given if isinstance(given, str) else _of_object(given))
-    if found is None:
+    prompt = read_meta_prompt(declared if isinstance(declared, str) else _of_object(declared))
+    if prompt is None:
         raise MetaPromptError("incomplete", "meta_prompt needs a ROLE and a PROMPT")
-    return found
+    return prompt
 
 
-def _of_object(given: Mapping[str, Any]) -> str:
+def _of_object(fields: Mapping[str, Any]) -> str:
     """The seed's object {role_specification, context_parameters, instruction_block ...} as text."""
 
     def text(name: str) -> str:
-        value = given.get(name)
+        value = fields.get(name)
         return value.strip() if isinstance(value, str) else ""
 
-    context = given.get("context_parameters")
+    context = fields.get("context_parameters")
     domain: Any = (
         cast("Mapping[str, Any]", context).get("domain") if isinstance(context, Mapping) else ""
     )

@@ -144,8 +144,8 @@ ROLES: dict[str, Role] = {role.name: role for role in _ROLES}
 def no_role(name: str) -> str:
     """That there is no such role, and which ones look like it, or all."""
     near = difflib.get_close_matches(_plain(name), ROLES, n=3, cutoff=0.5)
-    said = f"nearest: {', '.join(near)}" if near else f"there are: {', '.join(ROLES)}"
-    return f"{name!r} is no role ({said})"
+    suggestion = f"nearest: {', '.join(near)}" if near else f"there are: {', '.join(ROLES)}"
+    return f"{name!r} is no role ({suggestion})"
 
 
 def role_named(name: str) -> Role | None:

@@ -67,8 +67,8 @@ class Session:
 
     def output(self, step: str) -> Mapping[str, Any]:
         """What a phase handed in, or nothing yet."""
-        found = self.steps.get(step)
-        return (found.output or {}) if found else {}
+        view = self.steps.get(step)
+        return (view.output or {}) if view else {}
 
 
 class Sessions:
@@ -185,17 +185,17 @@ class Sessions:
     def last_failure(self, session: str) -> dict[str, Any]:
         """Why VERIFY failed last: ``{reason, guards}``, empty if it never did."""
         query = EventQuery(session, type="step_failed", step="verify", limit=1, newest=True)
-        found = self._workflows.events(query)
-        return json.loads(found[0].data_json) if found else {}
+        rows = self._workflows.events(query)
+        return json.loads(rows[0].data_json) if rows else {}
 
     def last_activity(self, session: str) -> float:
         """When anything last happened to it; 0 for one that is not known."""
-        found = self._workflows.events(EventQuery(session, limit=1, newest=True))
-        return found[0].at if found else 0.0
+        rows = self._workflows.events(EventQuery(session, limit=1, newest=True))
+        return rows[0].at if rows else 0.0
 
     def _begun_with(self, session: str) -> list[str]:
-        found = self._workflows.events(EventQuery(session, type="role_chosen", limit=1))
-        return json.loads(found[0].data_json)["reasons"] if found else []
+        rows = self._workflows.events(EventQuery(session, type="role_chosen", limit=1))
+        return json.loads(rows[0].data_json)["reasons"] if rows else []
 
     def _known(self, session: str) -> ExecutionView | None:
         try:

@@ -57,19 +57,19 @@ def synthesize(
         return None
     match mode:
         case "consensus":
-            kept, shared, confidence = _consensus(left)
+            accepted, shared, confidence = _consensus(left)
         case "weighted":
-            kept, shared, confidence = _weighted(left)
+            accepted, shared, confidence = _weighted(left)
         case "hierarchical":
-            kept, shared, confidence = _hierarchical(left)
+            accepted, shared, confidence = _hierarchical(left)
         case "conflict_resolution":
-            kept, shared, confidence = _resolved(left)
+            accepted, shared, confidence = _resolved(left)
     contradictions = _contradictions(left)
     agreement = _agreement(left)
     return Synthesis(
         mode,
         confidence,
-        tuple(kept),
+        tuple(accepted),
         tuple(shared),
         contradictions,
         agreement,
@@ -122,12 +122,12 @@ def _resolved(left: Sequence[Statement]) -> Kept:
             better, worse = (i, j) if a.confidence > b.confidence else (j, i)
             winners.add(better)
             losers.add(worse)
-    kept = [
+    accepted = [
         ("won" if i in winners else "undisputed", s)
         for i, s in enumerate(left)
         if i in winners or i not in losers
     ]
-    return kept, [], sum(s.confidence for _, s in kept) / len(kept)
+    return accepted, [], sum(s.confidence for _, s in accepted) / len(accepted)
 
 
 def _contradictions(left: Sequence[Statement]) -> tuple[str, ...]:

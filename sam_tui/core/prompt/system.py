@@ -38,22 +38,22 @@ def guidance(prompts: PromptLibrary, prompt_id: str, personality: str = "") -> s
     The id of a personality alone stands for the default prompt with it. Raises ``UsageError`` for
     one that is not there or not active.
     """
-    found = _active(prompts, prompt_id, ("system", "personality"))
-    if found.kind == "personality":
-        found, personality = _active(prompts, DEFAULT, ("system",)), found.id
+    prompt = _active(prompts, prompt_id, ("system", "personality"))
+    if prompt.kind == "personality":
+        prompt, personality = _active(prompts, DEFAULT, ("system",)), prompt.id
     if not personality:
-        return found.content
+        return prompt.content
     voice = _active(prompts, personality, ("personality",))
-    return f"{found.content.strip()}\n\nHow you speak\n{voice.content.strip()}"
+    return f"{prompt.content.strip()}\n\nHow you speak\n{voice.content.strip()}"
 
 
 def _active(prompts: PromptLibrary, prompt_id: str, kinds: tuple[PromptKind, ...]) -> Prompt:
     prompt = prompts.get(prompt_id)
     if prompt is None or prompt.kind not in kinds or not prompt.active:
         listings = {"system": prompts.list_system, "personality": prompts.list_personalities}
-        known = ", ".join(p.id for kind in kinds for p in listings[kind]().prompts if p.active)
+        ids = ", ".join(p.id for kind in kinds for p in listings[kind]().prompts if p.active)
         what = "system prompt" if "system" in kinds else "personality"
-        raise UsageError(f"There is no {what} {prompt_id!r}.", hint=f"There are: {known}.")
+        raise UsageError(f"There is no {what} {prompt_id!r}.", hint=f"There are: {ids}.")
     return prompt
 
 

@@ -29,16 +29,16 @@ class Arguments(BaseModel):
         """Take ``file_path`` for ``filePath`` and the reverse; a list or object given as JSON text."""
         if not isinstance(data, dict):
             return data
-        given: dict[str, Any] = cast("dict[str, Any]", data)
-        own = {_plain(name): name for name in cls.model_fields}
-        taken = {own.get(_plain(key)) for key in given}
+        fields: dict[str, Any] = cast("dict[str, Any]", data)
+        declared = {_plain(name): name for name in cls.model_fields}
+        used = {declared.get(_plain(key)) for key in fields}
         further = {
             other: next((name for name in names if name in cls.model_fields), "")
             for other, names in cls.also.items()
         }
-        names = {other: name for other, name in further.items() if name not in taken} | own
+        names = {other: name for other, name in further.items() if name not in used} | declared
         fitted: dict[str, Any] = {}
-        for key, value in given.items():
+        for key, value in fields.items():
             name = key if key in cls.model_fields else names.get(_plain(key), key)
             if name in cls.model_fields and name not in fitted:
                 fitted[name] = _unpacked(value, cls.model_fields[name].annotation)

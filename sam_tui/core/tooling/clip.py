@@ -14,10 +14,10 @@ def clip_result(
     if len(text) <= limit:
         return text
     results.save(conversation, call, text)
-    rest = len(text) - limit
+    remaining = len(text) - limit
     return (
         f"[TOOL_RESULT_PREVIEW: first {limit} of {len(text)} characters]\n"
         f"{text[:limit]}\n"
-        f"[TOOL_RESULT_STORED: toolCallId={call}, totalLength={len(text)}, remaining={rest}]\n"
+        f"[TOOL_RESULT_STORED: toolCallId={call}, totalLength={len(text)}, remaining={remaining}]\n"
         f'Read on with read_tool_result(toolCallId="{call}", offset={limit}).'
     )

@@ -162,14 +162,14 @@ class Executor:
             call = meant(call)
             key = call.name
             resolved = self.registry.resolve(call.name)
-            given = mended(parse_arguments(call.arguments), self._broken)
+            fields = mended(parse_arguments(call.arguments), self._broken)
             operation = resolved.operation
             if operation is None:
-                operation = self._chosen(resolved.tool, given)
+                operation = self._chosen(resolved.tool, fields)
             if resolved.tool.local and not operation.sends:
-                given = self.shield.unmask_data(given)
+                fields = self.shield.unmask_data(fields)
             key, named = operation_key(resolved.tool, operation), True
-            arguments, ignored = validate_arguments(resolved.tool, operation, given)
+            arguments, ignored = validate_arguments(resolved.tool, operation, fields)
         except SamError as fault:
             return Plan(
                 call, key, Schedule.PARALLEL, call.name, fault=fault, gate=gate, named=named
@@ -226,8 +226,8 @@ class Executor:
         if plan.named and (refusal := gate(plan.key)):
             raise ToolError(refusal)
 
-    def _chosen(self, tool: Tool, given: Mapping[str, Any]) -> Operation[Any]:
-        name = given.get("operation")
+    def _chosen(self, tool: Tool, fields: Mapping[str, Any]) -> Operation[Any]:
+        name = fields.get("operation")
         if not isinstance(name, str) or not name:
             names = ", ".join(operation.name for operation in tool.operations)
             raise InvalidArguments(
@@ -256,8 +256,8 @@ class Executor:
         hooking = self.hooks()
         if hooking is None or plan.arguments is None:
             return None
-        given = plan.arguments.model_dump(mode="json", exclude_unset=True)
-        return hooking.call(request, self.shield.mask_data(given))
+        exact = plan.arguments.model_dump(mode="json", exclude_unset=True)
+        return hooking.call(request, self.shield.mask_data(exact))
 
     async def decide(self, request: Request, hooked: "HookedCall | None" = None) -> Decision:
         """Put something to the guard, and the decision on record."""
@@ -315,7 +315,7 @@ class Executor:
             ask_again=questions.again,
             network=guard.network_of(accesses, lasting=lasting),
             host=HostQuestions(
-                guard, request, lambda made: self.record(conversation, call, made, accesses)
+                guard, request, lambda decision: self.record(conversation, call, decision, accesses)
             ),
             ask_kept=questions.kept if guard.rehearsed(decision, accesses) else None,
         )

@@ -89,7 +89,7 @@ def _by_words(registry: Tools, query: str) -> str:
                 scored.append((score, tool, operation))
     if not scored:
         return f"Nothing fits {query!r}. There are: {', '.join(registry.names)}."
-    scored.sort(key=lambda one: -one[0])
+    scored.sort(key=lambda entry: -entry[0])
     _, tool, operation = scored[0]
     lines = [_line(tool, operation) for _, tool, operation in scored[1:_MOST]]
     others = ["", "Also:", *lines] if lines else []
@@ -110,8 +110,10 @@ def _entry(registry: Tools, tool: Tool, operation: Operation[Any]) -> str:
         schema = arguments_schema(operation.arguments)
         about = operation.about
     else:
-        told = next(s["function"] for s in registry.schemas if s["function"]["name"] == tool.name)
-        schema, about = told["parameters"], told["description"]
+        function = next(
+            s["function"] for s in registry.schemas if s["function"]["name"] == tool.name
+        )
+        schema, about = function["parameters"], function["description"]
     example = {"name": tool.name, "arguments": json.loads(example_call(tool, operation))}
     return "\n".join([
         f"{_name(tool, operation)}: {about}",

@@ -113,9 +113,9 @@ class Hooking:
     async def _told(self, asker: Asker, fields: Mapping[str, Any], kind: str) -> None:
         await self.ask("Notification", asker, fields, subject=kind)
 
-    def call(self, request: Request, given: Any) -> "HookedCall":
-        """The hooks of one call; ``given`` are its arguments as JSON values."""
-        return HookedCall(self, request, given)
+    def call(self, request: Request, arguments: Any) -> "HookedCall":
+        """The hooks of one call; ``arguments`` are its arguments as JSON values."""
+        return HookedCall(self, request, arguments)
 
     def record(self, asker: Asker, decision: Decision) -> None:
         """Put a decision that hooks brought about on record."""
@@ -127,11 +127,11 @@ class Hooking:
     def clean(self, text: str) -> str:
         """What a hook wrote, without secrets and control characters, unable to pass for anything else."""
         # More than is shown, so that no secret is cut where it ends; not the megabytes after it.
-        shown = neutralise(self.shield.mask(plain(text[: 4 * LONGEST])).text)
-        if len(shown) <= LONGEST and len(text) <= 4 * LONGEST:
-            return shown
-        left = max(len(text), len(shown)) - LONGEST
-        return f"{shown[:LONGEST]}\n[… {left} more characters of the hook left out …]"
+        masked = neutralise(self.shield.mask(plain(text[: 4 * LONGEST])).text)
+        if len(masked) <= LONGEST and len(text) <= 4 * LONGEST:
+            return masked
+        left = max(len(text), len(masked)) - LONGEST
+        return f"{masked[:LONGEST]}\n[… {left} more characters of the hook left out …]"
 
     async def _run(self, hook: Hook, occasion: Occasion, asker: Asker) -> HookAnswer:
         refusal = await self._refusal(hook, asker)
@@ -183,7 +183,7 @@ class Hooking:
             asker.who,
             shown=lambda question: asked(question, self.shield),
         )
-        questions = OutsideQuestions(self.guard, run, lambda made: self.record(asker, made))
+        questions = OutsideQuestions(self.guard, run, lambda decision: self.record(asker, decision))
         return Leash(self.guard.workspace.roots, self.guard.network, questions.ask)
 
     def _together(self, answers: Sequence[HookAnswer], asker: Asker) -> Said:
@@ -248,50 +248,54 @@ class HookedCall:
         explained = guard.explain(request.conversation, request.operation, request.accesses)
         if explained.outcome == "deny":
             return await guard.decide(request)
-        said = await self._ask("PreToolUse", {})
-        if said.word == "deny" or said.halt:
-            return self._decision("deny", said, said.reason or said.halt)
+        verdict = await self._ask("PreToolUse", {})
+        if verdict.word == "deny" or verdict.halt:
+            return self._decision("deny", verdict, verdict.reason or verdict.halt)
         # Hooks take their time: what is refused by now no yes of theirs opens.
         explained = guard.explain(request.conversation, request.operation, request.accesses)
-        if said.word == "allow" and explained.outcome == "ask":
-            return self._decision("allow", said, said.reason or "a hook of the person's allows it")
-        if said.word != "ask":
+        if verdict.word == "allow" and explained.outcome == "ask":
+            return self._decision(
+                "allow", verdict, verdict.reason or "a hook of the person's allows it"
+            )
+        if verdict.word != "ask":
             return await guard.decide(request)
-        why = f"a hook wants you to be asked: {said.reason or said.rule}"
+        why = f"a hook wants you to be asked: {verdict.reason or verdict.rule}"
         decision = await guard.decide(replace(request, then=f"And {why}."))
         answered = decision.by == "user" and not decision.rule.startswith("grant:")
         if answered or not decision.allowed:
             return decision
-        return await guard.confirm(request, why, said.rule)
+        return await guard.confirm(request, why, verdict.rule)
 
     async def after(self, result: ToolResult) -> None:
         """Tell the hooks how the call ended; what they object to reaches the model."""
         text = self.hooking.shield.mask(result.text[:LONGEST_INPUT]).text
         response = {"success": result.ok, "content": text}
-        said = await self._ask("PostToolUse", {"tool_response": response})
-        if said.word == "deny":
-            self.notes.append(f"A hook ({said.rule}) objects to what this did:\n{said.reason}")
+        verdict = await self._ask("PostToolUse", {"tool_response": response})
+        if verdict.word == "deny":
+            self.notes.append(
+                f"A hook ({verdict.rule}) objects to what this did:\n{verdict.reason}"
+            )
 
     async def _ask(self, event: HookEvent, fields: Mapping[str, Any]) -> Said:
         request = self.request
-        told = {
+        facts = {
             "tool_name": request.operation,
             "tool_input": self.given,
             "tool_use_id": request.call,
             **fields,
         }
         asker = Asker(request.conversation, request.call, request.asker)
-        said = await self.hooking.ask(event, asker, told, subject=request.operation)
-        self.notes += said.notes
-        self.halt = self.halt or said.halt
-        return said
+        verdict = await self.hooking.ask(event, asker, facts, subject=request.operation)
+        self.notes += verdict.notes
+        self.halt = self.halt or verdict.halt
+        return verdict
 
-    def _decision(self, outcome: Outcome, said: Said, reason: str) -> Decision:
+    def _decision(self, outcome: Outcome, verdict: Said, reason: str) -> Decision:
         return Decision(
             self.request.operation,
             outcome,
             "hook",
-            said.rule,
+            verdict.rule,
             reason,
             asker=self.request.asker,
         )

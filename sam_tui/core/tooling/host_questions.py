@@ -41,9 +41,14 @@ class HostQuestions:
 
     async def permission(self, operation: str, words: str) -> Response:
         """Whether what the conversation was refused of ``operation`` is allowed from now on."""
-        asked = self._request
+        request = self._request
         plea = Plea(
-            asked.conversation, asked.call, operation, words, asker=asked.asker, shown=asked.shown
+            request.conversation,
+            request.call,
+            operation,
+            words,
+            asker=request.asker,
+            shown=request.shown,
         )
         try:
             response = await ask_permission(self._guard, plea)

@@ -34,5 +34,5 @@ def _in_json(text: str, words: Collection[str]) -> str:
         return text
     if not isinstance(value, dict):
         return text
-    told = {IGNORED: list(words), **cast("dict[str, Any]", value)}
-    return json.dumps(told, ensure_ascii=False, indent=2 if text[1:2] == "\n" else None)
+    extended = {IGNORED: list(words), **cast("dict[str, Any]", value)}
+    return json.dumps(extended, ensure_ascii=False, indent=2 if text[1:2] == "\n" else None)

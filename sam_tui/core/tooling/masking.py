@@ -67,8 +67,8 @@ def masked(result: ToolResult, shield: Shield) -> ToolResult:
     if result.mime_type == "application/json":
         text = _masked_json(text, shield)
     text = shield.mask(text).text
-    shown = tuple(_masked_display(display, shield) for display in result.display)
-    return replace(result, text=text, display=shown, data=shield.mask_data(result.data))
+    displays = tuple(_masked_display(display, shield) for display in result.display)
+    return replace(result, text=text, display=displays, data=shield.mask_data(result.data))
 
 
 def _masked_json(text: str, shield: Shield) -> str:

@@ -113,7 +113,7 @@ class EchoFilter:
             piece = self._after_reminder(piece)
             if self._reminder:
                 return ""
-        text, shown = self._held + piece, list[str]()
+        text, visible = self._held + piece, list[str]()
         while True:
             if self._after_echo:
                 text = text.lstrip()
@@ -124,24 +124,24 @@ class EchoFilter:
                 break
             before = text[: tag.start()]
             waiting = _begun(before)
-            shown.append(before[: len(before) - waiting])
-            head, rest = before[len(before) - waiting :], text[tag.end() :]
+            visible.append(before[: len(before) - waiting])
+            head, tail = before[len(before) - waiting :], text[tag.end() :]
             if _OPENER.fullmatch(tag[0]):
                 self._reminder = [tag[0]]
-                rest = self._after_reminder(rest)
+                tail = self._after_reminder(tail)
                 if self._reminder:
                     text, end = head, 0
                     break
-            text = head + rest
+            text = head + tail
         self._held = text[end:]
-        return "".join([*shown, text[:end]])
+        return "".join([*visible, text[:end]])
 
     def rest(self) -> str:
         """What was held back when the answer ended; it was no echo."""
-        held = scrub_echoes("".join((self._held, *self._reminder)))
+        remainder = scrub_echoes("".join((self._held, *self._reminder)))
         self._held, self._after_echo, self._seam = "", False, ""
         self._reminder.clear()
-        return held
+        return remainder
 
     def _after_reminder(self, piece: str) -> str:
         """What follows the end of the reminder, once that came; empty before."""
@@ -158,5 +158,5 @@ class EchoFilter:
 
 def _begun(text: str) -> int:
     """How many characters at the end may be the beginning of a reminder's tag."""
-    found = _BEGUN.search(text, max(0, len(text) - _LONGEST_TAG))
-    return len(text) - found.start() if found else 0
+    match = _BEGUN.search(text, max(0, len(text) - _LONGEST_TAG))
+    return len(text) - match.start() if match else 0

@@ -14,17 +14,17 @@ from sam_tui.core.tooling.unknown_arguments import UnknownArguments
 
 
 def validate_arguments(
-    tool: Tool, operation: Operation[Any], given: Mapping[str, Any]
+    tool: Tool, operation: Operation[Any], fields: Mapping[str, Any]
 ) -> tuple[Arguments, tuple[str, ...]]:
-    """Typed arguments, and in words those of ``given`` that there are none of.
+    """Typed arguments, and in words those of ``fields`` that there are none of.
 
     Raises ``InvalidArguments`` naming each wrong one, with a correct example.
     """
     # Which tool and which operation is meant may stand among the arguments: seed 004.
-    routing = {"operation"} | ({"tool"} if given.get("tool") == tool.name else set[str]())
+    routing = {"operation"} | ({"tool"} if fields.get("tool") == tool.name else set[str]())
     unknown = UnknownArguments(routing)
     try:
-        return operation.arguments.model_validate(dict(given), context=unknown), unknown.words
+        return operation.arguments.model_validate(dict(fields), context=unknown), unknown.words
     except ValidationError as error:
         wrong = "; ".join(_fault(e) for e in error.errors(include_url=False, include_input=False))
         raise InvalidArguments(

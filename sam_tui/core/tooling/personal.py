@@ -44,9 +44,9 @@ async def ask_person(
     elif outcome.closed == "expired":
         verdict = replace(verdict, outcome="expired")
     elif isinstance(answer, Approval):
-        taken = answer.scope if answer.choice == "scope" else answer.choice
-        words = next((c.words for c in question.choices if c.id == taken), "")
-        said = "allow" if words else "deny"
-        verdict = replace(verdict, outcome=said, scope=words, comment=answer.comment)
+        choice = answer.scope if answer.choice == "scope" else answer.choice
+        words = next((c.words for c in question.choices if c.id == choice), "")
+        decided = "allow" if words else "deny"
+        verdict = replace(verdict, outcome=decided, scope=words, comment=answer.comment)
     executor.record(_NOBODY, _NO_CALL, verdict)
     return answer if verdict.allowed and isinstance(answer, Approval) else None

@@ -47,8 +47,8 @@ class Registry:
     def join(self, offers: Sequence[Offer]) -> None:
         """From now on these stand behind the others, in place of those that joined before."""
         joined = [o for o in offers if not any(_names(p, o.name) for p in self._patterns)]
-        taken = {offer.name for offer in self._own}
-        new = [offer for offer in joined if offer.name not in taken]
+        names = {offer.name for offer in self._own}
+        new = [offer for offer in joined if offer.name not in names]
         self._offers = {offer.name: offer for offer in (*self._own, *new)}
         self._publish()
 
@@ -137,11 +137,13 @@ class Registry:
 
     def _operation_aliases(self) -> dict[str, Offer]:
         """Bare operation names that mean exactly one thing and are no tool's name."""
-        found: dict[str, Offer | None] = {}
+        offers_by_name: dict[str, Offer | None] = {}
         for offer in self._offers.values():
             for name in offer.advert.operations if offer.advert.consolidated else ():
-                found[name] = None if name in found or name in self._offers else offer
-        return {name: offer for name, offer in found.items() if offer is not None}
+                offers_by_name[name] = (
+                    None if name in offers_by_name or name in self._offers else offer
+                )
+        return {name: offer for name, offer in offers_by_name.items() if offer is not None}
 
     def _known(self) -> str:
         return f"There are: {', '.join(n for n in self._offers if n not in self._disabled)}."
@@ -164,8 +166,8 @@ def built_ins_first(
     return [*tools, *sorted(plugins, key=lambda tool: tool.name)]
 
 
-def close_matches(name: str, known: Sequence[str], n: int) -> list[str]:
+def close_matches(name: str, names: Sequence[str], n: int) -> list[str]:
     """The names nearest to one that is not there."""
     import difflib  # only mistakes need it
 
-    return difflib.get_close_matches(name, known, n=n)
+    return difflib.get_close_matches(name, names, n=n)

@@ -39,8 +39,8 @@ def parameters_schema(tool: Tool) -> dict[str, Any]:
     for operation in tool.operations:
         schema = arguments_schema(operation.arguments)
         for name, prop in schema["properties"].items():
-            known = properties.setdefault(name, prop)
-            if _shape(known) != _shape(prop):
+            existing = properties.setdefault(name, prop)
+            if _shape(existing) != _shape(prop):
                 raise ValueError(f"{tool.name}: {name!r} has two types among its operations")
         if not tool.consolidated:
             required.extend(schema["required"])
@@ -97,8 +97,8 @@ def _tidy(prop: Any, definitions: Mapping[str, Any]) -> Any:
         return _tidy({**target, **{k: v for k, v in node.items() if k != "$ref"}}, definitions)
     branches = [b for b in node.get("anyOf", []) if b.get("type") != "null"]
     if len(branches) == 1:
-        rest = {k: v for k, v in node.items() if k != "anyOf"}
-        return _tidy({**branches[0], **rest}, definitions)
+        others = {k: v for k, v in node.items() if k != "anyOf"}
+        return _tidy({**branches[0], **others}, definitions)
     if "properties" in node:
         inner = {k: _tidy(v, definitions) for k, v in node["properties"].items()}
         tidy: dict[str, Any] = {"type": "object", "properties": inner}

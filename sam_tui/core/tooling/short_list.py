@@ -37,9 +37,9 @@ def short_list(offers: Sequence[Offer], size: int) -> str:
 
 
 def _listed(offers: Sequence[Offer], whole: Sequence[Offer]) -> str:
-    told = [offer for offer in offers if offer in whole]
+    chosen = [offer for offer in offers if offer in whole]
     named = _names([offer for offer in offers if offer not in whole])
-    return f"[{','.join([find_schema(named), _CALL_SCHEMA, *(o.advert.schema for o in told)])}]"
+    return f"[{','.join([find_schema(named), _CALL_SCHEMA, *(o.advert.schema for o in chosen)])}]"
 
 
 def find_schema(named: str = "") -> str:
@@ -109,13 +109,13 @@ def meant(call: ToolCall) -> ToolCall:
     """
     if call.name != CALL:
         return call
-    given = parse_arguments(call.arguments)
-    name = given.pop("name", None)
+    fields = parse_arguments(call.arguments)
+    name = fields.pop("name", None)
     if not isinstance(name, str) or name in ("", CALL):
         raise InvalidArguments(
             f"{CALL} needs the name of another tool.",
             hint=f'Example: {{"name": "{FIND}", "arguments": {{"query": "read_file"}}}}',
         )
-    inner = given.get("arguments", given)
+    inner = fields.get("arguments", fields)
     text = inner if isinstance(inner, str) else json.dumps(inner, ensure_ascii=False)
     return ToolCall(call.id, name, text)

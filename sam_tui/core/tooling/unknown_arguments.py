@@ -21,15 +21,15 @@ class UnknownArguments:
         self._routing = routing
         self._names: dict[str, str] = {}
 
-    def add(self, name: object, known: Collection[str]) -> None:
-        """Note a name that is none of the ``known`` ones."""
+    def add(self, name: object, names: Collection[str]) -> None:
+        """Note a name that is none of the ``names`` ones."""
         if name in self._routing:
             return
         written = one_line(str(name))
-        shown = written if len(written) <= _LONGEST else written[: _LONGEST - 1] + "…"
-        if shown not in self._names:
-            close = get_close_matches(shown, known, n=1) if len(self._names) < _MOST else []
-            self._names[shown] = close[0] if close else ""
+        shortened = written if len(written) <= _LONGEST else written[: _LONGEST - 1] + "…"
+        if shortened not in self._names:
+            close = get_close_matches(shortened, names, n=1) if len(self._names) < _MOST else []
+            self._names[shortened] = close[0] if close else ""
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -38,5 +38,5 @@ class UnknownArguments:
             f"`{name}` (did you mean `{close}`?)" if close else f"`{name}`"
             for name, close in self._names.items()
         ]
-        rest = len(listed) - _MOST
-        return (*listed[:_MOST], *((f"{rest} more",) if rest > 0 else ()))
+        more = len(listed) - _MOST
+        return (*listed[:_MOST], *((f"{more} more",) if more > 0 else ()))

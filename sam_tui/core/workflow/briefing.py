@@ -57,8 +57,8 @@ def phase_digest(phase: Phase, records: Records, reader: WorkflowReader) -> str:
     if errors:
         lines.append(f"Last failure: {errors[-1]}")
     lines.append(f"Left: {view.rollbacks_left} rollbacks, {view.replans_left} new plans.")
-    found = reader.findings(FindingQuery(view.id, status="active", limit=3))
-    lines.extend(f"Finding ({row.severity}, {row.review}): {row.title}" for row in found)
+    findings = reader.findings(FindingQuery(view.id, status="active", limit=3))
+    lines.extend(f"Finding ({row.severity}, {row.review}): {row.title}" for row in findings)
     if view.question is not None:
         lines.append(f"It waits for a decision: {view.question.prompt}")
     elif view.state == "running":
@@ -78,8 +78,8 @@ def schema_text(schema: Mapping[str, Any]) -> str:
 
 
 def _before(ticket: Ticket, steps: Sequence[StepView]) -> str:
-    own = next((step for step in steps if step.id == ticket.step), None)
-    needed = own.needs if own else ()
+    current = next((step for step in steps if step.id == ticket.step), None)
+    needed = current.needs if current else ()
     lines = [
         f"- {step.id}: {str((step.output or {}).get('summary', ''))[:_SUMMARY]}"
         for step in steps

@@ -130,8 +130,10 @@ class Case:
         self, attempt: AttemptRow, status: AttemptStatus, *, error: str = "", output: str = ""
     ) -> AttemptRow:
         """End an attempt and make its other tokens useless."""
-        kept = output or attempt.output_json
-        row = replace(attempt, status=status, error=error, output_json=kept, ended_at=self.now)
+        output_text = output or attempt.output_json
+        row = replace(
+            attempt, status=status, error=error, output_json=output_text, ended_at=self.now
+        )
         self.unit.save_attempt(row)
         self.unit.revoke_tokens(attempt.id, f"attempt {status}")
         self.opened = [open_ for open_ in self.opened if open_.id != attempt.id]
@@ -180,9 +182,9 @@ class Case:
                 children.setdefault(row.parent, []).append(row.id)
         needs: dict[str, tuple[str, ...]] = {}
         for row in self.living():
-            own = needs_of(self.definition, row)
-            joined = [c for n in own if n != row.parent for c in children.get(n, ())]
-            needs[row.id] = (*own, *joined)
+            direct = needs_of(self.definition, row)
+            joined = [c for n in direct if n != row.parent for c in children.get(n, ())]
+            needs[row.id] = (*direct, *joined)
         return needs
 
     def living(self) -> Iterator[StepRow]:

@@ -27,16 +27,16 @@ def definition_faults(
     yield from _order_faults(definition)
     needs = {step.id: step.needs for step in definition.steps}
     for index, step in enumerate(definition.steps):
-        place: Place = ("steps", index)
-        yield from _persona_faults(step, definition, personas, place)
-        yield from _action_faults(step, definition, (*place, "on_fail"), step.on_fail)
+        path: Place = ("steps", index)
+        yield from _persona_faults(step, definition, personas, path)
+        yield from _action_faults(step, definition, (*path, "on_fail"), step.on_fail)
         if step.output is not None:
             for text in schema_faults(step.output):
-                yield Fault((*place, "output"), text)
+                yield Fault((*path, "output"), text)
         for name in ("when", "guards"):
             for number, guard in enumerate(getattr(step, name)):
-                yield from _guard_faults(guard, step, definition, (*place, name, number))
-        yield from _reference_faults(step, definition, needs, place)
+                yield from _guard_faults(guard, step, definition, (*path, name, number))
+        yield from _reference_faults(step, definition, needs, path)
 
 
 def _order_faults(definition: WorkflowDefinition) -> Iterator[Fault]:
@@ -44,9 +44,9 @@ def _order_faults(definition: WorkflowDefinition) -> Iterator[Fault]:
     needs: dict[str, tuple[str, ...]] = {}
     ids = {step.id for step in definition.steps}
     for index, step in enumerate(definition.steps):
-        place: Place = ("steps", index, "id")
+        path: Place = ("steps", index, "id")
         if step.id in seen:
-            yield Fault(place, f"the id {step.id!r} is used twice")
+            yield Fault(path, f"the id {step.id!r} is used twice")
         seen.add(step.id)
         needs[step.id] = step.needs
         for number, need in enumerate(step.needs):
@@ -58,40 +58,40 @@ def _order_faults(definition: WorkflowDefinition) -> Iterator[Fault]:
     order = [step.id for step in definition.steps]
     circle = cycle(needs)
     if circle:
-        place = ("steps", order.index(circle[0]), "needs")
-        yield Fault(place, f"steps wait for each other: {' > '.join(circle)}")
+        path = ("steps", order.index(circle[0]), "needs")
+        yield Fault(path, f"steps wait for each other: {' > '.join(circle)}")
     for step in unreachable(needs):
         if step not in circle and all(need in ids for need in needs[step]):
-            place = ("steps", order.index(step), "needs")
-            yield Fault(place, f"step {step!r} can never begin")
+            path = ("steps", order.index(step), "needs")
+            yield Fault(path, f"step {step!r} can never begin")
 
 
 def _persona_faults(
-    step: Step, definition: WorkflowDefinition, personas: Mapping[str, Any], place: Place
+    step: Step, definition: WorkflowDefinition, personas: Mapping[str, Any], path: Place
 ) -> Iterator[Fault]:
     if not step.persona:
         return
     try:
-        found = list(references(step.persona))
+        named = list(references(step.persona))
     except ReferenceMissing:
-        found = []
-    if not found:
+        named = []
+    if not named:
         names = (step.persona,)
-    elif found[0].root == "params" and found[0].path[0] in definition.params:
-        parameter = definition.params[found[0].path[0]]
+    elif named[0].root == "params" and named[0].path[0] in definition.params:
+        parameter = definition.params[named[0].path[0]]
         names = tuple(str(c) for c in parameter.choices)
         if not names:
-            yield Fault((*place, "persona"), "a persona by parameter needs the parameter's choices")
+            yield Fault((*path, "persona"), "a persona by parameter needs the parameter's choices")
     else:
         names = ()
-        yield Fault((*place, "persona"), "a persona can only refer to a parameter")
+        yield Fault((*path, "persona"), "a persona can only refer to a parameter")
     for name in names:
         if name not in personas:
-            yield Fault((*place, "persona"), f"there is no persona {name!r}")
+            yield Fault((*path, "persona"), f"there is no persona {name!r}")
 
 
 def _action_faults(
-    step: Step, definition: WorkflowDefinition, place: Place, on_fail: OnFail | None
+    step: Step, definition: WorkflowDefinition, path: Place, on_fail: OnFail | None
 ) -> Iterator[Fault]:
     texts = [on_fail] if isinstance(on_fail, str) else [band.do for band in on_fail or ()]
     needs = {s.id: s.needs for s in definition.steps}
@@ -100,36 +100,34 @@ def _action_faults(
         if action.kind == "replan":
             around = ancestors(step.id, needs) | {step.id}
             if not any(s.kind == "plan" and s.id in around for s in definition.steps):
-                yield Fault(place, f"step {step.id!r} replans, but no plan step comes before it")
+                yield Fault(path, f"step {step.id!r} replans, but no plan step comes before it")
         if action.kind != "rollback":
             continue
         target = definition.step(action.target)
         if target is None:
-            yield Fault(
-                place, f"step {step.id!r} rolls back to {action.target!r}, which is no step"
-            )
+            yield Fault(path, f"step {step.id!r} rolls back to {action.target!r}, which is no step")
         elif action.target != step.id and action.target not in ancestors(step.id, needs):
             yield Fault(
-                place, f"step {step.id!r} rolls back to {action.target!r}, which is not before it"
+                path, f"step {step.id!r} rolls back to {action.target!r}, which is not before it"
             )
         elif action.previous and not target.each:
-            yield Fault(place, f"{text!r}: {action.target!r} has no items to go back in")
+            yield Fault(path, f"{text!r}: {action.target!r} has no items to go back in")
 
 
 def _guard_faults(
-    guard: Guard, step: Step, definition: WorkflowDefinition, place: Place
+    guard: Guard, step: Step, definition: WorkflowDefinition, path: Place
 ) -> Iterator[Fault]:
-    yield from _action_faults(step, definition, place, guard.on_fail)
+    yield from _action_faults(step, definition, path, guard.on_fail)
     for action in guard.rules.values():
-        yield from _action_faults(step, definition, place, action)
+        yield from _action_faults(step, definition, path, action)
     if guard.tasks:
         other = definition.step(guard.tasks)
         if other is None or not other.each:
-            yield Fault(place, f"{guard.tasks!r} is no step with each, so it has no tasks")
+            yield Fault(path, f"{guard.tasks!r} is no step with each, so it has no tasks")
 
 
 def _reference_faults(
-    step: Step, definition: WorkflowDefinition, needs: Mapping[str, tuple[str, ...]], place: Place
+    step: Step, definition: WorkflowDefinition, needs: Mapping[str, tuple[str, ...]], path: Place
 ) -> Iterator[Fault]:
     """Malformed references, unknown parameters, and outputs of steps that are not before this one."""
     before = ancestors(step.id, needs) | {step.id}
@@ -141,14 +139,14 @@ def _reference_faults(
     ]  # fmt: skip
     for name, value in parts:
         try:
-            found = list(references(value))
+            targets = list(references(value))
         except ReferenceMissing as error:
-            yield Fault((*place, name), str(error))
+            yield Fault((*path, name), str(error))
             continue
-        for reference in found:
+        for reference in targets:
             text = _reference_fault(reference, step, definition, before)
             if text and not (name == "guards" and reference.root == "output"):
-                yield Fault((*place, name), f"@{{{reference.text}}}: {text}")
+                yield Fault((*path, name), f"@{{{reference.text}}}: {text}")
 
 
 def _reference_fault(

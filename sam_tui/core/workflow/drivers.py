@@ -158,10 +158,10 @@ class Drivers:
     def _history(self, ticket: Ticket) -> tuple[History, str]:
         """The conversation of the attempt and the message that begins or resumes it."""
         crew = self._crew
-        known = ConversationId(self._workflows.claimed(ticket.execution_id, ticket.step))
-        if known and crew.conversations.find(known) is not None:
-            crew.conversations.claim(known)
-            history = History(crew.conversations, known)
+        conversation = ConversationId(self._workflows.claimed(ticket.execution_id, ticket.step))
+        if conversation and crew.conversations.find(conversation) is not None:
+            crew.conversations.claim(conversation)
+            history = History(crew.conversations, conversation)
             history.restore(crew.engine.executor.plan)
             if history.messages:
                 return history, resumed_prompt(ticket)
@@ -226,11 +226,11 @@ def _answer(ticket: Ticket, text: str) -> Any:
     """What an answer hands in: its JSON object where the step has a schema, else itself."""
     if ticket.output_schema is None and ticket.kind != "plan":
         return {"summary": text.strip()}
-    found = first_object(text)
-    if found is None:
+    fields = first_object(text)
+    if fields is None:
         return {}
-    found.setdefault("summary", text.strip()[:2000])
-    return found
+    fields.setdefault("summary", text.strip()[:2000])
+    return fields
 
 
 def _own(ticket: Ticket) -> tuple[str, str]:
@@ -240,8 +240,8 @@ def _own(ticket: Ticket) -> tuple[str, str]:
 def output_of_call(executed: Executed) -> dict[str, Any]:
     """What a tool step hands in: how its call ended."""
     finished = executed.finished
-    shown = next((d for d in finished.display if isinstance(d, Terminal)), None)
-    code = shown.exit_code if shown else None
+    card = next((d for d in finished.display if isinstance(d, Terminal)), None)
+    code = card.exit_code if card else None
     return {
         "summary": finished.text[:_SHOWN] or finished.summary,
         "success": finished.ok and code in (None, 0),

@@ -60,7 +60,7 @@ class Engine:
         """Create an execution and, unless held, begin it."""
         definition = self._catalog.find(name).definition
         order = Order(definition, self._catalog.personas(), params)
-        with self._unit() as (unit, told):
+        with self._unit() as (unit, events):
             case = create(
                 unit,
                 order,
@@ -70,17 +70,17 @@ class Engine:
             )
             if not hold:
                 self._begin(case)
-            return self._done(case, told, "started" if not hold else "waiting")
+            return self._done(case, events, "started" if not hold else "waiting")
 
     def advance(self, token: str, output: Any, *, execution_id: str = "") -> Advanced:
         """Finish the step of a token."""
-        said = read_token(token)
+        parts = read_token(token)
         now = self._clock.now()
         try:
-            with self._unit() as (unit, told):
+            with self._unit() as (unit, events):
                 case, attempt = redeem(unit, token, execution_id, now)
                 if self._overdue(case, attempt):
-                    return self._late(case, told, attempt)
+                    return self._late(case, events, attempt)
                 read = read_output(case.spec(attempt.step), output)
                 if not unit.spend_token(token_hash(token), now):
                     raise refused_token(
@@ -88,56 +88,56 @@ class Engine:
                     )
                 case.record("token_validated", attempt.step, attempt.id)
                 finish(case, attempt, read)
-                return self._settled(case, told)
+                return self._settled(case, events)
         except WorkflowRefused as refusal:
-            self._tell_refusal(said.execution_id, said.step_name, refusal)
+            self._tell_refusal(parts.execution_id, parts.step_name, refusal)
             raise
 
     def peek(self, token: str) -> Ticket:
         """The step of a token that would be good for ``advance``; it stays unused."""
-        said = read_token(token)
+        parts = read_token(token)
         try:
             with self._unit() as (unit, _):
                 case, attempt = redeem(unit, token, "", self._clock.now())
                 return describe(case, attempt)
         except WorkflowRefused as refusal:
-            self._tell_refusal(said.execution_id, said.step_name, refusal)
+            self._tell_refusal(parts.execution_id, parts.step_name, refusal)
             raise
 
     def submit(self, execution_id: str, step: str, output: Any) -> Advanced:
         """Finish an open step without a token."""
         try:
-            with self._unit() as (unit, told):
+            with self._unit() as (unit, events):
                 case, attempt = self._open_step(unit, execution_id, step)
                 if self._overdue(case, attempt):
-                    return self._late(case, told, attempt)
+                    return self._late(case, events, attempt)
                 finish(case, attempt, read_output(case.spec(attempt.step), output))
-                return self._settled(case, told)
+                return self._settled(case, events)
         except WorkflowRefused as refusal:
             self._tell_refusal(execution_id, step, refusal)
             raise
 
     def fail_step(self, execution_id: str, step: str, error: str) -> Advanced:
         """The open attempt at a step failed."""
-        with self._unit() as (unit, told):
+        with self._unit() as (unit, events):
             case, attempt = self._open_step(unit, execution_id, step)
             fail_step(case, attempt, (Failure("driver", error or "failed", {}),))
-            return self._settled(case, told)
+            return self._settled(case, events)
 
     def pause(self, execution_id: str, reason: str) -> Advanced:
         """running -> paused."""
-        with self._unit() as (unit, told):
+        with self._unit() as (unit, events):
             case = self._load(unit, execution_id)
             case.move("paused", reason)
-            return self._done(case, told, "waiting")
+            return self._done(case, events, "waiting")
 
     def resume(self, execution_id: str) -> Advanced:
         """paused -> running, or idle -> running; deadlines move on by the time it was paused."""
-        with self._unit() as (unit, told):
+        with self._unit() as (unit, events):
             case = self._load(unit, execution_id)
             if case.row.state == "idle":
                 self._begin(case)
-                return self._done(case, told, "started")
+                return self._done(case, events, "started")
             require_next(execution_id, case.row.state, "running")
             if case.row.state in ENDED:
                 raise WorkflowRefused(
@@ -147,22 +147,22 @@ class Engine:
                     details={"execution_id": execution_id, "state": case.row.state},
                 )
             if case.row.question_json:
-                return self._answer(case, told, "retry")
+                return self._answer(case, events, "retry")
             self._go_on(case)
-            return self._settled(case, told, reissue=True)
+            return self._settled(case, events, reissue=True)
 
     def end(self, execution_id: str, state: str, reason: str) -> Advanced:
         """-> abandoned, failed or diverged."""
-        with self._unit() as (unit, told):
+        with self._unit() as (unit, events):
             case = self._load(unit, execution_id)
             if state in ("failed", "diverged", "abandoned"):
                 require_next(execution_id, case.row.state, state)
             end(case, state, reason)
-            return self._done(case, told, "diverged" if state == "diverged" else "failed")
+            return self._done(case, events, "diverged" if state == "diverged" else "failed")
 
     def retry(self, execution_id: str, step: str) -> Advanced:
         """Open a step afresh, whatever it was."""
-        with self._unit() as (unit, told):
+        with self._unit() as (unit, events):
             case = self._load(unit, execution_id)
             target = failed_step(case, step)
             if case.row.state != "running":
@@ -174,11 +174,11 @@ class Engine:
             reopen(case, target, error=case.steps[target].error)
             case.record("step_reopened", target)
             case.target = target
-            return self._settled(case, told)
+            return self._settled(case, events)
 
     def decide(self, execution_id: str, choice: str) -> Advanced:
         """Answer the question of a paused execution."""
-        with self._unit() as (unit, told):
+        with self._unit() as (unit, events):
             case = self._load(unit, execution_id)
             if case.row.state != "paused" or not case.row.question_json:
                 raise WorkflowRefused(
@@ -186,11 +186,11 @@ class Engine:
                     f"Execution {execution_id} asks nothing.",
                     details={"execution_id": execution_id, "state": case.row.state},
                 )
-            return self._answer(case, told, choice)
+            return self._answer(case, events, choice)
 
     def replan(self, execution_id: str, step: str, plan: Any) -> Advanced:
         """A new revision of a plan step's children, made by whoever drives."""
-        with self._unit() as (unit, told):
+        with self._unit() as (unit, events):
             case = self._load(unit, execution_id)
             require_running(execution_id, case.row.state)
             row = case.steps.get(step)
@@ -212,7 +212,7 @@ class Engine:
             case.change(replans=case.row.replans + 1)
             adopt(case, step, plan)
             case.outcome = "replanned"
-            return self._settled(case, told)
+            return self._settled(case, events)
 
     def expire(self) -> tuple[Advanced, ...]:
         """Time out every attempt and execution that is over its deadline."""
@@ -224,47 +224,47 @@ class Engine:
 
     def tickets(self, execution_id: str, *, mint: bool) -> tuple[Ticket, ...]:
         """What is open, with fresh tokens if any are to be minted."""
-        with self._unit() as (unit, told):
+        with self._unit() as (unit, events):
             case = self._load(unit, execution_id)
             if case.row.state != "running":
                 return ()
             ticket = issue if mint else describe
             tickets = tuple(ticket(case, attempt) for attempt in case.attempts())
-            told.extend(case.events)
+            events.extend(case.events)
             return tickets
 
     def claim(self, execution_id: str, step: str, *, driver: str, conversation: str) -> None:
         """Note who works on an open attempt."""
-        with self._unit() as (unit, told):
+        with self._unit() as (unit, events):
             case, attempt = self._open_step(unit, execution_id, step)
             unit.save_attempt(replace(attempt, driver=driver, conversation=conversation))
             case.record("step_claimed", step, attempt.id, driver=driver)
-            told.extend(case.events)
+            events.extend(case.events)
 
     def begin_call(self, execution_id: str, step: str) -> Advanced | None:
         """Note that the call of an open tool step is made now; None unless a person has to decide."""
-        with self._unit() as (unit, told):
+        with self._unit() as (unit, events):
             case, attempt = self._open_step(unit, execution_id, step)
             if not begin_call(case, attempt):
-                return self._settled(case, told)
-            told.extend(case.events)
+                return self._settled(case, events)
+            events.extend(case.events)
             return None
 
     def withdraw_call(self, execution_id: str, step: str) -> None:
         """Note that the call of an open tool step was not made after all."""
-        with self._unit() as (unit, told):
+        with self._unit() as (unit, events):
             case, attempt = self._open_step(unit, execution_id, step)
             case.record(WITHDRAWN, step, attempt.id)
-            told.extend(case.events)
+            events.extend(case.events)
 
     # -- parts of verbs ------------------------------------------------------------------------
 
     @contextmanager
     def _unit(self) -> Generator[tuple[WorkflowUnit, list[EventRow]], None, None]:
-        told: list[EventRow] = []
+        events: list[EventRow] = []
         with self._store.unit() as unit:
-            yield unit, told
-        for event in told:
+            yield unit, events
+        for event in events:
             self._announce(event)
 
     def _load(self, unit: WorkflowUnit, execution: str) -> Case:
@@ -277,10 +277,10 @@ class Engine:
 
     def _go_on(self, case: Case) -> None:
         """Run again; what was open gets the time back that it was held up."""
-        held = max(0.0, case.now - case.row.updated_at)
+        paused = max(0.0, case.now - case.row.updated_at)
         for attempt in case.attempts():
             if attempt.deadline is not None:
-                case.unit.save_attempt(replace(attempt, deadline=attempt.deadline + held))
+                case.unit.save_attempt(replace(attempt, deadline=attempt.deadline + paused))
         case.move("running")
 
     def _open_step(self, unit: WorkflowUnit, execution: str, step: str) -> tuple[Case, AttemptRow]:
@@ -291,7 +291,7 @@ class Engine:
             raise not_running(case, step)
         return case, attempts[0]
 
-    def _answer(self, case: Case, told: list[EventRow], choice: str) -> Advanced:
+    def _answer(self, case: Case, events: list[EventRow], choice: str) -> Advanced:
         question = json.loads(case.row.question_json)
         step = question["step"]
         choice = require_choice(choice, question["choices"])
@@ -299,7 +299,7 @@ class Engine:
         case.record("question_answered", step, choice=choice)
         if choice == "abort":
             end(case, "failed", question["prompt"])
-            return self._done(case, told, "failed")
+            return self._done(case, events, "failed")
         self._go_on(case)
         if choice == "accept":
             accept(case, step)
@@ -308,7 +308,7 @@ class Engine:
         else:
             target = choice.removeprefix("rollback:")
             rollback(case, case.steps[step], Action("rollback", target), counted=False)
-        return self._settled(case, told)
+        return self._settled(case, events)
 
     def _overdue(self, case: Case, attempt: AttemptRow | None) -> bool:
         limit = case.definition.policy.timeout
@@ -317,37 +317,37 @@ class Engine:
         late = attempt is not None and attempt.deadline is not None and case.now > attempt.deadline
         return over or late
 
-    def _late(self, case: Case, told: list[EventRow], attempt: AttemptRow | None) -> Advanced:
+    def _late(self, case: Case, events: list[EventRow], attempt: AttemptRow | None) -> Advanced:
         """Too late: the attempt is timed out, or the whole execution has failed."""
         limit, started = case.definition.policy.timeout, case.row.started_at
         if limit is not None and started is not None and case.now > started + limit:
             end(case, "failed", f"it took longer than {limit:g} seconds")
-            return self._done(case, told, "failed")
+            return self._done(case, events, "failed")
         assert attempt is not None
         case.record("step_timed_out", attempt.step, attempt.id)
         failure = Failure("timeout", "it took too long", {"code": "step_timed_out"})
         fail_step(case, attempt, (failure,), status="timed_out")
-        return self._settled(case, told)
+        return self._settled(case, events)
 
     def _late_in(self, row: ExecutionRow) -> Advanced | None:
-        with self._unit() as (unit, told):
+        with self._unit() as (unit, events):
             case = self._load(unit, row.id)
             if case.row.state != "running":
                 return None
             attempts = [a for a in case.attempts() if self._overdue(case, a)]
             if not attempts and not self._overdue(case, None):
                 return None
-            return self._late(case, told, attempts[0] if attempts else None)
+            return self._late(case, events, attempts[0] if attempts else None)
 
-    def _settled(self, case: Case, told: list[EventRow], *, reissue: bool = False) -> Advanced:
+    def _settled(self, case: Case, events: list[EventRow], *, reissue: bool = False) -> Advanced:
         settle(case)
         if reissue and case.row.state == "running":
             case.opened = list(case.attempts())
-        return self._done(case, told, "continued" if case.opened else "waiting")
+        return self._done(case, events, "continued" if case.opened else "waiting")
 
-    def _done(self, case: Case, told: list[EventRow], outcome: Outcome) -> Advanced:
+    def _done(self, case: Case, events: list[EventRow], outcome: Outcome) -> Advanced:
         tickets = tuple(issue(case, attempt) for attempt in case.opened)
-        told.extend(case.events)
+        events.extend(case.events)
         reached: Any = case.outcome or outcome
         if case.row.state in ENDED or case.row.state == "paused":
             reached = {"completed": "completed", "diverged": "diverged", "paused": reached}.get(
@@ -366,13 +366,13 @@ class Engine:
 
     def _tell_refusal(self, execution: str, step: str, refusal: WorkflowRefused) -> None:
         """In a transaction of its own: what was refused left nothing else behind."""
-        with self._unit() as (unit, told):
+        with self._unit() as (unit, events):
             row = unit.execution(execution)
             if row is not None:
                 case = Case(unit, row, self._clock.now())
                 kind = "token_expired" if refusal.code == "token_expired" else "refused"
                 case.record(kind, step, code=refusal.code)
-                told.extend(case.events)
+                events.extend(case.events)
 
 
 def _message(case: Case) -> str:

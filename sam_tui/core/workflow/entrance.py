@@ -37,8 +37,8 @@ class WorkflowPlaces:
 class Entrance:
     """Opens workflows on first use, and answers for conversations: gate, phase and reminder."""
 
-    def __init__(self, places: WorkflowPlaces, clock: Clock, bus: Bus) -> None:
-        self._places = places
+    def __init__(self, folders: WorkflowPlaces, clock: Clock, bus: Bus) -> None:
+        self._places = folders
         self._clock = clock
         self._bus = bus
         self._store: WorkflowStore | None = None

@@ -86,8 +86,8 @@ def spelled(tools: Sequence[str] | None) -> str:
     named: list[str] = []
     for tool, names in operations.items():
         whole = "" in names or "*" in names
-        one = f"{tool}.{names[0]}" if len(names) == 1 else f"{tool} ({', '.join(names)})"
-        named.append(tool if whole else one)
+        scoped = f"{tool}.{names[0]}" if len(names) == 1 else f"{tool} ({', '.join(names)})"
+        named.append(tool if whole else scoped)
     return ", ".join(named) or "no tool"
 
 

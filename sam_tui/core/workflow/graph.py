@@ -5,14 +5,14 @@ from collections.abc import Mapping, Sequence
 
 def ancestors(step: str, needs: Mapping[str, Sequence[str]]) -> set[str]:
     """Everything that must be done before a step; unknown names are left out."""
-    found: set[str] = set()
+    above: set[str] = set()
     waiting = [n for n in needs.get(step, ()) if n in needs]
     while waiting:
-        one = waiting.pop()
-        if one not in found:
-            found.add(one)
-            waiting.extend(n for n in needs[one] if n in needs)
-    return found
+        current = waiting.pop()
+        if current not in above:
+            above.add(current)
+            waiting.extend(n for n in needs[current] if n in needs)
+    return above
 
 
 def dependents(step: str, needs: Mapping[str, Sequence[str]]) -> set[str]:
@@ -25,9 +25,9 @@ def cycle(needs: Mapping[str, Sequence[str]]) -> list[str]:
     done: set[str] = set()
     for start in needs:
         path: list[str] = []
-        found = _walk(start, needs, path, done)
-        if found:
-            return found
+        circle = _walk(start, needs, path, done)
+        if circle:
+            return circle
     return []
 
 

@@ -83,10 +83,10 @@ def _evidence_failure(guard: Guard, scene: Scene) -> Failure | None:
         for row in scene.evidence
         if fnmatch.fnmatchcase(row.operation, guard.evidence) and part in row.subject
     ]
-    wanted = guard.evidence + (f" with “{part}”" if part else "")
+    sought = guard.evidence + (f" with “{part}”" if part else "")
     if not matching:
-        text = guard.message or f"nothing shows that {wanted} was run in this step"
-        return Failure("evidence", text, {"wanted": wanted, "seen": 0})
+        text = guard.message or f"nothing shows that {sought} was run in this step"
+        return Failure("evidence", text, {"wanted": sought, "seen": 0})
     last = matching[-1]
     if _ended(guard, last):
         return None
@@ -94,8 +94,8 @@ def _evidence_failure(guard: Guard, scene: Scene) -> Failure | None:
     ended = "succeeded" if last.ok and guard.ended == "badly" else ended
     return Failure(
         "evidence",
-        guard.message or f"the last {wanted} {ended}",
-        {"wanted": wanted, "seen": len(matching), "exit_code": last.exit_code, "ok": last.ok},
+        guard.message or f"the last {sought} {ended}",
+        {"wanted": sought, "seen": len(matching), "exit_code": last.exit_code, "ok": last.ok},
     )
 
 
@@ -115,10 +115,10 @@ def _value_failure(guard: Guard, scope: Mapping[str, Any]) -> Failure | None:
         return Failure("value", guard.message or str(missing), {"value": str(guard.value)})
     if compare(value, guard.is_, to):
         return None
-    asked = f"{guard.value} {guard.is_.replace('_', ' ')}"
-    asked += "" if guard.is_ == "present" else f" {to!r}"
+    condition = f"{guard.value} {guard.is_.replace('_', ' ')}"
+    condition += "" if guard.is_ == "present" else f" {to!r}"
     details = {"value": value, "is": guard.is_, "to": to}
-    return Failure("value", guard.message or f"{asked} does not hold", details)
+    return Failure("value", guard.message or f"{condition} does not hold", details)
 
 
 def compare(value: Any, how: str, to: Any) -> bool:
@@ -132,7 +132,7 @@ def compare(value: Any, how: str, to: Any) -> bool:
             return not _same(value, to)
         case "one_of":
             return isinstance(to, Sequence) and any(
-                _same(value, one) for one in cast("Sequence[Any]", to)
+                _same(value, candidate) for candidate in cast("Sequence[Any]", to)
             )
         case "contains":
             if isinstance(value, str):

@@ -89,13 +89,13 @@ class Notes:
 
     def update_finding(self, finding: str, changes: Mapping[str, Any]) -> FindingRow:
         """Change some fields. Raises ``WorkflowRefused`` for unknown ones and unknown findings."""
-        known = {"title", "content", "tags", "severity", "category", "status"}
-        if not changes or set(changes) - known:
+        allowed = {"title", "content", "tags", "severity", "category", "status"}
+        if not changes or set(changes) - allowed:
             raise WorkflowRefused(
-                "finding_invalid", f"Change one or more of: {', '.join(sorted(known))}."
+                "finding_invalid", f"Change one or more of: {', '.join(sorted(allowed))}."
             )
-        given = dict(changes)
-        status = given.pop("status", None)
+        fields = dict(changes)
+        status = fields.pop("status", None)
         if status not in (None, "active", "deprecated"):
             raise WorkflowRefused("finding_invalid", "status is active or deprecated.")
         with self._store.unit() as unit:
@@ -107,7 +107,7 @@ class Notes:
                 "category": row.category, "tags": json.loads(row.tags_json),
             }  # fmt: skip
             try:
-                draft = FindingDraft.model_validate({**before, **given})
+                draft = FindingDraft.model_validate({**before, **fields})
             except ValidationError as error:
                 raise _invalid("finding_invalid", error) from None
             row = replace(

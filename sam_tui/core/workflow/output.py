@@ -104,9 +104,9 @@ class Output(BaseModel):
         return value
 
 
-def read_output(step: Step, given: Any) -> Output:
+def read_output(step: Step, value_given: Any) -> Output:
     """The output of a step. Raises ``WorkflowRefused`` (``output_invalid``) naming every fault."""
-    value: Any = {"summary": given} if isinstance(given, str) else given
+    value: Any = {"summary": value_given} if isinstance(value_given, str) else value_given
     if not isinstance(value, Mapping):
         raise _invalid(step, ["the output must be an object with a summary"])
     fields = dict(cast("Mapping[str, Any]", value))
@@ -142,8 +142,8 @@ def _size(step: Step, fields: Mapping[str, Any]) -> int:
 def _schema_faults(step: Step, fields: Mapping[str, Any]) -> list[str]:
     if step.output is None:
         return []
-    known = cast("Mapping[str, Any]", step.output.get("properties", {}))
-    data = {k: v for k, v in fields.items() if k in known or k not in _RESERVED}
+    declared = cast("Mapping[str, Any]", step.output.get("properties", {}))
+    data = {k: v for k, v in fields.items() if k in declared or k not in _RESERVED}
     return list(value_faults(data, step.output))[:20]
 
 

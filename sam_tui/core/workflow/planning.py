@@ -29,11 +29,11 @@ _TWINS = {
 }  # fmt: skip
 
 
-def read_plan(case: Case, plan: str, given: Any) -> tuple[Step, ...]:
+def read_plan(case: Case, plan: str, items_given: Any) -> tuple[Step, ...]:
     """The steps of a plan. Raises ``WorkflowRefused`` (``output_invalid``) with every fault."""
-    if not isinstance(given, list) or not given:
+    if not isinstance(items_given, list) or not items_given:
         raise _invalid(plan, ["steps must be a list that is not empty"])
-    items = cast("list[Any]", given)
+    items = cast("list[Any]", items_given)
     if len(items) > MOST_CHILDREN:
         raise _invalid(plan, [f"{len(items)} steps are more than {MOST_CHILDREN}"])
     faults: list[str] = []
@@ -53,13 +53,13 @@ def read_plan(case: Case, plan: str, given: Any) -> tuple[Step, ...]:
     return tuple(steps)
 
 
-def adopt(case: Case, plan: str, given: Any) -> None:
+def adopt(case: Case, plan: str, items_given: Any) -> None:
     """Make the steps of a plan that was read before; what is unchanged and done stays done."""
-    steps = read_plan(case, plan, given)
+    steps = read_plan(case, plan, items_given)
     parent = case.steps[plan]
     revision = parent.revision + 1
     case.put(replace(parent, revision=revision))
-    kept = 0
+    retained = 0
     for index, step in enumerate(steps):
         text = step.model_dump_json(by_alias=True, exclude_defaults=True)
         id_ = f"{plan}/{step.id}"
@@ -67,7 +67,7 @@ def adopt(case: Case, plan: str, given: Any) -> None:
         position = parent.position + index + 1
         if old is not None and old.status == "completed" and sha256(old.spec_json) == sha256(text):
             case.put(replace(old, revision=revision, position=position))
-            kept += 1
+            retained += 1
             continue
         case.put(
             StepRow(
@@ -77,17 +77,17 @@ def adopt(case: Case, plan: str, given: Any) -> None:
         )  # fmt: skip
         for need in step.needs:
             case.unit.save_edge(EdgeRow(case.row.id, f"{plan}/{need}", id_, "needs", case.now))
-    case.record("plan_adopted", plan, revision=revision, steps=len(steps), kept=kept)
+    case.record("plan_adopted", plan, revision=revision, steps=len(steps), kept=retained)
 
 
 def _read_child(item: Any) -> Step:
     if not isinstance(item, Mapping):
         raise ValueError("a step is an object")
-    given = {_TWINS.get(k, k): v for k, v in cast("Mapping[str, Any]", item).items()}
-    unknown = sorted(set(given) - _FIELDS)
+    fields = {_TWINS.get(k, k): v for k, v in cast("Mapping[str, Any]", item).items()}
+    unknown = sorted(set(fields) - _FIELDS)
     if unknown:
         raise ValueError(f"unknown fields: {', '.join(unknown)}")
-    step = Step.model_validate(given)
+    step = Step.model_validate(fields)
     if step.kind == "plan":
         raise ValueError("a plan cannot contain plans")
     return step
@@ -104,9 +104,9 @@ def _child_faults(case: Case, plan: str, steps: list[Step]) -> list[str]:
             allowed = ", ".join(limits or ())
             faults.append(f"{step.id} may use no more than: {allowed or 'no tools'}")
         if step.persona and step.persona not in case.personas:
-            known = ", ".join(sorted(case.personas))
+            personas = ", ".join(sorted(case.personas))
             faults.append(
-                f"{step.id}: there is no persona {step.persona!r} here; there are {known}"
+                f"{step.id}: there is no persona {step.persona!r} here; there are {personas}"
             )
         faults.extend(_reference_faults(step, needs))
     circle = cycle(needs)
@@ -118,12 +118,12 @@ def _child_faults(case: Case, plan: str, steps: list[Step]) -> list[str]:
 def _reference_faults(step: Step, needs: Mapping[str, tuple[str, ...]]) -> list[str]:
     before = ancestors(step.id, needs)
     try:
-        found = list(references([step.prompt, step.inputs, step.arguments]))
+        targets = list(references([step.prompt, step.inputs, step.arguments]))
     except ReferenceMissing as error:
         return [f"{step.id}: {error}"]
     return [
         f"{step.id}: @{{{ref.text}}}: {ref.path[0]!r} is not before it"
-        for ref in found
+        for ref in targets
         if ref.root == "outputs" and ref.path[0] in needs and ref.path[0] not in before
     ]
 

@@ -54,7 +54,7 @@ class Records:
         definition = pinned_definition(self._reader, row.version)
         rows = living(self._reader.steps(execution))
         params = json.loads(row.params_json)
-        return tuple(self._step(definition, one, params) for one in rows)
+        return tuple(self._step(definition, row, params) for row in rows)
 
     def history(self, execution: str) -> tuple[AttemptView, ...]:
         """Every attempt, in order."""
@@ -168,8 +168,8 @@ class Records:
         spec = spec_of(definition, row)
         tasks: tuple[TaskView, ...] = ()
         if spec.each and row.cursor >= 0:
-            found = self._reader.tasks(row.execution, row.id, row.revision)
-            tasks = tuple(task_view(task) for task in found)
+            rows = self._reader.tasks(row.execution, row.id, row.revision)
+            tasks = tuple(task_view(task) for task in rows)
         return StepView(
             row.id,
             spec.kind,
@@ -194,13 +194,13 @@ class Records:
         specs = [spec_of(definition, rows[attempt.step]) for attempt in attempts]
         names = ", ".join(attempt.step for attempt in attempts) or "(none)"
         lists = [spec.allowed for spec in specs]
-        tools = None if any(one is None for one in lists) else _joined(lists)
+        tools = None if any(entries is None for entries in lists) else _joined(lists)
         alone = any(attempt.driver == RUNNER for attempt in attempts)
         return Phase(row.id, row.workflow, names, tools, row.state, alone)
 
 
 def _joined(lists: Sequence[tuple[str, ...] | None]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(entry for one in lists for entry in one or ()))
+    return tuple(dict.fromkeys(entry for entries in lists for entry in entries or ()))
 
 
 def living(rows: Sequence[StepRow]) -> list[StepRow]:

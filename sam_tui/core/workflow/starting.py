@@ -34,7 +34,7 @@ def create(
     """An idle execution with its steps, edges and pins. Raises ``WorkflowRefused``."""
     definition = order.definition
     identifier = _identifier(unit, execution)
-    given = checked_params(definition, order.params)
+    values = checked_params(definition, order.params)
     if conversation and (other := unit.driven_by(conversation)) is not None:
         raise WorkflowRefused(
             "conversation_busy",
@@ -42,11 +42,11 @@ def create(
             hint="Finish or abandon that one first.",
             details={"execution_id": other.id},
         )
-    pins = _pin_personas(unit, definition, order.personas, given)
+    pins = _pin_personas(unit, definition, order.personas, values)
     unit.pin(definition.fingerprint, definition.canonical)
     row = ExecutionRow(
         identifier, definition.name, definition.fingerprint, json.dumps(pins),
-        json.dumps(given, ensure_ascii=False), "idle", "", conversation, 0, 0, "", now, None, now,
+        json.dumps(values, ensure_ascii=False), "idle", "", conversation, 0, 0, "", now, None, now,
         None,
     )  # fmt: skip
     unit.save_execution(row)
@@ -67,24 +67,24 @@ def create(
 def checked_params(definition: WorkflowDefinition, params: Mapping[str, Any]) -> dict[str, Any]:
     """Every parameter with its value or default. Raises ``WorkflowRefused`` (``params_invalid``)."""
     faults = [f"there is no parameter {name!r}" for name in params if name not in definition.params]
-    given: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for name, parameter in definition.params.items():
         value = params.get(name, parameter.default)
         if parameter.required and value in (None, ""):
             faults.append(f"{name} is missing" + _about(parameter.description))
         if parameter.choices and value is not None and value not in parameter.choices:
-            known = ", ".join(map(str, parameter.choices))
-            faults.append(f"{name} must be one of {known}")
-        given[name] = value
+            choices = ", ".join(map(str, parameter.choices))
+            faults.append(f"{name} must be one of {choices}")
+        values[name] = value
     try:
-        too_long = len(json.dumps(given, allow_nan=False)) > _LARGEST
+        too_long = len(json.dumps(values, allow_nan=False)) > _LARGEST
     except (TypeError, ValueError, RecursionError):
         raise _params(definition, ["parameters must be plain JSON"]) from None
     if too_long:
         faults.append(f"parameters are longer than {_LARGEST} characters")
     if faults:
         raise _params(definition, faults)
-    return given
+    return values
 
 
 def _params(definition: WorkflowDefinition, faults: list[str]) -> WorkflowRefused:
@@ -101,22 +101,22 @@ def _about(description: str) -> str:
     return f" ({description})" if description else ""
 
 
-def _identifier(unit: WorkflowUnit, wanted: str) -> str:
-    if not wanted:
+def _identifier(unit: WorkflowUnit, requested: str) -> str:
+    if not requested:
         return mint("exec")
-    if not _NAMEABLE.fullmatch(wanted):
+    if not _NAMEABLE.fullmatch(requested):
         raise WorkflowRefused(
             "execution_id_invalid",
-            f"{wanted!r} cannot name an execution.",
+            f"{requested!r} cannot name an execution.",
             hint="Use 1 to 128 letters, digits, dots, dashes and underscores.",
         )
-    if unit.execution(wanted) is not None:
+    if unit.execution(requested) is not None:
         raise WorkflowRefused(
             "execution_exists",
-            f"There is an execution {wanted} already.",
-            details={"execution_id": wanted},
+            f"There is an execution {requested} already.",
+            details={"execution_id": requested},
         )
-    return wanted
+    return requested
 
 
 def _pin_personas(

@@ -23,15 +23,15 @@ ENDED: Final[frozenset[ExecutionState]] = frozenset({
 })  # fmt: skip
 
 
-def require_next(execution: str, state: ExecutionState, wanted: ExecutionState) -> None:
+def require_next(execution: str, state: ExecutionState, target: ExecutionState) -> None:
     """Raise ``WorkflowRefused`` (``transition_invalid``) for a change the table does not have."""
-    if wanted not in NEXT[state]:
+    if target not in NEXT[state]:
         allowed = sorted(NEXT[state])
         raise WorkflowRefused(
             "transition_invalid",
-            f"Execution {execution} is {state} and cannot become {wanted}.",
+            f"Execution {execution} is {state} and cannot become {target}.",
             hint=f"From {state} it can become: {', '.join(allowed) or 'nothing else'}.",
-            details={"execution_id": execution, "from": state, "to": wanted, "allowed": allowed},
+            details={"execution_id": execution, "from": state, "to": target, "allowed": allowed},
         )
 
 

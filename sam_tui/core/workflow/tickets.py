@@ -63,8 +63,12 @@ def instructions(case: Case, step: str, scope: dict[str, Any], task: TaskRow | N
         parts.append("Inputs:\n" + json.dumps(scope["inputs"], ensure_ascii=False, indent=2))
     if task is not None:
         item = json.loads(task.payload_json)
-        shown = item if set(item) - {"title"} else task.title
-        text = shown if isinstance(shown, str) else json.dumps(shown, ensure_ascii=False)
+        description = item if set(item) - {"title"} else task.title
+        text = (
+            description
+            if isinstance(description, str)
+            else json.dumps(description, ensure_ascii=False)
+        )
         parts.append(f"Item {task.position + 1}: {text}")
     if row.error:
         parts.append(f"The last attempt failed: {row.error}")

@@ -10,20 +10,20 @@ from sam_tui.core.workflow.views import SyncReport
 
 def sync(store: WorkflowStore, catalog: Catalog, now: float) -> SyncReport:
     """Compare the definition files with what was known, and remember them."""
-    known = {file.path: file for file in store.reader.known_files()}
+    recorded = {file.path: file for file in store.reader.known_files()}
     added: list[str] = []
     updated: list[str] = []
     unchanged: list[str] = []
     seen: set[str] = set()
     with store.unit() as unit:
         for name, file in catalog.files():
-            before = known.get(file.path)
-            gone = before is None or before.missing_at is not None
+            before = recorded.get(file.path)
+            absent = before is None or before.missing_at is not None
             same = before is not None and before.sha256 == file.sha256
-            (added if gone else unchanged if same else updated).append(name)
+            (added if absent else unchanged if same else updated).append(name)
             seen.add(file.path)
             unit.save_file(KnownFile(file.origin, file.kind, file.path, name, file.sha256, None))
-        missing = [f for path, f in known.items() if path not in seen and f.missing_at is None]
+        missing = [f for path, f in recorded.items() if path not in seen and f.missing_at is None]
         for file in missing:
             unit.save_file(replace(file, missing_at=now))
     return SyncReport(

@@ -64,7 +64,7 @@ class Witness:
 
 def seen(event: ToolFinished) -> Witnessed:
     """A finished call as evidence: a command by its text and exit code, anything else by its line."""
-    shown = next((d for d in event.display if isinstance(d, Terminal)), None)
-    code = shown.exit_code if shown else None
-    subject = shown.command if shown else event.summary
+    card = next((d for d in event.display if isinstance(d, Terminal)), None)
+    code = card.exit_code if card else None
+    subject = card.command if card else event.summary
     return Witnessed(event.operation, subject, event.ok and code in (None, 0), code, event.text)
