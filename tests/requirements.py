@@ -522,6 +522,10 @@ REQUIREMENTS: dict[str, Requirement] = {
     "outside:hosts-default": Requirement("Without a setting hosts are asked for by name, servers of the program's own commands are free, and a refusal names the line that allows it.", "issue 12 A.2"),
     "outside:hosts-sources": Requirement("The package sources and git remotes of a folder, asked of the tools themselves, are offered as one scope.", "issue 12 A.2"),
     "outside:hosts": Requirement("Held to a list of hosts, a command's connection to another is asked for.", "issue 4.3"),
+    "outside:linked-repositories": Requirement(
+        "Linked work trees and submodules commit unasked; their settings and hooks are places.",
+        "issue 12 A.1",
+    ),
     "outside:network": Requirement("With the network off a connection is asked for.", "issue 4.3"),
     "outside:ordinary-work": Requirement("Ordinary work of real programs raises no question in trusted and untrusted folders, at most one for each new place; unattended, the refusal names the rule that allows it.", "issue 12 A"),
     "outside:policy-first": Requirement("Modes, rules and protected places decide about outside accesses before anybody is asked.", "issue 4.4"),
@@ -623,6 +627,10 @@ REQUIREMENTS: dict[str, Requirement] = {
     "sandbox:terminals-held": Requirement("Agent terminals are held and ask as commands do.", "issue 4.3, 4.4"),
     "sandbox:terminals-outside": Requirement("Terminals of others cannot be written to or changed.", "issue 4.3"),
     "sandbox:thread-host": Requirement("Where only ancestors may look into a process the supervisor runs on a thread and does the same.", "issue 4.3"),
+    "sandbox:unix-datagrams": Requirement(
+        "Unix datagrams arrive between processes of commands, and reach no other program unasked.",
+        "issue 12 A.5",
+    ),
     "schema:flat": Requirement("Operations of a tool share one flat schema in declared order.", "seed 004, architecture 2"),
     "schema:one-type": Requirement("One parameter name with two types is refused at start.", "architecture 2"),
     "schema:same-bytes": Requirement("The advertised schema is the same bytes in every process.", "architecture 2, C21"),

@@ -68,7 +68,8 @@ def test_what_would_wait_is_allowed_where_nobody_listens(machine: Machine) -> No
     code, calls = program(machine, "off", live=False), machine.calls
     assert decide(code, calls["openat"], 0, 0, os.O_WRONLY, audit=machine.audit) == ALLOW
     assert decide(code, calls["fchmod"], audit=machine.audit) == ALLOW
-    assert decide(code, calls["socket"], 2, 1, audit=machine.audit) == FAIL | errno.EACCES
+    for name, family, kind in (("socket", 2, 1), ("socket", 1, 2), ("socketpair", 1, 2)):
+        assert decide(code, calls[name], family, kind, audit=machine.audit) == FAIL | errno.EACCES
     refused = FAIL | errno.EPERM
     assert decide(code, calls["ioctl"], 3, 0x40086602, audit=machine.audit) == refused
     assert NOTIFY not in {struct.unpack_from("=HBBI", code, at)[3] for at in range(0, len(code), 8)}
@@ -98,13 +99,19 @@ def test_what_would_wait_is_allowed_where_nobody_listens(machine: Machine) -> No
         ("ioctl", (0, 0x541B), ALLOW),  # FIONREAD
         ("socket", (1, 1), ALLOW),
         ("socket", (1, 0x80001), ALLOW),
-        ("socket", (1, 2), FAIL | errno.EACCES),
-        ("socket", (1, 0x80803), FAIL | errno.EACCES),
+        ("socket", (1, 2), NOTIFY),
+        ("socket", (1, 0x80803), NOTIFY),
         ("socket", (2, 2), ALLOW),
         ("socket", (16, 3), ALLOW),
         ("socket", (17, 3), FAIL | errno.EAFNOSUPPORT),
         ("socketpair", (1, 1), ALLOW),
-        ("socketpair", (1, 2), FAIL | errno.EACCES),
+        ("socketpair", (1, 2), NOTIFY),
+        ("socketpair", (2, 2), ALLOW),
+        ("sendto", (3, 1, 1, 0, 0, 0), ALLOW),
+        ("sendto", (3, 1, 1, 0, 1 << 32, 0), NOTIFY),
+        ("sendto", (3, 1, 1, 0, 4096, 16), NOTIFY),
+        ("sendmsg", (3, 4096, 0), NOTIFY),
+        ("sendmmsg", (3, 4096, 1, 0), NOTIFY),
         ("prlimit64", (0, 7, 1), ALLOW),
         ("prlimit64", (5, 7, 0), ALLOW),
         ("prlimit64", (5, 7, 1), FAIL | errno.EPERM),

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from sam_tui.adapters.terminal import confinement
-from sam_tui.adapters.terminal.confinement import Sandbox, Wanted
+from sam_tui.adapters.terminal.confinement import Sandbox
+from sam_tui.adapters.terminal.holding import Wanted
 from sam_tui.adapters.terminal.sandbox.ability import bubblewrap
 from sam_tui.adapters.terminal.sandbox.landlock import Bounds
 from sam_tui.adapters.terminal.sandbox.seatbelt import profile, seatbelt_command

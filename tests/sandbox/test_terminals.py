@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from sam_tui.adapters.terminal.confinement import Sandbox, Wanted
+from sam_tui.adapters.terminal.confinement import Sandbox
 from sam_tui.adapters.terminal.environment import session_environment
+from sam_tui.adapters.terminal.holding import Wanted
 from sam_tui.adapters.terminal.pty import Child, Pty, PtyLaunch
 from sam_tui.core.ports.sandbox import AskOutside, HostTerms, OutsideAccess
 from tests.fakes.interpreter import INTERPRETER

@@ -11,11 +11,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from sam_tui.adapters.terminal.confinement import Sandbox, Wanted
+from sam_tui.adapters.terminal.confinement import Sandbox
 from sam_tui.adapters.terminal.endings import ProcessEnd, end_session
 from sam_tui.adapters.terminal.environment import command_environment
 from sam_tui.adapters.terminal.groups import strike
-from sam_tui.adapters.terminal.holding import Holding
+from sam_tui.adapters.terminal.holding import Holding, Wanted
 from sam_tui.adapters.terminal.output import BoundedOutput, LiveText
 from sam_tui.adapters.terminal.processes import Launch, start
 from sam_tui.adapters.terminal.refusals import refusals

@@ -8,10 +8,10 @@ import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 
 from sam_tui.adapters.terminal.environment import NONE_PASSED, PROVIDER_KEYS
-from sam_tui.adapters.terminal.holding import Holding, Spare, Supervised
+from sam_tui.adapters.terminal.holding import Holding, Spare, Supervised, Wanted
 from sam_tui.adapters.terminal.proving import fault
 from sam_tui.adapters.terminal.rulesets import Rules, Rulesets
 from sam_tui.adapters.terminal.sandbox.ability import (
@@ -36,7 +36,6 @@ from sam_tui.core.authorization.variables import PassedVariables
 from sam_tui.core.errors import ConfigurationError, ToolError
 from sam_tui.core.ports.sandbox import (
     NETWORKS,
-    AskOutside,
     CommandLimits,
     HostTerms,
     Network,
@@ -56,16 +55,6 @@ _PROVEN: set[Ability] = set()
 """What commands were held by already, in this process."""
 _NAMES_BY_STREAM = {"RES_OPTIONS": "use-vc"}
 """Has the C library ask for names by TCP (resolv.conf(5)), which works on every kernel."""
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """How a run is held: real folders it writes to, who is asked, the network, folders it reads, too."""
-
-    writable: tuple[str, ...]
-    ask: AskOutside | None = None
-    network: Network = "on"
-    readable: tuple[str, ...] = ()
 
 
 class Sandbox:
@@ -323,7 +312,8 @@ class Sandbox:
 
     def _bounds(self, wanted: Wanted, scratch: str | None = None) -> Bounds:
         supervised = self._supervision is not None
-        writable = (*wanted.writable, *self._caches, scratch or self.scratch)
+        watched = wanted.folders
+        writable = (*watched, *self._caches, scratch or self.scratch)
         terms = self.reads().with_own(wanted.readable + self.opened)
         return Bounds(
             writable,
@@ -332,7 +322,7 @@ class Sandbox:
             tcp=supervised or self.network(wanted.network) == "on",
             opened=self.opened,
             kept=self._rulesets.kept(self.secrets, writable) if supervised else (),
-            watched=wanted.writable if supervised else (),
+            watched=watched if supervised else (),
             reads=terms if supervised else ReadTerms(),
         )
 
@@ -355,7 +345,7 @@ class Sandbox:
 
     def _wrap(self, wanted: Wanted, program: str | None) -> Holding:
         """Put bubblewrap, or sandbox-exec where ``program`` is None, before the command line."""
-        folders = (*wanted.writable, *self._caches, self.scratch)
+        folders = (*wanted.folders, *self._caches, self.scratch)
         bounds = Bounds(folders, secrets=self.secrets, opened=self.opened)
         network = self.network(wanted.network)
         if program is None:

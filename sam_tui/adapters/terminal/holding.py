@@ -4,8 +4,25 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 
 from sam_tui.adapters.terminal.entrance import Entrance
+from sam_tui.adapters.terminal.repositories import linked_repositories
 from sam_tui.adapters.terminal.rulesets import Rules
 from sam_tui.adapters.terminal.sandbox.supervision import Held
+from sam_tui.core.ports.sandbox import AskOutside, Network
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """How a run is held: real folders it writes to, who is asked, the network, folders it reads, too."""
+
+    writable: tuple[str, ...]
+    ask: AskOutside | None = None
+    network: Network = "on"
+    readable: tuple[str, ...] = ()
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """Where it writes, with what git keeps elsewhere for these folders."""
+        return (*self.writable, *linked_repositories(self.writable))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,11 @@ import signal
 import subprocess
 from collections.abc import Callable, Sequence
 
-from sam_tui.adapters.terminal.confinement import Holding, Sandbox, Wanted
+from sam_tui.adapters.terminal.confinement import Sandbox
 from sam_tui.adapters.terminal.endings import ProcessEnd, end_session
 from sam_tui.adapters.terminal.environment import command_environment
 from sam_tui.adapters.terminal.groups import strike
+from sam_tui.adapters.terminal.holding import Holding, Wanted
 from sam_tui.adapters.terminal.processes import Launch, start
 from sam_tui.adapters.terminal.tracking import Run
 from sam_tui.core.ports.piped import PipedRequest

@@ -9,9 +9,10 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sam_tui.adapters.terminal.confinement import Sandbox, Wanted
+from sam_tui.adapters.terminal.confinement import Sandbox
 from sam_tui.adapters.terminal.environment import session_environment
 from sam_tui.adapters.terminal.held import Born, Holders
+from sam_tui.adapters.terminal.holding import Wanted
 from sam_tui.adapters.terminal.hush import Hush
 from sam_tui.adapters.terminal.pty import Child, PtyLaunch, require_folder
 from sam_tui.adapters.terminal.pty_session import PtySession, place, side

@@ -135,13 +135,24 @@ def place_of(real: str, root: str, *, disk: str = "") -> Place | None:
     Looks at the disk only for names that a repository under any name would have: at ``disk``, too,
     where that is where it lies before it is moved.
     """
-    folder, _, name = real[len(root.rstrip("/")) + 1 :].lower().rpartition("/")
+    folder, _, name = _below(real, root).lower().rpartition("/")
     found = _named(folder, name)
     if found is not None or name in UNHEEDED or _PLAIN_IN_GIT.search(folder):
         return found
     return _of_repository(real, name, folder) or (
         _of_repository(disk, name, folder) if disk else None
     )
+
+
+def _below(real: str, root: str) -> str:
+    """A path as it stands below a folder; below a repository's own folder with that folder's name."""
+    return real[_start(root) :]
+
+
+@lru_cache(64)
+def _start(root: str) -> int:
+    own = re.search(r"/\.git(?=/|$)", root)
+    return own.start() + 1 if own else len(root.rstrip("/")) + 1
 
 
 def _named(folder: str, name: str) -> Place | None:
@@ -201,6 +212,8 @@ def _in_git(below: str) -> Place | None:
 def _of_repository(real: str, name: str, folder: str) -> Place | None:
     """The same for a repository under another name, known by its HEAD."""
     above = os.path.dirname(real)
+    if name == "git-rebase-todo":
+        return _GIT_TODO
     if name in (*_CONFIGS, "commondir") and os.path.lexists(f"{above}/HEAD"):
         return _GIT_POINTER if name == "commondir" else _GIT_CONFIG
     if name == "head":
@@ -218,7 +231,7 @@ def leads_to_places(real: str, root: str, text: str = "/") -> bool:
 
     ``text`` is what the link says: beside itself, in a repository's own folder, everything is judged.
     """
-    relative = real[len(root.rstrip("/")) + 1 :].lower()
+    relative = _below(real, root).lower()
     parts = relative.split("/")
     if parts[-1] == "head" or place_of(real, root) is not None:
         return True
@@ -248,7 +261,7 @@ def higher(real: str, root: str) -> Iterator[str]:
 
 def surroundings(folder: str, root: str) -> str:
     """What of a folder's path decides about the places below it: folders whose is the same are alike."""
-    parts = folder[len(root.rstrip("/")) + 1 :].lower().split("/")
+    parts = _below(folder, root).lower().split("/")
     special = INSTALLED | _LINKING | {".config", ".github", ".gitea", ".forgejo", "repo"}
     first = next((at for at, part in enumerate(parts) if part in special), None)
     if first is None:

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 
 from sam_tui.adapters.terminal.sandbox import deeds
 from sam_tui.adapters.terminal.sandbox.kernel import AT_FDCWD, call, libc
+from sam_tui.adapters.terminal.sandbox.listeners import bearer
 from sam_tui.adapters.terminal.sandbox.notifications import Notification
 from sam_tui.adapters.terminal.sandbox.paths import signed
 from sam_tui.adapters.terminal.sandbox.targets import Rights, Target
@@ -43,29 +44,40 @@ def _connect(watch: Watch, notification: Notification) -> None:
         # Whatever socket stands there by now: such an address names none of this machine's.
         in_its_own_time(watch, notification, rights, given)
         return
+    judge_unix(
+        watch,
+        notification,
+        given,
+        lambda path: in_its_own_time(watch, notification, rights, given, path=path),
+    )
+
+
+def judge_unix(
+    watch: Watch, notification: Notification, given: bytes, go: Callable[[str], None]
+) -> None:
+    """Judge the address of a unix socket that a call connects or sends to.
+
+    ``go`` carries the call out, with the real path that was judged; empty for an abstract name.
+    Sockets of this program's commands are free, and those that lie inside.
+    """
     name = given[2:]
     if len(name) > _UNIX_PATH:
         raise OSError(errno.EINVAL, "Invalid argument")
     if not name or name[0] == 0:
         shown = "@" + os.fsdecode(name[1:]) if name else "@"
-
-        def connect() -> None:
-            in_its_own_time(watch, notification, rights, given)
-
-        watch.settle(notification, Wish("connect", shown), connect)
+        if watch.own_socket(bearer(name)):
+            watch.carry_out(notification, lambda: go(""))
+        else:
+            watch.settle(notification, Wish("connect", shown), lambda: go(""))
         return
     path = os.fsdecode(name.split(b"\0", 1)[0])
-    place = target.place(AT_FDCWD, path, follow=True)
+    place = Target(notification.thread, watch.memory).place(AT_FDCWD, path, follow=True)
     if place.special or not _is_socket(place.real) or place.real.startswith(_NAME_SERVICES):
         raise OSError(errno.ECONNREFUSED, "Connection refused")
-
-    def connect_there() -> None:
-        in_its_own_time(watch, notification, rights, given, path=place.real)
-
     if watch.inside.holds(place.real):
-        watch.carry_out(notification, connect_there)
+        watch.carry_out(notification, lambda: go(place.real))
     else:
-        watch.settle(notification, Wish("connect", place.real), connect_there)
+        watch.settle(notification, Wish("connect", place.real), lambda: go(place.real))
 
 
 def _is_socket(path: str) -> bool:
@@ -102,16 +114,6 @@ def in_its_own_time(
 
     An ``address`` that takes time to find out is found there.
     """
-    if not _waiting.acquire(blocking=False):
-        raise OSError(errno.EAGAIN, "Resource temporarily unavailable")
-
-    def work() -> None:
-        try:
-            watch.carry_out(notification, connect)
-        except OSError:
-            pass  # the caller is gone
-        finally:
-            _waiting.release()
 
     def connect() -> None:
         target = Target(notification.thread, watch.memory)
@@ -124,6 +126,22 @@ def in_its_own_time(
                     there = f"/proc/self/fd/{handle}".encode()
                     _connect_to(copied, address[:2] + there + b"\0")
         watch.succeed(notification)
+
+    on_its_own(watch, notification, connect)
+
+
+def on_its_own(watch: Watch, notification: Notification, deed: Callable[[], None]) -> None:
+    """Carry a call out on a thread, for it may wait for others. Raises OSError where too many wait."""
+    if not _waiting.acquire(blocking=False):
+        raise OSError(errno.EAGAIN, "Resource temporarily unavailable")
+
+    def work() -> None:
+        try:
+            watch.carry_out(notification, deed)
+        except OSError:
+            pass  # the caller is gone
+        finally:
+            _waiting.release()
 
     threading.Thread(target=work, name="connect", daemon=True).start()
 

@@ -8,11 +8,13 @@ import stat
 import struct
 
 from sam_tui.adapters.terminal.sandbox import landlock
+from sam_tui.adapters.terminal.sandbox.filter import HANDING_OVER, sealing
 from sam_tui.adapters.terminal.sandbox.kernel import (
     call,
     drop_capabilities,
     forbid_new_privileges,
 )
+from sam_tui.adapters.terminal.sandbox.machine import machine
 from sam_tui.adapters.terminal.sandbox.protocol import GO, LISTENING
 
 _FILTER = 1
@@ -66,9 +68,13 @@ def _hand_over(enrolling: socket.socket, program: bytes) -> None:
     """Install a filter, give its listener to the supervisor, and wait until it listens."""
     listener = install_listening(program)
     try:
-        socket.send_fds(enrolling, [LISTENING], [listener])
+        handed = (socket.SOL_SOCKET, socket.SCM_RIGHTS, struct.pack("=i", listener))
+        enrolling.sendmsg([LISTENING], [handed], HANDING_OVER)
     finally:
         os.close(listener)
+    known = machine()
+    assert known is not None  # or there were no filter
+    install(sealing(known), 0)
     if enrolling.recv(1) != GO:
         raise OSError(errno.EPIPE, "the supervisor is gone")
 

@@ -96,6 +96,8 @@ _TCP, _UDP = 6, 17
 _FAST_OPEN = 0x20000000
 """MSG_FASTOPEN: connects while it sends."""
 _FAST_OPEN_CONNECT = 30
+HANDING_OVER = 0x01000000
+"""A flag that means nothing to the kernel: by it a starting command hands its listener over."""
 
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN, _AND, _SHIFT = 0x20, 0x15, 0x35, 0x45, 0x06, 0x54, 0x74
 _JUMP = 0x05
@@ -184,7 +186,9 @@ def _blocks(network: Network, *, live: bool) -> dict[str, list[Instruction]]:
         blocks |= _held_to_hosts()
     else:
         blocks["socket"] = _socket(network, live=live)
-    blocks["socketpair"] = _no_datagrams()
+        if live:
+            blocks |= _sends([])
+    blocks["socketpair"] = [_argument(0), (_EQUAL, 1, 0, AF_UNIX), _give(ALLOW), *_unix(live=live)]
     blocks["prlimit64"] = _limits()
     return blocks
 
@@ -265,19 +269,36 @@ def _unless_reading() -> list[Instruction]:
     ]
 
 
-def _no_datagrams() -> list[Instruction]:
-    """Unix datagram sockets can be sent anywhere without a connection, so there are none."""
+def _unix(*, live: bool) -> list[Instruction]:
+    """Streams are free until they connect. Datagrams can be sent anywhere without a connection, so
+    where somebody looks at what is sent (``_sends``), their sockets wait; elsewhere there are none."""
     return [
-        _argument(0),
-        (_EQUAL, 1, 0, AF_UNIX),
-        _give(ALLOW),
         _argument(1),
-        (_AND, 0, 0, 0xF),
+        (_AND, 0, 0, _KIND_OF_SOCKET),
         (_EQUAL, 2, 0, SOCK_DGRAM),
         (_EQUAL, 1, 0, SOCK_RAW),
         _give(ALLOW),
-        _give(FAIL | errno.EACCES),
+        _give(NOTIFY if live else FAIL | errno.EACCES),
     ]
+
+
+def _sends(refused: list[Instruction]) -> dict[str, list[Instruction]]:
+    """Calls that may send to an address wait, but for those that name none. ``refused`` are flags that
+    fail: what follows the number of the flags' argument."""
+    unnamed: list[Instruction] = [
+        _argument(4),
+        (_EQUAL, 0, 2, 0),
+        (_LOAD, 0, 0, _ARGUMENTS + 8 * 4 + 4),
+        (_EQUAL, 1, 0, 0),
+        _give(NOTIFY),
+        _give(ALLOW),
+    ]
+    flags = {"sendto": 3, "sendmsg": 2, "sendmmsg": 3}
+    looked = {name: [_argument(at), *refused] if refused else [] for name, at in flags.items()}
+    rest = {name: unnamed if name == "sendto" else [_give(NOTIFY)] for name in flags}
+    # Nobody answers before the listener is handed over; ``sealing`` ends that.
+    rest["sendmsg"] = [_argument(2), (_EQUAL, 0, 1, HANDING_OVER), _give(ALLOW), _give(NOTIFY)]
+    return {name: [*looked[name], *rest[name]] for name in flags}
 
 
 def _socket(network: Network, *, live: bool) -> list[Instruction]:
@@ -289,7 +310,7 @@ def _socket(network: Network, *, live: bool) -> list[Instruction]:
     for family in (AF_NETLINK, AF_ALG):
         block += [(_EQUAL, 0, 1, family), _give(ALLOW)]
     block += [(_EQUAL, 1, 0, AF_UNIX), _give(FAIL | errno.EAFNOSUPPORT)]
-    return block + _no_datagrams()[3:]
+    return block + _unix(live=live)
 
 
 def _held_to_hosts() -> dict[str, list[Instruction]]:
@@ -302,9 +323,7 @@ def _held_to_hosts() -> dict[str, list[Instruction]]:
     return {
         "socket": _socket_held_to_hosts(),
         "listen": [_give(NOTIFY)],
-        "sendto": _when_bits(3, _FAST_OPEN, fast),
-        "sendmsg": _when_bits(2, _FAST_OPEN, fast),
-        "sendmmsg": _when_bits(3, _FAST_OPEN, fast),
+        **_sends([(_ANY_BIT, 0, 1, _FAST_OPEN), _give(fast)]),
         "setsockopt": [
             _argument(1),
             (_EQUAL, 0, 3, _TCP),
@@ -342,7 +361,7 @@ def _socket_held_to_hosts() -> list[Instruction]:
     for family in (AF_NETLINK, AF_ALG):
         block += [(_EQUAL, 0, 1, family), _give(ALLOW)]
     block += [(_EQUAL, 1, 0, AF_UNIX), _give(FAIL | errno.EAFNOSUPPORT)]
-    return block + _no_datagrams()[3:]
+    return block + _unix(live=True)
 
 
 def _limits() -> list[Instruction]:
@@ -363,3 +382,16 @@ def _limits() -> list[Instruction]:
 def passing() -> bytes:
     """A filter that lets everything pass: to find out whether one can have a listener."""
     return struct.pack("=HBBI", *_give(ALLOW))
+
+
+def sealing(machine: Machine) -> bytes:
+    """A second filter, for when the listener is handed over: nothing is sent unseen from then on."""
+    instructions: list[Instruction] = [
+        (_LOAD, 0, 0, _NUMBER),
+        (_EQUAL, 0, 3, machine.calls["sendmsg"]),
+        _argument(2),
+        (_EQUAL, 0, 1, HANDING_OVER),
+        _give(FAIL | errno.EINVAL),
+        _give(ALLOW),
+    ]
+    return b"".join(struct.pack("=HBBI", *instruction) for instruction in instructions)

@@ -167,3 +167,17 @@ class Memory:
             if not 0 <= end < _PAGE:
                 raise OSError(36, "File name too long")
         return os.fsdecode(first[:end])
+
+
+def write_memory(pid: int, address: int, content: bytes) -> None:
+    """Put a few bytes into the memory of another process. Raises OSError."""
+    buffer = ctypes.create_string_buffer(content, len(content))
+    local = _Range(ctypes.addressof(buffer), len(content))
+    remote = _Range(address, len(content))
+    word = ctypes.c_ulong
+    written = libc().process_vm_writev(
+        pid, ctypes.byref(local), word(1), ctypes.byref(remote), word(1), word(0)
+    )
+    if written != len(content):
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code))

@@ -1,7 +1,8 @@
-"""Which sockets of this machine listen on a TCP port: asked of the kernel, else read from its tables."""
+"""Which sockets of this machine listen on a TCP port, or have an abstract name: asked of the kernel."""
 
 import socket
 import struct
+from collections.abc import Iterator
 
 _DIAG = 4
 _BY_FAMILY = 20
@@ -13,6 +14,11 @@ _WANTED = struct.Struct("=4BI48x")
 _ALIGNED = 4
 _PORT_AT, _INODE_AT = 4, 68
 """In struct inet_diag_msg (linux/inet_diag.h): of the own port, and of the inode."""
+_UNIX_WANTED = struct.Struct("=BBHIIIII")
+"""struct unix_diag_req (linux/unix_diag.h)."""
+_ANY_STATE, _SHOW_NAME, _NAME = 0xFFFFFFFF, 1, 0
+_UNIX_MESSAGE, _UNIX_INODE_AT = 16, 4
+_ATTRIBUTE = struct.Struct("=HH")
 _READ = 65_536
 _TABLES = ("/proc/net/tcp", "/proc/net/tcp6")
 _LISTENING = b"0A"
@@ -26,10 +32,34 @@ def listening(port: int) -> frozenset[int]:
         return _read(port)
 
 
+def bearer(name: bytes) -> int:
+    """The inode of the unix socket with an abstract name, its leading NUL included; 0 without one."""
+    wanted = _UNIX_WANTED.pack(socket.AF_UNIX, 0, 0, _ANY_STATE, 0, _SHOW_NAME, 0, 0)
+    try:
+        for body in _dumped(wanted):
+            at = _UNIX_MESSAGE
+            while at + _ATTRIBUTE.size <= len(body):
+                size, kind = _ATTRIBUTE.unpack_from(body, at)
+                if kind == _NAME and body[at + _ATTRIBUTE.size : at + size] == name:
+                    return int(struct.unpack_from("=I", body, _UNIX_INODE_AT)[0])
+                at += max(_ATTRIBUTE.size, _up(size))
+    except OSError:
+        pass  # without this interface of the kernel nobody is known
+    return 0
+
+
 def _asked(family: int, port: int) -> set[int]:
     """By sock_diag(7), which walks the listening sockets alone. Raises OSError."""
-    found: set[int] = set()
     wanted = _WANTED.pack(family, socket.IPPROTO_TCP, 0, 0, 1 << _LISTEN)
+    return {
+        struct.unpack_from("=I", body, _INODE_AT)[0]
+        for body in _dumped(wanted)
+        if struct.unpack_from(">H", body, _PORT_AT)[0] == port
+    }
+
+
+def _dumped(wanted: bytes) -> Iterator[bytes]:
+    """What sock_diag(7) says of each socket that is asked for. Raises OSError."""
     header = _HEADER.pack(_HEADER.size + len(wanted), _BY_FAMILY, _REQUEST_AND_DUMP, 1, 0)
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _DIAG) as kernel:
         kernel.send(header + wanted)
@@ -39,15 +69,16 @@ def _asked(family: int, port: int) -> set[int]:
             while at + _HEADER.size <= len(data):
                 size, kind, *_ = _HEADER.unpack_from(data, at)
                 if kind == _DONE:
-                    return found
+                    return
+                body = data[at + _HEADER.size : at + size]
                 if kind == _ERROR:
-                    raise OSError(
-                        -struct.unpack_from("=i", data, at + _HEADER.size)[0], "sock_diag"
-                    )
-                body = at + _HEADER.size
-                if struct.unpack_from(">H", data, body + _PORT_AT)[0] == port:
-                    found.add(struct.unpack_from("=I", data, body + _INODE_AT)[0])
-                at += (size + _ALIGNED - 1) // _ALIGNED * _ALIGNED
+                    raise OSError(-struct.unpack_from("=i", body)[0], "sock_diag")
+                yield body
+                at += _up(size)
+
+
+def _up(size: int) -> int:
+    return (size + _ALIGNED - 1) // _ALIGNED * _ALIGNED
 
 
 def _read(port: int) -> frozenset[int]:

@@ -61,6 +61,12 @@ class Listener:
         given = struct.pack("=QIIII", number, _AND_ANSWER, descriptor, 0, flags & os.O_CLOEXEC)
         fcntl.ioctl(self.descriptor, _ADD_DESCRIPTOR, given)
 
+    def add(self, number: int, descriptor: int, *, flags: int) -> int:
+        """Give the caller a copy of a descriptor before its call returns: the number it has there."""
+        wanted = struct.pack("=QIIII", number, 0, descriptor, 0, flags & os.O_CLOEXEC)
+        added = bytearray(wanted)  # of what can be changed, Python gives the result
+        return fcntl.ioctl(self.descriptor, _ADD_DESCRIPTOR, added)
+
     def waits(self, number: int) -> bool:
         """Whether the caller still waits, so that what was read of it was its own."""
         try:

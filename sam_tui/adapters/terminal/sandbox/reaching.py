@@ -193,6 +193,10 @@ class Reaching:
 
         self._watch.carry_out(call, listen)
 
+    def serves(self, inode: int) -> bool:
+        """Whether a command of this program listens on a socket."""
+        return inode in self._doors.servers
+
     def connect(self, call: Notification, rights: Rights, given: bytes) -> None:
         """Connect a caller's socket, ask first, or refuse."""
         watch = self._watch

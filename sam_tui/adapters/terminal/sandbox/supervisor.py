@@ -24,6 +24,7 @@ from sam_tui.adapters.terminal.sandbox.free_reads import Reads
 from sam_tui.adapters.terminal.sandbox.kernel import Memory, unshare_place
 from sam_tui.adapters.terminal.sandbox.kin import kin_handlers
 from sam_tui.adapters.terminal.sandbox.machine import machine
+from sam_tui.adapters.terminal.sandbox.messages import Messages
 from sam_tui.adapters.terminal.sandbox.metadata import metadata_handlers
 from sam_tui.adapters.terminal.sandbox.names import name_handlers
 from sam_tui.adapters.terminal.sandbox.notifications import Listener, Notification
@@ -66,6 +67,8 @@ class Supervisor:
         named = name_handlers(self._drafts)
         handlers = named | metadata_handlers() | connection_handlers()
         handlers |= object_handlers() | kin_handlers()
+        self._messages = Messages()
+        handlers |= self._messages.handlers(socket=handlers["socket"])
         self._handlers = {calls[name]: h for name, h in handlers.items() if name in calls}
         self._landlock_decides = frozenset(calls[name] for name in named if name in calls)
 
@@ -154,6 +157,7 @@ class Supervisor:
         )
         watch = Watch(terms, self._memory, self._tell)
         watch.names = self._names
+        watch.datagram_sockets = self._messages.inodes
         watch.reads = Reads.of(message["reads"], terms.roots)
         if message["hosts"] is not None:
             watch.hosts = self._open_doors().let(watch, message["hosts"])

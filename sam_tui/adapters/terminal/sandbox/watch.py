@@ -3,7 +3,7 @@
 import errno
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -73,6 +73,10 @@ class Hosts(Protocol):
         """Make a socket for datagrams."""
         ...
 
+    def serves(self, inode: int) -> bool:
+        """Whether a command of this program listens on a socket."""
+        ...
+
     def close(self) -> None:
         """The run is over."""
         ...
@@ -108,12 +112,19 @@ class Watch:
         """What it reads without a question."""
         self.hosts: Hosts | None = None
         """Where its network is held to a list of hosts."""
+        self.datagram_sockets: Set[int] = frozenset()
+        """The inodes of the unix sockets for datagrams of all runs."""
         self._tell = tell
         self._answers: dict[Wish, tuple[bool, float]] = {}
         """What was answered, and until when that holds (monotonic seconds)."""
         self._waiting: dict[int, tuple[Wish, list[Callable[[bool], None]]]] = {}
         self._serial = 0
         self._refusals: set[Wish] = set()
+
+    def own_socket(self, inode: int) -> bool:
+        """Whether a command of this program made a socket."""
+        served = self.hosts is not None and self.hosts.serves(inode)
+        return inode != 0 and (served or inode in self.datagram_sockets)
 
     def proceed(self, call: Notification) -> None:
         """Leave a call to the kernel, and so to Landlock."""
@@ -139,6 +150,11 @@ class Watch:
         """Return a copy of a descriptor from a call."""
         assert self.listener is not None
         self.listener.give(call.id, descriptor, flags=flags)
+
+    def add(self, call: Notification, descriptor: int, flags: int) -> int:
+        """Give the caller a copy of a descriptor before its call returns: the number it has there."""
+        assert self.listener is not None
+        return self.listener.add(call.id, descriptor, flags=flags)
 
     def waits(self, call: Notification) -> bool:
         """Whether the caller is still there and waiting."""
