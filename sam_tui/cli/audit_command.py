@@ -38,14 +38,14 @@ def list_command(**values: Any) -> int:
     from sam_tui.core.ports.policy import DecisionFilter
 
     require_output()
-    here = Workspace.open(workspace_of(values)).root if values["here"] else ""
-    wanted = DecisionFilter(here, values["conversation"], values["denied"], values["find"])
+    folder = Workspace.open(workspace_of(values)).root if values["here"] else ""
+    filter_ = DecisionFilter(folder, values["conversation"], values["denied"], values["find"])
     with _opened(values) as decisions:
-        entries = decisions.page(wanted, limit=values["limit"])
+        entries = decisions.page(filter_, limit=values["limit"])
     for entry in reversed(entries):
         click.echo(terminal_safe(_row(entry)))
     if not entries:
-        empty = wanted == DecisionFilter()
+        empty = filter_ == DecisionFilter()
         click.echo("No decisions yet." if empty else "No decision fits.", err=True)
     return 0
 
@@ -67,13 +67,13 @@ def verify_command(**values: Any) -> int:
                 f"The log is broken at entry {broken}: it was changed, or others are missing."
             )
             return 1
-        wanted = (values["seal"] or "").lower()
-        found, count, seal = not wanted, 0, _NO_ENTRY
+        sought = (values["seal"] or "").lower()
+        present, count, seal = not sought, 0, _NO_ENTRY
         for entry in decisions.all():
             count, seal = count + 1, entry.seal
-            found = found or entry.seal == wanted
-    if not found:
-        click.echo(f"The seal {wanted} is no longer in the log: entries after it were cut off.")
+            present = present or entry.seal == sought
+    if not present:
+        click.echo(f"The seal {sought} is no longer in the log: entries after it were cut off.")
         return 1
     click.echo(f"{count} entries, whole. Last seal {seal}")
     return 0
@@ -108,12 +108,12 @@ def _row(entry: "DecisionEntry") -> str:
     decision = entry.decision
     when = datetime.fromtimestamp(entry.made_at).strftime("%Y-%m-%d %H:%M:%S")
     touched = ", ".join(decision.targets) or decision.scope
-    said = f"  “{decision.comment}”" if decision.comment else ""
+    remark = f"  “{decision.comment}”" if decision.comment else ""
     asker = f"  from {decision.asker}" if decision.asker else ""
     waited = f"  after {decision.elapsed:.1f} s" if decision.elapsed else ""
     line = (
         f"{entry.number:>6}  {when}  {decision.outcome:<9} {decision.by:<4}  {decision.operation}"
-        f"  {touched}  [{decision.rule}]{waited}{asker}{said}"
+        f"  {touched}  [{decision.rule}]{waited}{asker}{remark}"
     )
     return " ".join(line.split("\n"))
 

@@ -37,11 +37,11 @@ def demo_command(auto: bool) -> int:
     """
     scratch = Path(tempfile.mkdtemp(prefix="sam-tui-demo-"))
     material = unpack(scratch)
-    shown = sys.stdin.isatty() and sys.stdout.isatty()
+    interactive = sys.stdin.isatty() and sys.stdout.isatty()
     try:
-        return _show(material, auto=auto) if shown else asyncio.run(_tell(material))
+        return _show(material, auto=auto) if interactive else asyncio.run(_tell(material))
     finally:
-        if shown and not auto:
+        if interactive and not auto:
             click.echo(f"The demo's files are in {scratch}.", err=True)
         else:
             shutil.rmtree(scratch, ignore_errors=True)

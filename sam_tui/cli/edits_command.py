@@ -63,9 +63,9 @@ def undo_command(**values: Any) -> int:
     return 0
 
 
-def _conversation(runtime: Runtime, given: str | None) -> ConversationId:
-    if given:
-        return named_conversation(given)
+def _conversation(runtime: Runtime, identifier: str | None) -> ConversationId:
+    if identifier:
+        return named_conversation(identifier)
     latest = runtime.conversations.latest(runtime.workspace.root)
     if latest is None:
         raise UsageError(

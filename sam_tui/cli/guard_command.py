@@ -59,8 +59,10 @@ def explain_command(**values: Any) -> int:
     if bool(values["name"]) == values["jsonl"]:
         raise UsageError("Name one operation, or use --jsonl and name it in every line.")
     runtime = open_runtime(values)
-    given = values["conversation"]
-    explainer = _Explainer(runtime, named_conversation(given) if given else ConversationId(""))
+    conversation = values["conversation"]
+    explainer = _Explainer(
+        runtime, named_conversation(conversation) if conversation else ConversationId("")
+    )
     explainer.reach = _reach(values, runtime)
     with contract_output() as stream:
         out = Output(stream)
@@ -88,12 +90,12 @@ def lint_command(**values: Any) -> int:
     from sam_tui.core.authorization.secrets import Secrets
 
     require_output()
-    places, workspace = guard_places(values)
-    layers = read_layers(places, workspace)
+    folders, workspace = guard_places(values)
+    layers = read_layers(folders, workspace)
     findings = lint(
         (*layers.user.rules, *layers.project.rules),
-        secrets=Secrets(places.home),
-        protected=own_folders(places.data_dir, places.config_dir),
+        secrets=Secrets(folders.home),
+        protected=own_folders(folders.data_dir, folders.config_dir),
         trusted=layers.trusted,
         now=time.time(),
     )
@@ -107,8 +109,8 @@ def lint_command(**values: Any) -> int:
             for f in findings
         ]
         click.echo(json.dumps(rows, indent=2))
-    for found in () if as_json else findings:
-        line = f"{found.rule.source}: {found.fault}: {found.rule.words}: {found.why}"
+    for finding in () if as_json else findings:
+        line = f"{finding.rule.source}: {finding.fault}: {finding.rule.words}: {finding.why}"
         click.echo(terminal_safe(line))
     if not findings and not as_json:
         count = len(layers.user.rules) + len(layers.project.rules)
@@ -124,7 +126,7 @@ def grants_command(**values: Any) -> int:
     from sam_tui.adapters.policy import FileLedger, SavedRules
 
     require_output()
-    places, _ = guard_places(values)
+    folders, _ = guard_places(values)
     rows: list[dict[str, Any]] = [
         {
             "id": grant.id,
@@ -134,9 +136,9 @@ def grants_command(**values: Any) -> int:
             "until": grant.until,
             "process": grant.process,
         }
-        for grant in FileLedger(places.data_dir).all()
+        for grant in FileLedger(folders.data_dir).all()
     ]
-    rows.extend(map(_saved_row, SavedRules(places.config_dir, places.home).rules()))
+    rows.extend(map(_saved_row, SavedRules(folders.config_dir, folders.home).rules()))
     if values["as_json"]:
         click.echo(json.dumps(rows, indent=2))
         return 0
@@ -155,10 +157,10 @@ def revoke_command(**values: Any) -> int:
     """Take a grant back, of a running program or of your policy file."""
     from sam_tui.adapters.policy import FileLedger, SavedRules
 
-    places, _ = guard_places(values)
+    folders, _ = guard_places(values)
     identifier = values["grant_id"]
-    saved = SavedRules(places.config_dir, places.home)
-    if FileLedger(places.data_dir).revoke(identifier) or saved.revoke(identifier):
+    saved = SavedRules(folders.config_dir, folders.home)
+    if FileLedger(folders.data_dir).revoke(identifier) or saved.revoke(identifier):
         click.echo(terminal_safe(f"{identifier} is no longer granted."), err=True)
         return 0
     raise UsageError(
@@ -171,8 +173,8 @@ def guard_places(values: dict[str, Any]) -> "tuple[Places, str]":
     from sam_tui.adapters.policy import Places
     from sam_tui.core.authorization.containment import Workspace
 
-    places = Places.of(os.environ, values["data_dir"] or data_folder())
-    return places, Workspace.open(workspace_of(values)).root
+    folders = Places.of(os.environ, values["data_dir"] or data_folder())
+    return folders, Workspace.open(workspace_of(values)).root
 
 
 def _saved_row(rule: "Rule") -> dict[str, Any]:
@@ -246,7 +248,9 @@ class _Explainer:
         traces = self._runtime.guard.trace(key, located)
         hooking = self._runtime.executor.hooks()
         hooks = hooking.hooks.awaiting("PreToolUse", key) if hooking is not None else ()
-        told = {"hooks": [hook.command for hook in hooks]} if explained.outcome != "deny" else {}
+        hook_lines = (
+            {"hooks": [hook.command for hook in hooks]} if explained.outcome != "deny" else {}
+        )
         judged = zip(located, explained.judgements, traces, strict=True)
         return {
             "decision": explained.outcome,
@@ -256,21 +260,21 @@ class _Explainer:
                 _access(access, judgement) | {"trace": [asdict(step) for step in trace]}
                 for access, judgement, trace in judged
             ],
-            **(told if hooks else {}),
+            **(hook_lines if hooks else {}),
         }
 
     def _explain_outside(self, operation: str, arguments: str) -> dict[str, Any]:
         """What a command would meet that changes or reads ``path``, or connects to ``host``."""
         guard, key = self._runtime.guard, "host" if operation == CONNECT else "path"
         try:
-            given = json.loads(arguments).get(key)
-            if not isinstance(given, str) or not given:
+            path = json.loads(arguments).get(key)
+            if not isinstance(path, str) or not path:
                 return {"error": f'“{key}” says what is wanted, as in {{"{key}": …}}.'}
             if operation == CHANGE:
-                return self._explain(operation, guard.locate([Write(given, key, follow=False)]))
+                return self._explain(operation, guard.locate([Write(path, key, follow=False)]))
             if operation == READ:
-                return self._explain(operation, guard.locate([Read(given, key)]))
-            entry = HostEntry.of(given)
+                return self._explain(operation, guard.locate([Read(path, key)]))
+            entry = HostEntry.of(path)
         except (SamError, ValueError, AttributeError) as error:
             return {"error": f"{operation} cannot be explained: {error}."}
         listed = guard.network == "hosts" and self._lists(entry)
@@ -307,8 +311,8 @@ def _reach(values: dict[str, Any], runtime: "Runtime") -> HostTerms:
     """The lists of hosts that would hold commands."""
     from sam_tui.adapters.policy import SandboxTerms, host_terms, read_layers
 
-    places, workspace = guard_places(values)
-    layers = read_layers(places, workspace)
+    folders, workspace = guard_places(values)
+    layers = read_layers(folders, workspace)
     terms = layers.sandbox(SandboxTerms(network=values.get("network")))
     return host_terms(terms, runtime.guard.policy, layers.user.local)
 

@@ -52,11 +52,11 @@ def list_command(**values: Any) -> int:
 def subjects(runtime: Runtime) -> list[str]:
     """Everything that a matcher may be about."""
     offers = [offer.advert for offer in runtime.registry.offers]
-    own = [f"{a.name}.{o}" if a.consolidated else a.name for a in offers for o in a.operations]
+    built_in = [f"{a.name}.{o}" if a.consolidated else a.name for a in offers for o in a.operations]
     # Of a server that has not been started yet no more than its name is known.
     servers = runtime.servers.reports()
     theirs = [name for server in servers for name in server.tools or (f"mcp__{server.name}__any",)]
-    return [*own, *theirs]
+    return [*built_in, *theirs]
 
 
 def note_on(hook: Hook, names: Sequence[str]) -> str:

@@ -322,8 +322,8 @@ def responder_of(values: Values) -> "Responder | None":
     from sam_tui.assembly.catalogue import adverts
     from sam_tui.headless.answers import read_answers
 
-    known = [f"{a.name}.{name}" for a in adverts().values() for name in a.operations]
-    return read_answers(values["answers"], known)
+    names = [f"{a.name}.{name}" for a in adverts().values() for name in a.operations]
+    return read_answers(values["answers"], names)
 
 
 def opening_of(values: Values) -> "Opening":
@@ -353,9 +353,9 @@ def open_runtime(
     from sam_tui.assembly import build
 
     try:
-        wanted = settings(values, attended=attended, responder=responder)
-        wanted = replace(wanted, keeps_terminals=keeps_terminals, program=program)
-        return build(wanted, os.environ)
+        options = settings(values, attended=attended, responder=responder)
+        options = replace(options, keeps_terminals=keeps_terminals, program=program)
+        return build(options, os.environ)
     finally:
         gc.freeze()
         gc.enable()

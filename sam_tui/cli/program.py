@@ -65,16 +65,16 @@ def routed(args: list[str]) -> list[str]:
     """The same words, the command's name first. Options may stand on either side of it."""
     index = _first_word(args)
     if index is not None and args[index] in COMMANDS:
-        name, before, rest = args[index], args[:index], args[index + 1 :]
+        name, before, after = args[index], args[:index], args[index + 1 :]
         # The options of a group are those of its commands: they go behind the command that is meant.
-        below = _first_word(rest) if COMMANDS[name][1].endswith("_group") else None
+        below = _first_word(after) if COMMANDS[name][1].endswith("_group") else None
         if below is not None:
-            return [name, rest[below], *before, *rest[:below], *rest[below + 1 :]]
-        return [name, *before, *rest]
+            return [name, after[below], *before, *after[:below], *after[below + 1 :]]
+        return [name, *before, *after]
     if index is not None and not {"-p", "--print"} & set(args):
         _refuse_mistyped(args[index])
-    if index is None and "--" not in args and (asked := [a for a in args if a in _ABOUT]):
-        return asked
+    if index is None and "--" not in args and (about := [a for a in args if a in _ABOUT]):
+        return about
     return ["workbench", *args]
 
 

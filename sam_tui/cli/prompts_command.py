@@ -30,14 +30,16 @@ def list_command(**values: Any) -> int:
         "mini": library.list_mini(),
     }
     if values["as_json"]:
-        told = {kind: [asdict(p) for p in found.prompts] for kind, found in listings.items()}
-        click.echo(json.dumps(told, indent=2))
-    for kind, found in listings.items():
-        for prompt in found.prompts if not values["as_json"] else ():
+        listings_json = {
+            kind: [asdict(p) for p in listing.prompts] for kind, listing in listings.items()
+        }
+        click.echo(json.dumps(listings_json, indent=2))
+    for kind, listing in listings.items():
+        for prompt in listing.prompts if not values["as_json"] else ():
             state = "" if prompt.active else "  (not active: the folder is not trusted)"
             line = f"{kind:<11} {prompt.id:<28} {prompt.name}: {prompt.description}{state}"
             click.echo(terminal_safe(line))
-        for problem in found.problems:
+        for problem in listing.problems:
             click.echo(terminal_safe(f"{problem.file}: {problem.reason}"), err=True)
     return 0
 

@@ -105,11 +105,11 @@ def _unbelieved(runtime: Runtime) -> tuple[str, ...]:
         return ignored
     if trust.state == "changed":
         changes = ", ".join(trust.changes()[:5])
-        said = f"{trust.folder} changed since it was trusted, so it is not believed: {changes}."
-        return (said, *ignored)
+        state = f"{trust.folder} changed since it was trusted, so it is not believed: {changes}."
+        return (state, *ignored)
     names = ", ".join(item.name for item in trust.believed()[:5])
-    said = f"{trust.folder} is not trusted; not believed: {names}."
-    return (said, *ignored) if names else ignored
+    state = f"{trust.folder} is not trusted; not believed: {names}."
+    return (state, *ignored) if names else ignored
 
 
 async def _run(

@@ -48,16 +48,16 @@ def get_command(**values: Any) -> int:
     """Start one server and show what it offers; exit 1 when it cannot be used."""
     require_output()
     reports = asyncio.run(_reports(values, start=True, name=values["name"]))
-    found = next((report for report in reports if report.name == values["name"]), None)
-    if found is None:
-        known = ", ".join(report.name for report in reports) or "none"
-        raise UsageError(f"No server is called {values['name']}.", hint=f"There are: {known}.")
+    chosen = next((report for report in reports if report.name == values["name"]), None)
+    if chosen is None:
+        names = ", ".join(report.name for report in reports) or "none"
+        raise UsageError(f"No server is called {values['name']}.", hint=f"There are: {names}.")
     if values["as_json"]:
-        click.echo(json.dumps(asdict(found), indent=2))
+        click.echo(json.dumps(asdict(chosen), indent=2))
     else:
-        for line in described(found):
+        for line in described(chosen):
             click.echo(terminal_safe(line))
-    return 0 if found.standing in ("ready", "ended") else 1
+    return 0 if chosen.standing in ("ready", "ended") else 1
 
 
 @click.command("add", short_help="Name a server in your own file.")
@@ -120,8 +120,8 @@ def _listing(reports: "Sequence[ServerReport]") -> list[str]:
     lines: list[str] = []
     for report in reports:
         mark = _MARKS.get(report.standing, " ")
-        told = {"untrusted": "not loaded: the folder is not trusted", "waiting": ""}
-        more = told.get(report.standing, report.standing)
+        words = {"untrusted": "not loaded: the folder is not trusted", "waiting": ""}
+        more = words.get(report.standing, report.standing)
         count = f"{len(report.tools)} tools" if report.standing == "ready" else more
         lines.append(
             f"{mark} {report.name:<16} {report.target}  ({report.source}) {count}".rstrip()
@@ -149,16 +149,16 @@ def _own_file(values: Values) -> str:
     from sam_tui.adapters.mcp_client.settings import USER_FILE
     from sam_tui.adapters.policy import Places
 
-    places = Places.of(os.environ, values["data_dir"] or data_folder())
-    return os.path.join(places.config_dir, USER_FILE)
+    folders = Places.of(os.environ, values["data_dir"] or data_folder())
+    return os.path.join(folders.config_dir, USER_FILE)
 
 
 def _entry(values: Values) -> dict[str, Any]:
     """What the file will hold. Raises ``UsageError`` for what does not go together."""
-    first, *rest = values["target"]
+    first, *extra = values["target"]
     timeout = {"timeout": values["timeout"]} if values["timeout"] else {}
     if first.startswith(("http://", "https://")):
-        if rest or values["env"]:
+        if extra or values["env"]:
             raise UsageError("A URL takes --header, and neither arguments nor --env.")
         headers = dict(_pair(text, ":") for text in values["header"])
         more = {"headers": headers} if headers else {}
@@ -166,12 +166,12 @@ def _entry(values: Values) -> dict[str, Any]:
     if values["header"]:
         raise UsageError("--header goes with a URL.")
     env = dict(_pair(text, "=") for text in values["env"])
-    return {"command": first, "args": rest, **({"env": env} if env else {}), **timeout}
+    return {"command": first, "args": extra, **({"env": env} if env else {}), **timeout}
 
 
 def _pair(text: str, sign: str) -> tuple[str, str]:
-    name, found, value = text.partition(sign)
-    if not found or not name.strip():
+    name, separator, value = text.partition(sign)
+    if not separator or not name.strip():
         raise UsageError(f"{text!r} is not NAME{sign}VALUE.")
     return name.strip(), value.strip()
 

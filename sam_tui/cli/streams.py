@@ -59,16 +59,16 @@ def contract_output() -> Generator[TextIO, None, None]:
     """
     require_output()
     sys.stdout.flush()
-    own = os.dup(1)
+    copy = os.dup(1)
     os.dup2(2, 1)
     encoding, errors = sys.stdout.encoding, sys.stdout.errors
     try:
-        with open(own, "w", encoding=encoding, errors=errors, closefd=False) as out:
+        with open(copy, "w", encoding=encoding, errors=errors, closefd=False) as out:
             yield out
     finally:
         sys.stdout.flush()
-        os.dup2(own, 1)
-        os.close(own)
+        os.dup2(copy, 1)
+        os.close(copy)
 
 
 def input_descriptor() -> int | None:

@@ -31,15 +31,15 @@ def term_group() -> None:
 def list_command(**values: Any) -> int:
     """List the sessions that are kept, oldest first."""
     require_output()
-    found = asyncio.run(_holders(values).all())
+    terminals = asyncio.run(_holders(values).all())
     if values["as_json"]:
-        click.echo(json.dumps([_fields(kept) for kept in found], indent=2))
+        click.echo(json.dumps([_fields(terminal) for terminal in terminals], indent=2))
         return 0
-    if not found:
+    if not terminals:
         click.echo("No terminal session is kept.", err=True)
-    for kept in found:
-        state = "attached" if kept.attached else f"idle {_span(kept.idle)}"
-        row = f"{kept.born.id}  {state:<12}  {kept.born.conversation}  {kept.born.cwd}"
+    for terminal in terminals:
+        state = "attached" if terminal.attached else f"idle {_span(terminal.idle)}"
+        row = f"{terminal.born.id}  {state:<12}  {terminal.born.conversation}  {terminal.born.cwd}"
         click.echo(terminal_safe(row))
     return 0
 
@@ -75,16 +75,16 @@ def kill_command(**values: Any) -> int:
     async def killing() -> "list[Kept]":
         holders = _holders(values)
         if values["everything"]:
-            found = list(await holders.all())
+            terminals = list(await holders.all())
         else:
-            found = [await _one(holders, values["session"])]
+            terminals = [await _one(holders, values["session"])]
         async with asyncio.TaskGroup() as group:
-            for kept in found:
-                group.create_task(holders.end(kept))
-        return found
+            for terminal in terminals:
+                group.create_task(holders.end(terminal))
+        return terminals
 
-    for kept in asyncio.run(killing()):
-        click.echo(f"ended {kept.born.id}", err=True)
+    for terminal in asyncio.run(killing()):
+        click.echo(f"ended {terminal.born.id}", err=True)
     return 0
 
 
@@ -129,27 +129,27 @@ def _holders(values: dict[str, Any]) -> "Holders":
     return Holders(os.path.join(folder, "terminals"))
 
 
-async def _one(holders: "Holders", wanted: str | None) -> "Kept":
+async def _one(holders: "Holders", prefix: str | None) -> "Kept":
     """The session meant: by its id or the start of one, or the only one."""
-    found = [k for k in await holders.all() if wanted is None or k.born.id.startswith(wanted)]
-    if len(found) == 1:
-        return found[0]
-    if not found:
-        named = f" {terminal_safe(wanted)!r}" if wanted else ""
+    terminals = [k for k in await holders.all() if prefix is None or k.born.id.startswith(prefix)]
+    if len(terminals) == 1:
+        return terminals[0]
+    if not terminals:
+        named = f" {terminal_safe(prefix)!r}" if prefix else ""
         raise UsageError(f"No terminal session{named} is kept.", hint="sam-tui term list")
     raise UsageError("More than one session is meant.", hint="Give an id of: sam-tui term list")
 
 
-def _fields(kept: "Kept") -> dict[str, Any]:
+def _fields(terminal: "Kept") -> dict[str, Any]:
     return {
-        "id": kept.born.id,
-        "conversation": kept.born.conversation,
-        "cwd": kept.born.cwd,
-        "pid": kept.pid,
-        "confined": kept.born.confined,
-        "attached": kept.attached,
-        "idle_seconds": round(kept.idle, 1),
-        "began": kept.born.began,
+        "id": terminal.born.id,
+        "conversation": terminal.born.conversation,
+        "cwd": terminal.born.cwd,
+        "pid": terminal.pid,
+        "confined": terminal.born.confined,
+        "attached": terminal.attached,
+        "idle_seconds": round(terminal.idle, 1),
+        "began": terminal.born.began,
     }
 
 

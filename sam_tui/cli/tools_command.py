@@ -92,8 +92,8 @@ def list_command(**values: Any) -> int:
         return DONE
     for tool in tools:
         origin = origins.get(tool.name)
-        told = f"{tool.name}  ({_in_words(origin)})" if origin else tool.name
-        click.echo(terminal_safe(told))
+        line = f"{tool.name}  ({_in_words(origin)})" if origin else tool.name
+        click.echo(terminal_safe(line))
         for operation in tool.operations if tool.consolidated else ():
             click.echo(terminal_safe(f"  {operation.name}  {operation.about}"))
     return DONE
@@ -161,10 +161,10 @@ def _answer(values: Values) -> tuple[int, dict[str, Any] | None]:
     if arguments == "-":
         arguments = read_prompt("-", input_descriptor()).text
     responder = approve_all if values["approve"] == "always" else None
-    wanted = {**values, "profile": profile_of(name)}  # a tool that is named is asked for
-    runtime = open_runtime(wanted, responder=responder, program="sam-tui tools call")
-    given = values["conversation"]
-    conversation = named_conversation(given) if given else mint_conversation()
+    options = {**values, "profile": profile_of(name)}  # a tool that is named is asked for
+    runtime = open_runtime(options, responder=responder, program="sam-tui tools call")
+    identifier = values["conversation"]
+    conversation = named_conversation(identifier) if identifier else mint_conversation()
     call = ToolCall(CallId(mint("call")), name, arguments)
     fault = _misuse(runtime, call)
     if fault is not None:
@@ -196,11 +196,11 @@ async def _call(
     interrupts.cancel_with(stop)
     try:
         executed = await task
-        begun = _running(runtime, executed, conversation)
+        started = _running(runtime, executed, conversation)
     finally:
         await runtime.close()
     closed = [event for event in events.drain() if isinstance(event, InquiryClosed)]
-    return _Outcome(executed, any(event.outcome == "unattended" for event in closed), begun)
+    return _Outcome(executed, any(event.outcome == "unattended" for event in closed), started)
 
 
 def _running(runtime: Runtime, executed: Executed, conversation: ConversationId) -> tuple[str, ...]:

@@ -41,15 +41,15 @@ def trust_command(
     if listed:
         require_output()
         return _list(trust, as_json=as_json)
-    given = folder or workspace_of({"workspace": None})
+    path = folder or workspace_of({"workspace": None})
     if revoke:
-        if not trust.revoke(given):
+        if not trust.revoke(path):
             raise UsageError(
-                f"{given} was not trusted.", hint="“sam-tui trust --list” tells which are."
+                f"{path} was not trusted.", hint="“sam-tui trust --list” tells which are."
             )
-        click.echo(terminal_safe(f"{os.path.realpath(given)} is no longer trusted."), err=True)
+        click.echo(terminal_safe(f"{os.path.realpath(path)} is no longer trusted."), err=True)
         return 0
-    root = Workspace.open(given).root
+    root = Workspace.open(path).root
     if show:
         require_output()
         return _show(trust, root, as_json=as_json)

@@ -64,9 +64,9 @@ def workbench_command(**values: Any) -> int:
         from sam_tui.cli.run_command import run_once
 
         return run_once(values)
-    given = next((name for name in RUN_ONLY if values[name]), None)
-    if given is not None:
-        option = {"wait_stdin": "stdin"}.get(given, given).replace("_", "-")
+    option_name = next((name for name in RUN_ONLY if values[name]), None)
+    if option_name is not None:
+        option = {"wait_stdin": "stdin"}.get(option_name, option_name).replace("_", "-")
         raise UsageError(f"--{option} goes with --print.", hint="Or use “sam-tui run”.")
     if not _on_a_terminal():
         raise UsageError(

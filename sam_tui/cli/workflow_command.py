@@ -126,8 +126,10 @@ def sync_command(**values: Any) -> int:
     with desk(values) as at:
         report = at.workflows.sync()
         names = ("added", "updated", "unchanged", "missing")
-        found = {name: list(getattr(report, name)) for name in names}
-        at.show(found, [f"{name}: {', '.join(found[name]) or '-'}" for name in names])
+        names_by_kind = {name: list(getattr(report, name)) for name in names}
+        at.show(
+            names_by_kind, [f"{name}: {', '.join(names_by_kind[name]) or '-'}" for name in names]
+        )
     return DONE
 
 
@@ -184,19 +186,19 @@ def status_command(**values: Any) -> int:
             at.show([execution_object(view) for view in views], lines)
             return DONE
         view, steps = at.workflows.execution(name), at.workflows.steps(name)
-        found, lines = execution_object(view, steps), execution_lines(view, steps)
+        status, lines = execution_object(view, steps), execution_lines(view, steps)
         if values["tokens"]:
             tickets = at.workflows.tickets(name)
-            found["tokens"] = {ticket.step: ticket.token for ticket in tickets}
+            status["tokens"] = {ticket.step: ticket.token for ticket in tickets}
             lines += [f"  {ticket.step}: {ticket.token}" for ticket in tickets]
         if values["events"]:
             events = at.workflows.events(EventQuery(name, limit=10_000))
-            found["events"] = [
+            status["events"] = [
                 {"seq": e.seq, "type": e.type, "step": e.step, "data": json.loads(e.data_json)}
                 for e in events
             ]
             lines += [event_line(event) for event in events]
-        at.show(found, lines)
+        at.show(status, lines)
     return DONE
 
 
@@ -230,8 +232,8 @@ def artifact_command(**values: Any) -> int:
     """Print an artifact, or a range of it."""
     with desk(values) as at:
         chunk = at.workflows.read_artifact(values["artifact"], values["offset"], values["length"])
-        found = {"text": chunk.text, "start": chunk.start, "end": chunk.end, "total": chunk.total}
-        at.show(found, chunk.text.splitlines())
+        piece = {"text": chunk.text, "start": chunk.start, "end": chunk.end, "total": chunk.total}
+        at.show(piece, chunk.text.splitlines())
     return DONE
 
 
@@ -334,17 +336,17 @@ def _stored(values: Values, stack: ExitStack, *, trusting: bool) -> Workflows:
     from sam_tui.adapters.policy.trust import FileTrust
     from sam_tui.adapters.workflows import DefinitionFiles, open_workflows
 
-    places = Places.of(os.environ, values["data_dir"] or data_folder())
+    folders = Places.of(os.environ, values["data_dir"] or data_folder())
     root = os.path.realpath(os.path.expanduser(workspace_of(values)))
-    store = open_workflows(places.data_dir)
+    store = open_workflows(folders.data_dir)
     stack.callback(store.close)
-    known = FileTrust(places.config_dir)
-    trust = FolderTrust(root, known, known.state(root))
+    file_trust = FileTrust(folders.config_dir)
+    trust = FolderTrust(root, file_trust, file_trust.state(root))
 
     def vouches(name: str, data: bytes) -> bool:
         return trusting or trust.vouches(name, data)
 
-    files = DefinitionFiles(places.config_dir, root, vouches=vouches)
+    files = DefinitionFiles(folders.config_dir, root, vouches=vouches)
     return Workflows(store, files, SystemClock())
 
 
@@ -355,26 +357,26 @@ def _told(at: Desk, done: Advanced) -> int:
 
 def _params(values: Values) -> dict[str, Any]:
     """Parameters from --params and -p. Raises ``UsageError``."""
-    found: dict[str, Any] = {}
+    params: dict[str, Any] = {}
     if values["params"]:
         try:
-            given: Any = json.loads(values["params"])
+            decoded: Any = json.loads(values["params"])
         except (ValueError, RecursionError) as error:
             raise UsageError(f"--params is not valid JSON: {error}.") from error
-        if not isinstance(given, dict):
+        if not isinstance(decoded, dict):
             raise UsageError("--params must be one JSON object.")
-        found.update(cast("dict[str, Any]", given))
+        params.update(cast("dict[str, Any]", decoded))
     for pair in values["pairs"]:
         name, mark, value = str(pair).partition("=")
         if not mark or not name:
             raise UsageError(f"{pair!r} is not NAME=VALUE.")
-        found[name] = value
-    return found
+        params[name] = value
+    return params
 
 
-def _output(given: str | None) -> Any:
+def _output(argument: str | None) -> Any:
     """What a step hands in: an object when it is one, else a text."""
-    text = _handed_in() if given in (None, "-") else given
+    text = _handed_in() if argument in (None, "-") else argument
     try:
         value: Any = json.loads(text or "")
     except (ValueError, RecursionError):

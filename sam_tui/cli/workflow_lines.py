@@ -47,7 +47,7 @@ def definition_lines(view: DefinitionView) -> list[str]:
 
 def execution_object(view: ExecutionView, steps: tuple[StepView, ...] = ()) -> dict[str, Any]:
     """An execution as an object."""
-    found: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "execution_id": view.id,
         "workflow": view.workflow,
         "state": view.state,
@@ -61,14 +61,14 @@ def execution_object(view: ExecutionView, steps: tuple[StepView, ...] = ()) -> d
         "completed_at": None if view.completed_at is None else iso(view.completed_at),
     }
     if view.question is not None:
-        found["question"] = {
+        fields["question"] = {
             "step": view.question.step,
             "prompt": view.question.prompt,
             "choices": list(view.question.choices),
         }
     if steps:
-        found["steps"] = [step_object(step) for step in steps]
-    return found
+        fields["steps"] = [step_object(step) for step in steps]
+    return fields
 
 
 def step_object(step: StepView) -> dict[str, Any]:

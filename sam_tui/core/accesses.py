@@ -107,8 +107,8 @@ class Location:
         """Relative to its root where it has one, else absolute: what results and cards print."""
         if self.root is None:
             return self.real
-        rest = self.real[len(self.root) :].lstrip("/")
-        return rest or "."
+        relative = self.real[len(self.root) :].lstrip("/")
+        return relative or "."
 
 
 @dataclass(frozen=True, slots=True)

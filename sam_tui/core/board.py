@@ -59,15 +59,15 @@ class TodoBoard:
         It stays the same within a turn until the model replaces the list or another edit comes, so
         that a reminder which says it changes no more often than there is something to say.
         """
-        told = self._told.get(conversation, Told())
+        entry = self._told.get(conversation, Told())
         if new_message:
-            told = Told()
+            entry = Told()
         fresh = self._store.load_edits(conversation)
         if fresh:
-            told = Told(fresh, told.times + 1)
+            entry = Told(fresh, entry.times + 1)
             self._store.save_edits(conversation, ())
-        self._told[conversation] = told
-        return told
+        self._told[conversation] = entry
+        return entry
 
     def now(self) -> float:
         """The time to stamp changes with, in seconds since the epoch."""

@@ -111,14 +111,14 @@ def _unknown(character: str) -> str:
 def _find(name: str) -> codecs.CodecInfo | None:
     if name != ASCII.replace("-", "_"):
         return None
-    own = codecs.lookup("ascii")
+    ascii_codec = codecs.lookup("ascii")
     return codecs.CodecInfo(
-        own.encode,
-        own.decode,
-        own.streamreader,
-        own.streamwriter,
-        own.incrementalencoder,
-        own.incrementaldecoder,
+        ascii_codec.encode,
+        ascii_codec.decode,
+        ascii_codec.streamreader,
+        ascii_codec.streamwriter,
+        ascii_codec.incrementalencoder,
+        ascii_codec.incrementaldecoder,
         name=ASCII,
     )
 

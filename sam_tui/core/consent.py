@@ -54,13 +54,13 @@ def consents(text: str) -> bool | None:
         return False
     if not words or len(plain) > _LONGEST or _asks_or_draws(plain):
         return None
-    rest, agreed = f" {' '.join(words)} ", False
+    remaining, agreed = f" {' '.join(words)} ", False
     for phrase in _PHRASES:
-        agreed = agreed or f" {phrase} " in rest
-        rest = rest.replace(f" {phrase} ", "  ")
+        agreed = agreed or f" {phrase} " in remaining
+        remaining = remaining.replace(f" {phrase} ", "  ")
     for phrase in _THANKS:
-        rest = rest.replace(f" {phrase} ", "  ")
-    left = rest.split()
+        remaining = remaining.replace(f" {phrase} ", "  ")
+    left = remaining.split()
     if not all(word in _CONSENT or word in _FILLER for word in left):
         return None
     return True if agreed or any(word in _CONSENT for word in left) else None

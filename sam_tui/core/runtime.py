@@ -204,30 +204,30 @@ class Runtime:
             raise UsageError(
                 f"Conversation {identifier} is at work.", hint="Wait until it ends, or cancel it."
             )
-        known = self._own(identifier)
+        record = self._own(identifier)
         if self.conversations.writer(identifier) is not None:
             broken = TAKEN_OVER
         self.conversations.claim(identifier, take_over=how == "take over")
-        if known is None:
+        if record is None:
             self.conversations.create(identifier, self.workspace.root)
             self.workflows.begun(identifier)
             self._made.add(identifier)
             if self.topic:
                 self.memories.set_topic(identifier, self.topic)
         history = History(self.conversations, identifier)
-        if known is not None:
+        if record is not None:
             history.restore(self.executor.plan, broken=broken)
         return Session(self.engine, history, self.model, limits=self.limits)
 
     def _own(self, conversation: ConversationId) -> "ConversationRecord | None":
         """The record of a conversation of this workspace. Raises ``UsageError`` for another's."""
-        known = self.conversations.find(conversation)
-        if known is not None and known.workspace != self.workspace.root:
+        record = self.conversations.find(conversation)
+        if record is not None and record.workspace != self.workspace.root:
             raise UsageError(
-                f"Conversation {conversation} belongs to {known.workspace}.",
+                f"Conversation {conversation} belongs to {record.workspace}.",
                 hint="Open it with --workspace set to that folder.",
             )
-        return known
+        return record
 
     def _fork(self, conversation: ConversationId) -> ConversationId:
         if self._own(conversation) is None:

@@ -24,7 +24,7 @@ Span = tuple[str, int, int]
 
 def blocks(text: str) -> list[Span]:
     """(name, start, end) of every private key, without what stands before its lines."""
-    found: list[Span] = []
+    spans: list[Span] = []
     at = 0
     while (end := _END.search(text, at)) is not None or _BEGIN.search(text, at) is not None:
         begin = _BEGIN.search(text, at, end.start() if end else len(text))
@@ -37,9 +37,9 @@ def blocks(text: str) -> list[Span]:
             last = _last_begin(text, begin, end.start())
             start, stop = last.start(), end.end()
         if start < stop and _BODY.search(text, begin.end() if begin else start, stop):
-            found.append((NAME, start, stop))
+            spans.append((NAME, start, stop))
         at = max(stop, begin.end() if begin else stop)
-    return found
+    return spans
 
 
 def lines(block: str) -> Iterator[str]:
@@ -99,7 +99,7 @@ def _back_from(text: str, least: int, end: int) -> int:
 
 def _pieces(text: str, at: int, end: int) -> Iterator[tuple[int, int]]:
     """(start, end) of each line between two places."""
-    for found in _BREAK.finditer(text, at, end):
-        yield at, found.start()
-        at = found.end()
+    for match in _BREAK.finditer(text, at, end):
+        yield at, match.start()
+        at = match.end()
     yield at, end

@@ -222,20 +222,20 @@ def assigned_secrets(text: str) -> list[tuple[str, int, int]]:
     keywords = [keyword for keyword in _KEYWORDS if keyword in lowered]
     if not keywords:
         return []  # a name that tells has one of them, beside its value as well
-    found: dict[int, tuple[str, int, int]] = {}
+    secrets: dict[int, tuple[str, int, int]] = {}
     for keyword in keywords:
         at = lowered.find(keyword)
         while at != -1:
             if (span := _assigned_at(text, at)) is not None:
-                found.setdefault(span[1], span)
+                secrets.setdefault(span[1], span)
             at = lowered.find(keyword, at + len(keyword))
     for span in _named_values(text, lowered):
-        found.setdefault(span[1], span)
-    kept: list[tuple[str, int, int]] = []
-    for span in sorted(found.values(), key=lambda item: item[1]):
-        if not kept or span[1] >= kept[-1][2]:
-            kept.append(span)
-    return kept
+        secrets.setdefault(span[1], span)
+    outermost: list[tuple[str, int, int]] = []
+    for span in sorted(secrets.values(), key=lambda item: item[1]):
+        if not outermost or span[1] >= outermost[-1][2]:
+            outermost.append(span)
+    return outermost
 
 
 def telling(name: str, value: str) -> bool:

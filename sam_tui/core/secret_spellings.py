@@ -40,10 +40,10 @@ def spellings(value: str) -> set[str]:
 
     Of base64 those characters that are the same whatever stands before and after the value.
     """
-    found = {value, *_escaped(value)}
+    forms = {value, *_escaped(value)}
     if len(value) >= _SHORTEST_ENCODED:
-        found.update(_encoded(value.encode("utf-8", "surrogatepass")))
-    return found
+        forms.update(_encoded(value.encode("utf-8", "surrogatepass")))
+    return forms
 
 
 def _escaped(value: str) -> Iterator[str]:

@@ -23,7 +23,7 @@ class SettingsFiles:
 
     def changed(self) -> Mapping[str, str]:
         """The secrets of those that changed since the last call, by their names; often none."""
-        found: dict[str, str] = {}
+        values: dict[str, str] = {}
         for name in _NAMES:
             path = os.path.join(self._folder, name)
             try:
@@ -33,8 +33,8 @@ class SettingsFiles:
             mark = (about.st_ino, about.st_mtime_ns, about.st_size)
             if stat.S_ISREG(about.st_mode) and self._seen.get(name) != mark:
                 self._seen[name] = mark
-                found.update(secrets_of_env_file(_start_of(path)))
-        return found
+                values.update(secrets_of_env_file(_start_of(path)))
+        return values
 
 
 def _start_of(path: str) -> str:

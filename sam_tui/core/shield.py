@@ -292,7 +292,7 @@ _ENV_LINE = re.compile(
 
 def secrets_of_env_file(text: str) -> dict[str, str]:
     """The values of a ``.env`` file that are worth hiding: settings such as ``PORT=3000`` are not."""
-    found: dict[str, str] = {}
+    secrets: dict[str, str] = {}
     for match in _ENV_LINE.finditer(text):
         name = match[1]
         value = next((group for group in match.groups()[1:] if group), "")
@@ -302,8 +302,8 @@ def secrets_of_env_file(text: str) -> dict[str, str]:
             continue
         shortest = _SHORTEST_KNOWN if _SECRET_NAME.search(name) else 20
         if len(value) >= shortest and (shortest < 20 or _opaque(value)):
-            found[name] = value
-    return found
+            secrets[name] = value
+    return secrets
 
 
 def _opaque(value: str) -> bool:

@@ -51,8 +51,8 @@ def edited(items: Sequence[Todo], edit: TodoEdit, *, now: float) -> tuple[Todo, 
     longer does. Raises ``ToolError`` where the list would break a rule that it keeps now.
     """
     changed = _applied(tuple(items), edit)
-    known = {finding for finding in validate(items) if finding.severity == "error"}
-    broken = [f for f in validate(changed) if f.severity == "error" and f not in known]
+    before = {finding for finding in validate(items) if finding.severity == "error"}
+    broken = [f for f in validate(changed) if f.severity == "error" and f not in before]
     if broken:
         raise ToolError("; ".join(finding.text for finding in broken))
     settled = settle([consistent(item) for item in changed], started=[edit.todo])
@@ -62,9 +62,9 @@ def edited(items: Sequence[Todo], edit: TodoEdit, *, now: float) -> tuple[Todo, 
 def extended(spans: Sequence[Span], before: Sequence[Todo], after: Sequence[Todo]) -> list[Span]:
     """``spans`` and one more edit. What was undone in the end leaves no span."""
     last = spans[-1] if spans and spans[-1].after == tuple(before) else None
-    kept = list(spans[:-1] if last else spans)
+    earlier = list(spans[:-1] if last else spans)
     span = Span(last.before if last else tuple(before), tuple(after))
-    return kept if _timeless(span.before) == _timeless(span.after) else [*kept, span]
+    return earlier if _timeless(span.before) == _timeless(span.after) else [*earlier, span]
 
 
 def differences(span: Span, named: Callable[[Todo], str]) -> list[str]:
@@ -79,14 +79,14 @@ def differences(span: Span, named: Callable[[Todo], str]) -> list[str]:
             rows.append(f"{named(was)} is now called {named(item)}")
         if was.status != item.status or (id_ not in old and item.status != "not-started"):
             rows.append(f"{named(item)} is now {item.status}")
-        gone = [other for other in was.dependencies if other not in item.dependencies]
-        if gone:
-            rows.append(f"{named(item)} no longer waits for {', '.join(map(str, gone))}")
+        removed = [other for other in was.dependencies if other not in item.dependencies]
+        if removed:
+            rows.append(f"{named(item)} no longer waits for {', '.join(map(str, removed))}")
     order = [id_ for id_ in new if id_ in old]
     if order != [id_ for id_ in old if id_ in new]:
-        shown = [str(id_) for id_ in new][:_ORDER_SHOWN]
+        order_words = [str(id_) for id_ in new][:_ORDER_SHOWN]
         more = ", …" if len(new) > _ORDER_SHOWN else ""
-        rows.append(f"the order is now {', '.join(shown)}{more}")
+        rows.append(f"the order is now {', '.join(order_words)}{more}")
     return rows
 
 

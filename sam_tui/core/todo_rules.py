@@ -95,8 +95,8 @@ def settle(items: Sequence[Todo], *, started: Sequence[int] = ()) -> Settled:
     winner = explicit[-1] if explicit else max(running, key=lambda item: item.updated_at).id
     demoted = tuple(item.id for item in running if item.id != winner)
     back = frozenset(demoted)
-    kept = tuple(replace(i, status="not-started") if i.id in back else i for i in items)
-    return Settled(kept, demoted)
+    settled = tuple(replace(i, status="not-started") if i.id in back else i for i in items)
+    return Settled(settled, demoted)
 
 
 def consistent(item: Todo) -> Todo:
@@ -111,8 +111,8 @@ def consistent(item: Todo) -> Todo:
 
 def lost_completed(before: Sequence[Todo], after: Sequence[Todo]) -> list[Todo]:
     """The completed items of ``before`` whose id ``after`` no longer has."""
-    kept = {item.id for item in after}
-    return [item for item in before if item.status == "completed" and item.id not in kept]
+    ids = {item.id for item in after}
+    return [item for item in before if item.status == "completed" and item.id not in ids]
 
 
 def stamped(before: Sequence[Todo], after: Sequence[Todo], *, now: float) -> tuple[Todo, ...]:
@@ -302,9 +302,9 @@ class _Search:
         """Depth first from one node, with a stack of its own: a chain may be longer than Python's."""
         stack = [self.enter(root)]
         while stack:
-            node, rest = stack[-1]
-            if rest:
-                other = rest.pop()
+            node, waiting = stack[-1]
+            if waiting:
+                other = waiting.pop()
                 if other not in self.order:
                     stack.append(self.enter(other))
                 elif other in self.waiting:

@@ -11,10 +11,10 @@ Signature = tuple[int, int, int]
 def signature_of(path: str) -> Signature | None:
     """What tells whether a file (or a link itself) is still the same; None where there is none."""
     try:
-        found = os.lstat(path)
+        status = os.lstat(path)
     except OSError:
         return None
-    return (found.st_mtime_ns, found.st_size, found.st_ino)
+    return (status.st_mtime_ns, status.st_size, status.st_ino)
 
 
 class Unchanged(Generic[Made]):
@@ -26,10 +26,10 @@ class Unchanged(Generic[Made]):
     def get(self, path: str, make: Callable[[], Made]) -> Made:
         """What was made, or is made now. None is not kept: the same file may do later."""
         signature = signature_of(path)
-        kept = self._kept.get(path)
-        if kept is not None and kept[0] == signature:
-            return kept[1]
-        made = make()
-        if signature is not None and made is not None:
-            self._kept[path] = (signature, made)
-        return made
+        cached = self._kept.get(path)
+        if cached is not None and cached[0] == signature:
+            return cached[1]
+        value = make()
+        if signature is not None and value is not None:
+            self._kept[path] = (signature, value)
+        return value

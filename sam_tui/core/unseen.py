@@ -20,8 +20,8 @@ _WRITTEN = re.compile(r"⟨U\+([0-9A-F]{4,6})⟩")
 _JOINERS = "\u200c\u200d"
 
 
-def show_unseen(text: str, shown: set[str] | None = None) -> tuple[str, int]:
-    """``⟨U+202E⟩`` for every unseen character, and how many; those written are added to ``shown``.
+def show_unseen(text: str, seen: set[str] | None = None) -> tuple[str, int]:
+    """``⟨U+202E⟩`` for every unseen character, and how many; those written are added to ``seen``.
 
     Joiners inside emoji and inside words of scripts that need them are left alone, and so is a byte
     order mark at the very start.
@@ -38,19 +38,19 @@ def show_unseen(text: str, shown: set[str] | None = None) -> tuple[str, int]:
         if character == "\ufeff" and match.start() == 0:
             return character
         count += 1
-        if shown is not None:
-            shown.add(character)
+        if seen is not None:
+            seen.add(character)
         return f"⟨U+{ord(character):04X}⟩"
 
     return _UNSEEN.sub(written, text), count
 
 
-def shown_again(text: str, shown: set[str]) -> str:
+def shown_again(text: str, seen: set[str]) -> str:
     """The characters themselves, where ``show_unseen`` wrote them out before."""
 
     def character(match: re.Match[str]) -> str:
-        found = chr(int(match[1], 16)) if int(match[1], 16) < 0x110000 else ""
-        return found if found in shown else match[0]
+        character = chr(int(match[1], 16)) if int(match[1], 16) < 0x110000 else ""
+        return character if character in seen else match[0]
 
     return _WRITTEN.sub(character, text) if "⟨U+" in text else text
 
@@ -78,7 +78,7 @@ def foreign_letters(text: str) -> tuple[str, ...]:
 
     A name that is written in another script as a whole is what it looks like, and no matter.
     """
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     for match in () if text.isascii() else _LABEL.finditer(text):
         letters = [letter for letter in match[0] if letter.isalpha()]
         foreign = [c for c in letters if not unicodedata.name(c, "LATIN").startswith("LATIN")]
@@ -86,5 +86,5 @@ def foreign_letters(text: str) -> tuple[str, ...]:
         if foreign and (mixed or _LOOKALIKES.issuperset(foreign)):
             for letter in foreign:
                 words = f"{letter} in {match[0]} is {unicodedata.name(letter).lower()}"
-                found[f"{words} (U+{ord(letter):04X})"] = None
-    return tuple(found)
+                names[f"{words} (U+{ord(letter):04X})"] = None
+    return tuple(names)

@@ -52,8 +52,8 @@ def denial(decision: Decision) -> str:
             f"{decision.reason}. Go on without it, or say what should be approved."
         )
     if decision.by == "user":
-        said = f" They said: {decision.comment}" if decision.comment else ""
-        return f"The person refused {decision.operation}: {decision.reason}.{said}"
+        remark = f" They said: {decision.comment}" if decision.comment else ""
+        return f"The person refused {decision.operation}: {decision.reason}.{remark}"
     if decision.by == "hook":
         return f"A hook stopped {decision.operation}: {decision.reason} (hook: {decision.rule})"
     return f"{decision.operation} is not allowed: {decision.reason} (rule {decision.rule})."

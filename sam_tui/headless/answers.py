@@ -48,8 +48,8 @@ class Entry:
         """Whether it is for an inquiry. Only what all targets match is approved: none rides along."""
         if isinstance(inquiry.request, ApprovalRequest) and not self.decides:
             return False
-        found = (self.match.search(text) is not None for text in inquiry_texts(inquiry))
-        return all(found) if self.decision else any(found)
+        matches = (self.match.search(text) is not None for text in inquiry_texts(inquiry))
+        return all(matches) if self.decision else any(matches)
 
     def answer(self, inquiry: Inquiry) -> Answer:
         """The reply in the form that this kind of inquiry takes."""
@@ -141,12 +141,12 @@ def _entry(where: str, raw: Any, operations: Sequence[str]) -> Entry:
     entry = Entry(pattern, fields["reply"].strip(), scope)
     if not isinstance(scope, str) or (scope and not entry.decision):
         raise ConfigurationError(f"{where}: “scope” is a text beside “approve”.", hint=_FORM)
-    found = ((name, pattern.search(name)) for name in operations)
+    named = ((name, pattern.search(name)) for name in operations)
     # More of the name than a plain word: “retry” alone may well stand in a question.
-    asked = next((name for name, match in found if match and "_" in match[0]), "")
-    if asked and not entry.decides:
+    fitting = next((name for name, match in named if match and "_" in match[0]), "")
+    if fitting and not entry.decides:
         raise ConfigurationError(
-            f"{where}: “match” fits approvals of {asked}, and “{entry.reply}” is neither yes nor no.",
+            f"{where}: “match” fits approvals of {fitting}, and “{entry.reply}” is neither yes nor no.",
             hint="Write “approve”, “deny” or a sentence that says why not, or match a question only.",
         )
     return entry

@@ -130,8 +130,8 @@ class Ledger:
 
     def tool_name(self, call: CallId, otherwise: str) -> str:
         """The name by which the model called."""
-        known = self._calls.get(call)
-        return known.name if known else otherwise
+        entry = self._calls.get(call)
+        return entry.name if entry else otherwise
 
     def _stop_asking(self) -> None:
         if self._asked_at is not None:

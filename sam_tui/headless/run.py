@@ -87,7 +87,7 @@ class _Run:
         events = self._runtime.bus.subscribe()
         loop = asyncio.get_running_loop()
         turn = loop.create_task(self._turn(session), name="turn")
-        told = loop.create_task(self._tell_forever(events), name="tell")
+        telling = loop.create_task(self._tell_forever(events), name="tell")
 
         def stop() -> None:
             # Also called from a signal handler, where nothing more than this is safe.
@@ -98,9 +98,9 @@ class _Run:
         if interrupts.subtype is not None:
             turn.cancel()
         try:
-            await asyncio.wait({turn, told}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({turn, telling}, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            fault = await _settle(turn, told)
+            fault = await _settle(turn, telling)
             self._begin(session)
             self._take(events.drain())
             await self._end_terminals()
@@ -264,13 +264,13 @@ def _tell(
 
 
 async def _settle(
-    turn: asyncio.Task[TurnFinished], told: asyncio.Task[None]
+    turn: asyncio.Task[TurnFinished], telling: asyncio.Task[None]
 ) -> BaseException | None:
     """End both tasks and wait for them; the exception of the first that failed, or None."""
     turn.cancel()
-    told.cancel()
-    await asyncio.wait({turn, told})
-    for task in (turn, told):
+    telling.cancel()
+    await asyncio.wait({turn, telling})
+    for task in (turn, telling):
         if not task.cancelled() and (fault := task.exception()) is not None:
             return fault
     return None

@@ -87,12 +87,12 @@ def _name(context: Context) -> str:
 
 
 def _named_conversation(context: Context) -> ConversationId | None:
-    given: Any = (context.meta or {}).get(CONVERSATION_META)
-    if given is None:
+    name: Any = (context.meta or {}).get(CONVERSATION_META)
+    if name is None:
         return None
-    if not isinstance(given, str) or not _NAMEABLE.fullmatch(given):
+    if not isinstance(name, str) or not _NAMEABLE.fullmatch(name):
         raise MCPError(
             types.INVALID_PARAMS,
             f"_meta {CONVERSATION_META!r}: up to 128 letters, digits and - _ . are possible",
         )
-    return ConversationId(given)
+    return ConversationId(name)

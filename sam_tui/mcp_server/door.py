@@ -39,13 +39,13 @@ class Door:
         if refusal is not None:
             await refuse(*refusal, send)
             return
-        gone = scope[GONE] = asyncio.Event()
+        hangup = scope[GONE] = asyncio.Event()
         answered = False
 
         async def hear() -> Message:
             message = await receive()
             if message["type"] == "http.disconnect" and not answered:
-                gone.set()
+                hangup.set()
             return message
 
         async def tell(message: Message) -> None:
@@ -59,7 +59,7 @@ class Door:
     def _refusal(self, scope: Scope) -> tuple[int, str] | None:
         headers: Iterable[tuple[bytes, bytes]] = scope["headers"]
         named = [(name.lower(), value) for name, value in headers]
-        hosts, origins, given = (
+        hosts, origins, tokens = (
             [value for key, value in named if key == name]
             for name in (b"host", b"origin", b"authorization")
         )
@@ -69,7 +69,7 @@ class Door:
             return 403, "Web pages may not call this server."
         if scope["path"] != PATH:
             return 404, f"There is nothing here; the server is at {PATH}."
-        scheme, _, token = given[0].partition(b" ") if len(given) == 1 else (b"", b"", b"")
+        scheme, _, token = tokens[0].partition(b" ") if len(tokens) == 1 else (b"", b"", b"")
         if scheme.lower() != b"bearer" or not hmac.compare_digest(token.strip(), self._token):
             return 401, "Send the token of this server as Authorization: Bearer."
         return None

@@ -156,14 +156,14 @@ class Follower:
     async def _listening(self) -> AsyncGenerator[None]:
         """Relay what happens meanwhile; all of it has been sent when the block ends."""
         relay = asyncio.ensure_future(self._relay())
-        gone = asyncio.ensure_future(self._hang_up())
+        hangup = asyncio.ensure_future(self._hang_up())
         try:
             yield
             self._unsent.extend(self._call.heard.drain())
             await self._send()
         finally:
             relay.cancel()
-            gone.cancel()
+            hangup.cancel()
 
     async def _relay(self) -> None:
         while True:
@@ -177,9 +177,9 @@ class Follower:
 
     async def _hang_up(self) -> None:
         request = self._context.request
-        gone = request.scope.get(GONE) if request is not None else None
-        if gone is not None:
-            await gone.wait()
+        hangup = request.scope.get(GONE) if request is not None else None
+        if hangup is not None:
+            await hangup.wait()
             self._call.give_up("The client is gone.")
 
     async def _tell(self, event: Event) -> None:
@@ -198,8 +198,8 @@ class Follower:
     async def _log(self, event: Event) -> None:
         """What the server does for this call, at the level that the client asked for."""
         level, data = _entry(event, self._call)
-        wanted = self._level()
-        if level is None or wanted is None or _LEVELS.index(level) < _LEVELS.index(wanted):
+        least = self._level()
+        if level is None or least is None or _LEVELS.index(level) < _LEVELS.index(least):
             return
         params = types.LoggingMessageNotificationParams(
             level=level, logger="sam-tui", data=plain_json(data)
@@ -211,15 +211,15 @@ class Follower:
     def _level(self) -> types.LoggingLevel | None:
         if not is_modern(self._context):
             return self._client.level
-        asked = (self._context.meta or {}).get(types.LOG_LEVEL_META_KEY)
-        return asked if asked in _LEVELS else None
+        level = (self._context.meta or {}).get(types.LOG_LEVEL_META_KEY)
+        return level if level in _LEVELS else None
 
 
 def owner_of(client: Client, params: types.CallToolRequestParams) -> str:
     """Who may resume a parked call, and with what: the same client, by the same call."""
     arguments = json.dumps(params.arguments or {}, sort_keys=True)
-    told = json.dumps([client.key, client.conversation, params.name, arguments])
-    return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
+    identity = json.dumps([client.key, client.conversation, params.name, arguments])
+    return hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def refused(text: str, structured: Mapping[str, Any] | None = None) -> types.CallToolResult:
@@ -240,14 +240,14 @@ def _seen(task: "asyncio.Future[Any]") -> None:
 def _entry(event: Event, call: Call) -> tuple[types.LoggingLevel | None, dict[str, Any]]:
     match event:
         case DecisionMade(call=of, decision=decision) if of == call.id:
-            told = {
+            entry = {
                 "operation": decision.operation,
                 "outcome": decision.outcome,
                 "by": decision.by,
                 "rule": decision.rule,
                 "reason": decision.reason,
             }
-            return ("info" if decision.allowed else "warning"), told
+            return ("info" if decision.allowed else "warning"), entry
         case ToolStarted(call=of, operation=operation, summary=summary) if of == call.id:
             return "debug", {"started": operation, "summary": summary}
         case ToolFinished(call=of, operation=operation, ok=ok, seconds=seconds) if of == call.id:

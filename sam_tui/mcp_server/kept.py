@@ -105,8 +105,8 @@ posting: ContextVar[Listener | None] = ContextVar("mcp_posting", default=None)
 class SessionEvents(EventStore):
     """The events of one session. The ids of its streams are those of its requests."""
 
-    def __init__(self, kept: Kept) -> None:
-        self._kept = kept
+    def __init__(self, events: Kept) -> None:
+        self._kept = events
         self.listeners: WeakValueDictionary[str, Listener] = WeakValueDictionary()
         """Those of streams that are open, or may be resumed."""
         self.agreed = ""
@@ -138,8 +138,8 @@ class SessionEvents(EventStore):
         if stream is None:
             return None
         at, ended = last - 1, False
-        while told := self._kept.told(self, stream, at):
-            for at, entry in told:
+        while entries := self._kept.told(self, stream, at):
+            for at, entry in entries:
                 ended = entry.ends
                 if at > last and entry.message is not None:
                     await send_callback(EventMessage(entry.message, str(at)))

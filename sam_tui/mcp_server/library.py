@@ -85,8 +85,8 @@ class Library:
 
     def get_prompt(self, name: str, arguments: Mapping[str, str]) -> types.GetPromptResult:
         """One prompt. Raises ``MCPError`` for an unknown one."""
-        found = (shelf.get(name, arguments) for shelf in self.prompts)
-        prompt = next((prompt for prompt in found if prompt is not None), None)
+        answers = (shelf.get(name, arguments) for shelf in self.prompts)
+        prompt = next((prompt for prompt in answers if prompt is not None), None)
         if prompt is None:
             raise MCPError(types.INVALID_PARAMS, f"There is no prompt {name!r}")
         return prompt
@@ -94,14 +94,14 @@ class Library:
     def complete(self, params: types.CompleteRequestParams) -> types.Completion:
         """Values that begin with what was typed so far; none for what nobody knows."""
         argument, context = params.argument, params.context
-        given = (context.arguments if context is not None else None) or {}
-        found: Sequence[str] = ()
+        arguments = (context.arguments if context is not None else None) or {}
+        matches: Sequence[str] = ()
         match params.ref:
             case types.ResourceTemplateReference(uri=uri):
                 shelf = self.of(uri)
-                found = shelf.completions(uri, argument.name, given) if shelf else ()
+                matches = shelf.completions(uri, argument.name, arguments) if shelf else ()
             case types.PromptReference(name=name):
-                found = [v for p in self.prompts for v in p.completions(name, argument.name)]
+                matches = [v for p in self.prompts for v in p.completions(name, argument.name)]
         typed = argument.value.lower()
-        values = [value for value in dict.fromkeys(found) if value.lower().startswith(typed)]
+        values = [value for value in dict.fromkeys(matches) if value.lower().startswith(typed)]
         return types.Completion(values=values[:100], total=len(values), has_more=len(values) > 100)

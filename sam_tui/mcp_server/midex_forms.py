@@ -28,9 +28,9 @@ def moment(seconds: float | None) -> str | None:
     return None if seconds is None else iso(seconds)
 
 
-def duration(begun: float | None, ended: float | None) -> int | None:
+def duration(started: float | None, ended: float | None) -> int | None:
     """Milliseconds between two times that are both known."""
-    return None if begun is None or ended is None else round((ended - begun) * 1000)
+    return None if started is None or ended is None else round((ended - started) * 1000)
 
 
 def workflow_form(view: DefinitionView) -> dict[str, Any]:
@@ -203,12 +203,12 @@ def event_form(row: EventRow) -> dict[str, Any]:
 def _question_form(view: ExecutionView) -> dict[str, Any]:
     if view.question is None:
         return {}
-    asked = view.question
+    question = view.question
     return {
         "question": {
-            "step_name": asked.step,
-            "prompt": asked.prompt,
-            "choices": list(asked.choices),
+            "step_name": question.step,
+            "prompt": question.prompt,
+            "choices": list(question.choices),
         }
     }
 

@@ -44,13 +44,13 @@ class Address:
 
 def address(uri: str) -> Address | None:
     """The parts of a ``midex://`` URI, or None for what is none."""
-    found = re.fullmatch(r"midex://([^/?#]+)/([^?#]*)(?:\?([^#]*))?", uri, re.IGNORECASE)
-    if found is None or len(uri) > 4000:
+    match = re.fullmatch(r"midex://([^/?#]+)/([^?#]*)(?:\?([^#]*))?", uri, re.IGNORECASE)
+    if match is None or len(uri) > 4000:
         return None
-    kind, *parts = [unquote(part) for part in found[2].rstrip("/").split("/")]
-    pairs = [pair.partition("=") for pair in (found[3] or "").split("&") if pair]
+    kind, *parts = [unquote(part) for part in match[2].rstrip("/").split("/")]
+    pairs = [pair.partition("=") for pair in (match[3] or "").split("&") if pair]
     query = {unquote(name): unquote(value) for name, _, value in pairs}
-    return Address(found[1].lower(), kind, tuple(parts), query)
+    return Address(match[1].lower(), kind, tuple(parts), query)
 
 
 def artifact_uri(artifact: str) -> str:
@@ -109,7 +109,7 @@ class MidexResources:
 
     def listed(self, client: Client) -> Sequence[types.Resource]:
         """What has no id, every workflow, and the executions that are not over."""
-        found = [
+        resources = [
             _resource(f"{WORKFLOW}/available_workflows", "available_workflows",
                       "Every workflow that can be started."),
             _resource(f"{WORKFLOW}/telemetry", "telemetry", "What happened, the newest first."),
@@ -117,10 +117,10 @@ class MidexResources:
         ]  # fmt: skip
         for view in self._workflows.definitions():
             uri = str(Address("workflow", "workflow_details", (view.name,)))
-            found.append(_resource(uri, f"workflow_details {view.name}", view.description))
+            resources.append(_resource(uri, f"workflow_details {view.name}", view.description))
         for run in self._workflows.executions(limit=_LISTED):
             if run.state in ("idle", "running", "paused"):
-                found += [
+                resources += [
                     _resource(
                         str(Address("workflow", kind, (run.id,))),
                         f"{kind} {run.id}",
@@ -128,7 +128,7 @@ class MidexResources:
                     )
                     for kind in _OF_EXECUTION
                 ]
-        return found
+        return resources
 
     async def read(self, uri: str, client: Client) -> types.TextResourceContents:
         """One resource. Raises ``NotFound``."""
@@ -180,10 +180,10 @@ class MidexResources:
         limit = query.get("limit", "100")
         if not limit.isascii() or not limit.isdigit() or not 1 <= int(limit[:6]) <= 1000:
             raise NotFound("limit is a number from 1 to 1000", {"limit": limit})
-        wanted = EventQuery(
+        selection = EventQuery(
             execution, type=query.get("event_type", ""), limit=int(limit), newest=True
         )
-        return [forms.event_form(row) for row in self._workflows.events(wanted)]
+        return [forms.event_form(row) for row in self._workflows.events(selection)]
 
     def _findings(self, kind: str, parts: tuple[str, ...]) -> dict[str, Any]:
         def active(scope: str, project: str = "") -> list[dict[str, Any]]:
@@ -194,8 +194,8 @@ class MidexResources:
             case ("global", ()):
                 return {"findings": active("global")}
             case ("project", (project,)):
-                found = [*active("project", project), *active("system")]
-                return {"project": {"id": project}, "findings": found}
+                findings = [*active("project", project), *active("system")]
+                return {"project": {"id": project}, "findings": findings}
             case _:
                 raise NotFound(f"There is no resource midex://knowledge/{kind}")
 

@@ -218,9 +218,9 @@ class MidexToolbox:
         }
 
     async def _add_finding(self, arguments: AddFinding, request: ToolRequest) -> Answer:
-        given = arguments.model_dump()
-        given["source_agent"] = arguments.source_agent or request.client.name
-        row = self._workflows.add_finding(FindingDraft.model_validate(given))
+        fields = arguments.model_dump()
+        fields["source_agent"] = arguments.source_agent or request.client.name
+        row = self._workflows.add_finding(FindingDraft.model_validate(fields))
         return {"finding": forms.finding_form(row)}
 
     async def _update_finding(self, arguments: UpdateFinding, _: ToolRequest) -> Answer:
@@ -245,7 +245,7 @@ class MidexToolbox:
         """The call of a tool step, made here; an approval that nobody can give leaves it open."""
         self._claims.take((ticket,), request.client)
         conversation = request.client.conversation
-        given = json.dumps(ticket.arguments, ensure_ascii=False)
+        arguments_json = json.dumps(ticket.arguments, ensure_ascii=False)
         with self._workflows.hold(ticket.execution_id) as mine:
             if not mine:
                 raise execution_held(ticket.execution_id)
@@ -253,7 +253,7 @@ class MidexToolbox:
             if cut_off is not None:
                 return cut_off
             executed = await self._runtime.executor.execute(
-                ToolCall(request.call.id, ticket.tool, given), conversation
+                ToolCall(request.call.id, ticket.tool, arguments_json), conversation
             )
             if executed.decision is not None and executed.decision.rule == "unattended":
                 self._workflows.withdraw_call(ticket.execution_id, ticket.step)
@@ -306,8 +306,8 @@ def _summary(done: Advanced, view: ExecutionView) -> Answer:
             for f in done.failures
         ]
     if view.question is not None:
-        asked = view.question
-        answer["question"] = {"prompt": asked.prompt, "choices": list(asked.choices)}
+        question = view.question
+        answer["question"] = {"prompt": question.prompt, "choices": list(question.choices)}
     return answer
 
 
@@ -316,8 +316,8 @@ def _refusal(code: str, message: str, details: Mapping[str, Any]) -> Answer:
 
 
 def _faults(error: ValidationError) -> str:
-    found = error.errors(include_url=False, include_input=False)
-    return "; ".join(f"{'.'.join(map(str, f['loc'])) or 'arguments'}: {f['msg']}" for f in found)
+    errors = error.errors(include_url=False, include_input=False)
+    return "; ".join(f"{'.'.join(map(str, f['loc'])) or 'arguments'}: {f['msg']}" for f in errors)
 
 
 def _tool(name: str, entry: _Entry) -> types.Tool:

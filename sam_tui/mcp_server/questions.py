@@ -51,13 +51,13 @@ def answer_of(inquiry: Inquiry, result: types.ElicitResult) -> Answer | None:
             return None
         return Reply(reply)
     comment = content.get("comment")
-    said = comment.strip() if isinstance(comment, str) else ""
+    remark = comment.strip() if isinstance(comment, str) else ""
     decision = content.get("decision")
     offered = [choice.id for choice in inquiry.request.choices]
     if not accepted or decision not in offered:
         dismissed = "They dismissed the question." if result.action == "cancel" else ""
-        return Approval("deny", said or dismissed)
-    return Approval("scope", said, scope=str(decision))
+        return Approval("deny", remark or dismissed)
+    return Approval("scope", remark, scope=str(decision))
 
 
 def _approval_form(request: ApprovalRequest, version: str) -> Form:
@@ -109,8 +109,8 @@ def _preview(diffs: Sequence[Diff]) -> list[str]:
     lines: list[str] = []
     for diff in diffs:
         lines.append(f"  change  {one_line(diff.path)} +{diff.added} -{diff.removed}")
-        shown = visible_text(diff.unified)
-        cut = shown if len(shown) <= _PREVIEW else f"{shown[:_PREVIEW]}\n[…]"
+        text = visible_text(diff.unified)
+        cut = text if len(text) <= _PREVIEW else f"{text[:_PREVIEW]}\n[…]"
         lines += [f"    | {line}" for line in cut.splitlines()]
     return lines
 

@@ -46,5 +46,5 @@ class SamPrompts:
         return ()
 
     def _active(self) -> list[Prompt]:
-        found = [*self._library.list_system().prompts, *self._library.list_mini().prompts]
-        return [prompt for prompt in found if prompt.active]
+        prompts = [*self._library.list_system().prompts, *self._library.list_mini().prompts]
+        return [prompt for prompt in prompts if prompt.active]

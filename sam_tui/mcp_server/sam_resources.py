@@ -52,7 +52,7 @@ class SamResources:
 
     def listed(self, client: Client) -> Sequence[types.Resource]:
         """The todos, the conversations, and the results that were kept whole."""
-        found = [
+        resources = [
             types.Resource(
                 uri=TODOS,
                 name="todos",
@@ -66,7 +66,7 @@ class SamResources:
                 mime_type="application/json",
             ),
         ]
-        return found + [
+        return resources + [
             types.Resource(
                 uri=f"sam://results/{quote(call, safe='')}",
                 name=f"result {call}",
@@ -129,8 +129,8 @@ class SamResources:
 
     def canonical(self, uri: str) -> str:
         """One spelling for each resource."""
-        scheme, _, rest = uri.partition("://")
-        return f"{scheme.lower()}://{rest.rstrip('/')}"
+        scheme, _, remainder = uri.partition("://")
+        return f"{scheme.lower()}://{remainder.rstrip('/')}"
 
 
 def _spoken(message: Message) -> Sequence[str]:

@@ -103,13 +103,13 @@ def _signals() -> Generator[asyncio.Event]:
             os._exit(1)
         stopped.set()
 
-    taken = [n for n in _SIGNALS if n != signal.SIGHUP or not signals.ignored(n)]
-    for number in taken:
+    numbers = [n for n in _SIGNALS if n != signal.SIGHUP or not signals.ignored(n)]
+    for number in numbers:
         loop.add_signal_handler(number, stop)
     try:
         yield stopped
     finally:
-        for number in taken:
+        for number in numbers:
             loop.remove_signal_handler(number)
 
 

@@ -102,7 +102,7 @@ class Sessions(StreamableHTTPSessionManager):
 def _header(scope: Scope, name: str) -> str:
     key = name.encode()
     headers: Iterable[tuple[bytes, bytes]] = scope["headers"]
-    return next((value.decode("latin-1") for given, value in headers if given == key), "")
+    return next((value.decode("latin-1") for header, value in headers if header == key), "")
 
 
 def _set_version(scope: Scope, version: str) -> None:

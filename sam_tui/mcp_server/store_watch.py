@@ -25,18 +25,18 @@ class StoreWatch:
 
     async def run(self, wanted: Callable[[], bool]) -> None:
         """Look for as long as somebody wants to hear; until it is cancelled."""
-        own = self._bus.subscribe()
+        subscription = self._bus.subscribe()
         try:
             self._seen = self._newest()
             while True:
                 await asyncio.sleep(INTERVAL)
-                mine = {e.seq for e in own.drain() if isinstance(e, WorkflowMoved)}
+                mine = {e.seq for e in subscription.drain() if isinstance(e, WorkflowMoved)}
                 if wanted():
                     self._look(mine)
                 else:
                     self._seen = max(self._newest(), self._seen)
         finally:
-            own.close()
+            subscription.close()
 
     def _look(self, mine: set[int]) -> None:
         rows = self._workflows().events(EventQuery(after=self._seen, limit=_BATCH))

@@ -85,15 +85,15 @@ class Subscriptions:
 
     async def run(self) -> None:
         """Tell of what changes, until it is cancelled."""
-        heard = self._bus.subscribe()
+        subscription = self._bus.subscribe()
         try:
             while True:
-                await self._tell(await heard.batch())
+                await self._tell(await subscription.batch())
         finally:
-            heard.close()
+            subscription.close()
 
-    async def _tell(self, heard: Sequence[Event]) -> None:
-        events = [event for event in heard if not isinstance(event, _FREQUENT)]
+    async def _tell(self, batch: Sequence[Event]) -> None:
+        events = [event for event in batch if not isinstance(event, _FREQUENT)]
         if not events:
             return
         streamed: dict[ServerEvent, None] = {}

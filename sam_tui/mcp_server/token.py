@@ -29,10 +29,10 @@ def bearer_token(data_dir: str) -> BearerToken:
     os.makedirs(data_dir, mode=0o700, exist_ok=True)
     fresh = secrets.token_urlsafe(32)
     try:
-        made = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
     except FileExistsError:
         return BearerToken(_kept(path), path)
-    with open(made, "w", encoding="ascii") as file:
+    with open(descriptor, "w", encoding="ascii") as file:
         file.write(fresh + "\n")
     return BearerToken(fresh, path)
 

@@ -107,8 +107,8 @@ class GuardedToolbox:
             self._runtime.conversations.claim(conversation)
         except ConversationInUse as error:
             return _refused(f"{error}\n{_ELSEWHERE}")
-        given = json.dumps(request.arguments, ensure_ascii=False)
-        plan = self._executor.plan(ToolCall(request.call.id, request.name, given))
+        arguments_json = json.dumps(request.arguments, ensure_ascii=False)
+        plan = self._executor.plan(ToolCall(request.call.id, request.name, arguments_json))
         try:
             async with self._turn(plan, conversation):
                 with self._sponsored(plan, conversation):
@@ -182,8 +182,8 @@ def images(data: Mapping[str, Any], workspace: Workspace) -> list[types.ImageCon
     """The images that a tool says it has written into the workspace."""
     paths: Any = data.get("imagePaths")
     named = cast("list[Any]", paths) if isinstance(paths, list) else []
-    found = (_image(path, workspace) for path in named if isinstance(path, str))
-    return [image for image in found if image is not None]
+    loaded = (_image(path, workspace) for path in named if isinstance(path, str))
+    return [image for image in loaded if image is not None]
 
 
 def _image(path: str, workspace: Workspace) -> types.ImageContent | None:

@@ -156,9 +156,11 @@ def parsed(line: bytes) -> types.JSONRPCMessage | Fault | None:
         return message
     if "method" not in fields and ("result" in fields or "error" in fields):
         return None  # a malformed answer has no answer
-    given = fields.get("id")
-    known = isinstance(given, str) or (isinstance(given, int) and not isinstance(given, bool))
-    return _fault(given if known else None, types.INVALID_REQUEST, "Invalid request")
+    identifier = fields.get("id")
+    usable = isinstance(identifier, str) or (
+        isinstance(identifier, int) and not isinstance(identifier, bool)
+    )
+    return _fault(identifier if usable else None, types.INVALID_REQUEST, "Invalid request")
 
 
 def _fault(request: str | int | None, code: int, message: str) -> Fault:
@@ -184,7 +186,7 @@ def _read(
             return False
         return True
 
-    held = bytearray()
+    buffer = bytearray()
     while True:
         try:
             chunk = os.read(source, _CHUNK)
@@ -192,16 +194,16 @@ def _read(
             chunk = b""
         if not chunk:
             break
-        held += chunk
+        buffer += chunk
         if b"\n" not in chunk:
             # Of a line that is too long only so much is kept that it is seen to be.
-            del held[LONGEST + 1 :]
+            del buffer[LONGEST + 1 :]
             continue
-        *whole, rest = held.split(b"\n")
-        held = rest
+        *whole, partial = buffer.split(b"\n")
+        buffer = partial
         if not all(hand_over(bytes(line)) for line in whole):
             return
-    if held.strip() and not hand_over(bytes(held)):
+    if buffer.strip() and not hand_over(bytes(buffer)):
         return
     hand_over(None)
 

@@ -108,7 +108,7 @@ class SamApp(App[None], inherit_bindings=False):
         self.backstage = Backstage(self, self.chat, self.conversations)
         self.servers = Servers(self)
         self.mentions = Mentions(self, self.chat)
-        own = Controllers(
+        controllers = Controllers(
             self.turns,
             self.conversations,
             self.models,
@@ -121,8 +121,8 @@ class SamApp(App[None], inherit_bindings=False):
         )
         self.recordings = RecordingDesk(self, self.chat)
         self.watching = Watching(self.chat)
-        deeds = TerminalDeeds(self.chat, self.shell, self.requests, self.recordings)
-        self.desk = Desk(self, self.chat, own, deeds.all)
+        terminal_actions = TerminalDeeds(self.chat, self.shell, self.requests, self.recordings)
+        self.desk = Desk(self, self.chat, controllers, terminal_actions.all)
         self.inquiries: InquiryRow | None = None
         self._start = start
         self._prompt = prompt

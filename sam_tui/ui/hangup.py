@@ -54,9 +54,11 @@ class Forgiving:
     called for the first, and ``behind`` when the terminal reads again after the second.
     """
 
-    def __init__(self, file: IO[str], gone: Callable[[], None], behind: Callable[[], None]) -> None:
+    def __init__(
+        self, file: IO[str], on_gone: Callable[[], None], behind: Callable[[], None]
+    ) -> None:
         self._file = file
-        self._gone = gone
+        self._gone = on_gone
         self._behind = behind
         self._waiting: deque[bytes] = deque()
         self._size = 0

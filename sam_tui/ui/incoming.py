@@ -43,10 +43,10 @@ class Pastes:
                 yield inside[: len(inside) - len(self._held)].replace(_ESC, "") + end
                 self._pasting = not end
             else:
-                before, start, rest = (self._seen + text).partition(_START)
-                yield text[: len(text) - len(rest)] if start else text
+                before, start, remainder = (self._seen + text).partition(_START)
+                yield text[: len(text) - len(remainder)] if start else text
                 self._seen = "" if start else before[1 - len(_START) :]
-                self._pasting, text = bool(start), rest
+                self._pasting, text = bool(start), remainder
 
 
 def _begun(text: str) -> str:

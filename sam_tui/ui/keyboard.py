@@ -46,15 +46,15 @@ def _name(character: str) -> str:
 def with_alt() -> dict[str, str]:
     """What is sent for a key with Alt, and what it is called."""
     plain = [c for c in string.punctuation + string.digits if c not in _OPENERS]
-    found = {f"\x1b{c}": f"alt+{_name(c)}" for c in (*plain, *_NAMED)}
+    names = {f"\x1b{c}": f"alt+{_name(c)}" for c in (*plain, *_NAMED)}
     for letter in string.ascii_lowercase:
-        found[f"\x1b{letter}"] = f"alt+{letter}"
+        names[f"\x1b{letter}"] = f"alt+{letter}"
         if letter.upper() not in _OPENERS:
-            found[f"\x1b{letter.upper()}"] = f"alt+shift+{letter}"
+            names[f"\x1b{letter.upper()}"] = f"alt+shift+{letter}"
         # Tab and Enter are the control characters of these, and mean themselves.
         if letter not in "imj":
-            found[f"\x1b{chr(ord(letter) & 0x1F)}"] = f"alt+ctrl+{letter}"
-    return found
+            names[f"\x1b{chr(ord(letter) & 0x1F)}"] = f"alt+ctrl+{letter}"
+    return names
 
 
 def tell_alt() -> None:

@@ -10,6 +10,6 @@ from collections.abc import Callable
 from textual.message_pump import MessagePump
 
 
-def after(pump: MessagePump, seconds: float, deed: Callable[[], object]) -> asyncio.TimerHandle:
-    """Call ``deed`` once among the messages of a widget, screen or app; cancel it by what is returned."""
-    return asyncio.get_running_loop().call_later(max(0.0, seconds), pump.call_next, deed)
+def after(pump: MessagePump, seconds: float, action: Callable[[], object]) -> asyncio.TimerHandle:
+    """Call ``action`` once among the messages of a widget, screen or app; cancel it by what is returned."""
+    return asyncio.get_running_loop().call_later(max(0.0, seconds), pump.call_next, action)

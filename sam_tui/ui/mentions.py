@@ -21,22 +21,22 @@ def fitting(paths: Iterable[str], part: str) -> Sequence[str]:
     Closer is what begins with it (the name before the whole path), then what holds it in one piece,
     then what is short. Case counts for nothing.
     """
-    wanted = part.lower()
+    typed = part.lower()
     # Each letter at its first place and no other, so that no name makes this slow.
-    letters = map(re.escape, wanted)
+    letters = map(re.escape, typed)
     loose = re.compile("".join(f"[^{letter}]*+{letter}" for letter in letters))
-    found: list[tuple[int, int, str]] = []
+    ranked: list[tuple[int, int, str]] = []
     for path in paths:
         low = path.lower()
-        if wanted in low:
+        if typed in low:
             name = low.rsplit("/", 1)[-1]
-            rank = 0 if name.startswith(wanted) else 1 if low.startswith(wanted) else 2
+            rank = 0 if name.startswith(typed) else 1 if low.startswith(typed) else 2
         elif loose.match(low):
             rank = 3
         else:
             continue
-        found.append((rank, len(path), path))
-    return [path for _, _, path in heapq.nsmallest(LISTED, found)]
+        ranked.append((rank, len(path), path))
+    return [path for _, _, path in heapq.nsmallest(LISTED, ranked)]
 
 
 def written(path: str) -> str:

@@ -25,7 +25,7 @@ def command_for(reader: Reader) -> list[str] | None:
         words = shlex.split(os.environ.get(name, ""))
         if words and shutil.which(words[0]):
             return words
-    return next(([found] for name in _FALLBACKS[reader] if (found := shutil.which(name))), None)
+    return next(([program] for name in _FALLBACKS[reader] if (program := shutil.which(name))), None)
 
 
 async def read(app: App[None], reader: Reader, text: str) -> str:

@@ -35,13 +35,13 @@ def one_line(text: str, limit: int = 200) -> str:
 
 def short_path(path: str, home: str, limit: int = 32) -> str:
     """A path for a narrow place: ``~`` for the home folder, only the last parts when too long."""
-    shown = one_line(path, 1000)
-    if home and (shown == home or shown.startswith(home.rstrip("/") + "/")):
-        shown = "~" + shown[len(home.rstrip("/")) :]
-    if len(shown) <= limit:
-        return shown
-    parts = PurePath(shown).parts
-    tail = parts[-1] if parts else shown
+    path_text = one_line(path, 1000)
+    if home and (path_text == home or path_text.startswith(home.rstrip("/") + "/")):
+        path_text = "~" + path_text[len(home.rstrip("/")) :]
+    if len(path_text) <= limit:
+        return path_text
+    parts = PurePath(path_text).parts
+    tail = parts[-1] if parts else path_text
     return f"…/{tail}" if len(tail) + 2 <= limit else "…" + tail[-(limit - 1) :]
 
 

@@ -57,8 +57,8 @@ def told_of(session: "TerminalSession", name: str, *, watched: bool) -> Told | N
                 return Told(f"{name}{joint}{words}", 0 if agents else 2, style)
             # One that draws now and then, such as top, waits and does not in turns: no word of it.
             left = QUIET[0] - state.seconds
-            said = f"{name}: {command}" + (" waits for input" if left <= 0 else "")
-            return Told(said, 1 if agents else 3, "$text-muted", left if left > 0 else None)
+            line = f"{name}: {command}" + (" waits for input" if left <= 0 else "")
+            return Told(line, 1 if agents else 3, "$text-muted", left if left > 0 else None)
         case "running" | "quiet":
             silent, again = _silence(state.seconds)
             if state.name == "running":

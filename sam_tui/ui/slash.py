@@ -39,7 +39,7 @@ def matching(text: str, more: Sequence[Action] = ()) -> list[Action]:
     if not re.fullmatch(r"/[a-zA-Z0-9-]*", text):
         return []
     typed = text[1:].lower()
-    offered = BY_SLASH | {one.slash: one for one in more if one.slash not in BY_SLASH}
+    offered = BY_SLASH | {action.slash: action for action in more if action.slash not in BY_SLASH}
     fitting = [action for name, action in offered.items() if name.startswith(typed)]
     return sorted(fitting, key=lambda action: action.slash != typed)
 

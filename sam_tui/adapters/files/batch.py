@@ -175,17 +175,17 @@ def _remove_folder(where: Location) -> None:
 
 def _missing_above(where: Location) -> list[Location]:
     """The folders that have to be made for it, the innermost first."""
-    found: list[Location] = []
+    missing: list[Location] = []
     path = os.path.dirname(where.real)
     while path not in (where.root, "/") and not os.path.lexists(path):
-        found.append(replace(where, real=path))
+        missing.append(replace(where, real=path))
         path = os.path.dirname(path)
-    return found
+    return missing
 
 
-def stamp_of(found: os.stat_result) -> Stamp:
+def stamp_of(status: os.stat_result) -> Stamp:
     """Which content a file has, by what the system says of it."""
-    return Stamp(found.st_ino, found.st_size, found.st_mtime_ns)
+    return Stamp(status.st_ino, status.st_size, status.st_mtime_ns)
 
 
 def insist_unchanged(entry: Entry, where: Location, before: Snapshot) -> None:

@@ -46,16 +46,16 @@ class LocalFiles:
         """A regular file as it is now, with at most ``limit`` bytes of it."""
         with explained(where, "read"), entry_of(where) as entry, _regular(entry, where) as source:
             # Looked at before reading: what is written meanwhile shows as a difference later.
-            found = os.fstat(source)
-            data = b"".join(_pieces(source, limit, min(_CHUNK, found.st_size + 1)))
-            return Snapshot(data, stamp_of(found), found.st_mode)
+            status = os.fstat(source)
+            data = b"".join(_pieces(source, limit, min(_CHUNK, status.st_size + 1)))
+            return Snapshot(data, stamp_of(status), status.st_mode)
 
     def link(self, where: Location) -> Snapshot:
         """A symbolic link itself, not followed."""
         with explained(where, "read"), entry_of(where) as entry:
-            found = entry.stat()
+            status = entry.stat()
             target = os.fsencode(os.readlink(entry.name, dir_fd=entry.folder))
-            return Snapshot(target, stamp_of(found), found.st_mode)
+            return Snapshot(target, stamp_of(status), status.st_mode)
 
     def list(self, where: Location) -> Sequence[FileStat]:
         """The entries of a folder, sorted by name; those that vanish meanwhile are left out."""
@@ -65,14 +65,14 @@ class LocalFiles:
                 raise changed(where)
             folder = entry.open(os.O_RDONLY | os.O_DIRECTORY)
             try:
-                found: list[FileStat] = []
+                stats: list[FileStat] = []
                 with os.scandir(folder) as entries:
                     for item in entries:
                         with suppress(FileNotFoundError):
-                            found.append(_described(item.name, item.stat(follow_symlinks=False)))
+                            stats.append(_described(item.name, item.stat(follow_symlinks=False)))
             finally:
                 os.close(folder)
-        return sorted(found, key=lambda item: item.name)
+        return sorted(stats, key=lambda item: item.name)
 
     def write(self, where: Location, data: bytes, *, replace: bool) -> None:
         """Write the whole file atomically; folders above are made; mode bits of a replaced file stay.
@@ -137,8 +137,8 @@ class LocalFiles:
             return True
 
 
-def _described(name: str, found: os.stat_result) -> FileStat:
-    return FileStat(name, kind_of(found.st_mode), found.st_size, found.st_mtime, found.st_mode)
+def _described(name: str, status: os.stat_result) -> FileStat:
+    return FileStat(name, kind_of(status.st_mode), status.st_size, status.st_mtime, status.st_mode)
 
 
 @contextmanager
@@ -168,17 +168,17 @@ def _pieces(source: int, limit: int, step: int) -> Iterator[bytes]:
 
 def _move_across(old: Entry, new: Entry, source: Location) -> None:
     """Copy, then delete: another file system. The copy appears whole or not at all."""
-    found = old.stat()
-    if stat.S_ISLNK(found.st_mode):
+    status = old.stat()
+    if stat.S_ISLNK(status.st_mode):
         os.symlink(os.readlink(old.name, dir_fd=old.folder), new.name, dir_fd=new.folder)
         os.unlink(old.name, dir_fd=old.folder)
         return
-    if stat.S_ISDIR(found.st_mode):
+    if stat.S_ISDIR(status.st_mode):
         raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
     with _regular(old, source) as content:
         pieces = _pieces(content, sys.maxsize, _CHUNK)
-        with filled(new, pieces, found) as temporary:
-            times = (found.st_atime_ns, found.st_mtime_ns)
+        with filled(new, pieces, status) as temporary:
+            times = (status.st_atime_ns, status.st_mtime_ns)
             os.utime(temporary.name, ns=times, dir_fd=temporary.folder, follow_symlinks=False)
             rename_new(temporary, new)
     os.unlink(old.name, dir_fd=old.folder)

@@ -78,9 +78,9 @@ def filled(
     try:
         try:
             for piece in content:
-                rest = memoryview(piece)
-                while rest:
-                    rest = rest[os.write(target, rest) :]
+                remaining = memoryview(piece)
+                while remaining:
+                    remaining = remaining[os.write(target, remaining) :]
             if old is not None:
                 _liken(target, old)
             if mode is not None:

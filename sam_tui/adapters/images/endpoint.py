@@ -48,14 +48,14 @@ class EndpointImages:
         return images
 
     async def _request(self, order: ImageOrder, model: str, count: int) -> list[ImageFile]:
-        asked: dict[str, Any] = {"prompt": order.prompt, "n": count}
+        body: dict[str, Any] = {"prompt": order.prompt, "n": count}
         if model:
-            asked["model"] = model
+            body["model"] = model
         if size := size_for(order, model):
-            asked["size"] = f"{size[0]}x{size[1]}"
+            body["size"] = f"{size[0]}x{size[1]}"
         if not model.startswith(("gpt-image", "chatgpt-image")):
             # OpenAI's newer models send nothing else, and refuse to be asked for it.
-            asked["response_format"] = "b64_json"
+            body["response_format"] = "b64_json"
         headers = {"content-type": "application/json", "accept": "application/json"}
         if self._settings.key:
             headers["authorization"] = f"Bearer {self._settings.key}"
@@ -63,7 +63,7 @@ class EndpointImages:
             f"{self._settings.base}/images/generations",
             method="POST",
             headers=headers,
-            data=json.dumps(asked).encode(),
+            data=json.dumps(body).encode(),
             most_bytes=_MOST_BYTES,
             seconds=_SECONDS,
         )
@@ -109,7 +109,7 @@ def _rows(page: Page) -> list[Mapping[str, Any]]:
 
 
 def _complaint(answer: Mapping[str, Any]) -> str:
-    said: Any = answer.get("error") or answer.get("message") or answer.get("detail")
-    if isinstance(said, dict):
-        said = cast("dict[str, Any]", said).get("message")
-    return f"It says: {one_line(said)[:300]}" if isinstance(said, str) and said else ""
+    detail: Any = answer.get("error") or answer.get("message") or answer.get("detail")
+    if isinstance(detail, dict):
+        detail = cast("dict[str, Any]", detail).get("message")
+    return f"It says: {one_line(detail)[:300]}" if isinstance(detail, str) and detail else ""

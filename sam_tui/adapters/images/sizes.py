@@ -49,8 +49,8 @@ def _exact(order: ImageOrder, model: str, fixed: tuple[Size, ...] | None) -> Siz
     if order.aspect_ratio is not None:
         raise ToolError("width and height or aspect_ratio, not both.")
     if fixed is not None and size not in fixed:
-        known = ", ".join(f"{w}x{h}" for w, h in fixed)
-        raise ToolError(f"{model} does not make {size[0]}x{size[1]}.", hint=f"It makes {known}.")
+        sizes = ", ".join(f"{w}x{h}" for w, h in fixed)
+        raise ToolError(f"{model} does not make {size[0]}x{size[1]}.", hint=f"It makes {sizes}.")
     if any(side % 8 or not 64 <= side <= _MOST for side in size):
         raise ToolError(
             f"{size[0]}x{size[1]} is no size of an image here.",

@@ -52,11 +52,15 @@ class FileInstructions:
 
     def standing(self, touched: Callable[[], Collection[str]]) -> Sequence[Instruction]:
         """Those that hold now, the widest first."""
-        found = [self._instruction(self._own, "")]
+        instructions = [self._instruction(self._own, "")]
         if self._trusted():
             names = [self._first(""), FURTHER, *self._below(touched)]
-            found += [self._instruction(self._place(name), name) for name in names if name]
-        return [one for one in found if one is not None and one.text]
+            instructions += [self._instruction(self._place(name), name) for name in names if name]
+        return [
+            instruction
+            for instruction in instructions
+            if instruction is not None and instruction.text
+        ]
 
     def _below(self, touched: Callable[[], Collection[str]]) -> list[str]:
         """The files of folders below that something was worked on in, the widest first."""
@@ -99,16 +103,16 @@ class FileInstructions:
             return None
         text = self._sources.clean(data.decode("utf-8-sig", "replace").replace("\r\n", "\n"))
         text = text.replace("\0", "").strip()
-        shown = Instruction(
+        instruction = Instruction(
             name or path, text, own=not name, folder=posixpath.dirname(name) if name else ""
         )
         if name == FURTHER:
-            shown = replace(shown, folder="")
+            instruction = replace(instruction, folder="")
         if len(text) > LONGEST:
             cut = text.rfind("\n", 0, LONGEST)
             cut = cut if cut > 0 else LONGEST
-            shown = replace(shown, text=text[:cut], left=len(text) - cut)
-        return shown
+            instruction = replace(instruction, text=text[:cut], left=len(text) - cut)
+        return instruction
 
 
 def _is_file(path: str) -> bool:

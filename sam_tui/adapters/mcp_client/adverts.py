@@ -60,27 +60,27 @@ class Fitted:
 
 def fitted(server: str, raw: Sequence[RawTool]) -> Fitted:
     """What of a server's list is offered, in the order of the names."""
-    found: dict[str, FittedTool] = {}
+    tools_by_name: dict[str, FittedTool] = {}
     left_out: list[str] = []
     size = 0
     for tool in sorted(raw, key=lambda tool: tool.name):
         name = tool_name(server, tool.name)
         try:
-            made = _fit(server, name, tool)
-            if name in found:
+            tool_fitted = _fit(server, name, tool)
+            if name in tools_by_name:
                 raise ValueError(f"another tool is called {name}, too")
-            if len(found) >= MOST_TOOLS:
+            if len(tools_by_name) >= MOST_TOOLS:
                 raise ValueError(f"a server may have {MOST_TOOLS} tools")
-            if size + len(made.text) > MOST_CHARACTERS:
+            if size + len(tool_fitted.text) > MOST_CHARACTERS:
                 raise ValueError(
                     f"its tools are described in more than {MOST_CHARACTERS} characters"
                 )
         except ValueError as why:
             left_out.append(f"{plain(tool.name, LONGEST_NAME)}: {why}")
             continue
-        found[name] = made
-        size += len(made.text)
-    return Fitted(tuple(found.values()), tuple(left_out))
+        tools_by_name[name] = tool_fitted
+        size += len(tool_fitted.text)
+    return Fitted(tuple(tools_by_name.values()), tuple(left_out))
 
 
 def tool_name(server: str, tool: str) -> str:
@@ -94,9 +94,9 @@ def tool_name(server: str, tool: str) -> str:
 
 def plain(text: str, most: int) -> str:
     """Words of a server that cannot pass for anything else: short, visible, no turn and no reminder."""
-    shown = show_unseen(text[:most])[0]
-    shown = neutralise("".join(c if c.isprintable() or c == "\n" else " " for c in shown))
-    return shown if len(text) <= most else f"{shown}…"
+    visible = show_unseen(text[:most])[0]
+    visible = neutralise("".join(c if c.isprintable() or c == "\n" else " " for c in visible))
+    return visible if len(text) <= most else f"{visible}…"
 
 
 def _fit(server: str, name: str, tool: RawTool) -> FittedTool:
@@ -118,13 +118,13 @@ def _fit(server: str, name: str, tool: RawTool) -> FittedTool:
 
 
 def _cleaned(schema: Mapping[str, Any], *, words: bool) -> dict[str, Any]:
-    found: dict[str, Any] = {
+    cleaned: dict[str, Any] = {
         _key(key): _clean(value, key, words=words, depth=1)
         for key, value in schema.items()
         if key not in _NOISE and (words or key not in _WORDS)
     }
-    found.setdefault("properties", {})
-    return found | {"type": "object"}
+    cleaned.setdefault("properties", {})
+    return cleaned | {"type": "object"}
 
 
 def _clean(value: Any, key: str, *, words: bool, depth: int) -> Any:

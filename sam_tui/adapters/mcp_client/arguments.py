@@ -31,18 +31,18 @@ class ServerArguments(Arguments):
         if not isinstance(data, dict):
             return data
         fields = cls.checked.get("properties", {})
-        given = {
+        values = {
             name: _unpacked(value, fields.get(name, {}))
             for name, value in cast("dict[str, Any]", data).items()
         }
-        faults = list(islice(value_faults(given, cls.checked, "arguments"), _MOST_FAULTS))
+        faults = list(islice(value_faults(values, cls.checked, "arguments"), _MOST_FAULTS))
         if faults:
             raise ValueError("; ".join(faults))
         try:
-            json.dumps(given, ensure_ascii=False).encode()
+            json.dumps(values, ensure_ascii=False).encode()
         except UnicodeEncodeError:
             raise ValueError("a text holds half a character, which cannot be sent") from None
-        return {"given": given}
+        return {"given": values}
 
     @model_serializer
     def _as_given(self) -> dict[str, Any]:
@@ -73,26 +73,26 @@ def checkable(schema: Any, depth: int = 0) -> dict[str, Any]:
     if not isinstance(schema, dict) or depth > _DEEPEST or "$ref" in schema:
         return {}
     node = cast("dict[str, Any]", schema)
-    found: dict[str, Any] = {}
+    checked: dict[str, Any] = {}
     if kinds := [kind for kind in _listed(node.get("type")) if kind in _TYPES]:
-        found["type"] = kinds
+        checked["type"] = kinds
     if isinstance(node.get("enum"), list):
-        found["enum"] = node["enum"]
+        checked["enum"] = node["enum"]
     if "const" in node:
-        found["const"] = node["const"]
+        checked["const"] = node["const"]
     for key in _NUMBERS:
         if isinstance(node.get(key), int | float) and not isinstance(node[key], bool):
-            found[key] = node[key]
+            checked[key] = node[key]
     if isinstance(node.get("properties"), dict):
         properties = cast("dict[str, Any]", node["properties"])
-        found["properties"] = {n: checkable(p, depth + 1) for n, p in properties.items()}
+        checked["properties"] = {n: checkable(p, depth + 1) for n, p in properties.items()}
     if required := [name for name in _listed(node.get("required")) if isinstance(name, str)]:
-        found["required"] = required
+        checked["required"] = required
     if isinstance(node.get("items"), dict):
-        found["items"] = checkable(node["items"], depth + 1)
+        checked["items"] = checkable(node["items"], depth + 1)
     if node.get("additionalProperties") is False and "patternProperties" not in node:
-        found["additionalProperties"] = False
-    return found
+        checked["additionalProperties"] = False
+    return checked
 
 
 def _listed(value: Any) -> list[Any]:
@@ -108,8 +108,8 @@ def _sketch(field: Mapping[str, Any]) -> dict[str, Any]:
 
 def _unpacked(value: Any, field: Mapping[str, Any]) -> Any:
     kinds = field.get("type", ())
-    wanted = ("object" in kinds or "array" in kinds) and "string" not in kinds
-    if not wanted or not isinstance(value, str) or value.lstrip()[:1] not in ("[", "{"):
+    parses = ("object" in kinds or "array" in kinds) and "string" not in kinds
+    if not parses or not isinstance(value, str) or value.lstrip()[:1] not in ("[", "{"):
         return value
     try:
         return json.loads(value)

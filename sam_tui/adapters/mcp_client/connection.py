@@ -222,7 +222,7 @@ class Connection:
 
     async def _live(self) -> None:
         """One life, in one task: the SDK has to leave where it entered."""
-        wanted, program = False, None
+        ready, program = False, None
         try:
             terms = await self._around.admit(self.settings, self._caller)
             self._free = not terms.confined
@@ -240,7 +240,7 @@ class Connection:
                 last=lambda: self._log,
             )
             self._error = await life.run(self._came)
-            wanted = not self._error
+            ready = not self._error
         except SamError as error:
             self._error = error.explain()
         except OSError as error:
@@ -249,7 +249,7 @@ class Connection:
             if program is not None:
                 await program.stop()
             came = self._standing == "ready"
-            self._standing = "ended" if came or wanted else "failed"
+            self._standing = "ended" if came or ready else "failed"
             self._life = None
             self._settled.set()
 
@@ -261,9 +261,9 @@ class Connection:
     def _take(self, tools: Sequence[RawTool]) -> None:
         """Its list as it is now; where it is what was known, all that was made of it stays."""
         self._stale, self.known = False, True
-        found = fitted(self.name, tools)
-        if found != self.fitted:
-            self.fitted = found
+        tools_fitted = fitted(self.name, tools)
+        if tools_fitted != self.fitted:
+            self.fitted = tools_fitted
         self._around.remembered.keep(self.settings, tools)
 
     def _changed(self) -> None:
@@ -306,7 +306,7 @@ def report_of(
     log: str = "",
 ) -> ServerReport:
     """A server as people are told of it."""
-    known = fitted or Fitted()
+    current = fitted or Fitted()
     return ServerReport(
         settings.name,
         settings.source,
@@ -314,8 +314,8 @@ def report_of(
         "http" if settings.http else "stdio",
         plain(settings.shown, 400),
         standing,
-        tuple(tool.name for tool in known.tools),
-        known.left_out,
+        tuple(tool.name for tool in current.tools),
+        current.left_out,
         error,
         log,
     )

@@ -29,8 +29,8 @@ def without_server(data: bytes, path: str, name: str) -> str:
     """The text without a server. Raises ``UsageError`` where it is not named."""
     table, servers = _parts(data, path)
     if name not in servers:
-        known = ", ".join(sorted(servers)) or "none"
-        raise UsageError(f"{path} names no server {name!r}.", hint=f"It names: {known}.")
+        names = ", ".join(sorted(servers)) or "none"
+        raise UsageError(f"{path} names no server {name!r}.", hint=f"It names: {names}.")
     del servers[name]
     return _text(table)
 

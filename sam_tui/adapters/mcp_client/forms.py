@@ -71,9 +71,9 @@ async def _field(
         if choice == _LEFT_OUT and not needed:
             return None
         return choice == "yes" if field.get("type") == "boolean" else _meant(field, choice)
-    wanted = f"{context} ({_line(str(field.get('type', 'text')))})"
+    expected = f"{context} ({_line(str(field.get('type', 'text')))})"
     optional = "" if needed else f" “{_LEFT_OUT}” leaves it out."
-    hint = f"{wanted}. “{DECLINE}” answers nothing.{optional}"
+    hint = f"{expected}. “{DECLINE}” answers nothing.{optional}"
     for _ in range(TRIES):
         text = await _put(Question(prompt, hint), ask)
         if text == _LEFT_OUT and not needed:
@@ -81,7 +81,7 @@ async def _field(
         try:
             return _typed(field, text)
         except ValueError:
-            hint = f"{text[:80]!r} is none. {wanted}. “{DECLINE}” answers nothing."
+            hint = f"{text[:80]!r} is none. {expected}. “{DECLINE}” answers nothing."
     raise Declined
 
 
@@ -114,8 +114,8 @@ def _options(field: Mapping[str, Any]) -> list[tuple[str, str]]:
         values = [str(value) for value in cast("list[Any]", listed)]
         names = field.get("enumNames")
         words = [_line(str(n)) for n in cast("list[Any]", names)] if isinstance(names, list) else []
-        shown = words if len(words) == len(values) else [_line(value) for value in values]
-        return list(zip(shown, values, strict=True))
+        labels = words if len(words) == len(values) else [_line(value) for value in values]
+        return list(zip(labels, values, strict=True))
     titled = field.get("oneOf")
     if not isinstance(titled, list):
         return []

@@ -138,9 +138,9 @@ class Life:
                 self._died = True
                 self._over.set()
                 raise Lost from None
-            said = self._transport.fault if self._transport is not None else ""
-            said = said or speech.fault_of(error)
-            raise ToolError(f"The MCP server {self._settings.name}: {said}") from None
+            fault = self._transport.fault if self._transport is not None else ""
+            fault = fault or speech.fault_of(error)
+            raise ToolError(f"The MCP server {self._settings.name}: {fault}") from None
         return result_of(answer, self._refused[before:], server=self._settings.name)
 
     async def _streams(self) -> AbstractAsyncContextManager[tuple[Any, Any]]:
@@ -169,10 +169,10 @@ class Life:
         """Return once so much time has passed, the time apart in which a person was asked."""
         program = self._program
         while seconds > 0:
-            asked = self._asked
+            before = self._asked
             await (asyncio.sleep(seconds) if program is None else program.overdue(seconds))
             await self._idle.wait()
-            seconds = self._asked - asked
+            seconds = self._asked - before
 
     async def _ask(self, question: Question) -> str | None:
         """Put a question of the server's; one at a time, so that time is counted once."""
@@ -209,12 +209,12 @@ class Life:
 
 def _progress(emit: Callable[[str], None]) -> speech.ProgressFnT:
     """Tells how far a call is, up to a number of times."""
-    told = 0
+    reports = 0
 
     async def tell(progress: float, total: float | None, message: str | None) -> None:
-        nonlocal told
-        told += 1
-        if told <= _MOST_PROGRESS:
+        nonlocal reports
+        reports += 1
+        if reports <= _MOST_PROGRESS:
             share = f"{progress:g}" if total is None else f"{progress:g} of {total:g}"
             emit(f"{share} {plain(message or '', 200)}".rstrip() + "\n")
 

@@ -73,11 +73,11 @@ def _made(host: Host, fitted: FittedTool) -> Tool:
     return Tool(fitted.name, fitted.about, (operation,), consolidated=False)
 
 
-def _sent(server: str, given: Mapping[str, Any]) -> Diff:
+def _sent(server: str, arguments: Mapping[str, Any]) -> Diff:
     """All that the server will be told, for whoever is asked."""
-    lines = json.dumps(given, ensure_ascii=False, indent=2).splitlines()
-    shown = lines[:_PREVIEW_LINES]
-    body = [f"@@ -0,0 +1,{len(shown)} @@", *(f"+{line}" for line in shown)]
-    if len(lines) > len(shown):
-        body.append(f" ({len(lines) - len(shown)} more lines)")
+    lines = json.dumps(arguments, ensure_ascii=False, indent=2).splitlines()
+    visible = lines[:_PREVIEW_LINES]
+    body = [f"@@ -0,0 +1,{len(visible)} @@", *(f"+{line}" for line in visible)]
+    if len(lines) > len(visible):
+        body.append(f" ({len(lines) - len(visible)} more lines)")
     return Diff(f"what {server} is sent", "\n".join(body) + "\n", len(lines), 0)

@@ -63,20 +63,20 @@ class ServerPool:
         for file in self._files:
             try:
                 data = data_of(file.path, root=file.root)
-                found = () if data is None else file.reader.parse(data, file.path)
+                settings_read = () if data is None else file.reader.parse(data, file.path)
             except ConfigurationError as error:
                 name, source = os.path.basename(file.path), file.reader.source
                 faults.append(ServerSettings(name, source, file.path, fault=error.explain()))
                 continue
             # What was read is judged, not what stands there by now.
-            if data is not None and found and not (file.trusted() and file.vouches(data)):
-                untrusted.extend(found)
+            if data is not None and settings_read and not (file.trusted() and file.vouches(data)):
+                untrusted.extend(settings_read)
             else:
-                believed.append(found)
-        wanted = {settings.name: settings for settings in merged(believed)}
-        self._untrusted = tuple(s for s in untrusted if s.name not in wanted)
+                believed.append(settings_read)
+        servers = {settings.name: settings for settings in merged(believed)}
+        self._untrusted = tuple(s for s in untrusted if s.name not in servers)
         self._faults = tuple(faults)
-        self._settle_on(wanted)
+        self._settle_on(servers)
 
     def begin(self, name: str = "") -> None:
         """Start all that may and do not run, or the one of that name, in the background."""
@@ -89,8 +89,8 @@ class ServerPool:
         """Wait until none is starting, or none whose tools are ``unknown``; False: out of time."""
         try:
             async with asyncio.timeout(seconds), asyncio.TaskGroup() as group:
-                for each in self._connections.values():
-                    group.create_task(each.introduced() if unknown else each.settled())
+                for connection in self._connections.values():
+                    group.create_task(connection.introduced() if unknown else connection.settled())
         except TimeoutError:
             return False
         return True
@@ -106,10 +106,10 @@ class ServerPool:
 
     def reports(self) -> Sequence[ServerReport]:
         """All that any file names, in the order of their names; unreadable files first."""
-        found = [connection.report for connection in self._connections.values()]
-        found += [report_of(settings, "untrusted") for settings in self._untrusted]
+        rows = [connection.report for connection in self._connections.values()]
+        rows += [report_of(settings, "untrusted") for settings in self._untrusted]
         faulty = [report_of(settings, "failed", error=settings.fault) for settings in self._faults]
-        return (*faulty, *sorted(found, key=lambda report: report.name))
+        return (*faulty, *sorted(rows, key=lambda report: report.name))
 
     async def close(self) -> None:
         """End all, at the same time."""
@@ -123,28 +123,28 @@ class ServerPool:
     def _offers_of(self, name: str) -> tuple[Offer, ...]:
         """The same offers for as long as the server's list stays the same."""
         connection = self._connections[name]
-        kept = self._offers.get(name)
+        cached = self._offers.get(name)
         fitted = connection.offered
-        if kept is None or kept[0] != fitted:
-            kept = self._offers[name] = (
+        if cached is None or cached[0] != fitted:
+            cached = self._offers[name] = (
                 fitted,
                 tuple(offer_of(connection, tool) for tool in fitted.tools),
             )
-        return kept[1]
+        return cached[1]
 
-    def _settle_on(self, wanted: dict[str, ServerSettings]) -> None:
+    def _settle_on(self, servers: dict[str, ServerSettings]) -> None:
         """Keep what stays the same, end what goes, and take in what is new."""
-        kept: dict[str, Connection] = {}
+        connections: dict[str, Connection] = {}
         for name, connection in self._connections.items():
-            if wanted.get(name) == connection.settings:
-                kept[name] = connection
+            if servers.get(name) == connection.settings:
+                connections[name] = connection
             else:
                 self._offers.pop(name, None)
                 self._end(connection)
-        for name, settings in wanted.items():
-            if name not in kept:
-                kept[name] = Connection(settings, self._around)
-        self._connections = {name: kept[name] for name in sorted(kept)}
+        for name, settings in servers.items():
+            if name not in connections:
+                connections[name] = Connection(settings, self._around)
+        self._connections = {name: connections[name] for name in sorted(connections)}
 
     def _end(self, connection: Connection) -> None:
         if not connection.begun:
@@ -160,7 +160,7 @@ async def _awaited(task: asyncio.Task[None]) -> None:
 
 def _identity(path: str) -> tuple[int, ...] | None:
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError:
         return None
-    return (found.st_ino, found.st_size, found.st_mtime_ns, found.st_mode)
+    return (status.st_ino, status.st_size, status.st_mtime_ns, status.st_mode)

@@ -54,8 +54,8 @@ class RememberedTools:
                 rows: Any = json.loads(file.read(MOST_BYTES))
         except (OSError, ValueError, RecursionError):
             return {}
-        found = cast("dict[Any, Any]", rows) if isinstance(rows, dict) else {}
-        return {str(tool): str(digest) for tool, digest in found.items()}
+        rows_by_tool = cast("dict[Any, Any]", rows) if isinstance(rows, dict) else {}
+        return {str(tool): str(digest) for tool, digest in rows_by_tool.items()}
 
     def approve(self, settings: ServerSettings, digests: dict[str, str]) -> None:
         """Remember what its tools are approved as."""
@@ -69,15 +69,15 @@ class RememberedTools:
         with contextlib.suppress(OSError, UnicodeEncodeError):
             os.makedirs(self.folder, mode=0o700, exist_ok=True)
             self._make_room()
-            handle, made = tempfile.mkstemp(dir=self.folder)
+            handle, temporary = tempfile.mkstemp(dir=self.folder)
             with os.fdopen(handle, "w", encoding="utf-8") as file:
                 file.write(text)
-            os.replace(made, path)
+            os.replace(temporary, path)
 
     def _path(self, settings: ServerSettings) -> str:
         named = (settings.name, settings.file, settings.shown, settings.cwd)
-        given = (sorted(settings.env), sorted(settings.headers))
-        digest = hashlib.sha256(json.dumps([named, given]).encode()).hexdigest()
+        names = (sorted(settings.env), sorted(settings.headers))
+        digest = hashlib.sha256(json.dumps([named, names]).encode()).hexdigest()
         return os.path.join(self.folder, f"{digest[:32]}.json")
 
     def _make_room(self) -> None:

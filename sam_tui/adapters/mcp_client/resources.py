@@ -21,10 +21,10 @@ async def tools_for(session: ClientSession, server: str) -> list[RawTool]:
     capabilities = session.server_capabilities
     if capabilities is None or capabilities.resources is None:
         return []
-    found = False
+    offered = False
     with suppress(MCPError, ValidationError):  # without them it is as good a server
-        found = bool(await _resources(session, pages=1) or await _templates(session))
-    if not found:
+        offered = bool(await _resources(session, pages=1) or await _templates(session))
+    if not offered:
         return []
     uri = {"type": "string", "description": "The resource's URI, or one made from a template."}
     return [
@@ -43,8 +43,8 @@ async def answer(
     """What a call of one of the two comes to. Raises what the session raises."""
     if tool == READ:
         return await _read(session, str(arguments["uri"]))
-    found = await _resources(session, pages=MOST_PAGES)
-    lines = [_line(r.uri, r.name, r.mime_type, r.description) for r in found]
+    resources = await _resources(session, pages=MOST_PAGES)
+    lines = [_line(r.uri, r.name, r.mime_type, r.description) for r in resources]
     templates = await _templates(session)
     lines += [_line(t.uri_template, t.name, t.mime_type, t.description) for t in templates]
     text = "\n".join(lines) or "There are no resources."
@@ -53,28 +53,28 @@ async def answer(
 
 async def _read(session: ClientSession, uri: str) -> types.CallToolResult:
     request = types.ReadResourceRequest(params=types.ReadResourceRequestParams(uri=uri))
-    found = await session.send_request(request, types.ReadResourceResult)
+    result = await session.send_request(request, types.ReadResourceResult)
     blocks: list[types.ContentBlock] = [
         types.TextContent(type="text", text=part.text)
         if isinstance(part, types.TextResourceContents)
         else types.EmbeddedResource(type="resource", resource=part)
-        for part in found.contents
+        for part in result.contents
     ]
     return types.CallToolResult(content=blocks)
 
 
 async def _resources(session: ClientSession, *, pages: int) -> list[types.Resource]:
-    found: list[types.Resource] = []
+    resources: list[types.Resource] = []
     cursor: str | None = None
     for _ in range(pages):
         params = types.PaginatedRequestParams(cursor=cursor) if cursor else None
         request = types.ListResourcesRequest(params=params)
         page = await session.send_request(request, types.ListResourcesResult)
-        found += page.resources
+        resources += page.resources
         cursor = page.next_cursor
-        if not cursor or len(found) >= MOST_LISTED:
+        if not cursor or len(resources) >= MOST_LISTED:
             break
-    return found[:MOST_LISTED]
+    return resources[:MOST_LISTED]
 
 
 async def _templates(session: ClientSession) -> list[types.ResourceTemplate]:

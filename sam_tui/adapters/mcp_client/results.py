@@ -62,17 +62,17 @@ def _size(base64: str) -> str:
 
 
 def _data(answer: "CallToolResult", server: str) -> Mapping[str, Any]:
-    found: dict[str, Any] = {"server": server}
+    data: dict[str, Any] = {"server": server}
     if answer.structured_content is not None:
-        found["structuredContent"] = answer.structured_content
+        data["structuredContent"] = answer.structured_content
     images = [
         {"mimeType": block.mime_type, "data": block.data}
         for block in answer.content
         if block.type == "image" and len(block.data) <= MOST_IMAGE
     ]
     if images:
-        found["images"] = images
+        data["images"] = images
     links = [block.uri for block in answer.content if block.type == "resource_link"]
     if links:
-        found["links"] = links
-    return found
+        data["links"] = links
+    return data

@@ -62,8 +62,8 @@ async def opened(
             voices.changed()
 
     async def roots(context: object) -> types.ListRootsResult:
-        told = [{"uri": Path(root).as_uri()} for root in voices.roots]
-        return types.ListRootsResult.model_validate({"roots": told})
+        roots = [{"uri": Path(root).as_uri()} for root in voices.roots]
+        return types.ListRootsResult.model_validate({"roots": roots})
 
     async def asked(context: object, params: types.ElicitRequestParams) -> types.ElicitResult:
         return await _answered(voices, params)
@@ -92,34 +92,34 @@ async def _tools(session: ClientSession) -> list[RawTool]:
     capabilities = session.server_capabilities
     if capabilities is None or capabilities.tools is None:
         return []
-    found: list[RawTool] = []
+    tools: list[RawTool] = []
     cursor: str | None = None
     for _ in range(MOST_PAGES):
         params = types.PaginatedRequestParams(cursor=cursor) if cursor else None
         page = await session.send_request(
             types.ListToolsRequest(params=params), types.ListToolsResult
         )
-        found += [
+        tools += [
             RawTool(t.name, t.description or t.title or "", t.input_schema) for t in page.tools
         ]
         cursor = page.next_cursor
-        if not cursor or len(found) >= MOST_LISTED:
+        if not cursor or len(tools) >= MOST_LISTED:
             break
-    return found[:MOST_LISTED]
+    return tools[:MOST_LISTED]
 
 
 async def call(
     session: ClientSession,
     tool: str,
     arguments: Mapping[str, Any],
-    tell: ProgressFnT,
+    on_progress: ProgressFnT,
 ) -> types.CallToolResult:
     """Call a tool. Its schema for results is not looked into: that is the server's own promise."""
     if tool in (resources.LIST, resources.READ):
         return await resources.answer(session, tool, arguments)
     params = types.CallToolRequestParams(name=tool, arguments=dict(arguments))
     return await session.send_request(
-        types.CallToolRequest(params=params), types.CallToolResult, progress_callback=tell
+        types.CallToolRequest(params=params), types.CallToolResult, progress_callback=on_progress
     )
 
 

@@ -57,11 +57,11 @@ class ServerSettings:
         return _site(self.url) if self.url else ""
 
 
-def _is_http(given: Any) -> bool:
+def _is_http(value: Any) -> bool:
     """What an entry wants to be, although it cannot be used."""
-    if not isinstance(given, dict):
+    if not isinstance(value, dict):
         return False
-    entry = cast("dict[str, Any]", given)
+    entry = cast("dict[str, Any]", value)
     return _TYPES.get(str(entry.get("type", ""))) == "http" or "url" in entry
 
 
@@ -96,21 +96,21 @@ class Reader:
         named = cast("dict[str, Any]", servers)
         return tuple(self._server(path, name, named[name]) for name in sorted(named))
 
-    def _server(self, path: str, name: str, given: Any) -> ServerSettings:
+    def _server(self, path: str, name: str, value: Any) -> ServerSettings:
         safe = name if _NAME.fullmatch(name) else _brief(name)
         where = f"{path}: mcpServers.{safe}"
         try:
             if safe != name:
                 hint = "at most 32 letters, digits, - and single _, a letter or digit first"
                 raise ConfigurationError(f"{where}: a server's name is {hint}.")
-            return self._checked(path, name, _object(given, where))
+            return self._checked(path, name, _object(value, where))
         except ConfigurationError as error:
-            return ServerSettings(safe, self.source, path, fault=str(error), http=_is_http(given))
+            return ServerSettings(safe, self.source, path, fault=str(error), http=_is_http(value))
 
-    def _checked(self, path: str, name: str, given: Mapping[str, Any]) -> ServerSettings:
+    def _checked(self, path: str, name: str, fields: Mapping[str, Any]) -> ServerSettings:
         where = f"{path}: mcpServers.{name}"
-        usual = "http" if "url" in given else "stdio"
-        kind = given.get("type", usual)
+        usual = "http" if "url" in fields else "stdio"
+        kind = fields.get("type", usual)
         if kind == "sse":
             raise ConfigurationError(
                 f"{where}.type: sse is the transport that streamable HTTP replaced; use http."
@@ -118,13 +118,13 @@ class Reader:
         if kind not in _TYPES:
             raise ConfigurationError(f"{where}.type must be stdio or http.")
         kind = _TYPES[kind]
-        for key in given:
+        for key in fields:
             if key not in _KEYS[kind]:
-                known = ", ".join(sorted(_KEYS[kind]))
+                keys = ", ".join(sorted(_KEYS[kind]))
                 raise ConfigurationError(
-                    f"{where}: the key {_brief(key)} is not known ({kind}: {known})."
+                    f"{where}: the key {_brief(key)} is not known ({kind}: {keys})."
                 )
-        disabled = given.get("disabled", False)
+        disabled = fields.get("disabled", False)
         if not isinstance(disabled, bool):
             raise ConfigurationError(f"{where}.disabled must be true or false.")
         common = ServerSettings(
@@ -134,55 +134,58 @@ class Reader:
             disabled=disabled,
             http=kind == "http",
             start_seconds=self._patience("MCP_TIMEOUT", START_SECONDS),
-            call_seconds=_seconds(given, where) or self._patience("MCP_TOOL_TIMEOUT", CALL_SECONDS),
+            call_seconds=_seconds(fields, where)
+            or self._patience("MCP_TOOL_TIMEOUT", CALL_SECONDS),
         )
         return (
-            self._http(common, given, where)
+            self._http(common, fields, where)
             if kind == "http"
-            else self._stdio(common, given, where)
+            else self._stdio(common, fields, where)
         )
 
     def _patience(self, variable: str, usual: float) -> float:
         """What the environment says of all servers, in milliseconds; else the usual."""
-        said = self.environ.get(variable, "")
-        return int(said) / 1000 if said.isdecimal() and int(said) else usual
+        text = self.environ.get(variable, "")
+        return int(text) / 1000 if text.isdecimal() and int(text) else usual
 
     def _stdio(
-        self, common: ServerSettings, given: Mapping[str, Any], where: str
+        self, common: ServerSettings, fields: Mapping[str, Any], where: str
     ) -> ServerSettings:
-        command = _text(given, "command", where)
+        command = _text(fields, "command", where)
         if command.startswith("-"):
             raise ConfigurationError(f"{where}.command must be a program.")
-        args = given.get("args", [])
+        args = fields.get("args", [])
         if not isinstance(args, list) or not all(
             isinstance(a, str) for a in cast("list[Any]", args)
         ):
             raise ConfigurationError(f"{where}.args must be a list of texts.")
         words = cast("list[str]", args)
-        cwd = _text(given, "cwd", where) if "cwd" in given else ""
+        cwd = _text(fields, "cwd", where) if "cwd" in fields else ""
         return replace(
             common,
             command=self._filled(command, f"{where}.command"),
             args=tuple(self._filled(word, f"{where}.args") for word in words),
-            env=self._texts(given, "env", where),
+            env=self._texts(fields, "env", where),
             cwd=self._filled(cwd, f"{where}.cwd"),
             shown=" ".join([command, *words]),
         )
 
-    def _http(self, common: ServerSettings, given: Mapping[str, Any], where: str) -> ServerSettings:
-        url = _text(given, "url", where)
-        headers = self._texts(given, "headers", where)
+    def _http(
+        self, common: ServerSettings, fields: Mapping[str, Any], where: str
+    ) -> ServerSettings:
+        url = _text(fields, "url", where)
+        headers = self._texts(fields, "headers", where)
         if not all(f"{name}{value}".isprintable() for name, value in headers.items()):
             raise ConfigurationError(f"{where}.headers hold characters that no header can.")
         filled = self._filled(url, f"{where}.url")
         return replace(common, url=filled, headers=headers, shown=url)
 
-    def _texts(self, given: Mapping[str, Any], key: str, where: str) -> dict[str, str]:
-        found = _object(given.get(key, {}), f"{where}.{key}")
-        for name, value in found.items():
+    def _texts(self, fields: Mapping[str, Any], key: str, where: str) -> dict[str, str]:
+        texts = _object(fields.get(key, {}), f"{where}.{key}")
+        for name, value in texts.items():
             if not isinstance(value, str):
                 raise ConfigurationError(f"{where}.{key}.{_brief(name)} must be a text.")
-        return {name: self._filled(value, f"{where}.{key}.{name}") for name, value in found.items()}
+        return {name: self._filled(value, f"{where}.{key}.{name}") for name, value in texts.items()}
 
     def _filled(self, text: str, where: str) -> str:
         """``${VAR}`` and ``${VAR:-default}`` from the environment. Raises for one that is not set."""
@@ -193,27 +196,27 @@ class Reader:
                 raise ConfigurationError(
                     f"{where}: {name} is a key of yours that a project's file does not get."
                 )
-            found = self.environ.get(name) or default
-            if found is None:
+            replacement = self.environ.get(name) or default
+            if replacement is None:
                 raise ConfigurationError(f"{where}: the variable {name} is not set.")
-            return found
+            return replacement
 
         return _VARIABLE.sub(value, text)
 
 
 def _site(url: str) -> str:
     """``https://host:port/`` of a URL."""
-    scheme, _, rest = url.partition("://")
-    return f"{scheme}://{re.split(r'[/?#]', rest)[0].rpartition('@')[2]}/"
+    scheme, _, remainder = url.partition("://")
+    return f"{scheme}://{re.split(r'[/?#]', remainder)[0].rpartition('@')[2]}/"
 
 
 def merged(files: Sequence[Sequence[ServerSettings]]) -> tuple[ServerSettings, ...]:
     """Each name once, as the first file has it, in the order of the names."""
-    found: dict[str, ServerSettings] = {}
+    servers_by_name: dict[str, ServerSettings] = {}
     for servers in files:
         for server in servers:
-            found.setdefault(server.name, server)
-    return tuple(found[name] for name in sorted(found))
+            servers_by_name.setdefault(server.name, server)
+    return tuple(servers_by_name[name] for name in sorted(servers_by_name))
 
 
 def secrets_of(servers: Sequence[ServerSettings]) -> Iterator[tuple[str, str]]:
@@ -221,8 +224,8 @@ def secrets_of(servers: Sequence[ServerSettings]) -> Iterator[tuple[str, str]]:
     for server in servers:
         yield from server.env.items()
         for name, value in server.headers.items():
-            scheme, _, rest = value.partition(" ")
-            yield name, rest if scheme.lower() in ("bearer", "basic", "token") else value
+            scheme, _, credential = value.partition(" ")
+            yield name, credential if scheme.lower() in ("bearer", "basic", "token") else value
 
 
 def data_of(path: str, *, root: str = "") -> bytes | None:
@@ -253,18 +256,18 @@ def _object(value: Any, where: str) -> dict[str, Any]:
     return cast("dict[str, Any]", value)
 
 
-def _text(given: Mapping[str, Any], key: str, where: str) -> str:
-    value = given.get(key)
+def _text(fields: Mapping[str, Any], key: str, where: str) -> str:
+    value = fields.get(key)
     if not isinstance(value, str) or not value.strip() or "\0" in value:
         raise ConfigurationError(f"{where}.{key} must be a text.")
     return value
 
 
-def _seconds(given: Mapping[str, Any], where: str) -> float | None:
+def _seconds(fields: Mapping[str, Any], where: str) -> float | None:
     """``timeout`` is in milliseconds, as other clients have it."""
-    if "timeout" not in given:
+    if "timeout" not in fields:
         return None
-    value = given["timeout"]
+    value = fields["timeout"]
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 86_400_000:
         raise ConfigurationError(f"{where}.timeout must be a number of milliseconds.")
     return value / 1000

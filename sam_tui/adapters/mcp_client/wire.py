@@ -104,21 +104,21 @@ def message_of(line: bytes) -> JSONRPCMessage | None:
     with suppress(ValueError, RecursionError):
         return jsonrpc_message_adapter.validate_json(whole, by_name=False)
     fields = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-    asked = fields.get("id")
-    if "method" in fields or not isinstance(asked, int | str) or isinstance(asked, bool):
+    identifier = fields.get("id")
+    if "method" in fields or not isinstance(identifier, int | str) or isinstance(identifier, bool):
         return None
     error = ErrorData(code=INTERNAL_ERROR, message="what it answered does not fit the protocol")
-    return JSONRPCError(jsonrpc="2.0", id=asked, error=error)
+    return JSONRPCError(jsonrpc="2.0", id=identifier, error=error)
 
 
 async def _lines(program: PipedProgram) -> AsyncIterator[bytes]:
-    rest = bytearray()
+    buffer = bytearray()
     while piece := await program.read():
         *whole, last = piece.split(b"\n")
         for line in whole:
-            rest += line
-            yield bytes(rest)
-            rest.clear()
-        rest += last
-        if len(rest) > LONGEST_LINE:
+            buffer += line
+            yield bytes(buffer)
+            buffer.clear()
+        buffer += last
+        if len(buffer) > LONGEST_LINE:
             raise NotSpoken(f"it sent a message of more than {LONGEST_LINE // 1_000_000} MB")

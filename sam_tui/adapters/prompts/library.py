@@ -76,8 +76,8 @@ class FilePrompts:
         """Turn a mini prompt on or off in a conversation. Raises ``UsageError``."""
         prompt = self.get(prompt_id)
         if prompt is None or prompt.kind != "mini":
-            known = ", ".join(one.id for one in self.list_mini().prompts) or "none"
-            raise UsageError(f"There is no mini prompt {prompt_id!r}.", hint=f"There are: {known}.")
+            names = ", ".join(prompt.id for prompt in self.list_mini().prompts) or "none"
+            raise UsageError(f"There is no mini prompt {prompt_id!r}.", hint=f"There are: {names}.")
         if enabled and not prompt.active:
             raise UsageError(
                 f"{prompt.id} belongs to a workspace that is not trusted.",
@@ -116,7 +116,9 @@ class FilePrompts:
                     problems.append(FileProblem(file.file, f"has the id of another: {prompt.id}"))
                     continue
                 prompts[prompt.id] = prompt
-        ordered = sorted(prompts.values(), key=lambda one: (one.order, one.name.casefold(), one.id))
+        ordered = sorted(
+            prompts.values(), key=lambda prompt: (prompt.order, prompt.name.casefold(), prompt.id)
+        )
         return PromptListing(tuple(ordered), tuple(problems))
 
     def _folders(self, kind: PromptKind) -> list[tuple[PromptSource, Path]]:
@@ -129,7 +131,7 @@ class FilePrompts:
     def _link_above(self, folder: Path) -> Path | None:
         """The first link between the workspace and one of its prompt folders."""
         above = [folder.parent.parent, folder.parent]
-        return next((place for place in above if place.is_symlink()), None)
+        return next((parent for parent in above if parent.is_symlink()), None)
 
 
 def _prompt(file: MarkdownFile, kind: PromptKind, source: PromptSource, *, active: bool) -> Prompt:

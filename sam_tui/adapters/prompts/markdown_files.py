@@ -56,19 +56,19 @@ def read_folder(folder: Path, *, root: str = "") -> tuple[list[MarkdownFile], li
         return [], []
     except OSError as error:
         return [], [FileProblem(str(folder), f"cannot be read: {error.strerror}")]
-    found: list[MarkdownFile] = []
+    files: list[MarkdownFile] = []
     problems: list[FileProblem] = []
     for name in names[:MOST_FILES]:
         if name.startswith("."):
             continue
         try:
-            found.append(_parsed(folder / name, _content(folder / name, root)))
+            files.append(_parsed(folder / name, _content(folder / name, root)))
         except Unusable as why:
             problems.append(FileProblem(printable(str(folder / name)), str(why)))
     if len(names) > MOST_FILES:
         left = len(names) - MOST_FILES
         problems.append(FileProblem(str(folder), f"holds {left} more files than are read"))
-    return found, problems
+    return files, problems
 
 
 def number(values: Mapping[str, str], name: str, default: int) -> int:
@@ -122,5 +122,5 @@ def _parsed(path: Path, data: bytes) -> MarkdownFile:
     text = text.replace("\x00", "").strip()
     if not text:
         raise Unusable("has no text")
-    shown = printable(str(path))
-    return MarkdownFile(shown, printable(path.stem), values, text, str(path), data)
+    shown_path = printable(str(path))
+    return MarkdownFile(shown_path, printable(path.stem), values, text, str(path), data)

@@ -25,14 +25,14 @@ class FileReminders:
     def read(self) -> UserReminderListing:
         """All that are enabled, by file name."""
         files, problems = read_folder(self._folder)
-        found: list[UserReminder] = []
+        reminders: list[UserReminder] = []
         for file in files:
             try:
                 if truth(file.values, "enabled", default=True):
-                    found.append(_reminder(file))
+                    reminders.append(_reminder(file))
             except Unusable as why:
                 problems.append(FileProblem(file.file, str(why)))
-        return UserReminderListing(tuple(found), tuple(problems))
+        return UserReminderListing(tuple(reminders), tuple(problems))
 
 
 def _reminder(file: MarkdownFile) -> UserReminder:

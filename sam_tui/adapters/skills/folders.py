@@ -56,8 +56,8 @@ class FileSkills:
         skills: dict[str, Skill] = {}
         problems: list[FileProblem] = []
         for folder, source in self._places():
-            for place in self._folders(folder, source):
-                file = os.path.join(place, FILE)
+            for directory in self._folders(folder, source):
+                file = os.path.join(directory, FILE)
                 try:
                     skill = self._read.get(file, partial(self._fresh, file, source))
                 except Unusable as why:
@@ -71,15 +71,15 @@ class FileSkills:
 
     def files(self, skill: Skill) -> Sequence[str]:
         """What else lies in a skill's folder, two folders deep."""
-        found: list[str] = []
+        listed: list[str] = []
         for parent, folders, names in os.walk(skill.folder):
             below = os.path.relpath(parent, skill.folder)
             folders[:] = sorted(n for n in folders if not n.startswith(".")) if below == "." else []
             paths = [os.path.normpath(os.path.join(below, name)) for name in sorted(names)]
-            found += [printable(path) for path in paths if path != FILE]
-            if len(found) > MOST_FILES:
+            listed += [printable(path) for path in paths if path != FILE]
+            if len(listed) > MOST_FILES:
                 break
-        return found[:MOST_FILES]
+        return listed[:MOST_FILES]
 
     def _places(self) -> Iterator[tuple[str, SkillSource]]:
         yield self._own, "user"
@@ -90,14 +90,14 @@ class FileSkills:
     def _folders(self, folder: str, source: SkillSource) -> list[str]:
         """The folders that have a SKILL.md, by name. The person may link theirs from elsewhere."""
         try:
-            found = self._files.list(self._where(folder, source))
+            entries = self._files.list(self._where(folder, source))
         except SamError:
             return []
         kinds = ("directory", "link") if source == "user" else ("directory",)
-        places = [os.path.join(folder, one.name) for one in found if one.kind in kinds]
+        folders = [os.path.join(folder, entry.name) for entry in entries if entry.kind in kinds]
         if source == "user":
-            places = [os.path.realpath(place) for place in places]
-        return [p for p in places if signature_of(os.path.join(p, FILE)) is not None][:MOST]
+            folders = [os.path.realpath(path) for path in folders]
+        return [p for p in folders if signature_of(os.path.join(p, FILE)) is not None][:MOST]
 
     def _fresh(self, file: str, source: SkillSource) -> Skill:
         try:

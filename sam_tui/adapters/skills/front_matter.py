@@ -37,7 +37,7 @@ def read_skill(text: str) -> tuple[str, str, str]:
 
 def _values(lines: list[str]) -> dict[str, str]:
     """Texts by the keys that stand at the margin; what is indented belongs to the one above."""
-    found: dict[str, list[str]] = {}
+    blocks: dict[str, list[str]] = {}
     last: list[str] = []
     for line in lines:
         if not line.strip() or line.startswith("#"):
@@ -49,8 +49,8 @@ def _values(lines: list[str]) -> dict[str, str]:
         if match is None:
             raise Unusable("has a line without a key at its top")
         first = (match[2] or "").strip()
-        last = found[match[1].lower()] = [] if _BLOCK.fullmatch(first) else [first]
-    return {key: _unquoted(" ".join(filter(None, parts))) for key, parts in found.items()}
+        last = blocks[match[1].lower()] = [] if _BLOCK.fullmatch(first) else [first]
+    return {key: _unquoted(" ".join(filter(None, parts))) for key, parts in blocks.items()}
 
 
 def _unquoted(text: str) -> str:

@@ -38,12 +38,12 @@ class FileTaskBook:
         except (OSError, ValueError) as error:
             raise StorageError(f"The tasks in {self._file} cannot be read: {error}.") from error
         try:
-            kept = json.loads(text)["tasks"]
+            stored = json.loads(text)["tasks"]
         except (ValueError, KeyError, TypeError) as error:
             raise StorageError(
                 f"{self._file} is damaged.", hint="Delete it; tasks can be made again."
             ) from error
-        tasks = cast("list[object]", kept) if isinstance(kept, list) else []
+        tasks = cast("list[object]", stored) if isinstance(stored, list) else []
         return [cast("dict[str, Any]", task) for task in tasks if isinstance(task, dict)]
 
     def save(self, task: Mapping[str, Any]) -> None:
@@ -51,7 +51,11 @@ class FileTaskBook:
         try:
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             with self._alone():
-                others = [known for known in self.tasks() if known.get("label") != task["label"]]
+                others = [
+                    task_known
+                    for task_known in self.tasks()
+                    if task_known.get("label") != task["label"]
+                ]
                 self._write([*others, task][-MOST_TASKS:])
         except OSError as error:
             raise StorageError(f"The task cannot be kept: {error}.") from error

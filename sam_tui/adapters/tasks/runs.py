@@ -134,10 +134,10 @@ class CommandTasks:
 
     def release(self, conversation: ConversationId) -> list[str]:
         """Let them go on in the background: the calls return. Their command lines."""
-        found = [run for run in self.of(conversation) if run.awaited]
-        for run in found:
+        awaited = [run for run in self.of(conversation) if run.awaited]
+        for run in awaited:
             run.release()
-        return [run.start.command for run in found]
+        return [run.start.command for run in awaited]
 
     async def close(self) -> None:
         """End all that run, at the same time."""

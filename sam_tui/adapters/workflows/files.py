@@ -64,12 +64,12 @@ class DefinitionFiles:
 
     def files(self) -> Sequence[DefinitionFile]:
         """Every workflow and persona file: package, then user, then project, each by path."""
-        found: list[DefinitionFile] = []
+        files_read: list[DefinitionFile] = []
         for origin, folder in self._folders:
             for kind, name in _KINDS:
                 paths = self._paths(origin, os.path.join(folder, name))
-                found.extend(self._file(origin, kind, path) for path in paths)
-        return found
+                files_read.extend(self._file(origin, kind, path) for path in paths)
+        return files_read
 
     def read(self, path: str) -> DefinitionFile:
         """One file as a workflow of the project."""
@@ -124,10 +124,10 @@ class DefinitionFiles:
             stamp = (seen.st_mtime_ns, seen.st_size, seen.st_ino)
         except OSError:
             stamp = (0, 0, 0)
-        known = self._parsed.get(path)
-        if known is None or known[0] != stamp:
-            known = self._parsed[path] = (stamp, _read(origin, kind, path))
-        return known[1]
+        cached = self._parsed.get(path)
+        if cached is None or cached[0] != stamp:
+            cached = self._parsed[path] = (stamp, _read(origin, kind, path))
+        return cached[1]
 
     def _of_project(self, kind: Kind, path: str) -> DefinitionFile:
         """A file that anybody may have written: its bytes are read anew, and parsed if they are trusted."""
@@ -137,10 +137,10 @@ class DefinitionFiles:
         empty, raw = file
         if not self._vouches(os.path.relpath(path, self._workspace), raw):
             return replace(empty, fault=_UNTRUSTED, trusted=False)
-        known = self._parsed.get(path)
-        if known is None or known[0] != empty.sha256:
-            known = self._parsed[path] = (empty.sha256, _parse(empty, raw))
-        return known[1]
+        cached = self._parsed.get(path)
+        if cached is None or cached[0] != empty.sha256:
+            cached = self._parsed[path] = (empty.sha256, _parse(empty, raw))
+        return cached[1]
 
 
 def _read(origin: Origin, kind: Kind, path: str) -> DefinitionFile:

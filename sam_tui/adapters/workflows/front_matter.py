@@ -58,10 +58,10 @@ def read_front_matter(text: str) -> FrontMatter:
         raise FrontMatterFault("the front matter has no closing ---", len(lines))
     # One empty line in place of the opening mark, so that lines count from the file's first.
     source = "\n".join(["", *lines[1:end]])
-    places: dict[Place, int] = {}
+    line_numbers: dict[Place, int] = {}
     try:
         node = _compose(source)
-        fields: Any = {} if node is None else _value(node, (), places)
+        fields: Any = {} if node is None else _value(node, (), line_numbers)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         raise FrontMatterFault(
@@ -74,7 +74,7 @@ def read_front_matter(text: str) -> FrontMatter:
     if not isinstance(fields, dict):
         raise FrontMatterFault("the front matter must be a mapping", 2)
     return FrontMatter(
-        cast("dict[str, Any]", fields), "\n".join(lines[end + 1 :]).strip("\n"), places
+        cast("dict[str, Any]", fields), "\n".join(lines[end + 1 :]).strip("\n"), line_numbers
     )
 
 
@@ -86,25 +86,25 @@ def _compose(source: str) -> Any:
         loader.dispose()  # pyright: ignore[reportUnknownMemberType] # untyped
 
 
-def _value(node: Any, place: Place, places: dict[Place, int]) -> Any:
-    places[place] = _line_of(node.start_mark)
-    if len(place) > _DEEPEST:
-        raise FrontMatterFault("nested too deep", places[place])
+def _value(node: Any, path: Place, line_numbers: dict[Place, int]) -> Any:
+    line_numbers[path] = _line_of(node.start_mark)
+    if len(path) > _DEEPEST:
+        raise FrontMatterFault("nested too deep", line_numbers[path])
     if not isinstance(node, yaml.ScalarNode) and str(node.tag) not in _PLAIN:
-        raise FrontMatterFault(f"the tag {node.tag} is not taken", places[place])
+        raise FrontMatterFault(f"the tag {node.tag} is not taken", line_numbers[path])
     if isinstance(node, yaml.MappingNode):
-        found: dict[str, Any] = {}
+        mapping: dict[str, Any] = {}
         for key_node, value_node in node.value:
             key = str(key_node.value)
-            if not isinstance(key_node, yaml.ScalarNode) or key in found:
-                text = f"the key {key!r} stands twice" if key in found else "a key must be a text"
+            if not isinstance(key_node, yaml.ScalarNode) or key in mapping:
+                text = f"the key {key!r} stands twice" if key in mapping else "a key must be a text"
                 raise FrontMatterFault(text, _line_of(key_node.start_mark))
-            found[key] = _value(value_node, (*place, key), places)
-            places[(*place, key)] = _line_of(key_node.start_mark)
-        return found
+            mapping[key] = _value(value_node, (*path, key), line_numbers)
+            line_numbers[(*path, key)] = _line_of(key_node.start_mark)
+        return mapping
     if isinstance(node, yaml.SequenceNode):
-        return [_value(item, (*place, i), places) for i, item in enumerate(node.value)]
-    return _scalar(node, places[place])
+        return [_value(item, (*path, i), line_numbers) for i, item in enumerate(node.value)]
+    return _scalar(node, line_numbers[path])
 
 
 def _scalar(node: Any, line: int) -> Any:

@@ -135,12 +135,12 @@ class NewerDatabase(Exception):
 
 def pending(connection: sqlite3.Connection) -> list[tuple[str, str]]:
     """The steps that the file lacks. Raises ``NewerDatabase``."""
-    found = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'migrations'").fetchone()
+    exists = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'migrations'").fetchone()
     done: list[str] = []
-    if found:
+    if exists:
         done = [row[0] for row in connection.execute("SELECT name FROM migrations ORDER BY name")]
-    known = [name for name, _ in STEPS]
-    unknown = [name for name in done if name not in known]
+    names = [name for name, _ in STEPS]
+    unknown = [name for name in done if name not in names]
     if unknown:
         raise NewerDatabase(unknown[0])
     return [(name, sql) for name, sql in STEPS if name not in done]
@@ -159,12 +159,12 @@ def migrate(connection: sqlite3.Connection) -> None:
 
 def _statements(sql: str) -> list[str]:
     """The statements of a script: ``executescript`` would end the transaction."""
-    found: list[str] = []
+    statements: list[str] = []
     text = ""
     for piece in sql.split(";"):
         text += piece + ";"
         if sqlite3.complete_statement(text):
             if text.strip(" \n;"):
-                found.append(text)
+                statements.append(text)
             text = ""
-    return found
+    return statements

@@ -114,8 +114,8 @@ class SqliteReader:
 
     def artifact_text(self, artifact: str, start: int, length: int) -> tuple[str, int]:
         """A range of the text and its whole length."""
-        found = self._run("SELECT content FROM artifact_texts WHERE id = ?", artifact).fetchone()
-        text = bytes(found[0]).decode("utf-8", "replace") if found else ""
+        row = self._run("SELECT content FROM artifact_texts WHERE id = ?", artifact).fetchone()
+        text = bytes(row[0]).decode("utf-8", "replace") if row else ""
         return text[start : start + length], len(text)
 
     def findings(self, query: FindingQuery) -> Sequence[FindingRow]:
@@ -152,13 +152,13 @@ class SqliteReader:
                 where.append(f"{name} = ?")
                 values.append(value)
         order = "DESC" if query.newest else "ASC"
-        found = f"{' AND '.join(where)} ORDER BY seq {order} LIMIT ?"
-        return self._all(EventRow, "events", found, *values, query.limit)
+        condition = f"{' AND '.join(where)} ORDER BY seq {order} LIMIT ?"
+        return self._all(EventRow, "events", condition, *values, query.limit)
 
     def pinned(self, sha256: str) -> str | None:
         """A pinned text."""
-        found = self._run("SELECT text FROM texts WHERE sha256 = ?", sha256).fetchone()
-        return found[0] if found else None
+        row = self._run("SELECT text FROM texts WHERE sha256 = ?", sha256).fetchone()
+        return row[0] if row else None
 
     def known_files(self) -> Sequence[KnownFile]:
         """Every definition file that was ever seen."""
@@ -169,8 +169,8 @@ class SqliteReader:
             return self._connect().execute(sql, values)
 
     def _one(self, kind: type[Any], table: str, where: str, *values: Any) -> Any:
-        found = self._run(f"{select(kind, table)} WHERE {where}", *values).fetchone()
-        return load(kind, found) if found else None
+        row = self._run(f"{select(kind, table)} WHERE {where}", *values).fetchone()
+        return load(kind, row) if row else None
 
     def _all(self, kind: type[Any], table: str, where: str, *values: Any) -> list[Any]:
         return load_all(kind, self._run(f"{select(kind, table)} WHERE {where}", *values))

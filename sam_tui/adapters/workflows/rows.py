@@ -39,15 +39,15 @@ def values(row: Any) -> list[Any]:
     return [_storable(getattr(row, name)) for name in columns(kind)]
 
 
-def load(kind: type[R], found: Sequence[Any]) -> R:
+def load(kind: type[R], row: Sequence[Any]) -> R:
     """A row from its columns; flags come back as such."""
     flags = _flags(kind)
-    return kind(*(bool(v) if i in flags else v for i, v in enumerate(found)))
+    return kind(*(bool(v) if i in flags else v for i, v in enumerate(row)))
 
 
 def load_all(kind: type[R], cursor: sqlite3.Cursor) -> list[R]:
     """Every row of a query."""
-    return [load(kind, found) for found in cursor.fetchall()]
+    return [load(kind, row) for row in cursor.fetchall()]
 
 
 @cache

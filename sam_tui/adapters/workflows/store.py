@@ -121,8 +121,8 @@ class SqliteUnit(SqliteReader):
     def append(self, row: EventRow) -> int:
         """Add an event."""
         fields = values(replace(row, seq=0))
-        place = columns(EventRow).index("seq")
-        cursor = self._connection.execute(_APPEND, fields[:place] + fields[place + 1 :])
+        position = columns(EventRow).index("seq")
+        cursor = self._connection.execute(_APPEND, fields[:position] + fields[position + 1 :])
         return int(cursor.lastrowid or 0)
 
     def _save(self, row: object, table: str, key: tuple[str, ...]) -> None:

@@ -53,15 +53,15 @@ class DocumentText:
 
 
 def _bounded(paragraph: str, size: int) -> Iterator[str]:
-    rest = paragraph
-    while len(rest) > 2 * size:
-        window = rest[:size]
+    remaining = paragraph
+    while len(remaining) > 2 * size:
+        window = remaining[:size]
         ends = [window.rfind(mark) + len(mark) for mark in ("\n", ". ", "? ", "! ", "。", " ")]
         cut = next((end for end in ends if end > size // 2), size)
-        yield rest[:cut].rstrip()
-        rest = rest[cut:].lstrip()
-    if rest.strip():
-        yield rest
+        yield remaining[:cut].rstrip()
+        remaining = remaining[cut:].lstrip()
+    if remaining.strip():
+        yield remaining
 
 
 @dataclass(frozen=True, slots=True)

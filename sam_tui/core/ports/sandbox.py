@@ -52,11 +52,11 @@ class OutsideAccess:
     @property
     def words(self) -> str:
         """What was tried and by whom: ``write /etc/hosts (tee, pid 12)``."""
-        deed = (
+        what = (
             "change mode, owner, times or attributes of" if self.kind == "metadata" else self.kind
         )
         where = f"{self.path} to {self.to}" if self.to else self.path
-        return f"{deed} {where}" + (f" ({self.process}, pid {self.pid})" if self.process else "")
+        return f"{what} {where}" + (f" ({self.process}, pid {self.pid})" if self.process else "")
 
 
 @dataclass(frozen=True, slots=True)

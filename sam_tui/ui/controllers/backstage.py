@@ -59,12 +59,15 @@ class Backstage:
         if runtime is None or conversation is None:
             self._tell("Nothing runs that could go to the background.")
             return
-        gone = [
+        commands = [
             command
-            for one in (conversation, *runtime.subagents.working)
-            for command in (*runtime.background.release(one), *runtime.tasks.release(one))
+            for conversation_id in (conversation, *runtime.subagents.working)
+            for command in (
+                *runtime.background.release(conversation_id),
+                *runtime.tasks.release(conversation_id),
+            )
         ]
-        if not gone:
+        if not commands:
             self._tell("Nothing runs that could go to the background.")
 
     def show(self) -> None:
@@ -125,20 +128,20 @@ class Backstage:
         from sam_tui.core.plain import plain
 
         background = runtime.background
-        found = [
+        jobs = [
             _Job(
-                one.id,
-                one.command,
-                state_of(one),
-                one.running,
-                lambda one=one: plain(one.output(0).text),
-                partial(background.stop, one.id),
+                job.id,
+                job.command,
+                state_of(job),
+                job.running,
+                lambda job=job: plain(job.output(0).text),
+                partial(background.stop, job.id),
             )
-            for one in background.of(conversation)
+            for job in background.of(conversation)
         ]
         for run in runtime.tasks.of(conversation):
             state = "running" if run.running else "ended"
-            found.append(
+            jobs.append(
                 _Job(
                     run.id,
                     run.start.command,
@@ -148,7 +151,7 @@ class Backstage:
                     run.end,
                 )
             )
-        return sorted(found, key=lambda job: not job.running)
+        return sorted(jobs, key=lambda job: not job.running)
 
     # ---- what the bar and the transcript say
 
@@ -159,8 +162,9 @@ class Backstage:
             runtime is not None
             and conversation is not None
             and any(
-                runtime.background.awaited(one) or runtime.tasks.awaited(one)
-                for one in (conversation, *runtime.subagents.working)
+                runtime.background.awaited(conversation_id)
+                or runtime.tasks.awaited(conversation_id)
+                for conversation_id in (conversation, *runtime.subagents.working)
             )
         )
         if not waited:
@@ -176,7 +180,7 @@ class Backstage:
         runtime, conversation = self._runtime, self._conversation
         if runtime is None or conversation is None or not self._app.is_running:
             return
-        count = sum(one.running for one in runtime.background.of(conversation))
+        count = sum(command.running for command in runtime.background.of(conversation))
         self._screen.status.standing.beside = f"{count} in background" if count else ""
         if moved.conversation == conversation and not moved.running:
             words = f"In the background: {one_line(moved.command, 60)} · {state_of(moved)}"

@@ -126,7 +126,7 @@ class Conversations:
             conversation = session.conversation
             record = self._runtime.conversations.find(conversation)
             todos = self._runtime.todos.items(conversation)
-            said = self._runtime.conversations.everything(conversation)
+            messages = self._runtime.conversations.everything(conversation)
             queued = self._runtime.conversations.queued(conversation)
         except ConversationInUse as error:
             self._offer(conversation, error)
@@ -137,8 +137,8 @@ class Conversations:
         self._empty()
         self._take(session)
         screen = self._screen
-        screen.transcript.load(said)
-        last = next((m.kind for m in reversed(said) if m.kind != "reminder"), "")
+        screen.transcript.load(messages)
+        last = next((m.kind for m in reversed(messages) if m.kind != "reminder"), "")
         if last in ("user", "tool"):
             screen.transcript.add_notice("info", _UNFINISHED)
         if queued:
@@ -146,7 +146,7 @@ class Conversations:
         screen.todos.show(todos)
         screen.status.standing.todos = done_of(todos)
         screen.status.standing.usage = record.usage if record is not None else Usage()
-        screen.prompt.area.begin_past([m.text for m in said if m.kind == "user"])
+        screen.prompt.area.begin_past([m.text for m in messages if m.kind == "user"])
         screen.status.show()
         self._queued = list(queued)
         self.waiting(queued)
@@ -159,9 +159,9 @@ class Conversations:
 
     def fork(self) -> None:
         """Go on in a copy of the conversation on show."""
-        shown = self._watched or (self.session.conversation if self.session else None)
-        if shown is not None:
-            self.open(shown, "fork")
+        current = self._watched or (self.session.conversation if self.session else None)
+        if current is not None:
+            self.open(current, "fork")
 
     def take_over(self) -> None:
         """Write to the conversation that is read along."""
@@ -198,11 +198,11 @@ class Conversations:
         from sam_tui.core.agent.watching import followed
 
         assert self._runtime is not None
-        said: list[Message] = []
+        read: list[Message] = []
         try:
             async for messages in followed(self._runtime.conversations, conversation):
-                said += messages
-                self._screen.transcript.load(said)
+                read += messages
+                self._screen.transcript.load(read)
                 self._screen.transcript.add_notice("info", why)
                 self._screen.todos.show(self._runtime.todos.items(conversation))
         except SamError as error:
@@ -246,16 +246,16 @@ class Conversations:
         runtime = self._runtime
         if runtime is None:
             return
-        found: list[ConversationRecord] = []
+        listed: list[ConversationRecord] = []
 
         async def load() -> Sequence[Choice]:
             records = runtime.conversations.recent(runtime.workspace.root, _LISTED)
-            found.extend(records)
-            return [record_choice(record, time.time()) for record in found]
+            listed.extend(records)
+            return [record_choice(record, time.time()) for record in listed]
 
         def chosen(index: int | None) -> None:
             if index is not None:
-                self.open(found[index].id)
+                self.open(listed[index].id)
 
         empty = "No conversation of this workspace is stored yet."
         self._app.push_screen(Picker("continue a conversation", load, empty=empty), chosen)

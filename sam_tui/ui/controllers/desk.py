@@ -137,11 +137,11 @@ class Desk:
 
     def perform(self, name: str, argument: str = "") -> None:
         """Do it. A name that is not an action's does nothing; what cannot be done is said."""
-        deed = self._deeds.get(name)
-        if deed is None:
+        action = self._deeds.get(name)
+        if action is None:
             return
         try:
-            deed(argument)
+            action(argument)
         except SamError as error:
             self._screen.transcript.add_error(error)
 
@@ -166,8 +166,8 @@ class Desk:
         if parts is None or not parts.has_skills:
             return []
         return [
-            Action(one.name, "Skill", one_line(one.description, 200), (), one.name, "WORDS")
-            for one in parts.skills.listing().skills
+            Action(skill.name, "Skill", one_line(skill.description, 200), (), skill.name, "WORDS")
+            for skill in parts.skills.listing().skills
         ]
 
     def _names_a_skill(self, command: SlashCommand) -> bool:
@@ -226,11 +226,11 @@ class Desk:
         self._quit_armed = False
         self._screen.status.say("")
 
-    def _when_idle(self, deed: Callable[[], None]) -> None:
+    def _when_idle(self, action: Callable[[], None]) -> None:
         if self._turns.running:
             self._notice("A turn is running: Esc cancels it first.", "warning")
         else:
-            deed()
+            action()
 
     def _mode(self, argument: str) -> None:
         mode = _MODES.get(argument.lower())

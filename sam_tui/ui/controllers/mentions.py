@@ -48,5 +48,5 @@ class Mentions:
         self._offer(self._screen.prompt.area.mentioned)
 
     def _offer(self, part: str | None) -> None:
-        found = mentions.fitting(self._paths, part) if part is not None else ()
-        self._screen.prompt.area.files.offer(found)
+        matches = mentions.fitting(self._paths, part) if part is not None else ()
+        self._screen.prompt.area.files.offer(matches)

@@ -63,16 +63,16 @@ class Models:
             self._consider(runtime, _named(name))
             return
         self._asking = True
-        found: list[ModelOffer] = []
+        offers: list[ModelOffer] = []
 
         async def load() -> Sequence[Choice]:
-            found.extend(await runtime.catalog.offers(runtime.model))
-            return [Choice(offer.label, offer.source) for offer in found]
+            offers.extend(await runtime.catalog.offers(runtime.model))
+            return [Choice(offer.label, offer.source) for offer in offers]
 
         def picked(index: int | None) -> None:
             self._asking = False
             if index is not None:
-                self._consider(runtime, found[index])
+                self._consider(runtime, offers[index])
             elif runtime.model is None:
                 self._screen.transcript.add_notice("info", _NONE_CHOSEN)
 

@@ -38,8 +38,8 @@ class Oversight:
         if names and not trust.trusted:
             self._tell_of(names)
         for what in trust.ignored:
-            said = f"Ignored in the policy of this folder: {what}"
-            self._screen.transcript.add_notice("warning", said)
+            notice = f"Ignored in the policy of this folder: {what}"
+            self._screen.transcript.add_notice("warning", notice)
         self._stand()
         self._app.run_worker(self._look_at_log(runtime), name="seals", group="seals")
 
@@ -48,15 +48,15 @@ class Oversight:
         try:
             broken = await asyncio.to_thread(runtime.decisions.first_broken, last=LOOKED_AT)
         except SamError as error:
-            said, words = error.explain(), "log unreadable"
+            notice, words = error.explain(), "log unreadable"
         else:
             if broken is None:
                 return
-            said = (
+            notice = (
                 f"The log of decisions was changed: entry {broken} does not fit the one before it."
             )
             words = "log broken: /audit"
-        self._screen.transcript.add_notice("warning", f"{said} /audit shows it.")
+        self._screen.transcript.add_notice("warning", f"{notice} /audit shows it.")
         self._screen.status.standing.audit = words
         self._screen.status.show()
 
@@ -89,36 +89,36 @@ class Oversight:
 
         runtime = self._runtime
         if runtime is not None:
-            wanted = DecisionFilter(workspace=runtime.workspace.root)
-            self._app.push_screen(AuditScreen(runtime.decisions, wanted))
+            filter_ = DecisionFilter(workspace=runtime.workspace.root)
+            self._app.push_screen(AuditScreen(runtime.decisions, filter_))
 
-    def _decided(self, wanted: str | None) -> None:
+    def _decided(self, choice: str | None) -> None:
         runtime = self._runtime
-        if runtime is None or not wanted:
+        if runtime is None or not choice:
             return
         try:
-            if wanted == "trust":
+            if choice == "trust":
                 runtime.trust.trust()
             else:
                 runtime.trust.revoke()
         except SamError as error:
             self._screen.transcript.add_notice("error", error.explain())
         else:
-            said = "is trusted as it is now" if runtime.trust.trusted else "is no longer trusted"
-            self._screen.transcript.add_notice("info", f"{runtime.trust.folder} {said}.")
+            state = "is trusted as it is now" if runtime.trust.trusted else "is no longer trusted"
+            self._screen.transcript.add_notice("info", f"{runtime.trust.folder} {state}.")
         self._stand()
 
     def _tell_of(self, names: tuple[str, ...]) -> None:
         assert self._runtime is not None
         changed = self._runtime.trust.state == "changed"
-        shown = ", ".join(one_line(name, 60) for name in names[:_NAMED])
+        listing = ", ".join(one_line(name, 60) for name in names[:_NAMED])
         more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-        said = (
-            f"What you trusted here changed, so it is not believed any more: {shown}{more}."
+        notice = (
+            f"What you trusted here changed, so it is not believed any more: {listing}{more}."
             if changed
-            else f"This folder is not trusted, so what it brings is not believed: {shown}{more}."
+            else f"This folder is not trusted, so what it brings is not believed: {listing}{more}."
         )
-        self._screen.transcript.add_notice("warning", f"{said} /trust shows them and asks.")
+        self._screen.transcript.add_notice("warning", f"{notice} /trust shows them and asks.")
 
     def _stand(self) -> None:
         assert self._runtime is not None

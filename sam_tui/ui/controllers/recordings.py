@@ -66,19 +66,20 @@ class RecordingDesk:
         if given.strip():
             self._play(self._path(given))
             return
-        kept = runtime.recordings.kept(runtime.workspace.root)
+        listed = runtime.recordings.kept(runtime.workspace.root)
 
         async def load() -> Sequence[Choice]:
             return [
                 Choice(
-                    one.name, f"{datetime.fromtimestamp(one.at):%b %d %H:%M} · {_size(one.size)}"
+                    recording.name,
+                    f"{datetime.fromtimestamp(recording.at):%b %d %H:%M} · {_size(recording.size)}",
                 )
-                for one in kept
+                for recording in listed
             ]
 
         def chosen(index: int | None) -> None:
             if index is not None:
-                self._play(kept[index].path)
+                self._play(listed[index].path)
 
         empty = "Nothing was recorded yet. Alt+R or /record records the terminal on show."
         self._app.push_screen(Picker("play a recording", load, empty=empty), chosen)
@@ -112,8 +113,8 @@ class RecordingDesk:
             self._tell(error.explain())
             return
         count = "no secret was" if not masked else f"{masked} secret{'s' * (masked > 1)} masked"
-        told = f"{count} found in it" if not masked else count
-        self._tell(f"{copy}: {told}.")
+        summary = f"{count} found in it" if not masked else count
+        self._tell(f"{copy}: {summary}.")
 
     def _path(self, given: str) -> str:
         root = self._runtime.workspace.root if self._runtime is not None else "."

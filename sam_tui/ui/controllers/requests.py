@@ -55,12 +55,12 @@ class Requests:
         if self._titled:
             self._emit("\x1b[23;2t")
 
-    def hear(self, asked: TerminalAsked) -> None:
+    def hear(self, message: TerminalAsked) -> None:
         """One request."""
-        view, text = asked.view, asked.given if isinstance(asked.given, str) else ""
+        view, text = message.view, message.given if isinstance(message.given, str) else ""
         if not isinstance(view, TerminalView):
             return  # nothing else asks
-        match asked.what:
+        match message.what:
             case "colours":
                 self._tell_colours(view)
             case "title":
@@ -75,12 +75,12 @@ class Requests:
             case "link":
                 self._app.run_worker(self._open(text), group="terminal-link")
             case "clipboard":
-                if not isinstance(asked.given, str):
-                    self._clipboard(view, asked.given)
+                if not isinstance(message.given, str):
+                    self._clipboard(view, message.given)
             case "send" | "pager" | "editor":
-                self.use(asked.what, view, text)
+                self.use(message.what, view, text)
             case _:
-                assert_never(asked.what)
+                assert_never(message.what)
 
     def end_command(self, view: TerminalView) -> None:
         """End what runs in a terminal, not its shell."""
@@ -95,15 +95,15 @@ class Requests:
 
     # ---- what is at hand
 
-    def use(self, way: str, view: TerminalView, text: str = "") -> None:
+    def use(self, target: str, view: TerminalView, text: str = "") -> None:
         """Send, or open in the pager or editor: what is marked, else the last output, else all."""
-        text = text or self._at_hand(view, whole=way != "send")
+        text = text or self._at_hand(view, whole=target != "send")
         if not text:
             self.tell("There is no output yet.")
-        elif way == "send":
+        elif target == "send":
             self._to_prompt(text)
         else:
-            reader: outside.Reader = "editor" if way == "editor" else "pager"
+            reader: outside.Reader = "editor" if target == "editor" else "pager"
             self._app.run_worker(self._read(reader, text), group="reader", exclusive=True)
 
     def _at_hand(self, view: TerminalView, *, whole: bool) -> str:
@@ -143,35 +143,35 @@ class Requests:
 
     # ---- the clipboard
 
-    def _clipboard(self, view: TerminalView, asked: "ClipboardRequest") -> None:
+    def _clipboard(self, view: TerminalView, request: "ClipboardRequest") -> None:
         name = view.id or ""
-        if asked.kind == "write" and name in self._writers:
-            self._app.copy_to_clipboard(asked.text)
+        if request.kind == "write" and name in self._writers:
+            self._app.copy_to_clipboard(request.text)
             return
         # One question of a kind at a time: a program that asks on and on is not heard on and on.
-        if self._runtime is None or (name, asked.kind) in self._asking:
+        if self._runtime is None or (name, request.kind) in self._asking:
             return
-        self._asking.add((name, asked.kind))
+        self._asking.add((name, request.kind))
         self._app.run_worker(
-            self._ask_clipboard(self._runtime, view, asked), group=f"clipboard-{name}"
+            self._ask_clipboard(self._runtime, view, request), group=f"clipboard-{name}"
         )
 
     async def _ask_clipboard(
-        self, runtime: "Runtime", view: TerminalView, asked: "ClipboardRequest"
+        self, runtime: "Runtime", view: TerminalView, wish: "ClipboardRequest"
     ) -> None:
         from sam_tui.core.inquiry import ApprovalRequest, ScopeChoice
 
         name, session = view.id or "", view.session
         once = ScopeChoice("once", "this once", "once")
         why = "A program in your terminal asks (OSC 52)."
-        if asked.kind == "write":
+        if wish.kind == "write":
             always = ScopeChoice(
                 "always", "programs in this terminal tab may set it until you quit", "session"
             )
             request = ApprovalRequest(
                 "set the clipboard",
-                f"{len(asked.text)} characters",
-                (asked.text[:_PREVIEW] + ("…" if len(asked.text) > _PREVIEW else ""),),
+                f"{len(wish.text)} characters",
+                (wish.text[:_PREVIEW] + ("…" if len(wish.text) > _PREVIEW else ""),),
                 why,
                 "",
                 choices=(once, always),
@@ -189,16 +189,16 @@ class Requests:
             named = (request.summary,)
             allowed = await self._allowed(runtime, request, named)
         finally:
-            self._asking.discard((name, asked.kind))
+            self._asking.discard((name, wish.kind))
         if not allowed:
             return
-        if asked.kind == "read":
+        if wish.kind == "read":
             if view.session is session and session is not None:
                 session.screen.answer_clipboard(self._app.clipboard)
             return
         if allowed == _SESSION:
             self._writers.add(name)
-        self._app.copy_to_clipboard(asked.text)
+        self._app.copy_to_clipboard(wish.text)
 
     async def _allowed(
         self, runtime: "Runtime", request: "ApprovalRequest", named: tuple[str, ...]

@@ -214,16 +214,18 @@ class Runs:
 
     def _transcript(self, execution: str) -> None:
         """The conversation of the newest attempt, in the chat."""
-        known = [a.conversation for a in self._workflows.history(execution) if a.conversation]
-        if not known:
+        conversations = [
+            a.conversation for a in self._workflows.history(execution) if a.conversation
+        ]
+        if not conversations:
             self._say("No step of it has a conversation of ours.")
             return
         assert self._runtime is not None
-        conversation: ConversationId = known[-1]  # pyright: ignore[reportAssignmentType] # stored
+        conversation: ConversationId = conversations[-1]  # pyright: ignore[reportAssignmentType] # stored
         if self._runtime.engine.budgets.get(conversation) is not None:
             # A conversation at work cannot be opened: what was said so far can be read.
-            said = self._runtime.conversations.everything(conversation)
-            text = "\n\n".join(f"{message.kind}\n{message.text}" for message in said)
+            messages = self._runtime.conversations.everything(conversation)
+            text = "\n\n".join(f"{message.kind}\n{message.text}" for message in messages)
             self._app.push_screen(Reader(f"{conversation}, at work", whole(text)))
             return
         if self._shown is not None:

@@ -139,8 +139,8 @@ class Shelf:
         if runtime is None or conversation is None:
             return
         runtime.memories.set_topic(conversation, name.strip())
-        told = f"This conversation shares the memory of “{one_line(name, 40)}”."
-        self._tell("info", told if name.strip() else "This conversation has its own memory.")
+        notice = f"This conversation shares the memory of “{one_line(name, 40)}”."
+        self._tell("info", notice if name.strip() else "This conversation has its own memory.")
 
     def _conversation(self, command: str) -> "ConversationId | None":
         session = self._conversations.session

@@ -83,7 +83,7 @@ class Shell:
     def tab(self, argument: str) -> None:
         """What ``/tab`` asks: new, close, rename NAME, next, previous, a number or a name."""
         self._screen.show_side(True)
-        word, _, rest = argument.strip().partition(" ")
+        word, _, title = argument.strip().partition(" ")
         if word != "close":
             self._armed = None
         match word:
@@ -96,7 +96,7 @@ class Shell:
             case "close":
                 self.close()
             case "rename":
-                self._screen.terminals.rename(rest)
+                self._screen.terminals.rename(title)
             case _:
                 if not self._screen.terminals.pick(argument.strip()):
                     self._say(f"There is no terminal {argument.strip()[:40]!r}.")

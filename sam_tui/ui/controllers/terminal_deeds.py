@@ -90,5 +90,5 @@ class TerminalDeeds:
         panel.show(view)
         return view
 
-    def _use(self, way: str) -> None:
-        self._requests.use(way, self._screen.terminals.current)
+    def _use(self, target: str) -> None:
+        self._requests.use(target, self._screen.terminals.current)

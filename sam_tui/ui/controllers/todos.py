@@ -41,18 +41,18 @@ class Todos:
         screen.remove_class("-no-todos")
         screen.todos.focus()
 
-    def carry_out(self, asked: TodoEditAsked) -> None:
+    def carry_out(self, event: TodoEditAsked) -> None:
         """Change the list. The first item of a new conversation opens it."""
         from sam_tui.core.todo_edits import TodoEdit
 
         try:
             session = self._conversations.session
-            if session is None and asked.kind == "add":
+            if session is None and event.kind == "add":
                 session = self._conversations.session_for_prompt()
             if session is None or self._runtime is None:
                 return
             self._runtime.todos.edit(
-                session.conversation, TodoEdit(asked.kind, asked.todo, asked.title)
+                session.conversation, TodoEdit(event.kind, event.todo, event.title)
             )
         except SamError as error:
             self._app.notify(error.explain(), severity="warning", markup=False)

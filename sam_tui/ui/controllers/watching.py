@@ -67,20 +67,20 @@ class Watching:
         self._timer = None
         self._looked = time.monotonic()
         panel = self._screen.terminals
-        told = [
-            found
+        states = [
+            state
             for view, (session, _) in self._followed.items()
-            if (found := told_of(session, panel.name_of(view), watched=view.has_focus))
+            if (state := told_of(session, panel.name_of(view), watched=view.has_focus))
         ]
-        self._tell(sorted(told, key=lambda one: one.weight))
-        again = [one.again for one in told if one.again is not None]
+        self._tell(sorted(states, key=lambda state: state.weight))
+        again = [state.again for state in states if state.again is not None]
         if again:
             self._look_in(max(_PACE, min(again)))
 
-    def _tell(self, told: "list[Told]") -> None:
+    def _tell(self, states: "list[Told]") -> None:
         standing = self._screen.status.standing
-        more = f" +{len(told) - 1}" if len(told) > 1 else ""
-        said = (f"{told[0].words}{more}", told[0].style) if told else ("", "")
-        if said != standing.sessions:
-            standing.sessions = said
+        more = f" +{len(states) - 1}" if len(states) > 1 else ""
+        line = (f"{states[0].words}{more}", states[0].style) if states else ("", "")
+        if line != standing.sessions:
+            standing.sessions = line
             self._screen.status.show()

@@ -38,11 +38,11 @@ class AuditScreen(Dialog):
 
     AUTO_FOCUS = "Input"
 
-    def __init__(self, decisions: "DecisionHistory", wanted: "DecisionFilter") -> None:
+    def __init__(self, decisions: "DecisionHistory", filter_: "DecisionFilter") -> None:
         super().__init__()
         self._decisions = decisions
-        self._here = wanted.workspace
-        self._wanted = wanted
+        self._here = filter_.workspace
+        self._wanted = filter_
         self._entries: list[DecisionEntry] = []
         self._more = True
         self._whole = "checking the seals …"
@@ -93,21 +93,21 @@ class AuditScreen(Dialog):
     async def _page(self) -> None:
         before = self._entries[-1].number if self._entries else None
         try:
-            found = await asyncio.to_thread(
+            page = await asyncio.to_thread(
                 self._decisions.page, self._wanted, limit=PAGE, before=before
             )
         except SamError as error:
             self._note.update(Content(visible(error.explain())))
             return
-        self._take(found)
+        self._take(page)
 
-    def _take(self, found: "Sequence[DecisionEntry]") -> None:
+    def _take(self, page: "Sequence[DecisionEntry]") -> None:
         first = not self._entries
-        self._entries.extend(found)
-        self._more = len(found) == PAGE
+        self._entries.extend(page)
+        self._more = len(page) == PAGE
         room = max(_NARROWEST, self._list.size.width - 4)
         self._list.add_options(
-            Option(entry_line(entry).truncate(room, ellipsis=True)) for entry in found
+            Option(entry_line(entry).truncate(room, ellipsis=True)) for entry in page
         )
         if first and self._entries:
             self._list.highlighted = 0
@@ -130,8 +130,8 @@ class AuditScreen(Dialog):
 
     def _show_detail(self) -> None:
         at = self._list.highlighted
-        known = at is not None and at < len(self._entries)
-        entry = self._entries[at] if known and at is not None else None
+        visible = at is not None and at < len(self._entries)
+        entry = self._entries[at] if visible and at is not None else None
         self._detail.update(entry_content(entry, self._broken) if entry else Content(""))
 
     def on_input_changed(self, event: Input.Changed) -> None:
@@ -177,34 +177,34 @@ class AuditScreen(Dialog):
 
 def entry_line(entry: "DecisionEntry") -> Content:
     """One decision on one line: number, time, outcome, operation, what it touched."""
-    told = entry.decision
+    decision = entry.decision
     when = datetime.fromtimestamp(entry.made_at).strftime("%m-%d %H:%M")
-    touched = one_line(", ".join(told.targets) or told.scope, 120)
+    touched = one_line(", ".join(decision.targets) or decision.scope, 120)
     return Content.assemble(
         (f"{entry.number:>5} {when}  ", "$text-muted"),
-        (f"{told.outcome:<9} ", _TONES[told.outcome]),
-        f"{one_line(told.operation.rpartition('.')[2], 40)}  ",
+        (f"{decision.outcome:<9} ", _TONES[decision.outcome]),
+        f"{one_line(decision.operation.rpartition('.')[2], 40)}  ",
         (touched, "$text-muted"),
     )
 
 
 def entry_content(entry: "DecisionEntry", broken: int | None) -> Content:
     """Everything about one decision, a line each; nothing in it is hidden."""
-    told = entry.decision
-    made = datetime.fromtimestamp(entry.made_at).strftime("%Y-%m-%d %H:%M:%S")
+    decision = entry.decision
+    moment = datetime.fromtimestamp(entry.made_at).strftime("%Y-%m-%d %H:%M:%S")
     sealed = (
         "whole" if broken is None or entry.number < broken else f"broken from entry {broken} on"
     )
     rows = (
-        ("decided", f"{told.outcome} by {told.by}, {made}"),
-        ("operation", told.operation),
-        *(("touched", target) for target in told.targets),
-        ("rule", told.rule),
-        ("reason", told.reason),
-        ("scope", told.scope),
-        ("comment", told.comment),
-        ("from", told.asker),
-        ("waited", f"{told.elapsed:.1f} s" if told.elapsed else ""),
+        ("decided", f"{decision.outcome} by {decision.by}, {moment}"),
+        ("operation", decision.operation),
+        *(("touched", target) for target in decision.targets),
+        ("rule", decision.rule),
+        ("reason", decision.reason),
+        ("scope", decision.scope),
+        ("comment", decision.comment),
+        ("from", decision.asker),
+        ("waited", f"{decision.elapsed:.1f} s" if decision.elapsed else ""),
         ("talk", f"{entry.conversation}, call {entry.call}"),
         ("seal", f"{entry.seal[:16]}… ({sealed})"),
     )

@@ -101,16 +101,16 @@ class ChatScreen(Screen[None], inherit_bindings=False):
         """A dialog went away."""
         self.post_message(Returned())
 
-    def show_side(self, shown: bool) -> None:
+    def show_side(self, visible: bool) -> None:
         """Show or hide the side column, as the width has it."""
-        if self._zoomed and not shown:
+        if self._zoomed and not visible:
             self._zoomed = False
             self._side_over = False
         elif self.narrow:
-            self._side_over = shown
+            self._side_over = visible
         else:
-            self._wants_side = shown
-        left = not shown and self._works_in_side
+            self._wants_side = visible
+        left = not visible and self._works_in_side
         self._lay_out()
         if left:
             self.focus_bottom()

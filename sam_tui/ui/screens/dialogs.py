@@ -92,11 +92,11 @@ class Picker(Dialog):
         )
         if self._list.option_count:
             self._list.highlighted = 0
-        shown = self._hint
+        note = self._hint
         if not self._list.option_count:
-            shown = f"Nothing fits. {shown}".rstrip() if self._choices else self._empty
-        self._note.display = bool(shown)
-        self._note.update(Content(shown))
+            note = f"Nothing fits. {note}".rstrip() if self._choices else self._empty
+        self._note.display = bool(note)
+        self._note.update(Content(note))
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Show what fits the words typed."""

@@ -29,8 +29,8 @@ class HostQuestion(ModalScreen[bool]):
             frame.border_subtitle = Content("S switches · Esc stays")
             hosts = Content.assemble("From ", (before, "bold"), " to ", (after, "bold"), ".")
             yield Static(hosts, markup=False)
-            told = f"{after} is sent the whole conversation with your next message, for "
-            yield Static(Content(f"{told}{one_line(self._model, 80)}."), markup=False)
+            lead = f"{after} is sent the whole conversation with your next message, for "
+            yield Static(Content(f"{lead}{one_line(self._model, 80)}."), markup=False)
 
     def on_mount(self) -> None:
         """Hear nothing that was meant for something else."""

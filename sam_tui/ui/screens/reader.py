@@ -68,5 +68,5 @@ class Reader(Dialog):
         self._area.text = visible(part.text)
         end = part.start + len(part.text)
         more = " · [ ] for other parts" if part.total > PART else ""
-        place = f"{part.start:,}-{end:,} of {part.total:,}{more} · Esc closes"
-        self._frame.border_subtitle = Content(place)
+        span = f"{part.start:,}-{end:,} of {part.total:,}{more} · Esc closes"
+        self._frame.border_subtitle = Content(span)

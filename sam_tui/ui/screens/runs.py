@@ -172,11 +172,11 @@ class RunsScreen(Screen[None]):
         if event.option_list is self._list:
             self._shelf.focus()
             return
-        kept = self._kept.get(event.option_id or "")
-        if kept is not None:
-            self._read(event.option_id or "", kept)
+        item = self._kept.get(event.option_id or "")
+        if item is not None:
+            self._read(event.option_id or "", item)
 
-    def _read(self, identifier: str, kept: "FindingRow | str") -> None:
+    def _read(self, identifier: str, item: "FindingRow | str") -> None:
         def artifact(start: int, length: int) -> Part:
             try:
                 chunk = self._workflows.read_artifact(identifier, start, length)
@@ -184,17 +184,17 @@ class RunsScreen(Screen[None]):
                 return Part(error.explain(), 0, 0)
             return Part(chunk.text, chunk.start, chunk.total)
 
-        if isinstance(kept, str):
-            self._show(Reader(kept, artifact))
+        if isinstance(item, str):
+            self._show(Reader(item, artifact))
             return
-        text = f"{kept.severity} · {kept.category} · {kept.review}\n\n{kept.content}"
-        self._show(Reader(kept.title, whole(text)))
+        text = f"{item.severity} · {item.category} · {item.review}\n\n{item.content}"
+        self._show(Reader(item.title, whole(text)))
 
     def _show(self, reader: Reader) -> None:
         self.app.push_screen(reader)  # pyright: ignore[reportUnknownMemberType]
 
     def _fill(self, execution: str = "") -> None:
-        wanted = execution or self.chosen
+        execution_id = execution or self.chosen
         try:
             views = self._workflows.executions(limit=_LISTED)
         except SamError as error:
@@ -205,7 +205,7 @@ class RunsScreen(Screen[None]):
         self._list.add_options(Option(run_line(view), id=view.id) for view in views)
         if views:
             ids = list(self._views)
-            self._list.highlighted = ids.index(wanted) if wanted in self._views else 0
+            self._list.highlighted = ids.index(execution_id) if execution_id in self._views else 0
         self._detail()
 
     def _detail(self) -> None:
@@ -233,11 +233,11 @@ class RunsScreen(Screen[None]):
 
         artifacts = self._workflows.artifacts(execution)
         findings = self._workflows.findings(FindingQuery(execution))
-        kept: dict[str, FindingRow | str] = {row.id: row.name for row in artifacts}
-        kept |= {row.id: row for row in findings}
-        if kept == self._kept:
+        items: dict[str, FindingRow | str] = {row.id: row.name for row in artifacts}
+        items |= {row.id: row for row in findings}
+        if items == self._kept:
             return
-        self._kept = kept
+        self._kept = items
         self._shelf.clear_options()
         self._shelf.add_options(Option(artifact_line(row), id=row.id) for row in artifacts)
         self._shelf.add_options(Option(finding_line(row), id=row.id) for row in findings)

@@ -61,9 +61,9 @@ class TrustScreen(ModalScreen[str]):
         elif event.key in ("escape", "ctrl+c", "ctrl+q"):
             self.dismiss("")
         elif self._guard.hears():
-            wanted = "revoke" if self._trust.trusted else "trust"
-            if event.key.lower() == wanted[0]:
-                self.dismiss(wanted)
+            choice = "revoke" if self._trust.trusted else "trust"
+            if event.key.lower() == choice[0]:
+                self.dismiss(choice)
 
 
 def trust_content(trust: "FolderTrust") -> Content:

@@ -166,10 +166,10 @@ class CursorPane(BlockPane):
         if self.hint_at(event.x, event.y):
             self.jump_to_end()
             return
-        found = self.locate(event.y)
-        if found is None or found[1] < 0:
+        hit = self.locate(event.y)
+        if hit is None or hit[1] < 0:
             return
-        index, row = found
+        index, row = hit
         block = self.ledger[index]
         self.cursor = block.group
         extract = self.rows_of(index)[row].text.strip().startswith("… ")

@@ -36,19 +36,19 @@ def stored_blocks(messages: Sequence[Message]) -> Iterator[Stored]:
     """
     results = {m.call_id: m for m in messages if isinstance(m, ToolMessage)}
     above: Content | None = None
-    told: Reminder | None = None
+    reminder: Reminder | None = None
     for message in messages:
         for content in _blocks(message, results):
             if isinstance(content, Reminder):
-                told = told.joined(content) if told is not None else content
+                reminder = reminder.joined(content) if reminder is not None else content
                 continue
-            if told is not None and not isinstance(content, User):
-                yield told, gap_between(above, told), 0
-                above, told = told, None
+            if reminder is not None and not isinstance(content, User):
+                yield reminder, gap_between(above, reminder), 0
+                above, reminder = reminder, None
             yield content, gap_between(above, content), _span(content)
             above = content
-    if told is not None:
-        yield told, gap_between(above, told), 0
+    if reminder is not None:
+        yield reminder, gap_between(above, reminder), 0
 
 
 def _blocks(message: Message, results: dict[CallId, ToolMessage]) -> Iterator[Content]:

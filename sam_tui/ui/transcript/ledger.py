@@ -33,9 +33,9 @@ class Ledger:
         del self._tops[index + 1 :]
 
     def _sum(self) -> list[int]:
-        known = len(self._tops) - 1
-        if known < len(self._heights):
-            sums = accumulate(self._heights[known:], initial=self._tops.pop())
+        filled = len(self._tops) - 1
+        if filled < len(self._heights):
+            sums = accumulate(self._heights[filled:], initial=self._tops.pop())
             self._tops.extend(sums)
         return self._tops
 
@@ -62,8 +62,8 @@ class Ledger:
     def find(self, order: int) -> int | None:
         """The index of the block with this order."""
         index = self.from_order(order)
-        found = index < len(self._blocks) and self._blocks[index].order == order
-        return index if found else None
+        present = index < len(self._blocks) and self._blocks[index].order == order
+        return index if present else None
 
     def from_order(self, order: int) -> int:
         """The index of the first block whose order is not below this one."""

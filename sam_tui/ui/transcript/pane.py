@@ -38,10 +38,10 @@ class BlockPane(Viewport):
 
     def render_line(self, y: int) -> Strip:
         """A row with the offsets that mouse selection asks for."""
-        found = self.locate(y)
-        if found is None:
+        hit = self.locate(y)
+        if hit is None:
             return self._blank_strip()
-        index, row = found
+        index, row = hit
         where = place(self.ledger[index].order, max(0, row))
         if row < 0:
             return self._blank_strip().apply_offsets(0, where)
@@ -60,10 +60,10 @@ class BlockPane(Viewport):
         return Strip.blank(self.size.width, self.palette.text)
 
     def _line(self, y: int) -> Strip:
-        found = self.locate(y)
+        hit = self.locate(y)
         strip = self._blank_strip()
-        if found is not None and found[1] >= 0:
-            index, number = found
+        if hit is not None and hit[1] >= 0:
+            index, number = hit
             row = self.rows_of(index)[number]
             block = self.ledger[index]
             strip = row.strip

@@ -139,8 +139,8 @@ class Transcript(CursorPane):
         index = None if order is None else self.ledger.find(order)
         if index is None:
             self.end_answer()
-        found = None if index is None else self.ledger[index].content
-        card = found if isinstance(found, Card) else Card(event.call, event.operation, "", "")
+        content = None if index is None else self.ledger[index].content
+        card = content if isinstance(content, Card) else Card(event.call, event.operation, "", "")
         card = replace(
             card,
             summary=event.summary or card.summary,
@@ -169,12 +169,12 @@ class Transcript(CursorPane):
 
     def add_reminder(self, name: str, text: str) -> None:
         """What a reminder told the model; those that stand together are folded to one line."""
-        told, last = Reminder(name, text), len(self.ledger) - 1
+        reminder, last = Reminder(name, text), len(self.ledger) - 1
         above = self.ledger[last] if last >= 0 else None
         if above is not None and isinstance(above.content, Reminder):
-            self._update(last, replace(above, content=above.content.joined(told)))
+            self._update(last, replace(above, content=above.content.joined(reminder)))
         else:
-            self._append(told)
+            self._append(reminder)
 
     def add_decision(self, text: str, allowed: bool) -> None:
         """A decision of the guard, such as ``allowed once by you: /etc/x``."""
@@ -259,11 +259,11 @@ class Transcript(CursorPane):
         """Draw what came since the last frame; stop the clock when nothing did."""
         if monotonic() < self._rest:
             return
-        begun = thread_time()
+        began = thread_time()
         if not self.flush() and self._timer is not None:
             self._timer.pause()
             self.at_rest = True
-        self._rest = monotonic() + SHARE * (thread_time() - begun)
+        self._rest = monotonic() + SHARE * (thread_time() - began)
 
     def flush(self) -> bool:
         """Draw now what waits for the next frame; False when nothing did."""

@@ -89,10 +89,10 @@ class Viewport(ScrollView, can_focus=True):
     def rows_of(self, index: int) -> list[Row]:
         """The rows of a block, from memory where it was drawn before."""
         block = self.ledger[index]
-        kept = self._kept.get(block.order)
-        if kept is not None and kept[0] is block:
+        cached = self._kept.get(block.order)
+        if cached is not None and cached[0] is block:
             self._kept.move_to_end(block.order)
-            return kept[1]
+            return cached[1]
         self.draws += 1
         rows = self.draw_block(block, self.wrap_width)
         self._kept[block.order] = (block, rows)
@@ -108,8 +108,8 @@ class Viewport(ScrollView, can_focus=True):
 
     def is_kept(self, block: Block) -> bool:
         """Whether the block's rows are in memory."""
-        kept = self._kept.get(block.order)
-        return kept is not None and kept[0] is block
+        cached = self._kept.get(block.order)
+        return cached is not None and cached[0] is block
 
     def exact_height(self, index: int) -> int:
         """The exact height of a block, drawn if need be."""

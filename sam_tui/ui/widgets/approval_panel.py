@@ -61,39 +61,39 @@ def deeds_of(request: ApprovalRequest) -> dict[str, Deed]:
     offered = request.choices or (ScopeChoice("once", "this call only", "once"),)
     minutes = max(1, round(request.seconds / 60))
     span = "1 minute" if minutes == 1 else f"{minutes} minutes"
-    deeds: dict[str, Deed] = {}
+    answers: dict[str, Deed] = {}
     if any(choice.id == "once" for choice in offered):
-        deeds["1"] = Deed("once", "1 Once", "1 Once")
+        answers["1"] = Deed("once", "1 Once", "1 Once")
     if request.timed_scope or any(choice.id == "timed" for choice in offered):
-        deeds["2"] = Deed("timed", f"2 For {span}", f"2 {minutes} min")
-    deeds["3"] = Deed("deny", "3 Deny", "3 Deny")
-    deeds["4"] = Deed("comment", "4 Deny, and say why", "4 Why")
+        answers["2"] = Deed("timed", f"2 For {span}", f"2 {minutes} min")
+    answers["3"] = Deed("deny", "3 Deny", "3 Deny")
+    answers["4"] = Deed("comment", "4 Deny, and say why", "4 Why")
     if any(choice.span in _SPANS for choice in offered):
-        deeds["5"] = Deed("wider", "5 Wider …", "5 More")
+        answers["5"] = Deed("wider", "5 Wider …", "5 More")
     others = [c for c in offered if c.id not in ("once", "timed") and c.span not in _SPANS]
     for key, choice in zip("6789", others, strict=False):
         label = visible_line(choice.label or choice.id.capitalize())
-        deeds[key] = Deed(choice.id, f"{key} {label}", f"{key} {label[:_BRIEF]}")
-    return deeds
+        answers[key] = Deed(choice.id, f"{key} {label}", f"{key} {label[:_BRIEF]}")
+    return answers
 
 
 def covered_lines(request: ApprovalRequest) -> Content:
     """What each way to say yes would cover, by its key."""
     rows: list[Content] = []
-    known = {choice.id: choice for choice in request.choices}
-    for key, deed in deeds_of(request).items():
-        choice = known.get(deed.name)
+    choices = {choice.id: choice for choice in request.choices}
+    for key, answer in deeds_of(request).items():
+        choice = choices.get(answer.name)
         words = choice.words if choice else ""
-        if deed.name == "timed":
+        if answer.name == "timed":
             words = request.timed_scope or words
-        if deed.name == "wider":
+        if answer.name == "wider":
             words = _wider_words(request)
         if not words or words == "this call only":
             continue
         figures = figures_of(choice) if choice else ""
         rows.append(
             Content.assemble(
-                (f"{key} {'offers' if deed.name == 'wider' else 'covers'} ", "$text-muted"),
+                (f"{key} {'offers' if answer.name == 'wider' else 'covers'} ", "$text-muted"),
                 visible_line(words),
                 (f"  {figures}" if figures else "", "$text-muted"),
             )
@@ -106,12 +106,12 @@ def _wider_words(request: ApprovalRequest) -> str:
     # Of several that last alike the first is the narrowest.
     every = {c.span: c for c in reversed(request.choices) if c.span in _SPANS}
     wider = list(reversed(every.values()))
-    told = [
+    options = [
         f"{_SPANS[c.span]} ({c.covered} of {c.considered})" if c.considered else _SPANS[c.span]
         for c in wider
     ]
     past = " past calls" if any(choice.considered for choice in wider) else ""
-    return ", ".join(told) + past
+    return ", ".join(options) + past
 
 
 def approval_lines(request: ApprovalRequest) -> Content:
@@ -177,8 +177,8 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
                 yield Static(diffs_content(self._request.preview), markup=False, id="preview")
         yield Static(covered, markup=False, classes="covered -outer")
         with Horizontal(id="choices"):
-            for deed in self._deeds.values():
-                yield Button(Content(deed.words), id=deed.name, compact=True)
+            for answer in self._deeds.values():
+                yield Button(Content(answer.words), id=answer.name, compact=True)
         yield self._comment
 
     def on_mount(self) -> None:
@@ -190,14 +190,14 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
         self.around = 4 if self._view == "scopes" else 6
         super().on_resize()
         width = self.size.width
-        tight = sum(len(deed.words) + _AROUND_LABEL for deed in self._deeds.values()) > width
-        grid = tight and sum(len(deed.brief) + 2 for deed in self._deeds.values()) > width
+        tight = sum(len(answer.words) + _AROUND_LABEL for answer in self._deeds.values()) > width
+        grid = tight and sum(len(answer.brief) + 2 for answer in self._deeds.values()) > width
         self.set_class(tight, "-tight")
         self.set_class(grid, "-grid")
         self.set_class(self.screen.size.height < (_SHORT_GRID if grid else _SHORT), "-short")
-        for deed in self._deeds.values():
-            label = deed.brief if tight else deed.words
-            self.query_one(f"#{deed.name}", Button).label = Content(label)
+        for answer in self._deeds.values():
+            label = answer.brief if tight else answer.words
+            self.query_one(f"#{answer.name}", Button).label = Content(label)
 
     def on_key(self, event: events.Key) -> None:
         """Digits choose, Esc denies, arrows scroll or move; nothing else means anything."""

@@ -15,7 +15,7 @@ class FileMenu(HintMenu[str]):
         super().__init__(_row, id="file-hints")
 
 
-def _row(path: str, shown: Sequence[str], marked: bool) -> Content:
+def _row(path: str, entries: Sequence[str], marked: bool) -> Content:
     folder, _, name = path.rpartition("/")
     return Content.assemble(
         (visible_line(name), "bold $primary" if marked else "$primary"),

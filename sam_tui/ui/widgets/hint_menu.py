@@ -89,16 +89,16 @@ class HintMenu(Static, Generic[T]):
             self.update("")
             return
         self._top = min(max(self._top, self._at - room + 1), self._at)
-        shown = entries[self._top : self._top + room]
+        visible = entries[self._top : self._top + room]
         lines: list[Content] = []
-        for number, entry in enumerate(shown, self._top):
+        for number, entry in enumerate(visible, self._top):
             marked = number == self._at
             mark = ("▸ " if marked else "  ", "$primary")
-            lines.append(Content.assemble(mark, self._row(entry, shown, marked)))
+            lines.append(Content.assemble(mark, self._row(entry, visible, marked)))
         # Always as many rows while there is more than has room, so that nothing jumps.
         if len(entries) > room:
-            place = f"{self._at + 1} of {len(entries)} · ↑↓ and Enter"
-            lines.append(Content(place).stylize("$text-disabled"))
+            footer = f"{self._at + 1} of {len(entries)} · ↑↓ and Enter"
+            lines.append(Content(footer).stylize("$text-disabled"))
         about = self._about(entries[self._at])
         if about:
             lines.append(Content(about).stylize("$text-muted"))

@@ -154,8 +154,8 @@ class PromptArea(Composer):
         if at == 0 and not self._all_past:
             self._all_past = True
             newest_first = dict.fromkeys(reversed(self.earlier()))
-            found = [text for text in newest_first if text not in self.past][::-1]
-            self.past[:0], at = found, len(found)
+            fresh = [text for text in newest_first if text not in self.past][::-1]
+            self.past[:0], at = fresh, len(fresh)
         if at == 0:
             return self._at is not None or not self.text
         if self._at is None:

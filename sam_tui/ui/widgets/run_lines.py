@@ -135,5 +135,5 @@ def event_lines(events: "Sequence[EventRow]") -> Content:
 
 
 def _words(data: str) -> str:
-    found: dict[str, Any] = json.loads(data)
-    return one_line("  ".join(f"{name} {value}" for name, value in found.items()), 80)
+    fields: dict[str, Any] = json.loads(data)
+    return one_line("  ".join(f"{name} {value}" for name, value in fields.items()), 80)

@@ -18,8 +18,8 @@ class SlashMenu(HintMenu[Action]):
         super().__init__(_row, lambda action: action.help, id="hints")
 
 
-def _row(action: Action, shown: Sequence[Action], marked: bool) -> Content:
-    width = min(_WIDEST, max(len(_typed(one)) for one in shown))
+def _row(action: Action, actions: Sequence[Action], marked: bool) -> Content:
+    width = min(_WIDEST, max(len(_typed(action)) for action in actions))
     keys = f"  {spelled_all(action.keys)}" if action.keys else ""
     return Content.assemble(
         (f"{_typed(action):<{width}}  ", "bold $primary" if marked else "$primary"),

@@ -117,9 +117,9 @@ def fitted(standing: Standing, width: int) -> list[tuple[int, str, str]]:
     """The segments that fit in ``width`` columns with a space between; the mode always stays."""
     parts = segments(standing)
     while len(parts) > 1 and _width(parts) > width:
-        gone = max(parts)
-        parts.remove(gone)
-        if gone[0] == _SPENT:
+        dropped = max(parts)
+        parts.remove(dropped)
+        if dropped[0] == _SPENT:
             # The short form may still fit where the long one did not.
             shorter = [p for p in segments(standing, brief=True) if p in parts or p[0] == _SPENT]
             if _width(shorter) <= width:

@@ -79,8 +79,8 @@ def _ending(palette: Palette, display: Terminal, *, failed: bool) -> list[Span]:
 def _duration(seconds: float) -> str:
     if seconds < 60:
         return f"{seconds:.1f}s"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes}m {rest:02}s" if minutes < 60 else f"{minutes // 60}h {minutes % 60:02}m"
+    minutes, remainder = divmod(round(seconds), 60)
+    return f"{minutes}m {remainder:02}s" if minutes < 60 else f"{minutes // 60}h {minutes % 60:02}m"
 
 
 def _opened(canvas: Canvas, card: Card) -> None:
@@ -199,8 +199,8 @@ def _lines(canvas: Canvas, text: str, style: Style, *, limit: int) -> int:
 
 def _draw_lines(canvas: Canvas, lines: Sequence[str], style: Style) -> None:
     for line in lines:
-        shown = line if len(line) <= _LONGEST_LINE else line[:_LONGEST_LINE] + "…"
-        canvas.line([(expand(shown), style)])
+        visible = line if len(line) <= _LONGEST_LINE else line[:_LONGEST_LINE] + "…"
+        canvas.line([(expand(visible), style)])
 
 
 def draw_reasoning(canvas: Canvas, content: Reasoning, *, opened: bool) -> None:
@@ -218,10 +218,10 @@ def draw_reasoning(canvas: Canvas, content: Reasoning, *, opened: bool) -> None:
     bar = ("│ ", palette.faint)
     canvas.push(Lead(bar, bar))
     lines = text.split("\n")
-    shown = lines[-MOST_LINES:] if content.finished else lines[-TAIL:]
-    left_out(canvas, len(lines) - len(shown), "lines above")
+    visible = lines[-MOST_LINES:] if content.finished else lines[-TAIL:]
+    left_out(canvas, len(lines) - len(visible), "lines above")
     longest = MOST_CHARACTERS if content.finished else 1_200
-    for line in shown:
+    for line in visible:
         canvas.line([(expand(line[-longest:]), palette.quote)])
     canvas.pop()
 

@@ -39,8 +39,8 @@ class Highlighter:
         self._lexer = _lexer(language.lower()) if language and language.isascii() else None
         self._palette = palette
         self._stack: list[str] = ["root"]
-        own = getattr(type(self._lexer), "get_tokens_unprocessed", None)
-        self._stateful = own is _REGEX_RUN
+        run = getattr(type(self._lexer), "get_tokens_unprocessed", None)
+        self._stateful = run is _REGEX_RUN
 
     def feed(self, text: str) -> list[list[Span]]:
         """The spans of each line of ``text``, which consists of whole lines (the last may be open)."""
@@ -62,11 +62,11 @@ class Highlighter:
 
     def peek(self, line: str) -> list[Span]:
         """The spans of a line that is not finished yet; the state stays as it is."""
-        kept = list(self._stack)
+        saved = list(self._stack)
         try:
             return self.feed(line)[0]
         finally:
-            self._stack = kept
+            self._stack = saved
 
     def _tokens(self, text: str) -> Iterator[tuple[_TokenType, str]]:
         assert self._lexer is not None
@@ -76,13 +76,13 @@ class Highlighter:
             ])
         context = LexerContext(text, 0, list(self._stack), len(text))
         try:
-            found = [(kind, value) for _, kind, value in _STATEFUL_RUN(self._lexer, None, context)]
+            tokens = [(kind, value) for _, kind, value in _STATEFUL_RUN(self._lexer, None, context)]
             self._stack = list(context.stack)
         except (TypeError, AttributeError, KeyError):
             # A lexer with callbacks that know no context: no state, then.
             self._stateful = False
             return self._tokens(text)
-        return iter(found)
+        return iter(tokens)
 
     def _style(self, kind: _TokenType) -> Style:
         palette = self._palette

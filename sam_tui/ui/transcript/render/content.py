@@ -102,8 +102,8 @@ def _user(canvas: Canvas, content: User, *, opened: bool) -> None:
         canvas.line([(line, canvas.palette.user)])
     canvas.pop()
     if not whole:
-        lines, rest = text.count("\n") - head.count("\n"), len(text) - len(head)
-        left_out(canvas, lines or rest, "more lines" if lines else "more characters")
+        lines, hidden = text.count("\n") - head.count("\n"), len(text) - len(head)
+        left_out(canvas, lines or hidden, "more lines" if lines else "more characters")
 
 
 def _code(canvas: Canvas, content: Code) -> None:

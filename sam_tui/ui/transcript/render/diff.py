@@ -41,8 +41,8 @@ def _draw_line(canvas: Canvas, sign: str, number: str, text: str) -> None:
     palette = canvas.palette
     style = {"+": palette.added, "-": palette.removed}.get(sign, palette.text)
     gutter = (f"{number} ", palette.gutter)
-    rest = (" " * len(gutter[0]), palette.gutter)
-    canvas.push(Lead(gutter, rest))
+    filler = (" " * len(gutter[0]), palette.gutter)
+    canvas.push(Lead(gutter, filler))
     canvas.push(Lead((f"{sign} ", style), ("  ", style), sign))
     canvas.line([(text, style)], fill=style if sign in "+-" else None)
     canvas.pop()

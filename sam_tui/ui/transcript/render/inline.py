@@ -76,10 +76,10 @@ class _Inline:
         """Say where the link leads, unless its text does: nobody clicks into the unknown."""
         address, line, start = self._links.pop()
         self._styles.pop()
-        said = "".join(text for text, _ in self.lines[line][start:])
-        if address and address not in (said, f"mailto:{said}"):
-            shown = address if len(address) <= _SHOWN_LINK else address[: _SHOWN_LINK - 1] + "…"
-            self._say(f" ({shown})", self._palette.dim)
+        label = "".join(text for text, _ in self.lines[line][start:])
+        if address and address not in (label, f"mailto:{label}"):
+            short = address if len(address) <= _SHOWN_LINK else address[: _SHOWN_LINK - 1] + "…"
+            self._say(f" ({short})", self._palette.dim)
 
 
 def _emphasis(style: Style) -> Style:

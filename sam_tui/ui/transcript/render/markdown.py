@@ -30,8 +30,8 @@ def parser() -> "MarkdownIt":
     """The Markdown parser: CommonMark, tables and strike-through."""
     from markdown_it import MarkdownIt
 
-    made = MarkdownIt("commonmark", {"maxNesting": DEEPEST})
-    return made.enable(["strikethrough", "table"]).disable(_HIDDEN_RULES)
+    markdown = MarkdownIt("commonmark", {"maxNesting": DEEPEST})
+    return markdown.enable(["strikethrough", "table"]).disable(_HIDDEN_RULES)
 
 
 @cache
@@ -39,10 +39,10 @@ def block_parser() -> "MarkdownIt":
     """The same, without the inside of paragraphs: for finding where blocks begin."""
     from markdown_it import MarkdownIt
 
-    made = MarkdownIt("commonmark", {"maxNesting": DEEPEST})
-    made.enable(["strikethrough", "table"]).disable(_HIDDEN_RULES)
-    made.core.ruler.enableOnly(["normalize", "block"])
-    return made
+    markdown = MarkdownIt("commonmark", {"maxNesting": DEEPEST})
+    markdown.enable(["strikethrough", "table"]).disable(_HIDDEN_RULES)
+    markdown.core.ruler.enableOnly(["normalize", "block"])
+    return markdown
 
 
 def draw_markdown(canvas: Canvas, source: str, number: int | None = None) -> None:
@@ -190,8 +190,8 @@ class _Blocks:
 
     def _gap(self, token: "Token") -> None:
         """A blank row where the source has a blank line, and between blocks that are no list."""
-        begun, self._begun = self._begun, True
-        if not begun or token.map is None:
+        started, self._begun = self._begun, True
+        if not started or token.map is None:
             return
         if len(self._canvas.leads) > 1 and not self._canvas.leads[-1].used:
             return

@@ -133,9 +133,9 @@ def terminal_palette() -> Palette:
     )
 
 
-def contrast(one: Color, other: Color) -> float:
+def contrast(first: Color, other: Color) -> float:
     """The contrast ratio of two colours, 1 to 21 (WCAG 2.2)."""
-    dark, light = sorted((_luminance(one), _luminance(other)))
+    dark, light = sorted((_luminance(first), _luminance(other)))
     return (light + 0.05) / (dark + 0.05)
 
 

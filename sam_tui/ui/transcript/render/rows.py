@@ -196,12 +196,12 @@ class Canvas:
         segments: list[Segment] = []
         before, prefix, used = "", "", 0
         for lead in self.leads:
-            shown = lead.rest if lead.used else lead.first
+            lead_spans = lead.rest if lead.used else lead.first
             copied = lead.rest_copy if lead.used or glue is not None else lead.first_copy
             lead.used = True
-            before += shown[0]
+            before += lead_spans[0]
             prefix += copied
-            segments.append(Segment(*shown))
+            segments.append(Segment(*lead_spans))
         used = cell_len(before) + cells
         segments += [Segment(t, s) for t, s in spans if t]
         margin = self.width - used

@@ -46,14 +46,14 @@ def widths(shape: Shape, room: int) -> list[int]:
         return list(shape.natural)
     least = list(shape.words) if sum(shape.words) <= room else [1] * count
     spare = room - sum(least)
-    wanted = [n - m for n, m in zip(shape.natural, least, strict=True)]
-    total = sum(wanted) or 1
-    given = [m + spare * w // total for m, w in zip(least, wanted, strict=True)]
-    for index in sorted(range(count), key=lambda i: given[i] - shape.natural[i]):
-        if sum(given) >= room:
+    excess = [n - m for n, m in zip(shape.natural, least, strict=True)]
+    total = sum(excess) or 1
+    sizes = [m + spare * w // total for m, w in zip(least, excess, strict=True)]
+    for index in sorted(range(count), key=lambda i: sizes[i] - shape.natural[i]):
+        if sum(sizes) >= room:
             break
-        given[index] += 1
-    return given
+        sizes[index] += 1
+    return sizes
 
 
 def draw_rows(
