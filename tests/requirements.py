@@ -964,6 +964,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "ui:nothing-hidden": Requirement("In what a person agrees to, every character that draws nothing is spelled out, and no line can pass for ours.", "architecture 3"),
     "ui:one-at-a-time": Requirement("Several questions come one at a time, oldest first, and are counted.", "peers 4.2"),
     "ui:open-elsewhere": Requirement("A workbench watches, copies or takes over what another has open; that one is told, and reads along.", "issue 12.10"),
+    "ui:parsed-once": Requirement("Styles are parsed once for a look: neither the first frame nor the first opening of a dialog parses all of them again.", "issue 11.3"),
     "ui:phase": Requirement("The phase and what it allows stand in the status bar.", "issue 6.4"),
     "ui:question": Requirement("A question of the agent is answered in as many lines as it takes; Esc cancels the turn instead.", "seed 004 user_collaboration"),
     "ui:queue": Requirement("Prompts typed while a turn runs wait visibly, go out in order, and can be taken back for editing.", "issue 2.1"),

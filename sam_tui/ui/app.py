@@ -41,6 +41,7 @@ from sam_tui.ui.palette import ActionProvider
 from sam_tui.ui.plain import one_line
 from sam_tui.ui.screens.chat import ChatScreen, writes
 from sam_tui.ui.screens.failure import FailureScreen
+from sam_tui.ui.stylesheet import ThemeStylesheet
 from sam_tui.ui.widgets.status_bar import Standing
 from sam_tui.ui.widgets.terminal_messages import RestartAsked, SessionChanged, TerminalAsked
 from sam_tui.ui.widgets.terminal_panel import ShellWanted
@@ -88,6 +89,7 @@ class SamApp(App[None], inherit_bindings=False):
         self.register_theme(theme.LIGHT)
         self.ansi_theme_dark, self.ansi_theme_light = theme.ANSI_DARK, theme.ANSI_LIGHT
         self.theme = theme.DARK.name
+        self.stylesheet = ThemeStylesheet(self.get_css_variables())
         self.runtime: Runtime | None = None
         self.last_key = self.PATIENCE.clock() - self.PATIENCE.hush
         standing = Standing(os.environ.get("HOME", ""), workspace)

@@ -183,6 +183,8 @@ def open_shell(
     """Opens a session of a shell with start-up files of its own, and waits for its prompt."""
     home = tmp_path / "home"
     (home / ".config" / "fish").mkdir(parents=True)
+    # Else fish reads the manual pages of the whole system, in the background.
+    Path(os.environ["XDG_DATA_HOME"], "fish", "generated_completions").mkdir(parents=True)
     (home / ".bashrc").write_text(
         "PS1='ready> '; HISTCONTROL=ignoreboth; mine() { echo loaded; }\n"
     )

@@ -1,5 +1,7 @@
 """Sizes: everything to be seen fits, and nothing breaks."""
 
+import operator
+
 import pytest
 from rich.color import Color
 from textual.widget import Widget
@@ -140,6 +142,20 @@ async def test_both_looks_work_and_switch(stage: Stage) -> None:
             shown = me.app.available_themes[text].foreground or ""
             assert style.color.get_truecolor() == Color.parse(shown).get_truecolor()
             assert style.color.get_truecolor() != style.bgcolor.get_truecolor()
+
+
+@pytest.mark.requirement("ui:parsed-once")
+async def test_a_source_of_styles_is_parsed_once_for_a_look(stage: Stage) -> None:
+    async with driven(app_over(stage)) as me:
+        await me.ready()
+        before = list(me.app.stylesheet.rules)
+        me.app.refresh_css()
+        assert all(map(operator.is_, before, me.app.stylesheet.rules))
+        await me.app.push_screen(HelpScreen())
+        after = me.app.stylesheet.rules
+        assert len(after) > len(before)
+        # But for a source that became closer to a widget, all are the same rules.
+        assert len({*map(id, before)} & {*map(id, after)}) > len(before) / 2
 
 
 @pytest.mark.requirement("ui:no-color")

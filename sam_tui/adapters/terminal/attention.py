@@ -14,7 +14,7 @@ _READS, _POLLS = ({
     "aarch64": ({63, 65}, {22, 72, 73}),
 }).get(os.uname().machine, (set[int](), set[int]()))
 """Numbers of the system calls that read, and that wait for one of several things."""
-
+_NO_CALL = -1
 _TASKS = 32
 _PENDING = re.compile(rb"^(?:SigPnd|ShdPnd):\s*([0-9a-f]+)$", re.MULTILINE)
 _PROMPT_ENDS = ":?>$#%)]"
@@ -65,6 +65,7 @@ def unread(terminal: str) -> bool:
 class Blocked:
     """How processes wait: ``reading`` the terminal, or ``polling`` several things.
 
+    A process does not poll while any thread of it runs: a helper of a shell polls all the time.
     ``known`` is false where the system does not tell, as without /proc.
     """
 
@@ -77,14 +78,16 @@ def blocked(pids: Iterable[int], terminal: str) -> Blocked:
     """How the threads of some processes wait."""
     polling = known = False
     for pid in pids:
-        for task in _tasks(pid):
-            found = _call(pid, task)
-            if found is None:
-                continue
-            known = bool(_READS)
-            if found[0] in _READS and _is(pid, found[1], terminal):
-                return Blocked(reading=True)
-            polling = polling or found[0] in _POLLS
+        tasks = _tasks(pid)
+        before = [_turns(pid, task) for task in tasks]
+        calls = [call for task in tasks if (call := _call(pid, task)) is not None]
+        known = known or (bool(calls) and bool(_READS))
+        if any(number in _READS and _is(pid, first, terminal) for number, first in calls):
+            return Blocked(reading=True)
+        numbers = {number for number, _ in calls}
+        if _NO_CALL not in numbers and not _POLLS.isdisjoint(numbers):
+            # One may have run since it was looked at, and have left its work to another.
+            polling = polling or before == [_turns(pid, task) for task in tasks]
     return Blocked(polling=polling, known=known)
 
 
@@ -114,7 +117,7 @@ def _tasks(pid: int) -> list[str]:
 def _call(pid: int, task: str) -> tuple[int, int] | None:
     """The number and the first argument of the system call a thread is blocked in.
 
-    The number is -1 outside of any call; None where it may not be asked.
+    The number is ``_NO_CALL`` for one that runs; None where it may not be asked.
     """
     try:
         with open(f"/proc/{pid}/task/{task}/syscall", "rb") as file:
@@ -124,7 +127,16 @@ def _call(pid: int, task: str) -> tuple[int, int] | None:
     try:
         return int(words[0]), int(words[1], 16)
     except (ValueError, IndexError):
-        return -1, -1
+        return _NO_CALL, -1
+
+
+def _turns(pid: int, task: str) -> bytes:
+    """How long and how often a thread ran; nothing where the system does not tell."""
+    try:
+        with open(f"/proc/{pid}/task/{task}/schedstat", "rb") as file:
+            return file.read()
+    except OSError:
+        return b""
 
 
 def _is(pid: int, descriptor: int, terminal: str) -> bool:

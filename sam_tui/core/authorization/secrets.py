@@ -4,6 +4,7 @@
 """
 
 import fnmatch
+import functools
 import os
 import re
 from collections.abc import Callable
@@ -80,6 +81,7 @@ _CREDENTIALS = re.compile(
 )
 _ENDINGS = ("/.m2/settings.xml", "/.m2/settings-security.xml", "/.gradle/gradle.properties")
 _PROCESS = re.compile(r"/proc/[^/]+/(?:task/[^/]+/)?(?:environ|mem|maps|auxv|pagemap|fd/.*)$")
+_KEY_FOLDERS = re.compile(r"/\.(?:ssh|aws|gnupg)/")
 _NAMES = (".env", ".env.local", ".envrc", "id_rsa", "id_ed25519")
 
 
@@ -93,7 +95,6 @@ class Secrets:
     """Absolute paths of files and folders, resolved: what a sandbox should hide."""
     _keys: tuple[tuple[str, str], ...] = field(init=False, repr=False)
     _home: str = field(init=False, repr=False)
-    _hints: re.Pattern[str] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         """Resolve every place once: a ``~/.ssh`` that is a link means its target, too."""
@@ -104,11 +105,6 @@ class Secrets:
         keys = tuple(_key(place) for place in places)
         object.__setattr__(self, "_keys", tuple((key, key.rstrip("/") + "/") for key in keys))
         object.__setattr__(self, "_home", _key(os.path.realpath(self.home)) if self.home else "")
-        names = "|".join(re.escape(place) for place in _HOME_PLACES)
-        homes = "|".join(re.escape(h) for h in ("~", "$HOME", "${HOME}", self.home) if h)
-        object.__setattr__(
-            self, "_hints", re.compile(rf"(?:{homes})/(?:{names})\b|/\.(?:ssh|aws|gnupg)/")
-        )
 
     def find(self, real: str, *, inside: bool) -> str:
         """What makes a real path secret (a place, or words for its name); empty when it is none.
@@ -173,7 +169,17 @@ class Secrets:
 
     def hinted_by(self, text: str) -> bool:
         """Whether text that is no plain path, such as a line of code, names a secret place."""
-        return bool(self._hints.search(text))
+        homes = tuple(home for home in ("~", "$HOME", "${HOME}", self.home) if home)
+        places = _home_places().finditer(text)
+        return any(text.endswith(homes, 0, place.start()) for place in places) or bool(
+            _KEY_FOLDERS.search(text)
+        )
+
+
+@functools.cache
+def _home_places() -> re.Pattern[str]:
+    """What stands behind the home folder in a secret path; compiled when code is first looked at."""
+    return re.compile(rf"/(?:{'|'.join(map(re.escape, _HOME_PLACES))})\b")
 
 
 def _matches(name: str, pattern: str) -> bool:

@@ -252,9 +252,13 @@ class TerminalCanvas(Widget):
         A frame may come between a new size and the rows for it.
         """
         filters, ground = self.get_line_filters(), self.background_colors[1]
+        drawn = 1 if self.shown is None else len(self._strips)
+        empty: Strip | None = None
         strips: list[Strip] = []
         for y in crop.line_range:
-            strip = self.render_line(y)
+            strip = self.render_line(y) if y < drawn or empty is None else empty
+            if y >= drawn:
+                empty = strip  # every row below is the same, and its style is costly to find
             if strip.cell_length != self.size.width:
                 strip = strip.adjust_cell_length(self.size.width, self.rich_style)
             for one in filters:
