@@ -741,6 +741,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "terminal:baton-pause": Requirement(
         "A key of the person pauses the agent in its own session until it is handed back.", "issue 5.4"
     ),
+    "terminal:baton-requests": Requirement("Nothing that the person types while they hold the agent's terminal is in any later request, record or stored result.", "issue 13.1"),
     "terminal:baton-survives": Requirement("Who held a session, and what they typed, outlives the program that died meanwhile.", "issue 5.4, 5.7"),
     "terminal:baton-unfinished": Requirement("A line that the person left unfinished is set aside before the agent types, and given back.", "issue 5.4"),
     "terminal:baton-unrecorded": Requirement(

@@ -48,7 +48,7 @@ def list_command(**values: Any) -> int:
 @click.argument("session", required=False)
 @_DATA
 def attach_command(**values: Any) -> int:
-    """Be at a session here. Ctrl+] leaves it running. With one session kept its id can be left out."""
+    """Be at a session here. Ctrl+] twice leaves it running. The id can be left out where there is one."""
     if not (os.isatty(0) and os.isatty(1)):
         raise UsageError("term attach needs a terminal on standard input and output.")
 

@@ -111,7 +111,7 @@ async def test_a_kept_session_is_attached_to_typed_into_and_left_running(
         text = _read_until(seat, b"earlier\r\n")
         seat.write(b"stty size; printf '\\33[>1u\\33[?1004h\\33[4 q'; echo by-ha''nd\r")
         text += _read_until(seat, b"by-hand\r\n")
-        seat.write(b"\x1d")
+        seat.write(b"\x1d\x1d")
         text += _read_until(seat, b"goes on]")
         seat.wait()
         seat.close()

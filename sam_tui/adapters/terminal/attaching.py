@@ -16,46 +16,61 @@ from sam_tui.adapters.terminal.questions import QUESTION
 from sam_tui.adapters.terminal.recording import Recording, Stage, play
 from sam_tui.adapters.terminal.shell_integration import Mark, MarkStream, lost_mark
 from sam_tui.adapters.terminal.shell_log import told_command
-from sam_tui.adapters.terminal.typed import without_replies
+from sam_tui.adapters.terminal.typed import without_releases, without_replies
 
-LEAVE = b"\x1d"
-"""Ctrl+]: what ends it here and leaves the session running."""
+_LEAVE = re.compile(rb"\x1d|\x1b\[93(?::\d*)*;(?:5|69|133|197)(?::[12]?)?(?:;\d*)?u|\x1b\[27;5;93~")
+"""Ctrl+], as terminals send it plainly, by kitty's protocol (with locks on or not), by modifyOtherKeys.
+Pressed twice it ends being here, as in the workbench, and leaves the session running."""
+_WITHIN = 0.6
+"""Seconds after which the first of the two was meant for the program, as in the workbench."""
+_OPENING = b"\x1b[?1049h\x1b[22;0t\x1b]2;sam-tui: Ctrl+] twice leaves\a\x1b[H\x1b[2J"
+"""The other screen, so that nothing of the session stays here; the title, which was put by before."""
+_CLOSING = b"\x1b[<99u\x1b[23;0t"
+"""Ways to tell keys that programs put on the other screen's stack; the title as it was."""
+_MODES = re.compile(rb"\x1b\[\?([\d;]+)([hl])")
+_SCREENS = (b"47", b"1047", b"1049")
+"""Modes that switch to the other screen and back."""
+_CUT = re.compile(rb"\x1b(?:\[[0-?]{0,64}[ -/]?)?\Z")
+_ENDINGS = (signal.SIGTERM, signal.SIGHUP)
 _READ = 64 * 1024
 _LAST_READS = 256
 _STRING = re.compile(rb"\x1b[\]PX^_][^\x07\x1b\x18\x1a]*(?:\x07|\x1b\\|[\x18\x1a])")
 _BEGUN = re.compile(rb"\x1b(?:[\]PX^_][^\x07\x1b\x18\x1a]*\x1b?)?\Z")
 _LONGEST_STRING = 1024 * 1024
 _CLEAR = (
-    b"\x1b[!p\x1b[?1049l\x1b[?9;1000;1002;1003;1004;1005;1006;1015;1016;2004;2026;2031;2048l"
-    b"\x1b[=0;1u\x1b[>4m\x1b[0 q\x1b[?25h\x1b[m"
+    b"\x1b[!p\x1b[r\x1b[4;20l\x1b[?1;5;6;66l\x1b[?7h\x1b>\x0f\x1b(B\x1b[=0;1u\x1b[?1049l\x1b[?9;1000;1002;1003;1004;1005;1006;1015;1016;2004;2026;2031;2048l"
+    b"\x1b[>4m\x1b[0 q\x1b[?25h\x1b[m"
 )
 """What a program may have left switched on: modes, ways to tell keys, the cursor's shape, attributes."""
 
 
 async def attach(holders: Holders, kept: Kept) -> int | None:
-    """Be at a held session until it ends, Ctrl+] or the end of input; its exit code, None while it runs.
+    """Be at a held session until it ends, Ctrl+] twice or the end of input; its exit code, None while
+    it runs.
 
     From the first key on the person holds it, until they leave: the agent gets to see nothing of that.
     Raises ``ToolError`` when another program has it.
     """
     process = await holders.attach(kept)
-    seat = _Seat(process, kept.born.nonce)
     loop = asyncio.get_running_loop()
     keys = sys.stdin.fileno()
     with _raw():
-        # What was asked in the past waits for no answer, which would be typed into the session.
-        seat.show(QUESTION.sub(b"", process.ring.kept()))
-        seat.fit()
+        _write(_OPENING)
+        seat = _Seat(process, kept.born.nonce)
+        seat.begin()
         loop.add_reader(process.fd, seat.heard)
         loop.add_reader(keys, seat.typed)
         loop.add_signal_handler(signal.SIGWINCH, seat.fit)
+        for ending in _ENDINGS:
+            loop.add_signal_handler(ending, seat.over.set)
         try:
             await seat.over.wait()
         finally:
             loop.remove_reader(process.fd)
             loop.remove_reader(keys)
-            loop.remove_signal_handler(signal.SIGWINCH)
-            _write(_CLEAR)
+            for one in (signal.SIGWINCH, *_ENDINGS):
+                loop.remove_signal_handler(one)
+            _write(_CLOSING + _CLEAR)
     if seat.ended:
         return process.reap()
     seat.leave()
@@ -66,23 +81,54 @@ class _Seat:
     """A person at a held session."""
 
     def __init__(self, process: HeldProcess, nonce: str) -> None:
+        # The library takes a tenth of a second to load, and recordings are played without.
+        from sam_tui.adapters.terminal.screen import EmulatedScreen
+
         self.over = asyncio.Event()
         self.ended = False
         self._process = process
         self._nonce = nonce
         self._marks = MarkStream(nonce)
         self._tame = Tame()
+        self._cut = b""
+        size = os.get_terminal_size(sys.stdin.fileno())
+        self._screen = EmulatedScreen(size.columns, size.lines)
+        self._first = b""
+        """A Ctrl+] that may be the first of two."""
+        self._timer: asyncio.TimerHandle | None = None
         self._before = process.held.holder
         self._baton = Baton(personal=False)
         self._baton.resume(process.held)
 
-    def show(self, data: bytes) -> None:
+    def begin(self) -> None:
+        """Draw what there is, and give the session the size of this terminal."""
+        # What was asked in the past waits for no answer, which would be typed into the session.
+        self._show(QUESTION.sub(b"", self._process.ring.kept()))
+        self.fit()
+
+    def _show(self, data: bytes) -> None:
         """Draw what it printed, without the marks among it."""
         for part in self._marks.split(data):
             if not isinstance(part, Mark):
-                _write(self._tame(part))
+                self._draw(self._tame(part))
             elif self._baton.withheld and part.kind == "C":
                 self._baton.saw(told_command(part.text))
+
+    def _draw(self, data: bytes) -> None:
+        """Draw output here, where both screens of the session are on one."""
+        data, self._cut = self._cut + data, b""
+        if (cut := _CUT.search(data)) is not None:
+            data, self._cut = data[: cut.start()], data[cut.start() :]
+        kept = _MODES.sub(_on_one_screen, data)
+        self._screen.feed(data)
+        _write(kept)
+        if kept != data:
+            self._redraw()
+
+    def _redraw(self) -> None:
+        from sam_tui.adapters.terminal.picture import drawn
+
+        _write(drawn(self._screen).encode())
 
     def heard(self) -> bool:
         """The session printed something, or ended; False when there is no more now."""
@@ -98,23 +144,49 @@ class _Seat:
             return False
         if not self._baton.withheld:
             self._process.heard(data)
-        self.show(data)
+        self._show(data)
         return True
 
     def typed(self) -> None:
         """The person typed something."""
         data = os.read(sys.stdin.fileno(), _READ)
-        before, leave, _ = data.partition(LEAVE)
-        if keys := without_replies(before):
+        at = 0
+        for found in _LEAVE.finditer(data):
+            self._pass_on(data[at : found.start()])
+            at = found.end()
+            if self._first:
+                self._first = b""
+                self.over.set()
+                return
+            self._first = found[0]
+            self._timer = asyncio.get_running_loop().call_later(_WITHIN, self._release)
+        self._pass_on(data[at:])
+        if not data:
+            self.over.set()
+
+    def _pass_on(self, data: bytes) -> None:
+        """Keys, and what the terminal says itself, which is no key behind the first of the two."""
+        if without_releases(without_replies(data)):
+            self._release()
+        if data:
+            self._type(data)
+
+    def _release(self) -> None:
+        """The first Ctrl+] was meant for the program: another key followed, or none in time."""
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._first:
+            first, self._first = self._first, b""
+            self._type(first)
+
+    def _type(self, data: bytes) -> None:
+        if keys := without_replies(data):
             self._take()
             self._baton.typed(keys)
             self._process.hold(self._baton.hold)
-        if before:
-            os.set_blocking(self._process.fd, True)
-            os.write(self._process.fd, before)
-            os.set_blocking(self._process.fd, False)
-        if leave or not data:
-            self.over.set()
+        os.set_blocking(self._process.fd, True)
+        os.write(self._process.fd, data)
+        os.set_blocking(self._process.fd, False)
 
     def leave(self) -> None:
         """Give it back to whom the person took it from, and let go of it."""
@@ -143,6 +215,14 @@ class _Seat:
         """The session follows the size of this terminal."""
         size = os.get_terminal_size(sys.stdin.fileno())
         self._process.resize(size.columns, size.lines)
+        self._screen.resize(size.columns, size.lines)
+        self._redraw()
+
+
+def _on_one_screen(found: re.Match[bytes]) -> bytes:
+    """Modes without those that switch screens."""
+    left = [mode for mode in found[1].split(b";") if mode not in _SCREENS]
+    return b"\x1b[?%s%s" % (b";".join(left), found[2]) if left else b""
 
 
 class Tame:

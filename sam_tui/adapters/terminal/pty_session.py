@@ -33,7 +33,7 @@ from sam_tui.core.ports.terminals import (
 )
 
 if TYPE_CHECKING:
-    from sam_tui.adapters.terminal.recording import Recorder
+    from sam_tui.adapters.terminal.recorded import SessionRecording
     from sam_tui.adapters.terminal.screen import EmulatedScreen
 
 Size = tuple[int, int]
@@ -62,8 +62,7 @@ class PtySession:
         self._log = ShellLog(self._history.since, time.monotonic, shell=born.shell)
         self._screen: EmulatedScreen | None = None
         self._watchers = Watchers()
-        self._recorder: Recorder | None = None
-        self._record_typed = False
+        self._recorder: SessionRecording | None = None
         self._release: asyncio.TimerHandle | None = None
         self.resumed = False
         """Whether it comes from an earlier run of the program."""
@@ -225,13 +224,14 @@ class PtySession:
         return await self._activity.settled(within=within)
 
     def record(self, path: str, *, typed: bool = False) -> Callable[[], None]:
-        """Record to a new asciicast v2 file; returns how to stop. ``ToolError`` when it cannot.
+        """Record to a new asciicast v2 file, from its screen on; returns how to stop. ``ToolError``
+        when it cannot.
         Keys only if ``typed``, never while they are hidden. Another recording ends the first."""
-        from sam_tui.adapters.terminal.recording import Recorder
+        from sam_tui.adapters.terminal.recorded import SessionRecording
 
-        recorder = Recorder(path, self._size)
+        recorder = SessionRecording(path, self._turns, self._emulator, typed=typed)
         self._stop_recording()
-        self._recorder, self._record_typed = recorder, typed
+        self._recorder = recorder
         return recorder.close
 
     def output(self, start: int, end: int | None = None) -> SessionOutput:
@@ -317,11 +317,11 @@ class PtySession:
         if self._screen is None and QUESTION.search(data):
             # Without an emulator nobody would answer, and the program would wait.
             self._emulator()
+        if self._recorder is not None:
+            self._recorder.output(data)
         self._turns.heard(data)
         if not self._turns.private:
             self._history.add(data)
-            if self._recorder is not None:
-                self._recorder.output(data)
         if self._screen is not None:
             self._screen.feed(data)
             if self._screen.held and self._release is None:
@@ -377,9 +377,8 @@ class PtySession:
         return self._screen
 
     def _type(self, data: bytes) -> None:
-        recorder = self._recorder
-        if recorder is not None and self._record_typed and not self._baton.withheld:
-            recorder.input(data, secret=self._pty.modes.secret)
+        if self._recorder is not None:
+            self._recorder.input(data, secret=self._pty.modes.secret)
         self._pty.write(data)
 
     def _answer(self, data: bytes) -> None:

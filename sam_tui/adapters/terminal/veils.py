@@ -102,6 +102,11 @@ class Known:
         return ""
 
 
+def bare_length(text: str) -> int:
+    """How many characters of a text count: control sequences, blanks and quotes do not."""
+    return len(_bare(text))
+
+
 def _bare(text: str) -> str:
     return _PASSED_OVER.sub("", text)
 

@@ -1,0 +1,31 @@
+"""What draws a screen as it is on another terminal."""
+
+from sam_tui.adapters.terminal.screen import EmulatedScreen
+from sam_tui.core.ports.screens import CellRun
+
+_SGR = {
+    **{"bold": "1", "dim": "2", "italic": "3", "underline": "4", "blink": "5"},
+    **{"reverse": "7", "hidden": "8", "strike": "9"},
+}
+
+
+def drawn(screen: EmulatedScreen) -> str:
+    """What draws a screen as it is, where the cursor is as well."""
+    rows = (
+        f"\x1b[{number};1H" + "".join(map(_styled, row))
+        for number, row in enumerate(screen.all_rows(), 1)
+        if any(run.text.strip() or run.background is not None for run in row)
+    )
+    cursor = screen.cursor
+    place = "\x1b[?25l" if cursor is None else f"\x1b[{cursor[1] + 1};{cursor[0] + 1}H"
+    return f"\x1b[m\x1b[H\x1b[2J{''.join(rows)}\x1b[m{place}"
+
+
+def _styled(run: CellRun) -> str:
+    codes = [_SGR[name] for name in sorted(run.attributes)]
+    for base, colour in (("38", run.foreground), ("48", run.background)):
+        if isinstance(colour, int):
+            codes.append(f"{base};5;{colour}")
+        elif colour is not None:
+            codes.append(";".join((base, "2", *map(str, colour))))
+    return f"\x1b[{';'.join(('0', *codes))}m{run.text}"
