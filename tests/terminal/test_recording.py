@@ -59,6 +59,29 @@ async def test_a_session_is_recorded_and_played_to_the_same_screen(
     assert "réd" in screen.text()
 
 
+@pytest.mark.requirement("terminal:recording")
+@pytest.mark.parametrize("program", ["\\33[?1049h\\33[?25l", ""], ids=["all of it", "lines"])
+async def test_a_recording_begins_with_the_screen_as_it_is(
+    terminals: PtyTerminals, workspace: Path, until: Until, plain_shell: None, program: str
+) -> None:
+    session, _ = await terminals.open(SessionSpec(None, str(workspace), 60, 8))
+    await session.settled(within=20)
+    drawing = f"{program}\\33[2J\\33[3;5H\\33[1;31;44mred\\33[38;2;1;2;3mt\U0001f642e\u0301"
+    session.write(f"clear; printf '{drawing}'; read x; printf '\\33[m later'; read x\r".encode())
+    await until(session, "e\u0301")
+    await session.settled(within=20)
+    stop = session.record(str(workspace / "two.cast"))
+    session.write(b"\r")
+    await session.settled(within=20)
+    stop()
+    screen = EmulatedScreen(60, 8)
+    recording = Recording(str(workspace / "two.cast"))
+    await play(recording, Stage(screen.feed, screen.resize), longest_pause=0)
+    assert "later" in screen.text() and "red" in screen.text()
+    assert screen.all_rows() == session.screen.all_rows()
+    assert (screen.cursor, screen.alternate) == (session.screen.cursor, session.screen.alternate)
+
+
 @pytest.mark.requirement("terminal:recording-secrets")
 async def test_typing_is_recorded_on_request_and_never_while_it_is_hidden(
     terminals: PtyTerminals, workspace: Path, until: Until, plain_shell: None

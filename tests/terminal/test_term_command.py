@@ -1,9 +1,11 @@
 import asyncio
 import json
 import re
+import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,8 @@ from sam_tui.adapters.terminal.screen import EmulatedScreen
 from sam_tui.adapters.terminal.sessions import PtyTerminals
 from sam_tui.adapters.terminal.veils import VEIL
 from sam_tui.core.ids import ConversationId
-from sam_tui.core.ports.terminals import KeyPress, SessionSpec, TerminalSession
+from sam_tui.core.ports.screens import KeyPress, MouseInput
+from sam_tui.core.ports.terminals import SessionSpec, TerminalSession
 
 Until = Callable[[TerminalSession, str], Awaitable[str]]
 _Pty: Any = ptyprocess.PtyProcess
@@ -104,28 +107,19 @@ async def test_a_kept_session_is_attached_to_typed_into_and_left_running(
     holders: Holders, sandbox: Sandbox, workspace: Path, tmp_path: Path, until: Until
 ) -> None:
     await kept_session(holders, sandbox, workspace)
-    argv = [sys.executable, "-P", "-m", "sam_tui", "term", "attach", "--data-dir"]
 
     def at_it() -> str:
-        seat = _Pty.spawn([*argv, str(tmp_path / "data")], dimensions=(19, 83))
-        text = _read_until(seat, b"earlier\r\n")
-        seat.write(b"stty size; printf '\\33[>1u\\33[?1004h\\33[4 q'; echo by-ha''nd\r")
-        text += _read_until(seat, b"by-hand\r\n")
-        seat.write(b"\x1d\x1d")
-        text += _read_until(seat, b"goes on]")
-        seat.wait()
-        seat.close()
+        with seat_at(tmp_path) as seat:
+            text = _read_until(seat, b"earlier")
+            seat.write(b"stty size; printf '\\33[>1u\\33[?1004h\\33[4 q'; echo by-ha''nd\r")
+            text += _read_until(seat, b"by-hand\r\n")
+            seat.write(b"\x1d\x1d")
+            text += _read_until(seat, b"goes on]")
         return text.decode()
 
     text = await asyncio.wait_for(asyncio.to_thread(at_it), 60)
     assert "19 83\r\n" in text
     assert "7717" not in text
-    # What the program switched on here is off again.
-    around = EmulatedScreen(83, 19)
-    around.feed(text.encode())
-    assert around.encode_focus(gained=True) == b""
-    assert around.encode_key(KeyPress("escape", None)) == b"\x1b"
-    assert around.cursor_shape == "block"
     (kept,) = await holders.all()
     assert not kept.attached
     terminals = PtyTerminals(sandbox, holders)
@@ -147,11 +141,111 @@ async def test_a_kept_session_is_attached_to_typed_into_and_left_running(
     await terminals.close(session.id)
 
 
+@contextmanager
+def seat_at(tmp_path: Path) -> Generator[Any]:
+    """``sam-tui term attach`` on a terminal of its own, waited for at the end."""
+    argv = [sys.executable, "-P", "-m", "sam_tui", "term", "attach", "--data-dir"]
+    seat = _Pty.spawn([*argv, str(tmp_path / "data")], dimensions=(19, 83))
+    try:
+        yield seat
+        seat.wait()
+    finally:
+        seat.terminate(force=True)
+        seat.close()
+
+
 def _read_until(seat: Any, wanted: bytes) -> bytes:
     text = b""
     while wanted not in re.sub(rb"\x1b\[[0-9;?!]*[a-zA-Z]", b"", text):
         text += seat.read(4096)
     return text
+
+
+AROUND = b"\x1b]2;mine\a\x1b[>1u$ sam-tui term attach\r\n"
+"""What stands in the terminal around, whose shell uses kitty's protocol."""
+CHANGES = (
+    "\\33[?1049h\\33[>15u\\33[?1000;1002;1006h\\33[?2004h\\33[?1004h\\33[?1h\\33=\\33[?5h"
+    "\\33[3;9r\\33[?25l\\33[4 q\\33[31m\\33]2;theirs\\7\\33(0\\33[?7l\\33[4h\\33[>4;2m"
+)
+ENDINGS = {"left": b"\x1d\x1d", "left in kitty's way": b"\x1b[93;5u\x1b[93;5:3u\x1b[93;5u"}
+
+
+@pytest.mark.requirement("terminal:term-attach")
+@pytest.mark.parametrize("ending", [*ENDINGS, "ended by a signal"])
+async def test_the_terminal_around_is_as_it_was_after_being_at_a_session(
+    holders: Holders, sandbox: Sandbox, workspace: Path, tmp_path: Path, ending: str
+) -> None:
+    await kept_session(holders, sandbox, workspace)
+
+    def at_it() -> bytes:
+        with seat_at(tmp_path) as seat:
+            text = _read_until(seat, b"earlier")
+            seat.write(f"printf '{CHANGES}'; echo on-theirs; cat\r".encode())
+            text += _read_until(seat, b"on-theirs\r\n")
+            if ending in ENDINGS:
+                seat.write(ENDINGS[ending])
+                return text + _read_until(seat, b"goes on]")
+            seat.kill(signal.SIGTERM)
+            return text + _read_until(seat, b"goes on]")
+
+    text = await asyncio.wait_for(asyncio.to_thread(at_it), 60)
+    around, untouched = EmulatedScreen(83, 19), EmulatedScreen(83, 19)
+    around.feed(AROUND + text)
+    untouched.feed(AROUND + b"\r\n[the session goes on]\r\n")
+    assert around.text() == untouched.text()
+    assert look(around) == look(untouched)
+
+
+def look(screen: EmulatedScreen) -> tuple[object, ...]:
+    """All that a program may leave switched on in a terminal."""
+    press = MouseInput("press", "left", 1, 1)
+    keys = ("escape", "up", "ctrl+i", "tab", "a")
+    told = [screen.encode_key(KeyPress(key, None)) for key in keys]
+    style = (screen.cursor, screen.cursor_shape, screen.title, screen.alternate)
+    modes = (screen.encode_mouse(press), screen.encode_paste("x"), screen.encode_focus(gained=True))
+    screen.feed(b"\x1b[20;1Hqx" + b"z" * 90)
+    return *told, *style, *modes, screen.text(), screen.all_rows()
+
+
+@pytest.mark.requirement("terminal:term-attach")
+async def test_a_session_on_its_other_screen_is_drawn_and_comes_back_to_its_lines(
+    holders: Holders, sandbox: Sandbox, workspace: Path, tmp_path: Path
+) -> None:
+    await kept_session(holders, sandbox, workspace)
+
+    def at_it() -> list[str]:
+        around = EmulatedScreen(83, 19)
+        around.feed(AROUND)
+
+        def until(wanted: str) -> str:
+            while wanted not in around.text():
+                around.feed(seat.read(4096))
+            return around.text()
+
+        with seat_at(tmp_path) as seat:
+            seen = [until("earlier")]
+            seat.write(
+                b"printf '\\33[?1049h\\33[2J\\33[5;5Hon-%s' theirs; read x; printf '\\33[?1049l'\r"
+            )
+            seen.append(until("on-theirs"))
+            assert around.alternate
+            seat.write(b"\r")
+            seen.append(until("earlier"))
+            assert around.alternate
+            # One Ctrl+] is the program's, with what follows on it or with nothing.
+            seat.write(b"stty -icanon -echo; cat -v\r")
+            seat.write(b"\x1dx")
+            until("^]x")
+            seat.write(b"\x1d")
+            until("^]x^]")
+            seat.write(b"\x1d\x1d")
+            _read_until(seat, b"goes on]")
+        return seen
+
+    first, second, third = await asyncio.wait_for(asyncio.to_thread(at_it), 60)
+    assert "term attach" not in first
+    assert "earlier" not in second
+    assert "on-theirs" not in third.replace("on-%s", "")
 
 
 @pytest.mark.requirement("terminal:term-play")

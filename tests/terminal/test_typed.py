@@ -1,28 +1,25 @@
 import hashlib
-import re
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from sam_tui.adapters.terminal.veils import VEIL
 from sam_tui.core.ports.terminals import TerminalSession
 from tests.terminal.session_kit import DEADLINE, SHELLS, shown
+from tests.terminal.typing_kit import leaked
 
 Open = Callable[..., Awaitable[TerminalSession]]
 
 SECRET = hashlib.sha512(b"a secret that is longer than a row").hexdigest()[:70]
 LEFT = b"\x1b[D"
-_CUT = 8
-"""So much of a secret in a row is a part of it, not chance."""
-
 pytestmark = pytest.mark.usefixtures("plain_shell")
 
 
 def tells(text: str, secret: str) -> bool:
     """Whether a text has a part of a secret, however it is wrapped."""
-    bare = re.sub(r"\\[nrt]|[\s'\"\\]", "", text)
-    parts = (secret[at : at + _CUT] for at in range(len(secret) - _CUT + 1))
-    return any(part in bare for part in parts)
+    return bool(leaked(text, [secret]))
 
 
 async def all_told(hand: Any, session: TerminalSession) -> str:
@@ -90,3 +87,34 @@ async def test_a_secret_longer_than_a_row_reaches_the_agent_in_no_way_of_typing_
         await session.settled(within=DEADLINE)
         buffer = await hand.call("get_terminal_buffer", id=session.id)
         assert not tells(buffer.text + session.output(0).text, SECRET)
+
+
+@pytest.mark.requirement("terminal:recording-veiled")
+@pytest.mark.parametrize("shell", SHELLS)
+async def test_a_recording_has_nothing_typed_that_a_shell_shows_again(
+    open_shell: Open, hand: Any, tmp_path: Path, shell: str
+) -> None:
+    session = await open_shell(shell, confined=True, writable=(str(hand.workspace),))
+    session.resize(45, 24)
+    casts = [tmp_path / f"{name}.cast" for name in ("before", "meanwhile", "after")]
+    session.write(b"echo old''est\r")
+    await session.settled(within=DEADLINE)
+    texts: list[str] = []
+    for cast in casts:
+        stop = session.record(str(cast), typed=True)
+        if cast.stem == "before":
+            session.type(f"echo {SECRET}\r".encode())
+            await shown(session, f"\n{SECRET[:8]}")
+        elif cast.stem == "meanwhile":
+            session.pass_to("agent")
+            await session.tidied()
+        for keys in (b"\x1b[A", b"\x0c", b"\x03", b"echo new''est\r"):
+            if cast.stem != "before":
+                session.write(keys)
+                await session.settled(within=DEADLINE)
+        stop()
+        texts.append(cast.read_text(encoding="utf-8"))
+        assert not tells(texts[-1], SECRET)
+    assert "oldest" in texts[0]
+    assert VEIL in texts[1] and VEIL in texts[2]
+    assert "newest" in texts[1] and "newest" in texts[2]

@@ -70,11 +70,11 @@ async def attach(holders: Holders, kept: Kept) -> int | None:
             loop.remove_reader(keys)
             for one in (signal.SIGWINCH, *_ENDINGS):
                 loop.remove_signal_handler(one)
+            # The last of what it prints is drawn before this terminal is as it was again.
+            ended = seat.ended
+            seat.leave()
             _write(_CLOSING + _CLEAR)
-    if seat.ended:
-        return process.reap()
-    seat.leave()
-    return None
+    return process.reap() if ended else None
 
 
 class _Seat:
@@ -189,7 +189,9 @@ class _Seat:
         os.set_blocking(self._process.fd, False)
 
     def leave(self) -> None:
-        """Give it back to whom the person took it from, and let go of it."""
+        """Give it back to whom the person took it from, and let go of it, unless it ended."""
+        if self.ended:
+            return
         if self._baton.withheld and self._before != "person":
             self._catch_up()
             self._process.heard(lost_mark(self._nonce))
