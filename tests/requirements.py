@@ -738,6 +738,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "terminal:baton": Requirement(
         "A session has a holder; the agent asks for the person and learns what changed.", "issue 5.4"
     ),
+    "terminal:baton-answer": Requirement("The answer to keys with a hand-over says what was typed and what was not.", "issue 13.5"),
     "terminal:baton-pause": Requirement(
         "A key of the person pauses the agent in its own session until it is handed back.", "issue 5.4"
     ),
@@ -763,6 +764,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "terminal:end-of-command": Requirement("Typed commands are waited for until their end or a limit, never until silence.", "issue 3.3, spec 9.2 C6"),
     "terminal:exit-code": Requirement("A command's exit code or signal is reported as its own.", "spec 9.2 C6, 10.2"),
     "terminal:flood": Requirement("Of a command that prints 64 MB only a bounded part is kept, stored, shown and told.", "issue 3 bench/tools, spec/sam.md 9.2 C7"),
+    "terminal:full-screen-result": Requirement("The result of keys to a full-screen program is its screen, without escapes.", "issue 13.5"),
     "terminal:history": Requirement("History is a ring with absolute indexes that says what was dropped.", "spec 9.2 C7"),
     "terminal:holder-private": Requirement("Only its owner reaches the holder of a session.", "issue 5.7"),
     "terminal:holder-small": Requirement("A holder loads little and stays small.", "issue 5.7"),

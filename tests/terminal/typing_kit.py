@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sam_tui.core.ports.terminals import TerminalSession
-from tests.terminal.session_kit import DEADLINE, shown
+from tests.terminal.session_kit import DEADLINE
 
 LEFT, UP, END = b"\x1b[D", b"\x1b[A", b"\x1b[F"
 WIDTHS = (20, 200)
@@ -41,6 +41,11 @@ class Person:
         made = "".join(self.chance.choices(_SIGNS, k=self.chance.randint(12, most))) + "7"
         self.secrets.append(made)
         return made
+
+    def turned(self, word: str) -> str:
+        """A secret that a program prints backwards while it is asked for more."""
+        self.secrets.append(word[::-1])
+        return word
 
     def keys(self, data: str | bytes) -> None:
         """Press keys, in one piece or in several."""
@@ -160,9 +165,9 @@ async def _interrupted(me: Person) -> None:
 
 
 async def _hidden(me: Person) -> None:
-    me.keys("sh -c 'stty -echo; printf Password:; read p; stty echo; echo; echo got $p'\r")
+    me.keys("sh -c 'stty -echo; printf Password:; read p; stty echo; echo; echo got $p | rev'\r")
     await me.settle()
-    me.keys(f"{me.secret()}\r")
+    me.keys(f"{me.turned(me.secret())}\r")
 
 
 async def _read_silently(me: Person) -> None:
@@ -173,8 +178,8 @@ async def _read_silently(me: Person) -> None:
 
 async def _python(me: Person) -> None:
     me.keys("python3 -q\r")
-    await shown(me.session, ">>>")
-    me.keys(f"word = '{me.secret()}'\rword\rprint(word[:9], word[9:])\rexit()\r")
+    await me.settle()
+    me.keys(f"word = '{me.turned(me.secret())}'\rword\rprint(word[:9], word[::-1])\rexit()\r")
 
 
 async def _alternate(me: Person) -> None:
@@ -255,8 +260,8 @@ async def _at_a_password(me: Person) -> bytes:
 
 async def _in_python(me: Person) -> bytes:
     me.keys("python3 -q\r")
-    await shown(me.session, ">>>")
-    me.keys(f"a = '{me.secret()}'; a\rb = '{me.secret()}")
+    await me.settle()
+    me.keys(f"a = '{me.turned(me.secret())}'; a[::-1]\rb = '{me.secret()}")
     return b"\x03\x04"
 
 

@@ -11,6 +11,7 @@ from sam_tui.adapters.terminal.groups import members
 from sam_tui.adapters.terminal.history import History
 from sam_tui.adapters.terminal.ladder import Ladder
 from sam_tui.adapters.terminal.pty import Pty
+from sam_tui.adapters.terminal.sandbox.census import name_of
 from sam_tui.adapters.terminal.shell_log import ShellLog
 from sam_tui.core.ports.terminals import TerminalState
 
@@ -57,6 +58,13 @@ class Activity:
             own = not self._log.told and self._pty.foreground() == self._pty.pid
             return TerminalState("finished" if own and not secret else "waiting", seconds, secret)
         return TerminalState("quiet" if seconds >= _QUIET else "running", seconds, secret)
+
+    @property
+    def program(self) -> str:
+        """The name of the program that has the terminal: of a pipeline the first that still runs."""
+        group = self._pty.foreground()
+        others = (pid for pid, its in sorted(members(self._pty.pid).items()) if its == group)
+        return next(filter(None, map(name_of, (group, *others))), "")
 
     async def end_command(self, struck: Callable[[str], None] | None = None) -> TerminalState:
         """End what runs in the foreground: INT, TERM, KILL, a little time for each; the shell stays.

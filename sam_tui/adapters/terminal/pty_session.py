@@ -13,7 +13,7 @@ from sam_tui.adapters.terminal.held import Born, HeldProcess
 from sam_tui.adapters.terminal.history import History
 from sam_tui.adapters.terminal.pty import Child, Pty
 from sam_tui.adapters.terminal.questions import QUESTION
-from sam_tui.adapters.terminal.sandbox.census import folder_of, name_of
+from sam_tui.adapters.terminal.sandbox.census import folder_of
 from sam_tui.adapters.terminal.shell_integration import Integration, Mark, MarkStream
 from sam_tui.adapters.terminal.shell_log import ShellLog
 from sam_tui.adapters.terminal.turns import Parts, Turns
@@ -151,7 +151,7 @@ class PtySession:
     @property
     def program(self) -> str:
         """The name of the program that has the terminal."""
-        return name_of(self._pty.foreground())
+        return self._activity.program
 
     @property
     def state(self) -> TerminalState:

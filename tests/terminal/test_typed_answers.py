@@ -1,0 +1,126 @@
+"""What the agent is told of keys it sent: what was typed, and what came of it, as its provider gets it."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sam_tui.assembly import Options, build
+from sam_tui.core.agent.session import Session
+from sam_tui.core.ports.terminals import TerminalSession
+from tests.fakes.openai_server import Call, FakeServer, Reply
+from tests.fakes.programs import needs
+from tests.terminal.session_kit import shown
+from tests.terminal.typing_kit import leaked
+
+SECRET = "4821-kqzw-7730-vbnm"
+
+pytestmark = pytest.mark.usefixtures("plain_shell")
+
+
+@dataclass
+class Desk:
+    """An agent's session, and the log of its provider."""
+
+    server: FakeServer
+    conversation: Session
+    terminal: TerminalSession
+
+    async def send(self, **given: Any) -> Any:
+        """Have the agent call ``send_input``; what its provider is told of it."""
+        given = {"session_id": self.terminal.id, **given}
+        self.server.replies += [Reply(calls=(Call("send_input", given),)), Reply(text="Seen.")]
+        await self.conversation.run("Go on.")
+        results = [m for m in self.server.posts[-1].json["messages"] if m["role"] == "tool"]
+        assert "\\u001b" not in json.dumps(results) and "\\x1b" not in str(results)
+        told: str = results[-1]["content"]
+        return json.loads(told) if told.startswith("{") else told
+
+
+@asynccontextmanager
+async def desk_in(folder: Path, *, confined: bool = True) -> AsyncIterator[Desk]:
+    """A runtime with somebody who can be asked, and a session of its agent."""
+    (folder / "ws").mkdir()
+    async with FakeServer() as server:
+        options = Options(
+            *(str(folder / "ws"), str(folder / "data"), "openai/x", server.base, "k"),
+            mode="auto" if confined else "bypass",
+            attended=True,
+        )
+        runtime = build(options, {"HOME": str(folder / "home")})
+        conversation = runtime.open_session()
+        server.replies += [Reply(calls=(Call("create_session", {}),)), Reply(text="Yours.")]
+        await conversation.run("Open a terminal.")
+        (terminal,) = runtime.terminals.of(conversation.conversation)
+        try:
+            yield Desk(server, conversation, terminal)
+        finally:
+            await runtime.close()
+
+
+@pytest.mark.requirement("terminal:baton-answer")
+async def test_the_answer_to_a_hand_over_says_what_was_typed_before(tmp_path: Path) -> None:
+    async with desk_in(tmp_path) as desk:
+        line = "echo fi''rst; read -s -p 'Code: ' x; echo; echo o''k\r\n"
+        sending = asyncio.ensure_future(desk.send(input=line, hand_over="the code"))
+        await shown(desk.terminal, "Code:")
+        async with asyncio.timeout(20):
+            while desk.terminal.holder != "person":
+                await desk.terminal.quiet(silence=0.05, within=1)
+        desk.terminal.type(f"{SECRET}\r".encode())
+        await shown(desk.terminal, "\nok")
+        desk.terminal.pass_to("agent")
+        told = await sending
+        assert told["typed"] is True
+        assert "All of input was typed before" in told["message"]
+        assert "first" in told["output"] and "Code:" in told["output"]
+        assert "ready>" in told["changed_by_person"]
+
+        desk.terminal.type(f": {SECRET}".encode())
+        told = await desk.send(input="echo se''cond\r\n", hand_over="more", timeout=0.2)
+        assert "nothing was typed" in told
+        desk.terminal.pass_to("agent")
+        await desk.terminal.tidied()
+        await desk.terminal.settled(within=20)
+        assert "second" not in desk.terminal.screen.text()
+        assert desk.terminal.commands[-1].command.startswith("echo fi")
+        assert not leaked(b"".join(r.body for r in desk.server.posts).decode(), [SECRET])
+
+
+PROGRAMS = {
+    "vim": ("vim -u NONE -i NONE -N notes.txt", '"notes.txt"', "\x1b:q!\r\n"),
+    "less": ("seq 1 500 > n; less n", "20", "q"),
+    "nano": ("nano notes.txt", "GNU nano", "\x18"),
+    "htop": ("htop", "PID", "q"),
+    "fzf": ("seq 1 500 | fzf", "500/500", "\x03"),
+}
+
+
+@pytest.mark.requirement("terminal:full-screen-result")
+@pytest.mark.parametrize("name", [pytest.param(name, marks=needs(name)) for name in PROGRAMS])
+async def test_what_came_of_keys_to_a_full_screen_program_is_its_screen(
+    name: str, tmp_path: Path
+) -> None:
+    line, shows, leave = PROGRAMS[name]
+    async with desk_in(tmp_path, confined=name == "vim") as desk:
+        told = await desk.send(input=f"{line}\r\n", timeout=3)
+        screen = told["screen"]
+        assert screen["program"] == name
+        assert shows in screen["text"], told
+        assert (screen["columns"], screen["rows"]) == (100, 30)
+        assert isinstance(screen["title"], str)
+        assert (
+            screen["text"].split("\n")
+            == [line.rstrip() for line in desk.terminal.screen.text().rstrip("\n").split("\n")]
+            or name == "htop"
+        )
+        assert screen["cursor"] is None or len(screen["cursor"]) == 2
+        told = await desk.send(input=leave, timeout=3)
+        assert "screen" not in told, told
+        told = await desk.send(input="echo af''ter\r\n")
+        assert told["output"].startswith("echo af''ter\nafter\n")
