@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,7 +43,7 @@ class Desk:
 
 
 @asynccontextmanager
-async def desk_in(folder: Path, *, confined: bool = True) -> AsyncIterator[Desk]:
+async def desk_in(folder: Path, *, confined: bool = True) -> AsyncGenerator[Desk]:
     """A runtime with somebody who can be asked, and a session of its agent."""
     (folder / "ws").mkdir()
     async with FakeServer() as server:

@@ -64,7 +64,7 @@ class Activity:
         """The name of the program that has the terminal: of a pipeline the first that still runs."""
         group = self._pty.foreground()
         others = (pid for pid, its in sorted(members(self._pty.pid).items()) if its == group)
-        return next(filter(None, map(name_of, (group, *others))), "")
+        return next((name for pid in (group, *others) if (name := name_of(pid))), "")
 
     async def end_command(self, struck: Callable[[str], None] | None = None) -> TerminalState:
         """End what runs in the foreground: INT, TERM, KILL, a little time for each; the shell stays.
