@@ -36,6 +36,7 @@ BENCHES: Mapping[str, Bench] = {
         ("--megabytes", "20", "--flood", "100"),
         ("--flood", "1000"),
     ),
+    "flood": Bench("floods of short lines beside tmux, looking at sequences beside parsing them"),
     "guard": Bench("a decision on a path, and the shield"),
     "sandbox": Bench("commands held beside the same ones free", ("--rounds", "3")),
     "long": Bench("turns after two thousand others: time and memory"),

@@ -66,13 +66,18 @@ class Near:
 
     def cpu(self) -> float:
         """CPU seconds of the program so far."""
-        fields = Path(f"/proc/{self.process}/stat").read_text(encoding="ascii").rpartition(")")[2]
-        used = fields.split()
-        return (int(used[11]) + int(used[12])) / os.sysconf("SC_CLK_TCK")
+        return cpu_of(self.process)
 
 
-def started(folder: Path) -> Near:
-    """The workbench in a workspace of its own, with a shell on show."""
+def cpu_of(process: int) -> float:
+    """CPU seconds of a process so far."""
+    fields = Path(f"/proc/{process}/stat").read_text(encoding="ascii").rpartition(")")[2]
+    used = fields.split()
+    return (int(used[11]) + int(used[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def start(argv: tuple[str, ...], folder: Path) -> Near:
+    """A program in a pty, with a home of its own."""
     home, workspace = folder / "home", folder / "workspace"
     home.mkdir()
     workspace.mkdir()
@@ -87,10 +92,16 @@ def started(folder: Path) -> Near:
             "COLORTERM": "truecolor",
             "LANG": "C.UTF-8",
         }
+        os.environ.pop("TMUX", None)
         os.chdir(workspace)
-        os.execv(sys.executable, [sys.executable, "-m", "sam_tui"])
+        os.execvp(argv[0], argv)
     fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
-    near = Near(master, process)
+    return Near(master, process)
+
+
+def workbench(folder: Path) -> Near:
+    """The workbench in a workspace of its own, with a shell on show."""
+    near = start((sys.executable, "-m", "sam_tui"), folder)
     if not near.until(PROMPT, _PATIENCE):
         raise RuntimeError(f"no shell came up: {bytes(near.seen)[-300:]!r}")
     near.rest(2)
@@ -142,7 +153,7 @@ def main(arguments: Sequence[str]) -> int:
         text = b"".join(line % number for number in range(12_000))
         material = folder / "material"
         material.write_bytes(text * (options.megabytes * 1_000_000 // len(text) + 1))
-        near = started(folder)
+        near = workbench(folder)
         try:
             figures = {"idle_cpu_percent": round(idle(near, options.idle), 2)}
             # The same moment, because other work on the machine only ever takes away.

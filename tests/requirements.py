@@ -792,6 +792,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "terminal:release": Requirement("The person sends a command that a call waits for to the background: the call returns at once, the command goes on.", "issue 5.5"),
     "terminal:replay": Requirement("A recording is played in a pane: paused, sought both ways, faster and slower, long pauses capped, memory bounded.", "issue 5.8"),
     "terminal:replay-hostile": Requirement("What a recording prints acts on its own screen alone, and nothing in it breaks the player.", "issue 5.8"),
+    "terminal:scan": Requirement("Output that holds nothing for the workbench costs some calls a piece, however many sequences it has.", "issue 13.8"),
     "terminal:screen-answers": Requirement("A program's questions to the terminal are answered, old ones are not.", "fieldnotes 5"),
     "terminal:screen-cells": Requirement("The screen shows text, colours, wide characters, cursor, title and both buffers as terminals do.", "fieldnotes 5"),
     "terminal:screen-clipboard": Requirement("Programs only ask for the clipboard; a person decides.", "issue 5.1"),

@@ -12,7 +12,12 @@ from hypothesis import strategies as st
 from sam_tui.adapters.terminal.screen import EmulatedScreen
 from sam_tui.core.ports.terminals import CellRun
 
-VECTORS = ("conformance.txt", "conformance_esc.txt", "conformance_reports.txt")
+VECTORS = (
+    "conformance.txt",
+    "conformance_esc.txt",
+    "conformance_reports.txt",
+    "conformance_rectangles.txt",
+)
 _ESCAPE = re.compile(r"\\(x[0-9a-f]{2}|u[0-9a-f]{4}|.)")
 _NAMED = {"e": "\x1b", "r": "\r", "n": "\n", "t": "\t", "a": "\a", "b": "\b", "N": "\x0e"} | {
     "O": "\x0f",

@@ -29,6 +29,8 @@ print("end", input() if said == "wait" else said)
 raise SystemExit(7)
 """
 """Prints numbers until it is told a word, which it repeats; told to wait, it does so for another."""
+MOST_AFTER_INTERRUPT = 1_000_000
+"""Characters of a flood until the prompt: what waits is bounded, so the prompt is soon there."""
 ASKED: contextvars.ContextVar[str] = contextvars.ContextVar("asked")
 
 
@@ -136,8 +138,10 @@ async def test_a_flood_is_interrupted_by_a_key_again_and_again(
                 printed.clear()
                 await printed.wait()
         stop()
+        pressed = session.end
         session.write(b"\x03")
         await session.settled(within=20)
+        assert session.end - pressed < MOST_AFTER_INTERRUPT
         session.write(b"echo here $((6 * 7 + %d))\r" % number)
         await until(session, f"here {42 + number}")
     await terminals.close(session.id)

@@ -41,9 +41,14 @@ def set_option(terminal: Any, option: str, value: Any) -> None:
     check(lib.ghostty_terminal_set(terminal._t[0], key, value), option)
 
 
-def set_mode(terminal: Any, mode: int, on: bool, *, option: str = "MODE") -> None:
-    """Set a DEC private mode, without what else a program's own wish for it would do."""
-    set_option(terminal, option, ffi.new("GhosttyTerminalModeConfig*", [mode, on]))
+def set_mode(
+    terminal: Any, mode: int, on: bool, *, option: str = "MODE", ansi: bool = False
+) -> None:
+    """Set a DEC private mode, or one of ANSI, without what else a program's own wish for it would do."""
+    packed = (
+        mode | ansi << 15
+    )  # the library's own packing, which its header alone has as a function
+    set_option(terminal, option, ffi.new("GhosttyTerminalModeConfig*", [packed, on]))
 
 
 def create(kind: str, name: str, owner: object, *given: Any) -> Any:
@@ -148,6 +153,42 @@ def formatted(terminal: Any, selection: Any) -> str:
         return call(terminal._t[0], options[0], buffer, size, written)
 
     return _core.read_buf(fill)
+
+
+def drawn_as_output(terminal: Any, first: tuple[int, int], last: tuple[int, int]) -> list[bytes]:
+    """The rows of a rectangle of the present screen, as output that draws them; places from 0.
+
+    Each begins with the colours of its own first cell, and leaves out blanks at its end.
+    """
+    selection = sized("GhosttySelection")
+    selection.start = ref_at(terminal, *first, "active")[0]
+    selection.end = ref_at(terminal, *last, "active")[0]
+    selection.rectangle = True
+    options = sized("GhosttyTerminalSelectionFormatOptions")
+    options.emit = lib.GHOSTTY_FORMATTER_FORMAT_VT
+    options.unwrap, options.trim, options.selection = False, False, selection
+    call = lib.ghostty_terminal_selection_format_buf
+
+    def fill(buffer: Any, size: int, written: Any) -> int:
+        return call(terminal._t[0], options[0], buffer, size, written)
+
+    # It begins with the whole palette, which is that of this terminal already.
+    return (
+        _core
+        .read_buf(fill)
+        .encode()
+        .rpartition(b"\x1b]4;255;")[2]
+        .partition(b"\x1b\\")[2]
+        .split(b"\r\n")
+    )
+
+
+def packed_cell(terminal: Any, column: int, row: int) -> int:
+    """A cell of the present screen, packed: see ``cell_layout``."""
+    cell = ffi.new("GhosttyCell*")
+    ref = ffi.new("GhosttyGridRef*", ref_at(terminal, column, row, "active")[0])
+    check(lib.ghostty_grid_ref_cell(ref, cell), "cell")
+    return int(cell[0])
 
 
 def cell_layout() -> dict[str, tuple[int, int]]:

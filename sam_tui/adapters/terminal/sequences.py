@@ -10,31 +10,24 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from sam_tui.adapters.terminal.ghostty import copied, set_mode, set_option, string
+from sam_tui.adapters.terminal.line_drawing import DRAW_LINES, LineDrawing
+from sam_tui.adapters.terminal.rectangles import Rectangles
+from sam_tui.adapters.terminal.scanning import following, unfinished
+from sam_tui.adapters.terminal.special_colours import SpecialColours
 
-_OURS = (
-    rb"\[[?!]?+[0-9;]*+(?:[gnptxWhl]|(?<=\[0)[LMPSTIZae])|[cH]"
-    rb"|\]52;[a-z0-9]{0,8};\?(?:\x07|\x1b\\)|P\$q[^\x1b]{1,2}\x1b\\|P\+q[0-9A-Fa-f;]*+\x1b\\"
-)
-_ACTED_ON = re.compile(rb"\x1b(?!\[[0-9;]*+m)(?:" + _OURS + rb")")
-"""Candidates, by a last byte that most sequences do not have; what they are is looked up.
-
-Colours, which are most of all, are turned away first.
-"""
-_WITHIN_MARGINS = re.compile(rb"\x1b(?:" + _OURS + rb"|\[\d{0,8}D)|\x08")
 _MARGINS = 69
 _WRAP, _BACK_OVER_WRAPS = 7, (45, 1045)
 _WIDE, _WIDE_ALLOWED = b"3", b"40"
 _MICE = (b"9", b"1000", b"1002", b"1003")
 _CHANGE_MORE = frozenset((_WIDE, _WIDE_ALLOWED, b"%d" % _MARGINS, *_MICE))
-_UNFINISHED = re.compile(
-    rb"\x1b(?:\[[?!]?[\d;]{0,24}|\](?:5|52|52;[a-z0-9]{0,8};?\??\x1b?)?"
-    rb"|P(?:\$(?:q[^\x1b]{0,2}\x1b?)?|\+(?:q[0-9A-Fa-f;]{0,24}\x1b?)?)?)?\Z"
-)
-_LONGEST_UNFINISHED = 32
-_COUNTED = tuple(bytes([last]) for last in b"LMPSTIZae")
 _TITLES = 10
-_TITLE = re.compile(rb"\[(2[23])(?:;[012]?)?(?:;\d*)?t")
-_ASIDE = re.compile(rb"\x1bP1\$r(\d+);(\d+)s\x1b\\")
+_MODE = re.compile(rb"\[(\??)(\d+)\$p")
+_NEVER_SET = {
+    b"": frozenset((1, 3, 5, 7, 10, 11, 13, 14, 15, 16, 17, 18, 19)),
+    b"?": frozenset((57, 60, 61, 64, 68, 81, 100, 101, 102, 103, 104, 106)),
+}
+"""Modes of ECMA-48 and DEC that are known, and that stay as they are after a reset (DECRQM: 4)."""
+_SETTING = re.compile(rb"\x1bP1\$r([^\x1b]*)\x1b\\")
 _SOFT_RESET = (
     b'\x1b[?25h\x1b[4l\x1b[?6l\x1b[?7h\x1b[?45l\x1b[?1045l\x1b[?1l\x1b>\x1b[?69l\x1b[r\x1b[m\x1b[0"q'
     b"\x0f\x1b(B\x1b)B\x1b*B\x1b+B\x1b[H\x1b7"
@@ -79,6 +72,9 @@ class Sequences:
         self._no_stops = False
         self._margins = self._wide_allowed = False
         self._rest = b""
+        self._drawing = LineDrawing()
+        self._colours = SpecialColours(terminal.feed, self._say)
+        self._rectangles = Rectangles(terminal, self._setting, self._drawn_sets)
 
     def feed(self, data: bytes) -> None:
         """Let output act on the terminal. The start of a sequence that is ours waits for its rest."""
@@ -86,16 +82,29 @@ class Sequences:
             data, self._rest = self._rest + data, b""
         if b"\x7f" in data:
             data = data.replace(b"\x7f", b"")  # no character, but the library would show one
-        if b"\x1b" not in data and not self._margins:
+        drawing = self._drawing
+        if b"\x1b" not in data and not (self._margins or drawing.active):
             self._terminal.feed(data)
             return
-        cut = _UNFINISHED.search(data, max(0, len(data) - _LONGEST_UNFINISHED))
-        if cut is not None:
-            data, self._rest = data[: cut.start()], data[cut.start() :]
+        self._rectangles.renew()
+        cut = unfinished(data)
+        blanked = drawing.active
+        if blanked:
+            cut = min(cut, drawing.unfinished(data))
+        if cut < len(data):
+            data, self._rest = data[:cut], data[cut:]
+        if blanked:
+            data = drawing.blanked(data)
         done = at = 0
-        while found := (_WITHIN_MARGINS if self._margins else _ACTED_ON).search(data, at):
+        while found := following(data, at, margins=self._margins):
             at = found.end()
             body = found[0].removeprefix(b"\x1b")
+            if body in DRAW_LINES and not blanked:
+                self._terminal.feed(data[done : found.start()])
+                drawing.blanked(found[0])  # from here on it is active
+                data, self._rest = data[found.start() :] + self._rest, b""
+                self.feed(data)
+                return
             act = self._act(body)
             if act is not None:
                 self._terminal.feed(data[done : found.start()])
@@ -123,25 +132,16 @@ class Sequences:
         if body.endswith((b"h", b"l")):
             own = body.startswith(b"[?") and not _CHANGE_MORE.isdisjoint(_modes(body))
             return self._switch if own else None
-        if body[:2] == b"[0" and body[2:] in _COUNTED:
-            return self._count_once
         if body in _REPORTS:
             return self._report
-        if (known := _KNOWN.get(body)) is not None:
-            return lambda body: known(self, body)
-        if body.startswith(b"]52;"):
-            return self._ask_clipboard
-        if body.startswith(b"P+q"):
-            return self._tell_capabilities
-        if body.startswith(b"P$q"):
-            return self._tell_setting if body[3:-2] in self._settings() else None
-        if _TITLE.fullmatch(body):
-            return self._keep_title
-        if body == b"\b" or body.endswith(b"D"):
-            return self._go_back
-        return None
+        if body.endswith(b"$p"):
+            return self._say_never if _never_set(body) else None
+        known = _KNOWN.get(body)
+        if known is None:
+            known = next((known for form, known in _FORMS if form.fullmatch(body)), None)
+        return None if known is None else lambda body: known(self, body)
 
-    def _count_once(self, body: bytes) -> None:
+    def count_once(self, body: bytes) -> None:
         """A count of 0 is 1; the library does nothing."""
         self._terminal.feed(b"\x1b[" + body[2:])
 
@@ -166,18 +166,52 @@ class Sequences:
         self._terminal.feed(b"\x1b[6n")
         self._say(b"[?" + self._answers.pop().removeprefix(b"\x1b["))
 
-    def _settings(self) -> Mapping[bytes, bytes]:
-        """DECRQSS: what the library does not know of, or says is wrong."""
+    def _own_setting(self, name: bytes) -> bytes:
+        """DECRQSS: what the library does not know of, or says is wrong; nothing of others."""
         size = self._size
-        known = {b'"p': b'62;1"p', b"$|": b"%d$|" % size.columns, b"*|": b"%d*|" % size.rows}
+        known = {
+            b'"p': b'62;1"p',
+            b"$|": b"%d$|" % size.columns,
+            b"*|": b"%d*|" % size.rows,
+            b"t": b"%dt" % size.rows,
+            b"$}": b"0$}",  # there is no status line
+            b"$~": b"0$~",
+        }
         if not self._terminal.mode(_MARGINS):
             known[b"s"] = b"1;%ds" % size.columns
-        return known | {b"t": b"%dt" % size.rows}
+        return known.get(name, b"")
 
-    def _tell_setting(self, body: bytes) -> None:
-        self._say(b"P1$r" + self._settings()[body[3:-2]] + b"\x1b\\")
+    def tell_setting(self, body: bytes) -> None:
+        """DECRQSS. Nothing of a question that is none of ours comes back."""
+        setting = self._setting(body[3:-2])
+        self._say((b"P1$r" + setting if setting else b"P0$r") + b"\x1b\\")
 
-    def _tell_capabilities(self, body: bytes) -> None:
+    def _setting(self, name: bytes) -> bytes:
+        """What a setting is, as DECRQSS tells it; nothing where there is none such."""
+        if own := self._own_setting(name):
+            return own
+        said = len(self._answers)
+        self._terminal.feed(b"\x1bP$q" + name + b"\x1b\\")
+        found = _SETTING.fullmatch(self._answers.pop()) if len(self._answers) > said else None
+        return found[1] if found else b""
+
+    def _say_never(self, body: bytes) -> None:
+        """DECRQM of a mode that is never set."""
+        self._say(body[:-2] + b";4$y")
+
+    def special_colour(self, body: bytes) -> None:
+        """Set, tell or set back colours that the library does not keep."""
+        self._colours.act(body, self._plain_colour)
+
+    def _plain_colour(self, number: int) -> bytes:
+        """The colour of text (10) or ground (11), as the library tells it."""
+        self._terminal.feed(b"\x1b]%d;?\x07" % number)
+        return self._answers.pop()[len(b"\x1b]10;") : -1]
+
+    def _drawn_sets(self) -> bytes:
+        return self._drawing.designations if self._drawing.active else b""
+
+    def tell_capabilities(self, body: bytes) -> None:
         """XTGETTCAP: the library says nothing of what it does not know, and a program would wait."""
         for name in body[3:-2].split(b";"):
             said = len(self._answers)
@@ -185,11 +219,19 @@ class Sequences:
             if len(self._answers) == said:
                 self._say(b"P0+r\x1b\\")
 
-    def _ask_clipboard(self, body: bytes) -> None:
+    def ask_clipboard(self, body: bytes) -> None:
+        """OSC 52 with a question."""
         self.clipboard.append(body.split(b";")[1].decode())
 
-    def _keep_title(self, body: bytes) -> None:
-        """XTWINOPS: put the title aside, or take the last one back."""
+    def leave_icon(self, _body: bytes) -> None:
+        """XTWINOPS: the icon has no title, and its stack is not the window's."""
+
+    def rectangle(self, body: bytes) -> None:
+        """DECFRA, DECERA, DECSERA, DECCRA."""
+        self._rectangles.act(body)
+
+    def keep_title(self, body: bytes) -> None:
+        """XTWINOPS: put the window's title aside, or take the last one back."""
         if body.startswith(b"[22"):
             title = copied(self._terminal.get("title", "GhosttyString"))
             self._titles = [*self._titles[1 - _TITLES :], title]
@@ -200,6 +242,7 @@ class Sequences:
         """RIS."""
         self._stops, self._no_stops = {}, False
         self._margins = self._wide_allowed = False
+        self._colours.reset()
         self._terminal.feed(_FULL_RESET)
 
     def reset_softly(self, _body: bytes) -> None:
@@ -244,7 +287,7 @@ class Sequences:
 
     # ---- left and right margins
 
-    def _go_back(self, body: bytes) -> None:
+    def go_back(self, body: bytes) -> None:
         """Backspace and CUB, which stop at the left margin; the library goes on to the edge."""
         count = int(body[1:-1] or 1) or 1 if body != b"\b" else 1
         left = self._left_margin()
@@ -263,9 +306,13 @@ class Sequences:
         """The first column within the margins, from 0."""
         if not self._terminal.mode(_MARGINS):
             return 0
-        self._terminal.feed(b"\x1bP$qs\x1b\\")
-        found = _ASIDE.fullmatch(self._answers.pop())
-        return int(found[1]) - 1 if found else 0
+        return int(self._setting(b"s").partition(b";")[0] or 1) - 1
+
+
+def _never_set(body: bytes) -> bool:
+    """Whether a DECRQM asks for a mode that stays as it is after a reset."""
+    found = _MODE.fullmatch(body)
+    return found is not None and int(found[2]) in _NEVER_SET[found[1]]
 
 
 def _modes(body: bytes) -> list[bytes]:
@@ -287,3 +334,20 @@ _KNOWN: Mapping[bytes, Callable[[Sequences, bytes], None]] = {
     b"[?5W": Sequences.clear_stops,
 }
 """By the whole sequence. Kept outside, so that a terminal is freed with its last reference."""
+
+_FORMS: tuple[tuple[re.Pattern[bytes], Callable[[Sequences, bytes], None]], ...] = tuple(
+    (re.compile(form, re.DOTALL), known)
+    for form, known in (
+        (rb"\[0[LMPSTIZae]", Sequences.count_once),
+        (rb"\]52;.*", Sequences.ask_clipboard),
+        (rb"\](?:5|105|1[3-9]|11[3-9])[;\x07\x1b].*", Sequences.special_colour),
+        (rb"\]4;(?:.*;)?(?:25[6-9]|260);.*", Sequences.special_colour),
+        (rb"P\+q.*", Sequences.tell_capabilities),
+        (rb"P\$q.*", Sequences.tell_setting),
+        (rb"\[[0-9;]*\$[xz{v]", Sequences.rectangle),
+        (rb"\[2[23](?:;[02]?(?:;\d*)?)?t", Sequences.keep_title),
+        (rb"\[2[23];1(?:;\d*)?t", Sequences.leave_icon),
+        (rb"\x08|\[\d*D", Sequences.go_back),
+    )
+)
+"""By what the sequence looks like, where it is none of those above."""
