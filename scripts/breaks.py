@@ -28,6 +28,8 @@ class Mutant:
     becomes: str
     code: str
     """The line it stands in, without indentation."""
+    lines: range = range(0)
+    """The lines of its statement, without a body; none where it runs while the module is imported."""
 
     @property
     def name(self) -> str:
@@ -70,6 +72,18 @@ class Breaker(ast.NodeVisitor):
         for line in self.lines:
             self.starts.append(self.starts[-1] + len(line))
         self.mutants: list[Mutant] = []
+        self.statement = range(0)
+        self.in_function = False
+
+    def visit(self, node: ast.AST) -> None:
+        """Remember in which statement a node stands."""
+        before = self.statement
+        if isinstance(node, ast.stmt) and self.in_function:
+            body = getattr(node, "body", None)
+            last = body[0].lineno - 1 if body else node.end_lineno or node.lineno
+            self.statement = range(node.lineno, max(last, node.lineno) + 1)
+        super().visit(node)
+        self.statement = before
 
     def add(self, node: ast.expr | ast.stmt, becomes: str) -> None:
         """One more; ``becomes`` takes the place of the whole node."""
@@ -77,7 +91,9 @@ class Breaker(ast.NodeVisitor):
         end = self._offset(node.end_lineno or 0, node.end_col_offset or 0)
         code = self.lines[node.lineno - 1].strip()
         was = self.source[start:end]
-        self.mutants.append(Mutant(self.module, node.lineno, start, end, was, becomes, code))
+        self.mutants.append(
+            Mutant(self.module, node.lineno, start, end, was, becomes, code, self.statement)
+        )
 
     def _offset(self, line: int, column: int) -> int:
         """The parser counts columns in bytes of UTF-8."""
@@ -192,8 +208,12 @@ class Breaker(ast.NodeVisitor):
 
     def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         defaults = [d for d in (*node.args.defaults, *node.args.kw_defaults) if d is not None]
-        for part in (*defaults, *node.body):
+        for part in defaults:
             self.visit(part)
+        outside, self.in_function = self.in_function, True
+        for part in node.body:
+            self.visit(part)
+        self.in_function = outside
 
     visit_AsyncFunctionDef = visit_FunctionDef
 

@@ -1,0 +1,113 @@
+"""Which lines of the critical modules run in which test: every Python of a traced copy loads this.
+
+The pytest of a copy loads it as a plugin as well: it says which test runs, how long each took and how it
+ended, and it runs the tests that ``.trace/chosen`` names, in that order. ``mutants.py`` writes and reads
+the files; without them nothing is traced. PYTEST_DONT_REWRITE: it asserts nothing.
+"""
+
+import os
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pytest
+
+FOLDER = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), ".trace")
+MODULES, TEST, LINES, TESTS, CHOSEN = (
+    os.path.join(FOLDER, name) for name in ("modules", "test", "lines", "tests", "chosen")
+)
+"""Paths that are traced; the test that runs; what it ran; each test's end; the tests to run."""
+
+
+def read(path: str) -> list[str]:
+    """The lines of a file, none where it is not there."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read().splitlines()
+    except FileNotFoundError:
+        return []
+
+
+def append(path: str, line: str) -> None:
+    """One more line, whole even where several processes write. No descriptor stays open."""
+    with open(path, "ab", 0) as file:
+        file.write(f"{line}\n".encode())
+
+
+class Tracer:
+    """The trace function of this process."""
+
+    def __init__(self, modules: list[str]) -> None:
+        self.modules = {name: number for number, name in enumerate(modules)}
+        self.begin()
+
+    def begin(self) -> None:
+        """Lines count for the test that runs now."""
+        self.test = "".join(read(TEST))
+        self.seen: set[tuple[int, int]] = set()
+
+    def __call__(self, frame: FrameType, _: str, __: object) -> Callable[..., Any] | None:
+        module = self.modules.get(frame.f_code.co_filename)
+        if module is None:
+            return None
+
+        def local(frame: FrameType, event: str, _: object) -> Callable[..., Any]:
+            place = (module, frame.f_lineno)
+            if event == "line" and place not in self.seen:
+                self.seen.add(place)
+                with suppress(OSError):  # a process that may write nowhere
+                    append(LINES, f"{module} {frame.f_lineno} {self.test}")
+            return local
+
+        return local
+
+
+def begin() -> Tracer | None:
+    """Trace this process and its forks, if this copy is traced."""
+    modules = read(MODULES)
+    if not modules:
+        return None
+    tracer = Tracer(modules)
+    os.register_at_fork(after_in_child=tracer.begin)
+    threading.settrace(tracer)
+    sys.settrace(tracer)
+    return tracer
+
+
+TRACER = begin()
+SECONDS: dict[str, float] = {}
+
+
+def pytest_collection_modifyitems(config: "pytest.Config", items: "list[pytest.Item]") -> None:
+    """Only the tests that are chosen, in that order."""
+    chosen = {name: number for number, name in enumerate(read(CHOSEN))}
+    if chosen:
+        places = {item: _place(chosen, item.nodeid) for item in items}
+        config.hook.pytest_deselected(items=[i for i in items if places[i] is None])
+        items[:] = [item for item in items if places[item] is not None]
+        items.sort(key=lambda item: places[item] or 0)
+
+
+def _place(chosen: dict[str, int], test: str) -> int | None:
+    """Where a test stands among the chosen, by its own name or by that of all its parameters."""
+    return chosen.get(test, chosen.get(test.partition("[")[0]))
+
+
+def pytest_runtest_logstart(nodeid: str) -> None:
+    """What runs from now on is this test."""
+    if TRACER is not None:
+        with open(TEST, "w", encoding="utf-8") as file:
+            file.write(nodeid)
+        TRACER.begin()
+
+
+def pytest_runtest_logreport(report: "pytest.TestReport") -> None:
+    """Sum up what a test took, and write down how it ended."""
+    SECONDS[report.nodeid] = SECONDS.get(report.nodeid, 0.0) + report.duration
+    if TRACER is not None and (report.when == "teardown" or report.failed):
+        outcome = "failed" if report.failed else "passed"
+        append(TESTS, f"{outcome} {SECONDS[report.nodeid]:.3f} {report.nodeid}")
