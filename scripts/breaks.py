@@ -229,17 +229,23 @@ def _text(node: ast.expr) -> str:
 
 
 def mutants_of(module: str, source: str) -> list[Mutant]:
-    """Every mutant of a module that differs from it and can be parsed, in the order of its lines."""
+    """Every mutant of a module that differs from it, each once, in the order of its lines."""
     breaker = Breaker(module, source)
     breaker.visit(ast.parse(source))
-    changed = {ast.dump(ast.parse(source))}
-    kept: list[Mutant] = []
+    distinct: dict[tuple[int, int, str], Mutant] = {}
     for mutant in breaker.mutants:
-        tree = ast.dump(ast.parse(broken(source, mutant)))
-        if tree not in changed:
-            changed.add(tree)
-            kept.append(mutant)
-    return sorted(kept, key=lambda m: (m.start, m.becomes))
+        tree = _tree(mutant.becomes)
+        if tree != _tree(mutant.was):
+            distinct.setdefault((mutant.start, mutant.end, tree), mutant)
+    return sorted(distinct.values(), key=lambda m: (m.start, m.becomes))
+
+
+def _tree(text: str) -> str:
+    """What an expression or a statement means, whatever its spaces and parentheses are."""
+    try:
+        return ast.dump(ast.parse(text))
+    except SyntaxError:  # over several lines, in parentheses that are not part of it
+        return ast.dump(ast.parse(f"({text})"))
 
 
 def broken(source: str, mutant: Mutant) -> str:
