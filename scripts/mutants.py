@@ -8,181 +8,22 @@ the breaks of ``tests/workflow/rows.toml`` instead, of which each must be notice
 """
 
 import argparse
-import os
 import random
-import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import time
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from scripts.breaks import Mutant, broken, mutants_of
+from scripts.breaks import Mutant, mutants_of
+from scripts.copies import ROOT, BrokenError, Copy, Forks, Trace, files_of
 
-ROOT = Path(__file__).resolve().parents[1]
 ROWS = ROOT / "tests" / "workflow" / "rows.toml"
 LEAST = 0.92
 """The share of mutants, without those that are equivalent, that tests must kill."""
-PATIENCE = 300.0
-"""Seconds after which the tests of one mutant count as failed: it made a loop without an end."""
-FEW = 5.0
-"""Seconds that the tests take together that a mutant is tried on first."""
-COPIED = ("sam_tui", "tools", "reminders", "tests", "scripts", "docs", "bench", "screenshots")
-
-
-class Copy:
-    """The project in a folder of its own, with an environment that imports from there."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        ignored = shutil.ignore_patterns("__pycache__")
-        for name in COPIED:
-            shutil.copytree(ROOT / name, folder / name, ignore=ignored)
-        for file in ROOT.iterdir():
-            if file.is_file():
-                shutil.copy2(file, folder / file.name)
-        (folder / ".trace").mkdir()
-        self.python = self._environment()
-
-    def _environment(self) -> Path:
-        """What is installed beside this interpreter, but our packages from the copy."""
-        own = Path(sys.prefix)
-        place = self.folder / ".venv"
-        subprocess.run([sys.executable, "-m", "venv", "--without-pip", place], check=True)
-        site = Path("lib", f"python{sys.version_info[0]}.{sys.version_info[1]}", "site-packages")
-        folders = [self.folder, self.folder / "tools", self.folder / "reminders", own / site]
-        self.site = place / site
-        (self.site / "copy.pth").write_text("\n".join(map(str, folders)) + "\n", "utf-8")
-        for program in (own / "bin").iterdir():
-            target = place / "bin" / program.name
-            if target.exists():
-                continue
-            if program.name == "sam-tui":
-                lines = program.read_text("utf-8").splitlines(keepends=True)
-                target.write_text(f"#!{place}/bin/python\n" + "".join(lines[1:]), "utf-8")
-                target.chmod(0o755)
-            else:
-                target.symlink_to(program)
-        return place / "bin" / "python"
-
-    def run(self, paths: Sequence[str], patience: float | None, *options: str) -> tuple[int, str]:
-        """The exit code of pytest and the end of its output; 1 where its seconds did not suffice."""
-        plain = ("-n", "0", "-p", "no:cacheprovider", "-p", "scripts.tracing", "--timeout=300")
-        command = [self.python, "-m", "pytest", *plain, *options, *paths]
-        environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}
-        with tempfile.TemporaryFile() as output:
-            process = subprocess.Popen(
-                command,
-                cwd=self.folder,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-            try:
-                code = process.wait(patience)
-            except subprocess.TimeoutExpired:
-                return 1, f"not done in {patience:.0f} s"
-            finally:
-                if process.poll() is None:
-                    os.killpg(process.pid, signal.SIGKILL)
-                    process.wait()
-            output.seek(0)
-            return code, output.read().decode(errors="replace")[-2000:]
-
-    def trace(self, modules: Mapping[str, Sequence[str]]) -> "Trace":
-        """Run the tests of modules once, and write down which of their lines each test runs.
-
-        A test that fails only while it is traced runs again without. Raises ``BrokenError``.
-        """
-        notes = self.folder / ".trace"
-        (notes / "modules").write_text("\n".join(str(self.folder / m) for m in modules), "utf-8")
-        start = self.site / "tracing.pth"
-        start.write_text("import scripts.tracing\n", "utf-8")
-        code, said = self.run(sorted({test for tests in modules.values() for test in tests}), None)
-        if code not in (0, 1):
-            raise BrokenError(said)
-        start.unlink()
-        (notes / "modules").unlink()
-        trace = Trace(modules, notes)
-        if again := trace.failed:
-            self.choose(again)
-            code, said = self.run(files_of(again), None, "-x")
-            if code:
-                raise BrokenError(said)
-        return trace
-
-    def choose(self, tests: Sequence[str]) -> None:
-        """Let only these run, in this order; all where there is none."""
-        (self.folder / ".trace" / "chosen").write_text("\n".join(tests), "utf-8")
-
-    def fails(self, tests: Sequence[str]) -> bool:
-        """Whether one of these tests fails."""
-        self.choose(tests)
-        code, said = self.run(files_of(tests), PATIENCE, "-x")
-        if code not in (0, 1, 2):
-            raise BrokenError(said)
-        return bool(code)
-
-    def play(self, mutant: Mutant, batches: Iterable[Sequence[str]]) -> bool:
-        """Whether some test fails with it; the module of the copy is whole again afterwards."""
-        file = self.folder / mutant.module
-        source = file.read_text("utf-8")
-        try:
-            file.write_text(broken(source, mutant), "utf-8")
-            return any(self.fails(tests) for tests in batches)
-        finally:
-            file.write_text(source, "utf-8")
-
-
-class BrokenError(Exception):
-    """The tests fail before anything is changed, or cannot be run."""
-
-
-class Trace:
-    """Which test runs which lines, and how long each takes."""
-
-    def __init__(self, modules: Mapping[str, Sequence[str]], notes: Path) -> None:
-        names = list(modules)
-        self.seconds: dict[str, float] = {}
-        self.failed: list[str] = []
-        self.tests: dict[tuple[str, int], set[str]] = {}
-        self.modules: dict[str, set[str]] = {name: set() for name in modules}
-        for row in (notes / "tests").read_text("utf-8").splitlines():
-            outcome, seconds, test = row.split(" ", 2)
-            self.seconds[test] = float(seconds)
-            self.failed += [test] * (outcome == "failed")
-        for row in (notes / "lines").read_text("utf-8").splitlines():
-            module, line, test = row.split(" ", 2)
-            name = names[int(module)]
-            if test in self.seconds and test.startswith(tuple(modules[name])):
-                self.tests.setdefault((name, int(line)), set()).add(test)
-                self.modules[name].add(test)
-
-    def batches(self, mutant: Mutant) -> list[list[str]]:
-        """The tests that run the statement of a mutant, cheapest first: a few at once, then the others.
-
-        What runs while a module is imported can fail every test that comes by the module.
-        """
-        places = [self.tests.get((mutant.module, line), set()) for line in mutant.lines]
-        able = {test for tests in places for test in tests}
-        if not mutant.lines:
-            able = self.modules[mutant.module]
-        order = sorted(able, key=lambda test: (self.seconds[test], test))
-        sums = accumulate(self.seconds[test] for test in order)
-        few = sum(1 for spent in sums if spent < FEW)
-        return [batch for batch in (order[:few], order[few:]) if batch]
-
-
-def files_of(tests: Sequence[str]) -> list[str]:
-    """The files of tests, each once."""
-    return list(dict.fromkeys(test.partition("::")[0] for test in tests))
 
 
 def all_mutants(modules: Sequence[str]) -> Iterator[Mutant]:
@@ -252,6 +93,7 @@ def rows_played(copy: Copy) -> int:
     code, said = copy.run(files_of(tests), None, "-x")
     if code:
         raise BrokenError(said)
+    forks = Forks(copy, files_of(tests))
     alive = 0
     for row in rows:
         source = (ROOT / row["module"]).read_text("utf-8")
@@ -259,11 +101,19 @@ def rows_played(copy: Copy) -> int:
         line = source.count("\n", 0, start) + 1
         end = start + len(row["was"])
         mutant = Mutant(row["module"], line, start, end, row["was"], row["becomes"], "")
-        dead = copy.play(mutant, [[row["test"]]])
+        dead = forks.play(mutant, [[row["test"]]]) or copy.play(mutant, [[row["test"]]])
         alive += not dead
         print(f"{'killed' if dead else 'SURVIVED':10} {row['name']}", flush=True)
+    forks.close()
     print(f"{len(rows) - alive} of {len(rows)} rows are held by their test")
     return int(alive > 0)
+
+
+def killer(mutant: Mutant, trace: Trace, forks: Forks) -> str:
+    """The test that fails with a mutant, in a fork where it can be brought into one."""
+    batches = trace.batches(mutant)
+    dead = forks.play(mutant, batches) if mutant.lines else None
+    return forks.copy.play(mutant, batches) if dead is None else dead
 
 
 def played(
@@ -277,14 +127,18 @@ def played(
     begun = time.monotonic()
     trace = copy.trace(used)
     print(f"{len(trace.seconds)} tests traced in {time.monotonic() - begun:.0f} s", flush=True)
+    forks = Forks(copy, sorted({test for tests in used.values() for test in tests}))
     killed = same = 0
     for mutant in sample:
         begun = time.monotonic()
         why = excused(mutant, equivalent)
-        dead = not why and copy.play(mutant, trace.batches(mutant))
-        killed, same = killed + dead, same + bool(why)
-        verdict = "killed" if dead else "equivalent" if why else "SURVIVED"
+        test = "" if why else killer(mutant, trace, forks)
+        killed, same = killed + bool(test), same + bool(why)
+        verdict = "killed" if test else "equivalent" if why else "SURVIVED"
         print(f"{verdict:10} {time.monotonic() - begun:5.0f} s  {mutant.name}", flush=True)
+        if test:
+            print(f"{'':20}{test}", flush=True)
+    forks.close()
     counted = len(sample) - same
     share = killed / counted if counted else 1.0
     print(f"{killed} of {counted} killed ({share:.0%}, at least {LEAST:.0%}), {same} equivalent")

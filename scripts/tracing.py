@@ -84,17 +84,19 @@ SECONDS: dict[str, float] = {}
 
 def pytest_collection_modifyitems(config: "pytest.Config", items: "list[pytest.Item]") -> None:
     """Only the tests that are chosen, in that order."""
-    chosen = {name: number for number, name in enumerate(read(CHOSEN))}
+    chosen = read(CHOSEN)
     if chosen:
-        places = {item: _place(chosen, item.nodeid) for item in items}
-        config.hook.pytest_deselected(items=[i for i in items if places[i] is None])
-        items[:] = [item for item in items if places[item] is not None]
-        items.sort(key=lambda item: places[item] or 0)
+        able = named(items, chosen)
+        config.hook.pytest_deselected(items=[item for item in items if item not in able])
+        items[:] = able
 
 
-def _place(chosen: dict[str, int], test: str) -> int | None:
-    """Where a test stands among the chosen, by its own name or by that of all its parameters."""
-    return chosen.get(test, chosen.get(test.partition("[")[0]))
+def named(items: "list[pytest.Item]", names: list[str]) -> "list[pytest.Item]":
+    """The tests of these names in their order; a name without parameters is all of its tests."""
+    order = {name: number for number, name in enumerate(names)}
+    places = {i: order.get(i.nodeid, order.get(i.nodeid.partition("[")[0])) for i in items}
+    able = [(place, item) for item, place in places.items() if place is not None]
+    return [item for _, item in sorted(able, key=lambda pair: pair[0])]
 
 
 def pytest_runtest_logstart(nodeid: str) -> None:

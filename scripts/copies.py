@@ -1,0 +1,239 @@
+"""A copy of the project whose modules are changed, the tests that run each line, and their runs."""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict
+from itertools import accumulate
+from pathlib import Path
+from typing import IO
+
+from scripts.breaks import Mutant, broken
+from scripts.forking import UNSWAPPED, Job
+
+ROOT = Path(__file__).resolve().parents[1]
+PATIENCE = 300.0
+"""Seconds after which the tests of one mutant count as failed: it made a loop without an end."""
+FEW = 5.0
+"""Seconds that the tests take together that a mutant is tried on first."""
+COPIED = ("sam_tui", "tools", "reminders", "tests", "scripts", "docs", "bench", "screenshots")
+
+
+class Copy:
+    """The project in a folder of its own, with an environment that imports from there."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        ignored = shutil.ignore_patterns("__pycache__")
+        for name in COPIED:
+            shutil.copytree(ROOT / name, folder / name, ignore=ignored)
+        for file in ROOT.iterdir():
+            if file.is_file():
+                shutil.copy2(file, folder / file.name)
+        (folder / ".trace").mkdir()
+        self._moment = 1_000_000_000
+        self.python = self._environment()
+
+    def _environment(self) -> Path:
+        """What is installed beside this interpreter, but our packages from the copy."""
+        own = Path(sys.prefix)
+        place = self.folder / ".venv"
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", place], check=True)
+        site = Path("lib", f"python{sys.version_info[0]}.{sys.version_info[1]}", "site-packages")
+        folders = [self.folder, self.folder / "tools", self.folder / "reminders", own / site]
+        self.site = place / site
+        (self.site / "copy.pth").write_text("\n".join(map(str, folders)) + "\n", "utf-8")
+        for program in (own / "bin").iterdir():
+            target = place / "bin" / program.name
+            if target.exists():
+                continue
+            if program.name == "sam-tui":
+                lines = program.read_text("utf-8").splitlines(keepends=True)
+                target.write_text(f"#!{place}/bin/python\n" + "".join(lines[1:]), "utf-8")
+                target.chmod(0o755)
+            else:
+                target.symlink_to(program)
+        return place / "bin" / "python"
+
+    @contextmanager
+    def pytest(
+        self, paths: Sequence[str], *options: str, inherited: Sequence[int] = ()
+    ) -> Generator[tuple[subprocess.Popen[bytes], IO[bytes]], None, None]:
+        """Its pytest while it runs, and the file with its output; ended with all of its group."""
+        plain = ("-n", "0", "-p", "no:cacheprovider", "-p", "scripts.tracing", "--timeout=300")
+        with tempfile.TemporaryFile() as output:
+            process = subprocess.Popen(
+                [self.python, "-m", "pytest", *plain, *options, *paths],
+                cwd=self.folder,
+                env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"},
+                pass_fds=inherited,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+            try:
+                yield process, output
+            finally:
+                if process.poll() is None:
+                    os.killpg(process.pid, signal.SIGKILL)
+                    process.wait()
+
+    def run(self, paths: Sequence[str], patience: float | None, *options: str) -> tuple[int, str]:
+        """The exit code of pytest and the end of its output; 1 where its seconds did not suffice."""
+        with self.pytest(paths, *options) as (process, output):
+            try:
+                code = process.wait(patience)
+            except subprocess.TimeoutExpired:
+                return 1, f"not done in {patience:.0f} s"
+            output.seek(0)
+            return code, output.read().decode(errors="replace")[-2000:]
+
+    def trace(self, modules: Mapping[str, Sequence[str]]) -> "Trace":
+        """Run the tests of modules once, and write down which of their lines each test runs.
+
+        A test that fails only while it is traced runs again without. Raises ``BrokenError``.
+        """
+        notes = self.folder / ".trace"
+        (notes / "modules").write_text("\n".join(str(self.folder / m) for m in modules), "utf-8")
+        start = self.site / "tracing.pth"
+        start.write_text("import scripts.tracing\n", "utf-8")
+        code, said = self.run(sorted({test for tests in modules.values() for test in tests}), None)
+        if code not in (0, 1):
+            raise BrokenError(said)
+        start.unlink()
+        (notes / "modules").unlink()
+        trace = Trace(modules, notes)
+        if again := trace.failed:
+            self.choose(again)
+            code, said = self.run(files_of(again), None, "-x")
+            if code:
+                raise BrokenError(said)
+        return trace
+
+    def choose(self, tests: Sequence[str]) -> None:
+        """Let only these run, in this order; all where there is none."""
+        (self.folder / ".trace" / "chosen").write_text("\n".join(tests), "utf-8")
+
+    def failing(self, tests: Sequence[str]) -> str:
+        """The first of these tests that fails, or what keeps them from running."""
+        self.choose(tests)
+        code, said = self.run(files_of(tests), PATIENCE, "-x")
+        if code not in (0, 1, 2):
+            raise BrokenError(said)
+        named = [line for line in said.splitlines() if line.startswith(("FAILED ", "ERROR "))]
+        return (named or [said.strip() or "no test can run"])[-1] if code else ""
+
+    @contextmanager
+    def changed(self, mutant: Mutant) -> Generator[tuple[str, str], None, None]:
+        """The source of its module before and after, while the file holds the latter."""
+        file = self.folder / mutant.module
+        source = file.read_text("utf-8")
+        after = broken(source, mutant)
+        try:
+            self._write(file, after)
+            yield source, after
+        finally:
+            self._write(file, source)
+
+    def _write(self, file: Path, source: str) -> None:
+        """No two versions have one time, by which compiled code is known."""
+        file.write_text(source, "utf-8")
+        self._moment += 1
+        os.utime(file, (self._moment, self._moment))
+
+    def play(self, mutant: Mutant, batches: Iterable[Sequence[str]]) -> str:
+        """A test that fails with it, empty where none does, each batch in a new process."""
+        with self.changed(mutant):
+            return next((test for batch in batches if (test := self.failing(batch))), "")
+
+
+class Forks:
+    """A pytest of a copy that has collected its tests, and forks to run some of them."""
+
+    def __init__(self, copy: Copy, paths: Sequence[str]) -> None:
+        self.copy = copy
+        self._ends = ExitStack()
+        self._socket, theirs = socket.socketpair()
+        self._ends.enter_context(self._socket)
+        self._answers = self._ends.enter_context(self._socket.makefile())
+        copy.choose([])
+        with theirs:
+            number = theirs.fileno()
+            options = ("-p", "scripts.forking", f"--jobs={number}")
+            pytest = copy.pytest(paths, *options, inherited=(number,))
+            _, self._output = self._ends.enter_context(pytest)
+
+    def close(self) -> None:
+        """End it."""
+        self._ends.close()
+
+    def play(self, mutant: Mutant, batches: Iterable[Sequence[str]]) -> str | None:
+        """The first test that fails with it, empty where none does; None: it needs a new process."""
+        with self.copy.changed(mutant) as (was, becomes):
+            for tests in batches:
+                module = str(self.copy.folder / mutant.module)
+                job = Job([*tests], module, was, becomes, PATIENCE)
+                self._socket.sendall(f"{json.dumps(asdict(job))}\n".encode())
+                answer = self._answers.readline()
+                if not answer:
+                    self._output.seek(0)
+                    raise BrokenError(self._output.read().decode(errors="replace")[-2000:])
+                test, _, code = answer.rpartition(" ")
+                if int(code) == UNSWAPPED:
+                    return None
+                if int(code):
+                    return test or "a test that ended its process, or did not end"
+        return ""
+
+
+class BrokenError(Exception):
+    """The tests fail before anything is changed, or cannot be run."""
+
+
+class Trace:
+    """Which test runs which lines, and how long each takes."""
+
+    def __init__(self, modules: Mapping[str, Sequence[str]], notes: Path) -> None:
+        names = list(modules)
+        self.seconds: dict[str, float] = {}
+        self.failed: list[str] = []
+        self.tests: dict[tuple[str, int], set[str]] = {}
+        self.modules: dict[str, set[str]] = {name: set() for name in modules}
+        for row in (notes / "tests").read_text("utf-8").splitlines():
+            outcome, seconds, test = row.split(" ", 2)
+            self.seconds[test] = float(seconds)
+            self.failed += [test] * (outcome == "failed")
+        for row in (notes / "lines").read_text("utf-8").splitlines():
+            module, line, test = row.split(" ", 2)
+            name = names[int(module)]
+            if test in self.seconds and test.startswith(tuple(modules[name])):
+                self.tests.setdefault((name, int(line)), set()).add(test)
+                self.modules[name].add(test)
+
+    def batches(self, mutant: Mutant) -> list[list[str]]:
+        """The tests that run the statement of a mutant, cheapest first: a few at once, then the others.
+
+        What runs while a module is imported can fail every test that comes by the module.
+        """
+        places = [self.tests.get((mutant.module, line), set()) for line in mutant.lines]
+        able = {test for tests in places for test in tests}
+        if not mutant.lines:
+            able = self.modules[mutant.module]
+        order = sorted(able, key=lambda test: (self.seconds[test], test))
+        sums = accumulate(self.seconds[test] for test in order)
+        few = sum(1 for spent in sums if spent < FEW)
+        rest = set(order[few:])
+        return [batch for batch in (order[:few], [t for t in self.seconds if t in rest]) if batch]
+
+
+def files_of(tests: Sequence[str]) -> list[str]:
+    """The files of tests, each once."""
+    return list(dict.fromkeys(test.partition("::")[0] for test in tests))
