@@ -23,6 +23,7 @@ PATIENCE = 300.0
 """Seconds after which the tests of one mutant count as failed: it made a loop without an end."""
 FEW = 5.0
 """Seconds that the tests take together that a mutant is tried on first."""
+_NOT_SWAPPED = "not swapped"
 COPIED = ("sam_tui", "tools", "reminders", "tests", "scripts", "docs", "bench", "screenshots")
 
 
@@ -160,6 +161,7 @@ class Forks:
 
     def __init__(self, copy: Copy, paths: Sequence[str]) -> None:
         self.copy = copy
+        self._unsteady: set[str] = set()
         self._ends = ExitStack()
         self._socket, theirs = socket.socketpair()
         self._ends.enter_context(self._socket)
@@ -177,21 +179,32 @@ class Forks:
 
     def play(self, mutant: Mutant, batches: Iterable[Sequence[str]]) -> str | None:
         """The first test that fails with it, empty where none does; None: it needs a new process."""
-        with self.copy.changed(mutant) as (was, becomes):
-            for tests in batches:
-                module = str(self.copy.folder / mutant.module)
-                job = Job([*tests], module, was, becomes, PATIENCE)
-                self._socket.sendall(f"{json.dumps(asdict(job))}\n".encode())
-                answer = self._answers.readline()
-                if not answer:
-                    self._output.seek(0)
-                    raise BrokenError(self._output.read().decode(errors="replace")[-2000:])
-                test, _, code = answer.rpartition(" ")
-                if int(code) == UNSWAPPED:
+        for tests in batches:
+            waiting = [test for test in tests if test not in self._unsteady]
+            while waiting:
+                with self.copy.changed(mutant) as (was, becomes):
+                    test = self._failing(mutant.module, was, becomes, waiting)
+                if not test:
+                    break
+                if test == _NOT_SWAPPED:
                     return None
-                if int(code):
-                    return test or "a test that ended its process, or did not end"
+                if test not in waiting or not self._failing(mutant.module, "", "", [test]):
+                    return test
+                self._unsteady.add(test)  # it fails by itself, too
+                waiting = waiting[waiting.index(test) + 1 :]
         return ""
+
+    def _failing(self, module: str, was: str, becomes: str, tests: Sequence[str]) -> str:
+        job = Job([*tests], str(self.copy.folder / module), was, becomes, PATIENCE)
+        self._socket.sendall(f"{json.dumps(asdict(job))}\n".encode())
+        answer = self._answers.readline()
+        if not answer:
+            self._output.seek(0)
+            raise BrokenError(self._output.read().decode(errors="replace")[-2000:])
+        test, _, code = answer.rstrip().rpartition(" ")
+        if int(code) == UNSWAPPED:
+            return _NOT_SWAPPED
+        return (test or "a test that did not end, or ended its process") if int(code) else ""
 
 
 class BrokenError(Exception):
