@@ -172,6 +172,7 @@ class Forks:
             options = ("-p", "scripts.forking", f"--jobs={number}")
             pytest = copy.pytest(paths, *options, inherited=(number,))
             _, self._output = self._ends.enter_context(pytest)
+        self._answer()
 
     def close(self) -> None:
         """End it."""
@@ -197,14 +198,17 @@ class Forks:
     def _failing(self, module: str, was: str, becomes: str, tests: Sequence[str]) -> str:
         job = Job([*tests], str(self.copy.folder / module), was, becomes, PATIENCE)
         self._socket.sendall(f"{json.dumps(asdict(job))}\n".encode())
+        test, _, code = self._answer().rpartition(" ")
+        if int(code) == UNSWAPPED:
+            return _NOT_SWAPPED
+        return (test or "a test that did not end, or ended its process") if int(code) else ""
+
+    def _answer(self) -> str:
         answer = self._answers.readline()
         if not answer:
             self._output.seek(0)
             raise BrokenError(self._output.read().decode(errors="replace")[-2000:])
-        test, _, code = answer.rstrip().rpartition(" ")
-        if int(code) == UNSWAPPED:
-            return _NOT_SWAPPED
-        return (test or "a test that did not end, or ended its process") if int(code) else ""
+        return answer.rstrip()
 
 
 class BrokenError(Exception):

@@ -44,6 +44,7 @@ def pytest_addoption(parser: "pytest.Parser") -> None:
 def pytest_runtestloop(session: "pytest.Session") -> bool:
     """Run what each job names, in a fork."""
     with socket.socket(fileno=session.config.getoption("--jobs")) as requester:
+        requester.sendall(b"ready\n")  # what it imported is whole
         for line in requester.makefile():
             job = Job(**json.loads(line))
             process = os.fork()
@@ -94,6 +95,8 @@ def _failure(
 
 def swap(module: str, was: str, becomes: str) -> bool:
     """Give every function of a module its new code; False where that cannot be done to a live one."""
+    if was == becomes:
+        return True
     before, after = (list(_codes(compile(text, module, "exec"))) for text in (was, becomes))
     if [code.co_qualname for code in before] != [code.co_qualname for code in after]:
         return False
