@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
@@ -236,15 +237,21 @@ class Trace:
                 self.modules[name].add(test)
 
     def batches(self, mutant: Mutant) -> list[list[str]]:
-        """The tests that run the statement of a mutant, cheapest first: a few at once, then the others.
+        """The tests that run the statement of a mutant: a few at once, then the others.
 
+        The cheapest come first, one of each function before its other parameters.
         What runs while a module is imported can fail every test that comes by the module.
         """
         places = [self.tests.get((mutant.module, line), set()) for line in mutant.lines]
         able = {test for tests in places for test in tests}
         if not mutant.lines:
             able = self.modules[mutant.module]
-        order = sorted(able, key=lambda test: (self.seconds[test], test))
+        seen: Counter[str] = Counter()
+        turns: dict[str, int] = {}
+        for test in sorted(able, key=lambda test: (self.seconds[test], test)):
+            turns[test] = seen[function := test.partition("[")[0]]
+            seen[function] += 1
+        order = sorted(turns, key=turns.__getitem__)  # others of one function notice much the same
         sums = accumulate(self.seconds[test] for test in order)
         few = sum(1 for spent in sums if spent < FEW)
         rest = set(order[few:])

@@ -105,6 +105,7 @@ def pytest_runtest_logstart(nodeid: str) -> None:
         with open(TEST, "w", encoding="utf-8") as file:
             file.write(nodeid)
         TRACER.begin()
+        sys.settrace(TRACER)  # taken away by a test, or by one that ran out of stack in it
 
 
 def pytest_runtest_logreport(report: "pytest.TestReport") -> None:

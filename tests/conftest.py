@@ -142,7 +142,7 @@ def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 @pytest.fixture(autouse=True)
 def home(monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty home folder of this test's own; settings, data, state and caches lie inside it."""
-    folder = Path(_before_tests, str(next(_numbers)))
+    folder = Path(_before_tests, f"{os.getpid()}-{next(_numbers)}")  # processes that fork share it
     folder.mkdir(mode=0o700)
     monkeypatch.setenv("HOME", str(folder))
     for name, place in XDG.items():
