@@ -269,6 +269,10 @@ def test_a_character_that_bash_does_not_take_for_a_blank_hides_nothing(blank: st
         "patch -i a.diff",
         "rename 's/a/b/e' a",
         "install -s --strip-program=./run a b",
+        "PATH=./bin touch x",
+        "export PATH=./bin; mv a b",
+        "touch x; fi",
+        "eval " * 9 + "touch x",
     ],
 )
 def test_accept_edits_takes_nothing_for_an_edit_inside_that_goes_out_or_runs_something(
