@@ -6,7 +6,7 @@ import os
 import stat
 import struct
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 from sam_tui.adapters.terminal.sandbox.kernel import (
     AT_EMPTY_PATH,
@@ -28,11 +28,11 @@ RESERVED = ".sam-tui-placing-"
 """How names begin that no command may open, make or move."""
 LARGEST_PLACE = 8 * 1024 * 1024
 """Bytes of a file that is judged by its content."""
+_UNCHANGED = nullcontext()
 _MAKABLE = (0, stat.S_IFREG, stat.S_IFIFO, stat.S_IFSOCK)
 
 
-@contextmanager
-def acting_as(rights: Rights) -> Generator[None]:
+def acting_as(rights: Rights) -> AbstractContextManager[None]:
     """Touch files with another user's rights for a while; the calling thread alone is changed.
 
     Raises OSError (EPERM) where the rights of the other cannot be taken on.
@@ -41,10 +41,14 @@ def acting_as(rights: Rights) -> Generator[None]:
     if rights.user == own.user and rights.group == own.group:
         if own.file_capabilities & ~rights.file_capabilities:
             raise PermissionError(1, "The caller gave up rights that would be used for it")
-        yield
-        return
+        return _UNCHANGED
     if own.user != 0:
         raise PermissionError(1, "The caller is another user")
+    return _acting_as(rights, own)
+
+
+@contextmanager
+def _acting_as(rights: Rights, own: Rights) -> Generator[None]:
     try:
         _become(rights.user, rights.group, rights.groups)
         yield
@@ -80,8 +84,11 @@ def parent(path: str) -> Generator[tuple[int, bytes]]:
     folder, _, name = path.rpartition("/")
     if not name:
         raise PermissionError(13, "The root folder has no name")
-    with exact(folder or "/", os.O_PATH | os.O_DIRECTORY) as handle:
+    handle = open_exactly(folder or "/", os.O_PATH | os.O_DIRECTORY)
+    try:
         yield handle, os.fsencode(name)
+    finally:
+        os.close(handle)
 
 
 def known_flags(flags: int) -> int:

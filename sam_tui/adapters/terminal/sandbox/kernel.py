@@ -3,6 +3,7 @@
 import ctypes
 import os
 import struct
+import sys
 from functools import cache
 from typing import Any
 
@@ -124,31 +125,47 @@ class _Range(ctypes.Structure):
 
 
 _PAGE = 4096
+_USUAL = 256
+"""Bytes of all but a few paths."""
+_ENCODING = sys.getfilesystemencoding()
+_MOST_STATUSES = 64
+_LONGEST_STATUS = 64 * 1024
+
+
+@cache
+def _process_vm_readv() -> Any:
+    """The call, its arguments described once."""
+    described = libc().process_vm_readv
+    pointer, long = ctypes.c_void_p, ctypes.c_ulong
+    described.restype = ctypes.c_ssize_t
+    described.argtypes = (ctypes.c_int, pointer, long, pointer, long, long)
+    return described
 
 
 class Memory:
     """Reads the memory of other processes. One instance belongs to one thread."""
 
     def __init__(self) -> None:
-        self._buffer = ctypes.create_string_buffer(_PAGE)
+        self._buffer = ctypes.create_string_buffer(_PAGE + 1)
         self._local = _Range(ctypes.addressof(self._buffer), _PAGE)
         self._remote = _Range(0, 0)
-        self._read = libc().process_vm_readv
         self._local_at = ctypes.byref(self._local)
         self._remote_at = ctypes.byref(self._remote)
-        self._word = ctypes.c_ulong
+        self._read = _process_vm_readv()
+        self._statuses: dict[int, int] = {}
 
     def piece(self, pid: int, address: int, size: int) -> bytes:
         """Up to ``size`` bytes (4096 at most) that do not cross the end of a page. Raises OSError."""
+        return ctypes.string_at(self._buffer, self._fetch(pid, address, size))
+
+    def _fetch(self, pid: int, address: int, size: int) -> int:
         self._remote.base = address
         self._remote.length = min(size, _PAGE - address % _PAGE)
-        got = self._read(
-            pid, self._local_at, self._word(1), self._remote_at, self._word(1), self._word(0)
-        )
+        got = int(self._read(pid, self._local_at, 1, self._remote_at, 1, 0))
         if got <= 0:
             code = ctypes.get_errno()
             raise OSError(code, os.strerror(code))
-        return ctypes.string_at(self._buffer, got)
+        return got
 
     def data(self, pid: int, address: int, size: int) -> bytes:
         """Exactly ``size`` bytes. Raises OSError."""
@@ -159,6 +176,11 @@ class Memory:
 
     def text(self, pid: int, address: int) -> str:
         """The NUL-terminated path at an address. Raises OSError, also for one that is too long."""
+        got = self._fetch(pid, address, _USUAL)
+        self._buffer[got] = b"\0"
+        usual = self._buffer.value
+        if len(usual) < got:
+            return usual.decode(_ENCODING, "surrogateescape")
         first = self.piece(pid, address, _PAGE)
         end = first.find(0)
         if end < 0:
@@ -167,6 +189,25 @@ class Memory:
             if not 0 <= end < _PAGE:
                 raise OSError(36, "File name too long")
         return os.fsdecode(first[:end])
+
+    def status(self, thread: int) -> bytes:
+        """/proc/<thread>/status as it is now, by a descriptor that is kept open. Raises OSError."""
+        known = self._statuses.get(thread)
+        if known is not None:
+            try:
+                return os.pread(known, _LONGEST_STATUS, 0)
+            except OSError:  # that thread is gone, and this is another one
+                os.close(self._statuses.pop(thread))
+        handle = os.open(f"/proc/{thread}/status", os.O_RDONLY | os.O_CLOEXEC)
+        while len(self._statuses) >= _MOST_STATUSES:
+            os.close(self._statuses.pop(next(iter(self._statuses))))
+        self._statuses[thread] = handle
+        return os.pread(handle, _LONGEST_STATUS, 0)
+
+    def close(self) -> None:
+        """Close what was kept open."""
+        while self._statuses:
+            os.close(self._statuses.popitem()[1])
 
 
 def write_memory(pid: int, address: int, content: bytes) -> None:

@@ -53,29 +53,31 @@ class _Deed:
 def judge_open(
     watch: Watch, call: Notification, drafts: Drafts, named: Named, flags: int, mode: int
 ) -> None:
-    """A file opened for writing: inside Landlock decides, outside the person."""
+    """A file opened. For writing, inside Landlock decides, outside the person."""
     target = Target(call.thread, watch.memory)
     fresh = flags & _EXCLUDING == _EXCLUDING  # of what is not there, nothing is read
     if flags & os.O_ACCMODE != os.O_WRONLY and not flags & os.O_PATH and not fresh:
-        text = target.text(named.address)
 
         def go_on() -> None:
-            _judge_open(watch, call, drafts, named, (flags, mode))
+            _judge_write(watch, call, drafts, named, (flags, mode))
 
-        if asked_read(watch, call, (named.directory, text), flags, go_on):
+        where = (named.directory, target.text(named.address))
+        if asked_read(watch, call, target, where, (flags, go_on)):
             return
-    _judge_open(watch, call, drafts, named, (flags, mode))
+    if flags & WRITE_FLAGS:
+        _judge_write(watch, call, drafts, named, (flags, mode))
+    elif watch.inside.keeps:
+        _judge_read(watch, call, named, flags)
+    else:
+        watch.proceed(call)
 
 
-def _judge_open(
+def _judge_write(
     watch: Watch, call: Notification, drafts: Drafts, named: Named, how: tuple[int, int]
 ) -> None:
-    """What is read has been judged."""
+    """A file opened for writing: what is read of it has been judged."""
     flags, mode = how
     target = Target(call.thread, watch.memory)
-    if not flags & WRITE_FLAGS:
-        _judge_read(watch, call, named, flags)
-        return
     follow = not flags & os.O_NOFOLLOW and flags & _EXCLUDING != _EXCLUDING
     if carried_inside(
         watch,

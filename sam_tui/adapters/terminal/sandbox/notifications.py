@@ -15,6 +15,7 @@ _AND_ANSWER = 1 << 1
 _CONTINUE = 1
 
 _NOTIFICATION = struct.Struct("=QIIiIQ6Q")
+_NOTHING = bytes(_NOTIFICATION.size)
 _RESPONSE = struct.Struct("=QqiI")
 
 
@@ -32,6 +33,7 @@ class Listener:
 
     def __init__(self, descriptor: int) -> None:
         self.descriptor = descriptor
+        self._buffer = bytearray(_NOTIFICATION.size)
         try:
             fcntl.ioctl(descriptor, _SET_FLAGS, _WAKE_ON_THE_SAME_PROCESSOR)
         except OSError:
@@ -39,7 +41,8 @@ class Listener:
 
     def receive(self) -> Notification:
         """The next waiting call; waits for one."""
-        buffer = bytearray(_NOTIFICATION.size)
+        buffer = self._buffer
+        buffer[:] = _NOTHING  # the kernel takes no other
         fcntl.ioctl(self.descriptor, _RECEIVE, buffer)
         words = _NOTIFICATION.unpack(buffer)
         return Notification(words[0], words[1], words[3], words[6:])

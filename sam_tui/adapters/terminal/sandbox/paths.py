@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 import stat
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,6 +12,8 @@ from sam_tui.adapters.terminal.sandbox.targets import Place, Target
 from sam_tui.adapters.terminal.sandbox.watch import Watch
 from sam_tui.core.authorization.places import Place as PlaceKind
 
+_UNRESOLVED = re.compile(r"/\.{0,2}(?:/|\Z)")
+"""A part of a path that is empty, or means the folder or the one above it."""
 _UNASKED = ("/proc/", "/sys/")
 """Views of the kernel: nobody is asked about these, Landlock refuses them."""
 
@@ -56,10 +59,9 @@ def plainly(watch: Watch, target: Target, directory: int, text: str) -> str:
     Not for places: whether something is one is decided on real paths.
     """
     path = target.absolute(directory, text)
-    parts = path.split("/")
-    if "" in parts[1:] or "." in parts or ".." in parts or RESERVED in path:
+    if _UNRESOLVED.search(path) or RESERVED in path:
         return ""
-    return path if watch.places.root_of(path) and watch.places.at(path) is None else ""
+    return path if watch.places.ordinary(path) else ""
 
 
 def carried_inside(

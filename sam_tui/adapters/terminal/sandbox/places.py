@@ -75,9 +75,15 @@ class Places:
             return ""
         if f"{real}/".startswith(self._free):
             return ""
-        return next(
-            (r for r in self._roots if real == r or real.startswith(f"{r.rstrip('/')}/")), ""
-        )
+        for root, below in zip(self._roots, self._below, strict=True):
+            if real == root or real.startswith(below):
+                return root
+        return ""
+
+    def ordinary(self, real: str) -> bool:
+        """Whether it lies in a watched folder and is no place."""
+        root = self.root_of(real)
+        return bool(root) and (real == root or place_of(real, root) is None)
 
     def at(self, real: str) -> Place | None:
         """The place that a real path is."""

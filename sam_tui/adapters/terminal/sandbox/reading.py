@@ -17,15 +17,16 @@ from sam_tui.adapters.terminal.sandbox.watch import Watch, Wish
 def asked_read(
     watch: Watch,
     call: Notification,
+    target: Target,
     where: tuple[int, str],
-    flags: int,
-    go_on: Callable[[], None],
+    how: tuple[int, Callable[[], None]],
 ) -> bool:
     """Take on a call that reads what has to be asked for or opened here; False leaves it to others.
 
-    ``where`` is a folder's descriptor and a path; ``go_on`` judges what a call also writes.
+    ``where`` is a folder's descriptor and a path; ``how`` are flags, and what judges what the call also
+    writes.
     """
-    target = Target(call.thread, watch.memory)
+    flags, go_on = how
     real = _real(watch, target, *where, follow=not flags & os.O_NOFOLLOW)
     secret = watch.reads.secret(real)
     if not (secret or not watch.reads.within(real)) or not os.path.isfile(real):

@@ -69,7 +69,7 @@ class Inside:
         if known is not None and now < known[0]:
             return known[1]
         place = target.place(-1, folder, follow=True)
-        if folder.startswith("/proc/"):
+        if place.by_proc:
             return place.real  # means another folder for each process
         if len(self._folders) >= _REMEMBERED_FOLDERS:
             self._folders.clear()

@@ -58,6 +58,8 @@ class Supervisor:
         self._heard: dict[int, Callable[[], None]] = {}
         self._doors: Doors | None = None
         self._telling = threading.Lock()
+        self._counted: list[Watch] = []
+        """The runs that may have only so many processes."""
         self._count_next = 0.0
         calls: Mapping[str, int] = known.calls if known else {}
         self._names = {number: name for name, number in calls.items()}
@@ -78,18 +80,18 @@ class Supervisor:
         self._poll.register(control, select.EPOLLIN)
         try:
             while True:
-                counting = [w for w in self._listening.values() if w.census.limited]
-                heard = self._poll.poll(_COUNT_SECONDS if counting else None)
-                self._count(counting)
+                heard = self._poll.poll(_COUNT_SECONDS if self._counted else None)
+                if self._counted and time.monotonic() >= self._count_next:
+                    self._count()
                 for descriptor, events in heard:
-                    if descriptor == control:
+                    if descriptor in self._listening:
+                        self._hear(descriptor, events)
+                    elif descriptor == control:
                         if events & select.EPOLLOUT:
                             with self._telling:
                                 self._send()
                         if events & ~select.EPOLLOUT and not self._obey():
                             return [watch.census for watch in self._runs.values()]
-                    elif descriptor in self._listening:
-                        self._hear(descriptor, events)
                     elif descriptor in self._enrolling:
                         self._enrol(descriptor)
                     elif descriptor in self._heard:
@@ -97,14 +99,11 @@ class Supervisor:
         finally:
             self._end()
 
-    def _count(self, runs: Sequence[Watch]) -> None:
+    def _count(self) -> None:
         """End every run that has more processes than it may."""
-        now = time.monotonic()
-        if not runs or now < self._count_next:
-            return
-        self._count_next = now + _COUNT_SECONDS
+        self._count_next = time.monotonic() + _COUNT_SECONDS
         tasks = tasks_of_the_system()
-        for watch in runs:
+        for watch in self._counted:
             if watch.census.too_many(tasks):
                 watch.tell({"tell": "limit", "limit": "processes"})
                 # Nobody is answered meanwhile, so that no session is begun while they are killed.
@@ -121,6 +120,7 @@ class Supervisor:
         if self._doors is not None:
             self._doors.close()
         self._drafts.close()
+        self._memory.close()
         for own in (*self._ended, *(watch.own for watch in self._runs.values())):
             own.remove_left()
         self._poll.close()
@@ -229,6 +229,8 @@ class Supervisor:
             if word[:1] == LISTENING and handed:
                 watch.listener = Listener(handed[0])
                 self._listening[handed[0]] = watch
+                if watch.census.limited:
+                    self._counted.append(watch)
                 self._poll.register(handed[0], select.EPOLLIN)
             else:
                 del self._runs[watch.number]
@@ -250,6 +252,8 @@ class Supervisor:
             self._judge(watch, call)
         elif events & (select.EPOLLHUP | select.EPOLLERR):
             del self._listening[descriptor]
+            if watch in self._counted:
+                self._counted.remove(watch)
             watch.listener = None
             if watch.hosts is not None:
                 watch.hosts.close()

@@ -11,8 +11,6 @@ _MOST_LINKS = 40
 _MAGIC = re.compile(r"/proc/\d+(?:/task/\d+)?/(?:cwd|root|exe|fd/\d+)")
 _FIELDS = (b"\nUmask:\t", b"\nTgid:\t", b"\nUid:\t", b"\nGid:\t", b"\nGroups:\t", b"\nCapEff:\t")
 """Lines of /proc/<thread>/status, in the order of the kernel (proc_pid_status(5))."""
-_PIECE = 4096
-_LONGEST_STATUS = 64 * 1024
 _FILE_CAPABILITIES = 0x1F
 """chown, dac_override, dac_read_search, fowner, fsetid (linux/capability.h)."""
 
@@ -36,11 +34,12 @@ class Rights:
 @dataclass(frozen=True, slots=True)
 class Place:
     """Where a path leads: its real path, links resolved. ``special`` has no name in a file system; then
-    ``link`` is what leads there in /proc."""
+    ``link`` is what leads there in /proc. With ``by_proc`` it may lead elsewhere for another process."""
 
     real: str
     special: bool = False
     link: str = ""
+    by_proc: bool = False
 
 
 class Target:
@@ -103,7 +102,7 @@ class Target:
         return self.rights() if make or os.geteuid() == 0 else own_rights()
 
     def _status(self) -> tuple[bytes, ...]:
-        return _status(f"/proc/{self.thread}/status")
+        return _fields(self._memory.status(self.thread))
 
 
 def stat_fields(process: int) -> list[bytes] | None:
@@ -123,21 +122,12 @@ def stat_fields(process: int) -> list[bytes] | None:
 @cache
 def own_rights() -> Rights:
     """As whom the supervisor acts when it acts for nobody."""
-    return _rights(_status("/proc/thread-self/status"))
+    with open("/proc/thread-self/status", "rb", buffering=0) as status:
+        return _rights(_fields(status.read()))
 
 
-def _status(path: str) -> tuple[bytes, ...]:
+def _fields(text: bytes) -> tuple[bytes, ...]:
     """The ``_FIELDS`` of a status file. Its first line is the name, in which no new line can stand."""
-    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        text = os.read(handle, _PIECE)
-        while len(text) < _LONGEST_STATUS and _FIELDS[-1] not in text:
-            piece = os.read(handle, _LONGEST_STATUS)
-            if not piece:
-                break
-            text += piece
-    finally:
-        os.close(handle)
     found: list[bytes] = []
     at = 0
     try:
@@ -165,15 +155,16 @@ def _rights(found: tuple[bytes, ...]) -> Rights:
 def _walk(path: str, target: Target, *, follow: bool) -> Place:
     """Resolve links one after the other, with /proc/self meaning the target."""
     waiting = [part for part in reversed(path.split("/")) if part]
-    real, links = "", 0
+    real, links, by_proc = "", 0, False
     while waiting:
         part = waiting.pop()
         if part in (".", ".."):
             real = real.rpartition("/")[0] if part == ".." else real
             continue
         here = f"{real}/{part}"
+        by_proc = by_proc or here.startswith("/proc/")
         if not waiting and not follow and not path.endswith("/"):
-            return Place(here)
+            return Place(here, by_proc=by_proc)
         leads = _link(here, target)
         if leads is None:
             real = here
@@ -183,12 +174,12 @@ def _walk(path: str, target: Target, *, follow: bool) -> Place:
             raise OSError(40, "Too many levels of symbolic links")
         if _MAGIC.fullmatch(here):
             if leads[:1] != "/" or not os.path.lexists(leads):
-                return Place(leads, special=True, link=here)
+                return Place(leads, special=True, link=here, by_proc=True)
             real = leads.rstrip("/")
             continue
         waiting += [piece for piece in reversed(leads.split("/")) if piece]
         real = "" if leads[:1] == "/" else real
-    return Place(real or "/")
+    return Place(real or "/", by_proc=by_proc)
 
 
 def _link(path: str, target: Target) -> str | None:

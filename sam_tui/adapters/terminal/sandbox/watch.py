@@ -92,11 +92,9 @@ class Watch:
         whole = [path for root in free for path in carved(root, terms.kept)]
         self.granted = Inside(whole, terms.kept)
         """What of it the kernel lets through; the supervisor opens the rest itself."""
-        self.readable = self.granted
+        held = [path for root in terms.roots for path in carved(root, terms.kept)]
+        self.readable = Inside(held, terms.kept)
         """What of it may be read as a whole."""
-        if terms.kept:
-            held = [path for root in terms.roots for path in carved(root, terms.kept)]
-            self.readable = Inside(held, terms.kept)
         self.places = Places(terms.watched, free, terms.kept)
         self.devices = frozenset(terms.devices)
         self.own = Own()
