@@ -15,7 +15,7 @@ from sam_tui.core.ports.model import TextDelta
 from sam_tui.core.prompt.reminders import due_reminders
 from sam_tui.core.prompt.view import TurnView
 from sam_tui.core.settings_files import SettingsFiles
-from sam_tui.core.shield import Shield
+from sam_tui.core.shield import Masked, Shield
 from sam_tui.core.tooling.contract import ToolResult
 from sam_tui.core.tooling.masking import MaskedStream, masked
 from sam_tui.core.tooling.offer import Offer
@@ -67,6 +67,30 @@ def test_results_are_masked_within_json_in_their_data_and_in_the_names_of_files(
         assert PASSWORD not in whole
         assert json.loads(shown.text)["output"].startswith("a\n<secret:")
         assert ("\n" in shown.text) is (indent is not None)
+
+
+@pytest.mark.requirement("shield:results")
+def test_data_that_repeats_the_text_is_looked_at_once_and_never_read_unmasked() -> None:
+    shield = CountingShield()
+    result = ToolResult(f"1 line\n{TOKEN}", data={"lines": [f"x {TOKEN}"], "complete": True})
+    shown = masked(result, shield)
+    assert shield.texts == [result.text]
+    assert TOKEN not in repr(shown) + json.dumps(dict(shown.data))
+    assert shown.data["complete"] is True
+    assert masked(ToolResult("", data={"a": [{"password": PASSWORD}]}), shield).text == ""
+    assert PASSWORD not in shield.mask(f"it is {PASSWORD}").text  # its name was seen before
+
+
+class CountingShield(Shield):
+    """Remembers what it was asked to mask."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+
+    def mask(self, text: str) -> Masked:
+        self.texts.append(text)
+        return super().mask(text)
 
 
 @pytest.mark.requirement("shield:unmask")

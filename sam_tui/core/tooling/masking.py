@@ -2,13 +2,15 @@
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any, cast
 
 from sam_tui.core.accesses import LocatedAccess, Type
 from sam_tui.core.display import Diff, Display, Table, Terminal, Text
 from sam_tui.core.inquiry import ApprovalRequest
 from sam_tui.core.secret_blocks import open_at
+from sam_tui.core.secret_forms import telling
 from sam_tui.core.shield import Shield
 from sam_tui.core.tooling.contract import ToolResult
 from sam_tui.core.verdict import Decision
@@ -62,13 +64,62 @@ def asked(question: ApprovalRequest, shield: Shield) -> ApprovalRequest:
 
 
 def masked(result: ToolResult, shield: Shield) -> ToolResult:
-    """The result with secrets replaced in its text, in what is shown, and in the data for programs."""
+    """The result with secrets replaced in its text, in what is shown, and in the data for programs.
+
+    Data repeats what the text says and is read by few programs. It is masked when it is first read,
+    or at once where a name in it gives a secret away that the shield then knows for all later texts.
+    """
     text = result.text
     if result.mime_type == "application/json":
         text = _masked_json(text, shield)
     text = shield.mask(text).text
     displays = tuple(_masked_display(display, shield) for display in result.display)
-    return replace(result, text=text, display=displays, data=shield.mask_data(result.data))
+    data = MaskedData(result.data, shield)
+    return replace(
+        result, text=text, display=displays, data=data.now if tells(result.data) else data
+    )
+
+
+class MaskedData(Mapping[str, Any]):
+    """Data without its secrets, which are masked when it is first read."""
+
+    def __init__(self, data: Mapping[str, Any], shield: Shield) -> None:
+        self._unmasked: Mapping[str, Any] = data
+        self._shield: Shield | None = shield
+        self._masked: Mapping[str, Any] = {}
+
+    @property
+    def now(self) -> Mapping[str, Any]:
+        """All of it, masked."""
+        if self._shield is not None:
+            self._masked = self._shield.mask_data(self._unmasked)
+            self._shield, self._unmasked = None, {}
+        return self._masked
+
+    def __getitem__(self, key: str) -> Any:
+        return self.now[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.now)
+
+    def __len__(self) -> int:
+        return len(self.now)
+
+    def __repr__(self) -> str:
+        return repr(self.now)
+
+
+def tells(data: Any) -> bool:
+    """Whether data holds a text that is secret by the name it has there."""
+    if isinstance(data, Mapping):
+        pairs = cast("Mapping[Any, Any]", data).items()
+        return any(
+            telling(name, value)
+            if isinstance(name, str) and isinstance(value, str)
+            else tells(value)
+            for name, value in pairs
+        )
+    return isinstance(data, list | tuple) and any(map(tells, cast("Sequence[Any]", data)))
 
 
 def _masked_json(text: str, shield: Shield) -> str:
