@@ -1,14 +1,29 @@
-"""Starting a part of this program as a small process of its own that nobody has to reap."""
+"""Starting the supervisor: as a small process of its own that nobody has to reap, or as a thread."""
 
 import os
 import socket
 import subprocess
 import sys
+import threading
+from collections.abc import Callable
 
 _START = "import sys; sys.path.append(sys.argv[1]); from {module} import main; main()"
 _DETACHED = '"$@" &'
 """Run by sh: what it starts becomes nobody's child, and may outlive this program."""
 _DEPTH = __name__.count(".") + 1
+_LETS_THREADS_RUN = (3, 11, 4)
+"""From here on Python lets go of its lock until what it starts by vfork runs another program."""
+
+
+def start_beside(serve: Callable[[], object]) -> None:
+    """Run ``serve`` on a thread that answers while this program starts others.
+
+    What is held waits for an answer before it runs its program. An earlier Python, which keeps the
+    other threads from running until then, is told to start programs without vfork.
+    """
+    if sys.version_info < _LETS_THREADS_RUN:
+        setattr(subprocess, "_USE_VFORK", False)  # noqa: B010 # by this name in its documentation
+    threading.Thread(target=serve, name="supervisor", daemon=True).start()
 
 
 def start_detached(module: str, control: socket.socket) -> None:

@@ -6,13 +6,12 @@ import logging
 import math
 import os
 import socket
-import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from typing import Any, Literal, cast
 
-from sam_tui.adapters.terminal.sandbox.detached import start_detached
+from sam_tui.adapters.terminal.sandbox.detached import start_beside, start_detached
 from sam_tui.adapters.terminal.sandbox.entry import enrolment
 from sam_tui.adapters.terminal.sandbox.landlock import Bounds
 from sam_tui.adapters.terminal.sandbox.protocol import MESSAGE
@@ -327,7 +326,7 @@ class Supervision:
         if self._host == "thread":
             from sam_tui.adapters.terminal.sandbox.supervisor import serve
 
-            threading.Thread(target=serve, args=(theirs,), name="supervisor", daemon=True).start()
+            start_beside(lambda: serve(theirs))
             return
         with theirs:
             start_detached(_MODULE, theirs)
