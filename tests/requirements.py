@@ -535,6 +535,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "outside:rehearse-choice": Requirement("A question about a command offers to try it on a copy of the workspace and says that the network is real; its changes are shown, then made or dropped.", "issue 4.5"),
     "outside:rehearse-flag": Requirement("With --rehearse every command that does more than read is tried first; what cannot be is refused.", "issue 4.5"),
     "outside:secrets-hidden": Requirement("Commands read neither secret places nor the program's own data until a rule of the person names them.", "issue 4.2, 4.3"),
+    "outside:session-grants": Requirement("A terminal session does outside what holds now: a grant that was taken back, ran out or is another session's lets it do nothing.", "issue 12.19"),
     "outside:strict": Requirement("Strict mode is chosen by flag or file, and nothing starts where it cannot be had.", "issue 4.3"),
     "outside:switched-off": Requirement("With the sandbox switched off every command that does more than read is asked.", "issue 4.3"),
     "outside:temporary": Requirement("Commands have a private temporary folder.", "issue 4.3"),
