@@ -682,6 +682,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "servers:stable-list": Requirement("The same servers are told in the same bytes.", "architecture 5"),
     "servers:start": Requirement("Servers start beside each other in the background; a bad one hurts no other, and where none is named nothing happens.", "research/peers.md MCP"),
     "servers:start-guarded": Requirement("The start of a server's program is judged like a command; without a sandbox it is asked.", "issue 4.3"),
+    "servers:storm": Requirement("A server that never stops talking is read a burst and then slowly: it costs neither memory nor the program's attention, and can still be called.", "issue 12.19"),
     "servers:tools": Requirement("A server's tools stand behind ours as mcp__server__tool.", "issue 4.3"),
     "servers:trust": Requirement("A project's servers load in a folder that is trusted as it is now, are named otherwise, and get no key of the person.", "issue 4.8"),
     "session:dangling": Requirement("Calls that a crash left open are closed on resume.", "architecture 6"),

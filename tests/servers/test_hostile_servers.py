@@ -1,9 +1,15 @@
 """Servers that turn on the person who allowed them: other tools, and questions that imitate ours."""
 
+import asyncio
 import json
+from typing import Any
 
+import anyio
 import pytest
+from mcp.shared.message import SessionMessage
+from mcp_types import JSONRPCMessage, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
+from sam_tui.adapters.mcp_client.pacing import BURST, Paced
 from sam_tui.core.inquiry import Approval, Question
 from tests.servers.conftest import House, raw
 
@@ -52,3 +58,69 @@ async def test_a_form_draws_no_question_of_its_own_and_has_bounds(house: House) 
     for text in (asked.prompt, asked.context, *asked.choices):
         assert "\n" not in text and "\x1b" not in text and "\u202e" not in text
         assert len(text) < 1500
+
+
+@pytest.mark.requirement("servers:resources")
+async def test_a_link_to_a_file_of_this_machine_opens_no_file(house: House) -> None:
+    for place in (house.workspace / "notes.txt", house.folder / "secret.txt"):
+        place.write_text("what the file holds")
+        house.user(one=raw())
+        house.policy('[[rule]]\neffect = "allow"\noperation = "mcp__one__*"\n')
+        async with house.open() as sam:
+            await sam.arrive()
+            told = await sam.call("mcp__one__link", text=place.as_uri())
+            assert place.as_uri() in told.finished.text
+            assert "what the file holds" not in told.finished.text + json.dumps(dict(told.data))
+
+
+@pytest.mark.requirement("servers:storm")
+@pytest.mark.parametrize("kind", ["tells", "asks"])
+async def test_a_server_that_never_stops_talking_is_called_as_before(
+    house: House, kind: str
+) -> None:
+    house.user(one=raw())
+    house.policy('[[rule]]\neffect = "allow"\noperation = "mcp__one__*"\n')
+    async with house.open(attended=True) as sam:
+        await sam.arrive()
+        await sam.text("mcp__one__storm", text=kind)
+        for word in "ab":
+            assert await sam.text("mcp__one__echo", text=word) == word
+        assert len(asyncio.all_tasks()) < 2_000
+        assert len(house.person.asked) <= 20
+
+
+@pytest.mark.requirement("servers:storm")
+@pytest.mark.parametrize(
+    ("message", "price"),
+    [
+        (JSONRPCNotification(jsonrpc="2.0", method="notifications/message"), 1),
+        (JSONRPCRequest(jsonrpc="2.0", id=1, method="roots/list"), 5),
+        (JSONRPCResponse(jsonrpc="2.0", id=1, result={}), 0),
+    ],
+)
+async def test_what_nobody_asked_for_is_left_unread_after_a_burst(
+    message: JSONRPCMessage, price: int
+) -> None:
+    many = 50_000
+    sending, received = anyio.create_memory_object_stream[Any](many)
+    for _ in range(many):
+        sending.send_nowait(SessionMessage(message))
+    first = int(BURST) // price if price else many
+    read, came = 0, asyncio.Event()
+
+    async def take() -> None:
+        nonlocal read
+        async with Paced(received) as paced:
+            async for _ in paced:
+                read += 1
+                if read == first:
+                    came.set()
+
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(take())
+        await came.wait()
+        for _ in range(2_000):
+            await asyncio.sleep(0)
+        task.cancel()
+    assert (read == many) is (price == 0)
+    sending.close()

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 _LAST_WORDS = 400
 _LIST_SECONDS = 10.0
 _MOST_PROGRESS = 500
+_MOST_WAITING = 8
+"""Questions of a server's that wait for the person at once; more are dismissed."""
 
 
 class Lost(Exception):  # what a caller deals with, in no message of its own
@@ -59,6 +61,7 @@ class Life:
         self._idle = asyncio.Event()
         self._idle.set()
         self._asking = asyncio.Lock()
+        self._waiting = 0
         self._over = over
         self._died = False
         self._strange = ""
@@ -176,15 +179,21 @@ class Life:
 
     async def _ask(self, question: Question) -> str | None:
         """Put a question of the server's; one at a time, so that time is counted once."""
+        if self._waiting == _MOST_WAITING:
+            return None
         loop = asyncio.get_running_loop()
-        async with self._asking:
-            began = loop.time()
-            self._idle.clear()
-            try:
-                return await self._put(question)
-            finally:
-                self._asked += loop.time() - began
-                self._idle.set()
+        self._waiting += 1
+        try:
+            async with self._asking:
+                began = loop.time()
+                self._idle.clear()
+                try:
+                    return await self._put(question)
+                finally:
+                    self._asked += loop.time() - began
+                    self._idle.set()
+        finally:
+            self._waiting -= 1
 
     async def _end(self, watch: asyncio.Task[None] | None) -> None:
         if watch is not None:

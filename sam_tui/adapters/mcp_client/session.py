@@ -18,6 +18,7 @@ from sam_tui import __version__
 from sam_tui.adapters.mcp_client import resources
 from sam_tui.adapters.mcp_client.adverts import RawTool, plain
 from sam_tui.adapters.mcp_client.forms import Asks, Declined, fill, visit
+from sam_tui.adapters.mcp_client.pacing import Paced
 from sam_tui.core.errors import ToolError
 
 MOST_PAGES, MOST_LISTED = 50, 2_000
@@ -71,7 +72,7 @@ async def opened(
     async with (
         streams as (arriving, leaving),
         ClientSession(
-            arriving,
+            Paced(arriving),
             leaving,
             elicitation_callback=asked,
             list_roots_callback=roots,

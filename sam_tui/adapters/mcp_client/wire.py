@@ -1,5 +1,6 @@
 """The stdio transport over a program that the sandbox holds: a message a line, and little patience."""
 
+import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
@@ -22,6 +23,10 @@ LONGEST_LINE = 16_000_000
 """Bytes of a message."""
 MOST_STRAY = 1_000
 """Lines that are no message, after which the server is taken to speak something else."""
+
+UNREAD_SECONDS = 60.0
+"""How long what it is sent may wait to be read."""
+_UNREAD = "it does not read what it is sent"
 
 Streams = tuple[
     MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]
@@ -57,9 +62,10 @@ async def piped_streams(
             try:
                 async for sent in leaving:
                     text = sent.message.model_dump_json(by_alias=True, exclude_unset=True)
-                    await program.write(text.encode() + b"\n")
-            except OSError:
-                over("")
+                    async with asyncio.timeout(UNREAD_SECONDS):
+                        await program.write(text.encode() + b"\n")
+            except OSError as error:
+                over(_UNREAD if isinstance(error, TimeoutError) else "")
                 await arriving.aclose()
 
     async with anyio.create_task_group() as group:
