@@ -158,7 +158,7 @@ def link(given: Given, _: Any) -> dict[str, Any]:
 
 def storm(given: Given, _: Any) -> dict[str, Any]:
     """Say the same for ever: notifications, or requests whose answers nobody takes in."""
-    message: dict[str, Any] = {
+    messages: dict[str, dict[str, Any]] = {
         "tells": {"method": "notifications/message", "params": {"level": "info", "data": "x"}},
         "changes": {"method": "notifications/tools/list_changed"},
         "wants": {"id": "again", "method": "roots/list", "params": {}},
@@ -167,7 +167,8 @@ def storm(given: Given, _: Any) -> dict[str, Any]:
             "method": "elicitation/create",
             "params": {"message": "Which?", "requestedSchema": FORM},
         },
-    }[given["text"]]
+    }
+    message = messages[given["text"]]
 
     def blow() -> None:
         while True:
