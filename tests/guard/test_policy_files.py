@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from datetime import date, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,7 +13,7 @@ from sam_tui.adapters.policy import SavedRules
 from sam_tui.adapters.policy.files import LARGEST, load_policy, parse_policy
 from sam_tui.adapters.policy.opening import Places, make_policy, read_layers
 from sam_tui.adapters.shell import BashParser
-from sam_tui.core.accesses import Fetch, Read, Run, Write
+from sam_tui.core.accesses import Fetch, Read, Run, Use, Write
 from sam_tui.core.authorization.containment import Workspace
 from sam_tui.core.authorization.patterns import CommandPattern, PathPattern
 from sam_tui.core.authorization.rules import Layer
@@ -44,6 +45,24 @@ def test_a_rule_for_an_operation_allows_a_command_only_where_it_names_nothing_el
 ) -> None:
     rule = f'[[rule]]\neffect = "allow"\noperation = "{RUN}"\n{more}\n'
     assert (ward(rules=rule).explain(Run("sudo id")).outcome == "allow") is allowed
+
+
+@pytest.mark.requirement("guard:policy-order")
+@pytest.mark.parametrize(
+    "more", ["", 'path = "src"', 'host = "example.org"', 'access = "write"', 'command = "id"']
+)
+def test_a_rule_holds_for_tools_of_servers_only_where_it_names_nothing_but_them(
+    ward: Callable[..., Ward], more: str
+) -> None:
+    effects: dict[str, Any] = {}
+    for effect in ("allow", "deny"):
+        here = ward(rules=f'[[rule]]\neffect = "{effect}"\noperation = "mcp__s__t"\n{more}\n')
+        effects[effect] = here.explain(Use("s", "t"), operation="mcp__s__t").outcome
+    plain = here.explain(Use("s", "t"), operation="mcp__s__other").outcome
+    assert plain == "ask"
+    assert effects == (
+        {"allow": "ask", "deny": "ask"} if more else {"allow": "allow", "deny": "deny"}
+    )
 
 
 @pytest.mark.requirement("guard:policy-errors")

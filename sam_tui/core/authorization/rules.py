@@ -96,8 +96,8 @@ class Rule:
                 return self._restricts_command(subject)
             case "fetch":
                 return self.about_hosts and (not self.host or host_covered(self.host, subject.host))
-            case "use":
-                return self._about_tools()
+            case "use":  # of servers one can name no more than the tools
+                return self._names_operations_alone()
 
     def permits(self, subject: Subject, now: float) -> bool:
         """Whether an allow rule covers the whole access; commands are ``permits_part`` by part."""
@@ -110,11 +110,8 @@ class Rule:
                 )
             case "fetch":
                 return self.about_hosts and (not self.host or host_covered(self.host, subject.host))
-            case "run" | "type":
-                named = self.about_commands or self.path or self.host or self.access
-                return not named and bool(self.operation)
-            case "use":
-                return self._about_tools()
+            case "run" | "type" | "use":
+                return self._names_operations_alone()
 
     def permits_part(self, part: Part, subject: Subject, now: float) -> bool:
         """Whether an allow rule covers one simple command: its words, and every path it names."""
@@ -136,8 +133,7 @@ class Rule:
     def _holds(self, subject: Subject, now: float) -> bool:
         return self.concerns(subject.operation) and self.window.open(now)
 
-    def _about_tools(self) -> bool:
-        """Whether it speaks of tools of servers: by their names alone."""
+    def _names_operations_alone(self) -> bool:
         named = self.about_commands or self.path or self.host or self.access
         return not named and bool(self.operation)
 
