@@ -74,7 +74,10 @@ ENTRIES = {
         BUILT, OUTSIDE - {"sqlite3", "platformdirs"} | {"pydantic", "pydantic_core", "email"}, 390
     ),
     "the screen": Entry(
-        "import sam_tui.ui.app", OUTSIDE - {"textual", "rich", "platformdirs"}, 510
+        "import sam_tui.ui.app",
+        OUTSIDE - {"textual", "rich", "platformdirs"}
+        | {"sam_tui.core.events", "sam_tui.core.inquiry", "sam_tui.core.messages"},
+        500,
     ),
     "headless": Entry(SUBMODULES + "load('sam_tui.headless')", OUTSIDE, 290),
     "--version": Entry(run("--version"), OUTSIDE | {"asyncio", "pydantic"}, 60),
@@ -104,7 +107,7 @@ def loaded(code: str) -> frozenset[str]:
 def test_an_entry_loads_no_more_than_it_needs(name: str) -> None:
     entry = ENTRIES[name]
     modules = loaded(entry.code)
-    assert sorted({module.partition(".")[0] for module in modules} & entry.absent) == []
+    assert sorted(({module.partition(".")[0] for module in modules} | modules) & entry.absent) == []
     assert len(modules) <= entry.most
 
 

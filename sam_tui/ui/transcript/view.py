@@ -3,15 +3,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from time import monotonic, thread_time
+from typing import TYPE_CHECKING
 
 from textual.notifications import SeverityLevel
 from textual.timer import Timer
 
 from sam_tui.core.display import Display, Text
 from sam_tui.core.errors import SamError
-from sam_tui.core.events import ToolFinished
 from sam_tui.core.ids import CallId
-from sam_tui.core.messages import Message
 from sam_tui.ui.transcript.blocks import (
     Block,
     Card,
@@ -26,9 +25,12 @@ from sam_tui.ui.transcript.blocks import (
     plain,
 )
 from sam_tui.ui.transcript.cursor import CursorPane
-from sam_tui.ui.transcript.history import stored_blocks
 from sam_tui.ui.transcript.live import LiveAnswer
 from sam_tui.ui.transcript.render.rows import Row
+
+if TYPE_CHECKING:
+    from sam_tui.core.events import ToolFinished
+    from sam_tui.core.messages import Message
 
 FRAME = 1 / 30
 """Seconds between two drawings of what streams, at the least."""
@@ -131,7 +133,7 @@ class Transcript(CursorPane):
             self._dirty_calls.add(call)
             self._wake()
 
-    def finish_tool(self, event: ToolFinished) -> None:
+    def finish_tool(self, event: "ToolFinished") -> None:
         """A call has its result; one that never started gets its card now."""
         order = self._calls.pop(event.call, None)
         self._dirty_calls.discard(event.call)
@@ -180,8 +182,10 @@ class Transcript(CursorPane):
         """A decision of the guard, such as ``allowed once by you: /etc/x``."""
         self._append(Decided(text, allowed))
 
-    def load(self, messages: Sequence[Message]) -> None:
+    def load(self, messages: "Sequence[Message]") -> None:
         """Show a stored conversation from its end; only what is seen is drawn."""
+        from sam_tui.ui.transcript.history import stored_blocks  # the first frame has none
+
         self.clear()
         for content, gap, span in stored_blocks(messages):
             group, order = self._new_group(), self._new_order()
