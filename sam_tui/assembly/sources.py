@@ -1,6 +1,7 @@
 """The hosts that the person's own tools are configured to use here, asked of the tools themselves."""
 
 import asyncio
+import os
 import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 _SECONDS = 10.0
 _MOST = 12
 _REMOTES = "git config --get-regexp '^remote[.].*[.](push)?url$'"
-"""Of the workspace; run in the sandbox, because the folder may belong to anybody."""
+"""Of the workspace, which may belong to anybody."""
 _INDEXES = (
     "pip config list | grep -E 'index-url|find-links'; pip install --help | grep -oE 'default http[^)]*'",
     "uv pip install --help | grep -oE 'by default: <http[^>]*'",
@@ -25,12 +26,20 @@ _INDEXES = (
     " cat ~/.cargo/registry/index/*/config.json ~/.cargo/registry/index/*/.cache/config.json",
 )
 """What names the indexes of pip, uv, npm and cargo; run where the person's settings alone count."""
+_NPM_SETTINGS = ".npmrc"
+"""Of the person's home: no command reads it, for it holds tokens; lines that name a registry are read."""
+_LARGEST_SETTINGS = 64 * 1024
+_REGISTRY = re.compile(r"\s*(?:@[^:\s]+:)?registry\s*=")
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://[^\s'\"<>)]+", re.IGNORECASE)
 _SCP = re.compile(r"(?:^|\s)[\w.-]+@([\w.-]+):(?!//)\S", re.MULTILINE)
 
 
 class PackageSources:
-    """Looks once, when the first host is asked for."""
+    """Looks once, when the first host is asked for.
+
+    A search path, or a variable of an interpreter, can lead into the workspace, to a program that the
+    agent wrote. So every line is held like a command: it writes nothing, reaches nobody, reads no secret.
+    """
 
     def __init__(self, commands: "Callable[[], Commands]", workspace: str, home: str) -> None:
         self._commands = commands
@@ -47,26 +56,43 @@ class PackageSources:
             return self._hosts
 
     async def _look(self) -> tuple[str, ...]:
-        printed = [self._print(_REMOTES, self._workspace, confined=True)]
+        if self._commands().confinement.kind == "none":
+            return ()  # nothing holds here, and every command is asked for
+        printed = [self._print(_REMOTES, self._workspace)]
         if self._home:
-            printed += [self._print(line, self._home, confined=False) for line in _INDEXES]
-        return hosts_in("\n".join(await asyncio.gather(*printed)))[:_MOST]
+            printed += [self._print(line, self._home) for line in _INDEXES]
+        settings = await asyncio.to_thread(_registries, os.path.join(self._home, _NPM_SETTINGS))
+        return hosts_in("\n".join((*await asyncio.gather(*printed), settings)))[:_MOST]
 
-    async def _print(self, line: str, folder: str, *, confined: bool) -> str:
+    async def _print(self, line: str, folder: str) -> str:
         request = CommandRequest(
             f"{{ {line}; }} 2>/dev/null",
             folder,
-            confined,
+            True,
             (),
             _SECONDS,
             _nobody,
             network="off",
-            variables={"HOME": self._home},
+            variables={"HOME": self._home, "npm_config_userconfig": os.devnull},
         )
         try:
             return (await self._commands().run(request)).output
         except ToolError:
             return ""
+
+
+def _registries(path: str) -> str:
+    """The lines of npm's settings that name a registry; empty without such a file."""
+    try:
+        with open(path, "rb", opener=_unwaiting) as file:
+            text = file.read(_LARGEST_SETTINGS).decode("utf-8", "replace")
+    except OSError:
+        return ""
+    return "\n".join(line for line in text.splitlines() if _REGISTRY.match(line))
+
+
+def _unwaiting(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK)
 
 
 def hosts_in(text: str) -> tuple[str, ...]:

@@ -142,6 +142,38 @@ async def test_what_the_persons_tools_are_configured_to_use_is_one_scope(
 
 
 @watched
+@pytest.mark.requirement("outside:hosts-sources")
+@pytest.mark.parametrize("trusted", [True, False])
+async def test_a_tool_on_the_search_path_that_the_agent_wrote_is_held_like_its_commands(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, trusted: bool
+) -> None:
+    programs = desk.folder / "ws/.venv/bin"
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    monkeypatch.setenv("PYTHONPATH", str(desk.folder / "ws/lib"))
+    for name in (".npmrc", ".netrc"):
+        (desk.folder / "home" / name).write_text(f"registry=https://{name[1:]}.asked.test/\n")
+    if trusted:
+        desk.write_policy("", project=True)
+    desk.open()
+    out, home = desk.outside, desk.folder / "home"
+    tool = f"#!/bin/sh\nfor f in {out}/made {home}/.profile {desk.folder}/ws/made; do echo x > $f; done\n"
+    tool += f"cat {home}/.netrc {home}/.npmrc\n"
+    (desk.folder / "tool").write_text(tool)
+    await desk.run(
+        f"mkdir -p .venv/bin lib; printf '%s' '{tool}' > .venv/bin/npm; chmod +x .venv/bin/npm;"
+        f' cp .venv/bin/npm .venv/bin/pip; echo \'open("{out}/imported", "w")\' > lib/sitecustomize.py'
+    )
+    assert desk.asked == []
+    await desk.run(line("npmrc.asked.test", 443))
+    offered = {choice.id: choice.targets for choice in desk.asked[0].choices}
+    assert "npmrc.asked.test" in offered["session-sources"]
+    assert "netrc.asked.test" not in offered["session-sources"]
+    assert sorted(path.name for path in out.iterdir()) == ["victim"]
+    assert not (home / ".profile").exists()
+    assert not (desk.folder / "ws/made").exists()
+
+
+@watched
 @pytest.mark.requirement("outside:hosts")
 async def test_a_name_is_asked_for_by_name_and_a_rule_of_the_person_decides(desk: Desk) -> None:
     desk.write_policy('[[rule]]\neffect = "deny"\nhost = "*.never.test"\ncomment = "Not there."\n')
