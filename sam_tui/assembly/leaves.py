@@ -214,6 +214,7 @@ class Leaves:
         from sam_tui.adapters.policy import SandboxPlan
         from sam_tui.adapters.policy.reading import free_reads
         from sam_tui.adapters.terminal.confinement import Sandbox
+        from sam_tui.core.events import Noticed
         from sam_tui.core.ports.sandbox import ReadTerms
 
         plan = self.sandbox_plan() if self.sandbox_plan else SandboxPlan()
@@ -228,18 +229,19 @@ class Leaves:
             home, free_reads(home, os.environ), self.workspace.roots, self.restricts_reads()
         )
         sandbox.limit(plan.limits)
+
+        def tell(text: str) -> None:
+            self.publish(Noticed(None, "warning", text))
+
+        sandbox.misses.tell = tell
         return self._closed(sandbox, sandbox.close)
 
     @once
     def commands(self) -> "ShellCommands":
         """Shell commands."""
         from sam_tui.adapters.terminal.commands import ShellCommands
-        from sam_tui.core.events import Noticed
 
-        def tell(text: str) -> None:
-            self.publish(Noticed(None, "warning", text))
-
-        return ShellCommands(self.sandbox, tell=tell)
+        return ShellCommands(self.sandbox)
 
     @once
     def terminals(self) -> "PtyTerminals":

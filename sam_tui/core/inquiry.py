@@ -6,6 +6,10 @@ from typing import Literal
 
 from sam_tui.core.display import Diff
 from sam_tui.core.ids import CallId, ConversationId, InquiryId
+from sam_tui.core.unseen import foreign_letters
+
+_MOST_LETTERS = 5
+"""Of one target; a name with more says by these what it is."""
 
 ApprovalChoice = Literal["once", "timed", "deny", "scope", "rehearse"]
 """``scope`` takes one of the ``choices`` of the request, named by ``Approval.scope``; ``rehearse`` the
@@ -69,6 +73,13 @@ class ApprovalRequest:
     choices: tuple[ScopeChoice, ...] = ()
     words: str = ""
     kind: Literal["approval"] = "approval"
+
+    @property
+    def letters(self) -> tuple[str, ...]:
+        """Letters of another script in its targets that look Latin, each in words."""
+        return tuple(
+            words for target in self.targets for words in foreign_letters(target)[:_MOST_LETTERS]
+        )
 
 
 @dataclass(frozen=True, slots=True)

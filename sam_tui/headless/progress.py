@@ -10,13 +10,16 @@ from sam_tui.core.events import (
     ToolStarted,
 )
 from sam_tui.core.inquiry import Question
+from sam_tui.core.unseen import foreign_letters
 
 
 def progress_of(event: Event, *, verbose: bool) -> list[str]:
     """Lines for an event. Refusals and warnings always, the rest only when it was asked for."""
     match event:
         case DecisionMade(decision=decision) if not decision.allowed:
-            return [f"refused: {decision.operation}: {decision.reason} ({decision.rule})"]
+            letters = [words for target in decision.targets for words in foreign_letters(target)]
+            said = f"refused: {decision.operation}: {decision.reason} ({decision.rule})"
+            return [said, *(f"  letters: {words}" for words in letters)]
         case InquiryOpened(inquiry=inquiry) if isinstance(inquiry.request, Question):
             return [f"asked: {inquiry.request.prompt}"]
         case Noticed(level=level, text=text) if verbose or level != "info":

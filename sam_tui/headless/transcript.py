@@ -55,6 +55,7 @@ def told(event: Event) -> Iterator[str]:
             yield ""
         case InquiryOpened(inquiry=inquiry) if isinstance(inquiry.request, ApprovalRequest):
             yield f"? {inquiry.request.operation} asks for {', '.join(inquiry.request.targets)}"
+            yield from (f"  letters: {words}" for words in inquiry.request.letters)
             yield f"  {inquiry.request.why}"
         case DecisionMade(decision=decision) if decision.by == "user":
             yield f"  {'allowed' if decision.allowed else 'denied'}: {decision.scope}"

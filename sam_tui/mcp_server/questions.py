@@ -65,6 +65,7 @@ def _approval_form(request: ApprovalRequest, version: str) -> Form:
     if request.asker:
         lines.append(f"  from    {one_line(request.asker)}")
     lines += [f"  target  {_indented(target)}" for target in request.targets]
+    lines += [f"  letters {one_line(words)}" for words in request.letters]
     lines += [f"  why     {one_line(request.why)}", f"  in      {one_line(request.cwd)}"]
     lines += [f"  agent   | {line}" for line in visible_text(request.words).splitlines()]
     lines += _preview(request.preview)

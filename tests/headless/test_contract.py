@@ -171,6 +171,14 @@ def test_what_nobody_approved_is_not_done_and_the_run_counts_as_blocked(program:
     assert denial["tool_input"]["filePath"] == str(target)
 
 
+@pytest.mark.requirement("headless:unattended")
+def test_a_refusal_names_letters_of_another_script_that_look_latin(program: Program) -> None:
+    target = outside(program).parent / "p\u0430ypal"
+    write = call("file_operations", "create_file", filePath=str(target), content="x")
+    ended = program.run("go", "--model", program.script({"calls": [write]}, ANSWER))
+    assert "  letters: \u0430 in p\u0430ypal is cyrillic small letter a (U+0430)" in ended.err
+
+
 @pytest.mark.requirement("headless:blocked")
 def test_a_question_that_nobody_answers_blocks_too(program: Program) -> None:
     ask = {"calls": [{"name": "user_collaboration", "arguments": {"prompt": "Which colour?"}}]}

@@ -45,6 +45,19 @@ async def test_a_client_of_an_older_version_gets_choices_in_the_form_it_knows(pl
     assert outside.read_text("utf-8") == "new"
 
 
+@pytest.mark.requirement("mcp:asks")
+async def test_a_question_names_letters_of_another_script_that_look_latin(place: Place) -> None:
+    async with place.raw() as server:
+        await server.open("2025-11-25", FORMS)
+        params = writing(place.folder / "p\u0430ypal")
+        await server.send({"id": "w", "method": "tools/call", "params": params})
+        question = await asked(server)
+        words = "\u0430 in p\u0430ypal is cyrillic small letter a (U+0430)"
+        assert f"  letters {words}\n" in question["params"]["message"]
+        await server.send({"id": question["id"], "result": {"action": "decline"}})
+        assert (await server.answer("w"))["result"]["isError"] is True
+
+
 @pytest.mark.requirement("mcp:asks", "mcp:cancel")
 async def test_answers_that_are_none_deny_and_a_cancelled_call_takes_its_question_back(
     place: Place,

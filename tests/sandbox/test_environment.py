@@ -46,7 +46,9 @@ async def run(
     box: Sandbox, folder: Path, command: str, told: list[str] | None = None
 ) -> CommandResult:
     request = CommandRequest(command, str(folder), True, (str(folder),), 20.0, lambda _: None)
-    return await ShellCommands(box, tell=None if told is None else told.append).run(request)
+    if told is not None:
+        box.misses.tell = told.append
+    return await ShellCommands(box).run(request)
 
 
 @pytest.mark.requirement("sandbox:environment")
@@ -95,7 +97,8 @@ async def test_the_person_is_told_once_what_a_failed_command_may_have_wanted(
 ) -> None:
     box = Sandbox()
     told: list[str] = []
-    commands = ShellCommands(box, tell=told.append)
+    box.misses.tell = told.append
+    commands = ShellCommands(box)
 
     async def withheld(command: str) -> tuple[str, ...]:
         folder = str(workspace)

@@ -21,7 +21,6 @@ from sam_tui.adapters.terminal.processes import Launch, start
 from sam_tui.adapters.terminal.refusals import refusals
 from sam_tui.adapters.terminal.restraints import words
 from sam_tui.adapters.terminal.tracking import Run
-from sam_tui.core.authorization.variables import how_to_pass
 from sam_tui.core.ports.terminals import CommandRequest, CommandResult, Confinement
 
 MOST_RUNS = 5
@@ -39,11 +38,8 @@ _LAST_READS = 32
 class ShellCommands:
     """The ``Commands`` port: ``bash -c`` in its own session, stdin empty, both streams in one pipe."""
 
-    def __init__(self, sandbox: Sandbox, *, tell: Callable[[str], None] | None = None) -> None:
+    def __init__(self, sandbox: Sandbox) -> None:
         self._sandbox = sandbox
-        self._tell = tell or _nobody
-        self._told: set[str] = set()
-        """Withheld variables that the person was told of."""
         self.leaders: set[int] = set()
         """The processes of the confined commands that run, each the leader of its session."""
 
@@ -162,7 +158,7 @@ class ShellCommands:
         output, dropped = pipes[0].output.text()
         errors = pipes[1].output.text()[0] if wrong is not None else ""
         code = process.returncode
-        missed = self._missed(request, output + errors) if code else ()
+        missed = self._missed(request.command, output + errors) if code else ()
         return CommandResult(
             output=output,
             exit_code=code if code is not None and code >= 0 else None,
@@ -178,16 +174,8 @@ class ShellCommands:
             abandoned=holding is not None and holding.held.abandoned,
         )
 
-    def _missed(self, request: CommandRequest, output: str) -> tuple[str, ...]:
-        """The withheld variables that a failed command may have wanted; the person is told once of each."""
-        missed = self._sandbox.passed.missed(os.environ, request.command, output)
-        if fresh := [name for name in missed if name not in self._told]:
-            self._told.update(fresh)
-            self._tell(
-                f"A command failed that may have wanted variables that look like secrets and are"
-                f" withheld from commands: {', '.join(fresh)}. {how_to_pass(fresh)}"
-            )
-        return missed
+    def _missed(self, command: str, output: str) -> tuple[str, ...]:
+        return self._sandbox.misses.of(self._sandbox.passed, command, output)
 
 
 class _Pipe:
@@ -346,10 +334,6 @@ def _input(data: bytes, ends: contextlib.ExitStack) -> int:
         file.write(data)
     os.lseek(descriptor, 0, os.SEEK_SET)
     return descriptor
-
-
-def _nobody(_: str) -> None:
-    """There is nobody to be told."""
 
 
 def _never() -> bool:

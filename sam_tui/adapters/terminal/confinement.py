@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, replace
 
-from sam_tui.adapters.terminal.environment import NONE_PASSED, PROVIDER_KEYS
+from sam_tui.adapters.terminal.environment import NONE_PASSED, PROVIDER_KEYS, Misses
 from sam_tui.adapters.terminal.holding import Holding, Spare, Supervised, Wanted
 from sam_tui.adapters.terminal.proving import fault
 from sam_tui.adapters.terminal.rulesets import Rules, Rulesets
@@ -96,6 +96,7 @@ class Sandbox:
         self.reads: Callable[[], ReadTerms] = ReadTerms
         """What runs may read without a question, from now on."""
         self.passed = NONE_PASSED
+        self.misses = Misses()
         """What of the environment's secrets commands start with."""
         if strict and bubblewrap() is None:
             raise ConfigurationError(

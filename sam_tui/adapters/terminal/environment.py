@@ -1,9 +1,10 @@
 """The variables that commands and sessions start with."""
 
 import os
+from collections.abc import Callable
 from typing import Final
 
-from sam_tui.core.authorization.variables import PassedVariables
+from sam_tui.core.authorization.variables import PassedVariables, how_to_pass
 
 PROVIDER_KEYS: Final = frozenset({
     "SAM_TUI_API_KEY",
@@ -47,6 +48,29 @@ NONE_PASSED: Final = PassedVariables(reserved=PROVIDER_KEYS)
 """The person named no variable."""
 
 _COLOUR_FORCING = frozenset({"FORCE_COLOR", "CLICOLOR_FORCE", "COLORTERM"})
+
+
+class Misses:
+    """Withheld variables that failed commands may have wanted: the person is told once of each."""
+
+    def __init__(self) -> None:
+        self.tell: Callable[[str], None] = _nobody
+        self._told: set[str] = set()
+
+    def of(self, passed: PassedVariables, command: str, output: str) -> tuple[str, ...]:
+        """The names of those that a failed command may have wanted."""
+        missed = passed.missed(os.environ, command, output)
+        if fresh := [name for name in missed if name not in self._told]:
+            self._told.update(fresh)
+            self.tell(
+                f"A command failed that may have wanted variables that look like secrets and are"
+                f" withheld from commands: {', '.join(fresh)}. {how_to_pass(fresh)}"
+            )
+        return missed
+
+
+def _nobody(_: str) -> None:
+    """Nobody is told."""
 
 
 def command_environment(

@@ -21,7 +21,7 @@ from sam_tui.adapters.terminal.shell_integration import Integration, integrate
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ids import ConversationId, SessionId, mint
 from sam_tui.core.ports.sandbox import AskOutside
-from sam_tui.core.ports.terminals import SessionSpec, TerminalSession
+from sam_tui.core.ports.terminals import CommandRecord, SessionSpec, TerminalSession
 
 
 class PtyTerminals:
@@ -70,6 +70,13 @@ class PtyTerminals:
     def of(self, conversation: ConversationId | None) -> Sequence[TerminalSession]:
         """The sessions of a conversation (at most one), or the person's own (None)."""
         return [s for s in self._sessions.values() if s.conversation == conversation]
+
+    def missed(self, session: TerminalSession, record: CommandRecord) -> tuple[str, ...]:
+        """Withheld variables that a command of a session may have wanted, if it failed."""
+        if session.conversation is None or not record.exit_code:
+            return ()
+        output = session.output(record.start).text
+        return self._sandbox.misses.of(self._sandbox.passed, record.command, output)
 
     async def close(self, session: SessionId) -> None:
         """End it with its process groups and forget it; nothing for an unknown id."""

@@ -244,7 +244,6 @@ class TerminalSession(Protocol):
     def exit_code(self) -> int | None: ...
     @property
     def screen(self) -> Screen: ...
-
     @property
     def agent_screen(self) -> AgentScreen:
         """What the agent may see of its screen: nothing of what came while the person held it, but
@@ -263,10 +262,7 @@ class TerminalSession(Protocol):
 
     @property
     def commands(self) -> Sequence[CommandRecord]:
-        """The newest commands of its shell, oldest first; the last one may still run.
-
-        Empty for shells that do not tell.
-        """
+        """The newest commands of its shell, oldest first; the last may run yet; empty if it tells none."""
         ...
 
     @property
@@ -389,6 +385,10 @@ class Terminals(Protocol):
 
     def of(self, conversation: ConversationId | None) -> Sequence[TerminalSession]:
         """The sessions of a conversation (at most one), or the person's own (None)."""
+        ...
+
+    def missed(self, session: TerminalSession, record: CommandRecord) -> tuple[str, ...]:
+        """Withheld variables that a failed command of the agent's wanted; the person is told once."""
         ...
 
     async def close(self, session: SessionId) -> None:

@@ -11,7 +11,6 @@ from textual.widgets import Button, Input, Static
 
 from sam_tui.core.inquiry import Approval, ApprovalRequest, Inquiry, ScopeChoice
 from sam_tui.core.plain import gist
-from sam_tui.core.unseen import foreign_letters
 from sam_tui.ui.guard import Patience
 from sam_tui.ui.messages import InquiryAnswered
 from sam_tui.ui.plain import visible, visible_line
@@ -28,7 +27,6 @@ _SHORT, _SHORT_GRID = 20, 30
 the buttons stand in columns, as there it takes more rows."""
 _SUMMARY = 160
 """Characters of a call beside its operation; the whole of a longer one stands below."""
-_MOST_LETTERS = 5
 _BRIEF = 8
 """Characters of a label where there is little room."""
 _PASSED_ON = frozenset({"f1", "f2", "f3", "f4", "ctrl+right_square_bracket", "ctrl+q"})
@@ -128,9 +126,7 @@ def approval_lines(request: ApprovalRequest) -> Content:
     rows.extend(_target_line(target) for target in short)
     rows.append(Content.assemble(("why     ", "$text-muted"), visible_line(request.why)))
     rows.extend(
-        Content.assemble(("letters ", "$warning"), visible_line(words))
-        for target in request.targets
-        for words in foreign_letters(target)[:_MOST_LETTERS]
+        Content.assemble(("letters ", "$warning"), visible_line(words)) for words in request.letters
     )
     if request.cwd:
         rows.append(Content.assemble(("in      ", "$text-muted"), visible_line(request.cwd)))

@@ -211,6 +211,8 @@ class SessionHand:
         record = session.commands[-1] if session.commands else None
         if record is not None and record != newest:
             data |= {"exitCode": record.exit_code, "working_directory": session.directory}
+            if missed := self._terminals.missed(session, record):
+                data["withheld"] = list(missed)
         keys = _HIDDEN if hidden else escaped(arguments.input.rstrip("\r\n"))
         code = record.exit_code if record is not None else session.exit_code
         seconds = (record.seconds or 0.0) if record is not None else 0.0
