@@ -1,5 +1,6 @@
 """Whatever sam-tui starts begins with default signals, however sam-tui was started itself."""
 
+import asyncio
 import json
 import os
 import pty
@@ -13,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from sam_tui.adapters.terminal.held import Holders
 from tests.hooks.conftest import write
 
 SECONDS = 60
@@ -136,3 +138,13 @@ def test_what_the_workbench_starts_ignores_and_blocks_no_signal(tmp_path: Path) 
         program.terminate()
         os.close(ours)
         program.wait(SECONDS)
+        asyncio.run(end_sessions(tmp_path / "data" / "terminals"))
+
+
+async def end_sessions(folder: Path) -> None:
+    """End the sessions that outlived the program: its terminal was gone before it left."""
+    holders = Holders(str(folder))
+    sessions = await holders.all()
+    assert len(sessions) == 1
+    for session in sessions:
+        await holders.end(session)
