@@ -1,5 +1,6 @@
 """What every test runs under: an empty home, no keys, a fixed terminal, and no network but loopback."""
 
+import gc
 import ipaddress
 import itertools
 import os
@@ -71,6 +72,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for tests in order:
         chance.shuffle(tests)
     items[:] = [item for tests in order for item in tests]
+
+
+def pytest_collection_finish() -> None:
+    """Leave the thousands of tests out of every later search for garbage."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_unconfigure() -> None:

@@ -1,16 +1,19 @@
 """Each import contract fails when somebody breaks it: one planted import per rule, in a copy."""
 
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+Broken = Callable[[], set[str]]
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("sam_tui", "tools/sam_tools", "reminders/sam_reminders")
@@ -120,6 +123,18 @@ VIOLATIONS: dict[str, Violation] = {
 }
 
 
+LINT = """
+import contextlib, io, json, sys
+from importlinter.cli import lint_imports
+for line in sys.stdin:
+    drawn = io.StringIO()
+    with contextlib.redirect_stdout(drawn):
+        lint_imports(no_cache=True, no_logo=True)
+    print(json.dumps(drawn.getvalue()), flush=True)
+"""
+"""lint-imports, loaded once: a line asks for its verdicts on the tree as it is then."""
+
+
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The three packages and their contracts, apart from the checkout."""
@@ -133,25 +148,35 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def standing(copy: Path) -> set[str]:
-    """Contracts that are broken before anything is planted: one fault, one failure."""
-    return broken_contracts(copy)
-
-
-def broken_contracts(tree: Path) -> set[str]:
-    """Ids of the contracts that lint-imports finds broken in a tree."""
-    path = os.pathsep.join(str((tree / package).parent) for package in PACKAGES)
-    done = subprocess.run(
-        [Path(sys.executable).with_name("lint-imports"), "--no-logo", "--no-cache"],
-        cwd=tree,
+def broken(copy: Path) -> Iterator[Broken]:
+    """Ids of the contracts that lint-imports finds broken in the copy."""
+    path = os.pathsep.join(str((copy / package).parent) for package in PACKAGES)
+    with subprocess.Popen(
+        [sys.executable, "-P", "-c", LINT],
+        cwd=copy,
         env={**os.environ, "PYTHONPATH": path, "NO_COLOR": "1", "COLUMNS": "200"},
-        capture_output=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
         text=True,
-        check=False,
-    )
-    verdicts = dict(re.findall(r"^(.+?) (KEPT|BROKEN)\b", done.stdout, re.MULTILINE))
-    assert set(verdicts) == set(CONTRACTS.values()), done.stdout + done.stderr
-    return {name for name, title in CONTRACTS.items() if verdicts[title] == "BROKEN"}
+    ) as lint:
+        asks, answers = lint.stdin, lint.stdout
+        assert asks is not None
+        assert answers is not None
+
+        def ask() -> set[str]:
+            print(file=asks, flush=True)
+            drawn = json.loads(answers.readline())
+            verdicts = dict(re.findall(r"^(.+?) (KEPT|BROKEN)\b", drawn, re.MULTILINE))
+            assert set(verdicts) == set(CONTRACTS.values()), drawn
+            return {name for name, title in CONTRACTS.items() if verdicts[title] == "BROKEN"}
+
+        yield ask
+
+
+@pytest.fixture(scope="module")
+def standing(broken: Broken) -> set[str]:
+    """Contracts that are broken before anything is planted: one fault, one failure."""
+    return broken()
 
 
 @pytest.mark.requirement("house:contracts-hold")
@@ -162,7 +187,7 @@ def test_the_tree_as_it_stands_breaks_no_contract(standing: set[str]) -> None:
 @pytest.mark.requirement("house:contracts-evaluate")
 @pytest.mark.parametrize("name", VIOLATIONS)
 def test_a_planted_import_breaks_exactly_its_contract(
-    name: str, copy: Path, standing: set[str]
+    name: str, copy: Path, broken: Broken, standing: set[str]
 ) -> None:
     planted = VIOLATIONS[name]
     before = {file: read(copy / file) for file in planted.added}
@@ -170,7 +195,7 @@ def test_a_planted_import_breaks_exactly_its_contract(
         for file, text in planted.added.items():
             header = before[file] if before[file] is not None else '"""Planted."""\n'
             (copy / file).write_text(f"{header}\n{text}\n", encoding="utf-8")
-        assert broken_contracts(copy) - standing == planted.broken - standing
+        assert broken() - standing == planted.broken - standing
     finally:
         for file, text in before.items():
             if text is None:
