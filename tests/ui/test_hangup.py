@@ -16,6 +16,11 @@ from typing import Any
 
 import pytest
 
+SECONDS = 120
+"""For a program to start, draw and end on a machine with other work."""
+
+pytestmark = pytest.mark.timeout(3 * SECONDS)
+
 
 @contextmanager
 def working(tmp_path: Path, script: object, *prompt: str) -> Generator[tuple[Any, int]]:
@@ -30,7 +35,7 @@ def working(tmp_path: Path, script: object, *prompt: str) -> Generator[tuple[Any
     words += ["--model", f"scripted:{told}", "--permission-mode", "auto"]
     # It is not its controlling terminal, so no signal tells of the end either.
     program = subprocess.Popen(
-        [sys.executable, "-m", "sam_tui", *words, *prompt],
+        [sys.executable, "-P", "-m", "sam_tui", *words, *prompt],
         stdin=theirs,
         stdout=theirs,
         stderr=theirs,
@@ -59,22 +64,22 @@ def test_the_workbench_ends_when_its_terminal_is_gone(tmp_path: Path, busy: bool
     with working(tmp_path, script, *(["go"] if busy else [])) as (program, ours):
         reads(ours, b"word word" if busy else b"ready")
         os.close(ours)
-        assert program.wait(30) == 143
+        assert program.wait(SECONDS) == 143
 
 
 @pytest.mark.requirement("ui:stalled")
 def test_work_and_signals_do_not_wait_for_a_terminal_that_reads_nothing(tmp_path: Path) -> None:
-    flood = {"rate": 2000, "text": "word " * 20_000}
+    flood = {"rate": 2000, "text": "word " * 10_000}
     write = {"name": "create_file", "arguments": {"filePath": "done", "content": "done"}}
     with working(tmp_path, [{**flood, "calls": [write]}, flood], "go") as (program, ours):
         reads(ours, b"word word")
         # From here on nobody reads: more is drawn than any terminal holds.
         done = tmp_path / "workspace" / "done"
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + SECONDS
         while not done.exists():
             assert time.monotonic() < deadline
             assert program.poll() is None
             select.select([], [], [], 0.05)
         program.send_signal(signal.SIGTERM)
-        assert program.wait(60) == 143
+        assert program.wait(SECONDS) == 143
         os.close(ours)
