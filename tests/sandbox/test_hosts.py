@@ -33,6 +33,28 @@ async def test_a_listed_name_is_reached_and_another_is_refused_by_name_and_proce
 
 
 @pytest.mark.requirement("sandbox:hosts")
+@pytest.mark.parametrize(
+    ("name", "reached"),
+    [
+        ("GOOD.Test", 1),
+        ("good.test.", 1),
+        ("_good.test", 0),
+        ("a.good.test", 0),
+        ("good.test.test", 0),
+    ],
+)
+async def test_a_listed_name_is_itself_in_any_case_and_no_other(
+    held: Held, names: NameServer, server: Answerer, name: str, reached: int
+) -> None:
+    names.names.update(dict.fromkeys((name.lower().rstrip("."), "good.test"), "127.0.0.1"))
+    code = "said(lambda: reach(given[0], int(given[1])))"
+    result = await held(code, name, server.port, hosts=("good.test",), local=("good.test",))
+    assert result.output.count("hello") == server.accepted == reached
+    assert set(names.heard + names.by_stream) <= {"good.test"}
+    assert paths(result) == ([] if reached else [name])
+
+
+@pytest.mark.requirement("sandbox:hosts")
 async def test_a_name_that_is_not_listed_waits_for_a_yes_at_the_connection(
     held: Held, names: NameServer, server: Answerer
 ) -> None:
@@ -124,6 +146,23 @@ async def test_a_name_that_changes_after_a_yes_leads_nowhere(
     assert person.hosts == [f"other.test:{server.port}"]
     assert result.output.strip() == "PermissionError"
     assert paths(result) == ["other.test at 127.0.0.1"]
+    assert server.accepted == 0
+
+
+@pytest.mark.requirement("sandbox:hosts-rebinding")
+async def test_a_listed_name_that_turns_to_this_machine_is_refused_from_then_on(
+    held: Held, names: NameServer, server: Answerer
+) -> None:
+    answers = iter(["1.2.3.4"])
+    names.names["good.test"] = lambda: next(answers, "127.0.0.1")
+    code = """
+look = lambda: socket.getaddrinfo("good.test", 80, socket.AF_INET)[0][4][0]
+for _ in range(3): said(look)
+said(lambda: reach("127.0.0.1", int(given[0])))
+"""
+    result = await held(code, server.port, hosts=("good.test",))
+    assert set(result.output.split()) <= {"1.2.3.4", "gaierror", "PermissionError"}
+    assert result.output.split()[-1] == "PermissionError"
     assert server.accepted == 0
 
 

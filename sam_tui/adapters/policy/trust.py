@@ -115,7 +115,8 @@ class FileTrust:
         digests = _digests(real, nested)
         if digests is None:
             raise ConfigurationError(
-                f"{real} holds too much below {', '.join(FOLDERS)} to be trusted.",
+                f"{real} holds too much of what would be believed to be trusted: below"
+                f" {' and '.join(FOLDERS)}, and in {', '.join(FILES)} together.",
                 hint=f"At most {MOST_FILES} files and {MOST_BYTES // 1_000_000} MB.",
             )
         with exclusive(self.path):
