@@ -95,9 +95,8 @@ def record(mode: str, wanted: Sequence[str]) -> dict[str, str]:
         tmux("set", "-s", "extended-keys", "on")
         tmux("respawn-pane", "-k", *program, MODES[mode])
         (folder / "meeting").read_bytes()
-        for key in wanted:
-            tmux("send-keys", tmux_name(key))
-            tmux("send-keys", "-l", "|")
+        pressed = (("send-keys", tmux_name(key), ";", "send-keys", "-l", "|", ";") for key in wanted)
+        tmux(*[word for words in pressed for word in words][:-1])
         tmux("send-keys", "-l", "END")
         (folder / "meeting").read_bytes()
         data = (folder / "out").read_bytes()
@@ -107,9 +106,15 @@ def record(mode: str, wanted: Sequence[str]) -> dict[str, str]:
     return {key: sent.hex() for key, sent in zip(wanted, data.split(b"|"), strict=False)}
 
 
+def version() -> str:
+    """Which tmux that is."""
+    words = [shutil.which("tmux") or "tmux", "-V"]
+    return subprocess.run(words, check=True, capture_output=True, text=True).stdout.split()[1]
+
+
 def main() -> None:
     """Write the file."""
-    recorded = {mode: record(mode, keys()) for mode in MODES}
+    recorded = {"tmux": version()} | {mode: record(mode, keys()) for mode in MODES}
     Path(sys.argv[1]).write_text(json.dumps(recorded, indent=0) + "\n", encoding="utf-8")
 
 

@@ -1,7 +1,14 @@
-"""Keys of a plain terminal reach programs as tmux sends them (``scripts/record_keys.py`` recorded it)."""
+"""Keys reach programs as tmux sends them (``scripts/record_keys.py`` recorded it), or by kitty's protocol.
+
+tmux 3.3 does not speak that protocol, so its specification is asked instead:
+https://sw.kovidgoyal.net/kitty/keyboard-protocol/ (progressive enhancement 1, functional key definitions).
+"""
 
 import json
 import re
+import runpy
+import shutil
+import subprocess
 from collections import Counter
 from pathlib import Path
 
@@ -13,9 +20,11 @@ from sam_tui.core.ports.screens import KeyPress
 from sam_tui.ui import keyboard
 from sam_tui.ui.incoming import KeyParser
 
+ROOT = Path(__file__).parents[2]
 RECORDED: dict[str, dict[str, str]] = json.loads(
-    (Path(__file__).parents[1] / "terminal/keys_of_tmux.json").read_text()
+    (ROOT / "tests/terminal/keys_of_tmux.json").read_text()
 )
+VERSION = str(RECORDED["tmux"])
 ASKED = {"legacy": b"", "other": b"\x1b[>4;2m"}
 OTHERWISE = {
     # Programs are told of xterm-256color, whose Home and End these are; tmux tells of a screen.
@@ -44,14 +53,107 @@ def test_120_keys_reach_programs_as_tmux_sends_them(
     for key, sent in plain.items():
         if mode == "other" and several[sent] > 1:
             continue  # a plain terminal does not tell which of them it was
-        parser = KeyParser()
-        told = [*parser.feed(bytes.fromhex(sent).decode()), *parser.tick()]
-        made = b"".join(
-            screen.encode_key(KeyPress(event.key, event.character))
-            for event in told
-            if isinstance(event, events.Key)
-        )
+        made = passed_on(bytes.fromhex(sent), screen)
         right = OTHERWISE.get((mode, key), bytes.fromhex(wanted[key]))
+        if right not in (made, as_csi_u(made)):
+            wrong[key] = (right, made)
+    assert not wrong
+
+
+def passed_on(data: bytes, screen: EmulatedScreen) -> bytes:
+    """What a program gets for what the terminal around sends."""
+    parser = KeyParser()
+    told = [*parser.feed(data.decode()), *parser.tick()]
+    keys = (event for event in told if isinstance(event, events.Key))
+    return b"".join(screen.encode_key(KeyPress(key.key, key.character)) for key in keys)
+
+
+def installed() -> str:
+    """Which tmux there is, if any."""
+    found = shutil.which("tmux")
+    if found is None:
+        return ""
+    told = subprocess.run([found, "-V"], capture_output=True, text=True, check=True)
+    return told.stdout.split()[1]
+
+
+@pytest.mark.requirement("ui:terminal-alt")
+@pytest.mark.skipif(installed() != VERSION, reason=f"tmux {VERSION} is not installed")
+@pytest.mark.parametrize("mode", ASKED)
+def test_what_is_recorded_is_what_tmux_sends(mode: str) -> None:
+    script = runpy.run_path(str(ROOT / "scripts/record_keys.py"))
+    assert script["record"](mode, script["keys"]()) == RECORDED[mode]
+
+
+LETTERS = dict(zip(("up", "down", "right", "left", "home", "end"), "ABCDHF", strict=True)) | {
+    **{"f1": "P", "f2": "Q", "f4": "S"}
+}
+TILDES = {"insert": 2, "delete": 3, "pageup": 5, "pagedown": 6, "f3": 13, "f5": 15, "f6": 17} | {
+    **{"f7": 18, "f8": 19, "f9": 20, "f10": 21, "f11": 23, "f12": 24}
+}
+CODES = {"escape": 27, "enter": 13, "tab": 9, "backspace": 127, "space": 32}
+PLAIN = {"enter": b"\r", "tab": b"\t", "backspace": b"\x7f", "space": b" "}
+SIGNS = {"left_square_bracket": "[", "right_square_bracket": "]", "backslash": "\\"} | {
+    **{"slash": "/", "full_stop": ".", "comma": ",", "minus": "-"},
+}
+SHIFTED = {"circumflex_accent": "6", "underscore": "-", "plus": "=", "question_mark": "/"}
+"""Signs that lie behind shift, and the key they are on."""
+HELD = {"shift": 1, "alt": 2, "ctrl": 4}
+
+
+def in_kitty(key: str) -> bytes:
+    """A key as a terminal with kitty's protocol sends it to a program that asked to disambiguate."""
+    *held, name = key.split("+")
+    mods = sum(HELD[one] for one in held)
+    if name in SHIFTED:
+        mods, code = mods | HELD["shift"], ord(SHIFTED[name])
+    else:
+        code = CODES.get(name) or (
+            ord(SIGNS.get(name, name)) if name in SIGNS or len(name) == 1 else 0
+        )
+    number = f"1;{mods + 1}" if mods else ""
+    if name in LETTERS:
+        return f"\x1b[{number}{LETTERS[name]}".encode()
+    if name in TILDES:
+        return f"\x1b[{TILDES[name]}{number[1:]}~".encode()
+    if not mods and name in PLAIN:
+        return PLAIN[name]
+    if not mods & ~HELD["shift"] and name not in CODES:
+        return {"plus": b"+", "question_mark": b"?"}.get(name, chr(code).encode())
+    return f"\x1b[{code}{number[1:]}u".encode()
+
+
+def in_xterm(key: str) -> bytes:
+    """A character with Alt in xterm's modifyOtherKeys 2; nothing for other keys."""
+    found = re.fullmatch(rb"\x1b\[(\d+);([34])u", in_kitty(key))
+    if found is None:
+        return b""
+    code, held = int(found[1]), int(found[2])
+    capital = held - 1 & HELD["shift"] and chr(code).isalpha()
+    return b"\x1b[27;%d;%d~" % (held, ord(chr(code).upper()) if capital else code)
+
+
+@pytest.mark.requirement("ui:terminal-alt")
+@pytest.mark.parametrize("mode", [*ASKED, "kitty"])
+def test_120_keys_of_a_terminal_with_kittys_protocol_reach_programs(
+    mode: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keyboard.tell_alt()
+    monkeypatch.setattr(constants, "ESCAPE_DELAY", 0.0)
+    screen = EmulatedScreen(80, 24)
+    screen.feed(ASKED.get(mode, b"\x1b[>1u"))
+    wrong: dict[str, tuple[bytes, bytes]] = {}
+    for key in RECORDED["legacy"]:
+        came = in_kitty(key)
+        right = came if mode == "kitty" else bytes.fromhex(RECORDED[mode][key])
+        right = OTHERWISE.get((mode, key), right)
+        if mode == "other":
+            # Nothing has two meanings here: programs get what xterm sends, tmux has Alt as an escape.
+            right = {"ctrl+slash": b"\x1f"}.get(key, in_xterm(key) or right)
+        elif mode == "legacy" and key.startswith("alt+") and key[4:] in SHIFTED:
+            # What shift makes of a key the terminal around does not tell: it depends on the layout.
+            right = b"\x1b" + SHIFTED[key[4:]].encode()
+        made = passed_on(came, screen)
         if right not in (made, as_csi_u(made)):
             wrong[key] = (right, made)
     assert not wrong
