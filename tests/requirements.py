@@ -997,6 +997,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "ui:suspend": Requirement("Ctrl+Z stops the program like any other, and fg brings it back.", "issue 11.13"),
     "ui:terminal": Requirement("The person's shell opens when first seen, is drawn cell by cell, typed into, resized and scrolled back.", "architecture 8"),
     "ui:terminal-ended": Requirement("An ended shell says how it ended and Enter starts another.", "architecture 8"),
+    "ui:terminal-escape-key": Requirement("Escape and a key right behind it are two keys to a program in the pane, and what is typed with the key that leads there is not lost.", "issue 13.4, 13.7"),
     "ui:terminal-frames": Requirement("A flood of output is drawn in few frames and only where rows changed.", "fieldnotes 5"),
     "ui:terminal-interrupt": Requirement("A Ctrl+C that is not heeded is offered to be followed by TERM and KILL, and the border tells how far that is.", "issue 5.5"),
     "ui:terminal-keys": Requirement("In a focused terminal every key goes to the program; one chord leaves, and eats no key.", "issue 5.2"),

@@ -265,6 +265,13 @@ ACTIONS: tuple[Action, ...] = (
 )
 
 BY_SLASH = {action.slash: action for action in ACTIONS if action.slash}
+TO_TERMINAL = {
+    key: action.name
+    for action in ACTIONS
+    for key in action.keys
+    if action.name in ("terminal", "zoom", "look_back")
+}
+"""The keys of the actions that give the keys to the terminal."""
 
 
 def bindings() -> list[Binding]:

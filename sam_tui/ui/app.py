@@ -17,6 +17,7 @@ from sam_tui.core import charsets
 from sam_tui.core.errors import SamError
 from sam_tui.core.ids import ConversationId
 from sam_tui.ui import clipboard, keyboard, slash, theme
+from sam_tui.ui.actions import TO_TERMINAL
 from sam_tui.ui.activity import Activity
 from sam_tui.ui.controllers.backstage import Backstage
 from sam_tui.ui.controllers.conversations import Conversations
@@ -222,6 +223,11 @@ class SamApp(App[None], inherit_bindings=False):
     def _led(self, event: events.Key | events.Paste) -> bool:
         """Whether text went to the prompt already: none is lost for being typed elsewhere."""
         if self.screen is self.chat:
+            way = TO_TERMINAL.get(event.key) if isinstance(event, events.Key) else None
+            if way is not None and self.chat.leads_on:
+                # At once: what is typed right behind it is meant for the terminal.
+                self.desk.perform(way)
+                return True
             return self.chat.lead(event)
         if isinstance(event, events.Key) or writes(self.focused):
             return False

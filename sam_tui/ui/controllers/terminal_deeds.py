@@ -50,12 +50,12 @@ class TerminalDeeds:
             screen.focus_bottom()
             return
         screen.show_side(True)
-        screen.terminals.current.focus()
+        screen.set_focus(screen.terminals.current)
 
     def _look_back(self) -> None:
         self._screen.show_side(True)
         view = self._screen.terminals.current
-        view.focus()
+        self._screen.set_focus(view)
         view.look_back(True)
 
     def _watch_only(self) -> None:

@@ -122,7 +122,7 @@ class ChatScreen(Screen[None], inherit_bindings=False):
         self._wants_side = True
         self._lay_out()
         if self._zoomed:
-            self.terminals.current.focus()
+            self.set_focus(self.terminals.current)
 
     def lead(self, event: events.Key | events.Paste) -> bool:
         """Have text go to the prompt wherever the keys are, unless something there takes it.
@@ -145,9 +145,22 @@ class ChatScreen(Screen[None], inherit_bindings=False):
             return True
         if focused is None or isinstance(event, events.Paste):
             return False
-        if any(widget.has_class("inquiry") for widget in focused.ancestors_with_self):
+        if self._asks:
             return True
         return isinstance(focused, TodoPanel) and focused.answers(event.key)
+
+    @property
+    def leads_on(self) -> bool:
+        """Whether what has the keys leaves it to the workbench where they go next."""
+        return not isinstance(self.focused, TerminalView) and not self._asks
+
+    @property
+    def _asks(self) -> bool:
+        """Whether a question has the keys."""
+        focused = self.focused
+        return focused is not None and any(
+            widget.has_class("inquiry") for widget in focused.ancestors_with_self
+        )
 
     def focus_bottom(self) -> None:
         """Give the keys to the question, or else to the prompt."""
