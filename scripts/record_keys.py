@@ -95,7 +95,9 @@ def record(mode: str, wanted: Sequence[str]) -> dict[str, str]:
         tmux("set", "-s", "extended-keys", "on")
         tmux("respawn-pane", "-k", *program, MODES[mode])
         (folder / "meeting").read_bytes()
-        pressed = (("send-keys", tmux_name(key), ";", "send-keys", "-l", "|", ";") for key in wanted)
+        pressed = (
+            ("send-keys", tmux_name(key), ";", "send-keys", "-l", "|", ";") for key in wanted
+        )
         tmux(*[word for words in pressed for word in words][:-1])
         tmux("send-keys", "-l", "END")
         (folder / "meeting").read_bytes()
