@@ -107,7 +107,7 @@ class Copy:
         (notes / "modules").write_text("\n".join(str(self.folder / m) for m in modules), "utf-8")
         start = self.site / "tracing.pth"
         start.write_text("import scripts.tracing\n", "utf-8")
-        code, said = self.run(sorted({test for tests in modules.values() for test in tests}), None)
+        code, said = self.run(outermost(modules), None)
         if code not in (0, 1):
             raise BrokenError(said)
         start.unlink()
@@ -256,6 +256,12 @@ class Trace:
         few = sum(1 for spent in sums if spent < FEW)
         rest = set(order[few:])
         return [batch for batch in (order[:few], [t for t in self.seconds if t in rest]) if batch]
+
+
+def outermost(modules: Mapping[str, Sequence[str]]) -> list[str]:
+    """The folders and files of the tests of modules. Of a folder and a file in it pytest took the file."""
+    paths = sorted({test for tests in modules.values() for test in tests})
+    return [path for path in paths if not any(path.startswith(f"{other}/") for other in paths)]
 
 
 def files_of(tests: Sequence[str]) -> list[str]:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from scripts.breaks import Mutant, mutants_of
-from scripts.copies import ROOT, BrokenError, Copy, Forks, Trace, files_of
+from scripts.copies import ROOT, BrokenError, Copy, Forks, Trace, files_of, outermost
 
 ROWS = ROOT / "tests" / "workflow" / "rows.toml"
 LEAST = 0.92
@@ -127,7 +127,7 @@ def played(
     begun = time.monotonic()
     trace = copy.trace(used)
     print(f"{len(trace.seconds)} tests traced in {time.monotonic() - begun:.0f} s", flush=True)
-    forks = Forks(copy, sorted({test for tests in used.values() for test in tests}))
+    forks = Forks(copy, outermost(used))
     killed = same = 0
     for mutant in sample:
         begun = time.monotonic()
