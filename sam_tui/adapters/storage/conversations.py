@@ -275,11 +275,11 @@ def _columns(message: Message) -> tuple[str, str, str, str]:
 
 def _message(row: Row) -> Message:
     """The stored message, or a marker where it was."""
-    kind, call, name, body = row
+    _, call, name, body = row
     try:
         return load_message(body)
     except ValueError:
-        if kind == "tool" and call:
+        if call:  # only results have one
             return ToolMessage(CallId(call), name, UNREADABLE, ok=False)
         return ReminderMessage("storage", UNREADABLE)
 

@@ -1,0 +1,58 @@
+"""What the guard decides for a command that runs: its network, and paths that changed meanwhile."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from sam_tui.core.accesses import Run
+from sam_tui.core.authorization.outside import CHANGE
+from sam_tui.core.authorization.outside import Run as CommandRun
+from sam_tui.core.ids import CallId
+from sam_tui.core.inquiry import Approval
+from sam_tui.core.ports.sandbox import OutsideAccess
+from tests.guard.ward import ALICE, RUN, Ward
+
+MAKE = CommandRun(ALICE, CallId("c1"), RUN, "make")
+
+
+@pytest.mark.requirement("outside:network")
+@pytest.mark.parametrize(
+    ("command", "lasting", "network"),
+    [
+        ("curl https://a.test", False, "granted"),
+        ("curl https://a.test", True, "off"),
+        ("ls", False, "off"),
+    ],
+)
+def test_where_connections_cannot_be_watched_a_yes_opens_the_network_for_that_command_alone(
+    ward: Callable[..., Ward], command: str, network: str, *, lasting: bool
+) -> None:
+    here = ward()
+    here.guard.policy = replace(here.guard.policy, unwatched=True)
+    where = here.guard.locate([Run(command)])
+    assert here.guard.network_of(where, lasting=lasting) == network
+
+
+@pytest.mark.requirement("outside:asked")
+async def test_a_path_that_leads_elsewhere_by_now_is_refused_and_nobody_is_asked(
+    ward: Callable[..., Ward],
+) -> None:
+    here = ward(answers=[Approval("once")])
+    out = here.folder / "out"
+    (out / "b").mkdir()
+    (out / "a").symlink_to("b")
+    for access in (
+        OutsideAccess("write", f"{out}/a/x"),
+        OutsideAccess("rename", f"{out}/b/x", to=f"{out}/a/x"),
+    ):
+        decision = await here.guard.decide_outside(MAKE, access)
+        assert (decision.outcome, decision.rule, decision.targets) == (
+            "deny",
+            "moved",
+            (access.path,),
+        )
+        assert "led elsewhere" in decision.reason
+    assert here.asked == []
+    decision = await here.guard.decide_outside(MAKE, OutsideAccess("write", f"{out}/b/x"))
+    assert (decision.allowed, here.asked[0].operation) == (True, CHANGE)
