@@ -117,3 +117,17 @@ async def test_a_click_takes_a_command_and_the_wheel_moves_the_mark(stage: Stage
         await me.until(lambda: menu(me).marked is list(BY_SLASH.values())[1])
         await me.pilot.click(menu(me), offset=(6, 0))
         await me.until(lambda: isinstance(me.app.screen, HelpScreen))
+
+
+@pytest.mark.requirement("ui:slash-menu")
+async def test_enter_behind_a_line_typed_in_one_go_sends_that_line(stage: Stage) -> None:
+    async with driven(app_over(stage)) as me:
+        await me.ready()
+        area = me.app.chat.prompt.area
+        await me.type("/re")
+        await me.until(lambda: menu(me).marked is not None)
+        # Enter comes before the change that the keys before it made is told of.
+        area.insert("x, and a word")
+        area.on_key(events.Key("enter", None))
+        assert area.past == ["/rex, and a word"]
+        await me.until(lambda: menu(me).marked is None)

@@ -50,6 +50,7 @@ class PromptArea(Composer):
         """Commands that are not always there: the skills."""
         self._at: int | None = None
         self._draft = ""
+        self._hinted: tuple[str, str | None, bool] = ("", None, False)
 
     def begin_past(self, texts: Sequence[str]) -> None:
         """Another conversation is on show, with these prompts."""
@@ -63,6 +64,7 @@ class PromptArea(Composer):
 
     def takes(self, event: events.Key) -> bool:
         """The keys that mean something else here than in a text area."""
+        self.hint()
         marked, file = self.menu.marked, self.files.marked
         match event.key:
             case "up" | "down" if marked is not None:
@@ -93,6 +95,7 @@ class PromptArea(Composer):
 
     def send(self) -> None:
         """Post what was written, unless it is nothing; while files are offered take the marked one."""
+        self.hint()
         if self.files.marked is not None:
             self.take_file(self.files.marked)
             return
@@ -103,6 +106,17 @@ class PromptArea(Composer):
         self.remember(text)
         self.text = ""
         self.post_message(PromptSubmitted(text))
+
+    def hint(self) -> None:
+        """Offer the commands and files that fit what stands here now, unless that was done.
+
+        A key that takes one may come before the change is told of.
+        """
+        state = (self.text, self.mentioned, self.recalls)
+        if state != self._hinted:
+            self._hinted = state
+            self.name_files(self.mentioned)
+            self.menu.offer(() if self.recalls else self.fitting)
 
     @property
     def mentioned(self) -> str | None:
@@ -209,8 +223,7 @@ class PromptBox(Vertical):
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
         """Hint at the commands and files that fit what was typed."""
         event.stop()
-        self.area.name_files(self.area.mentioned)
-        self.area.menu.offer(() if self.area.recalls else self.area.fitting)
+        self.area.hint()
 
     def on_hint_taken(self, event: HintTaken) -> None:
         """A command or a file was clicked."""
