@@ -816,6 +816,10 @@ REQUIREMENTS: dict[str, Requirement] = {
         "Every group of a session gets HUP, TERM and KILL, each with time to work.", "issue 5.3"
     ),
     "terminal:session-start-fails": Requirement("A session that cannot start says why, and an unusable $SHELL is replaced.", "spec 5.1"),
+    "terminal:soak": Requirement(
+        "After editors, pagers, floods, resizes, pastes, hand-overs and kills the pane is drawn as the program printed it, every key came once, nothing is left running, and the model heard nothing of what was typed while held.",
+        "issue 13 Show",
+    ),
     "terminal:start-asks-nothing": Requirement("What an agent's shell wants outside while it starts is refused without a question; from its first prompt on it is asked.", "issue 4.4"),
     "terminal:start-fails": Requirement("A command that cannot be started says why.", "spec 5.1"),
     "terminal:states": Requirement("A session is running, quiet, waiting or finished, and says so.", "issue 5.5"),
@@ -945,6 +949,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "ui:calm": Requirement("Nothing moves and no timer runs while nothing happens.", "peers 2.2 #2"),
     "ui:cancel": Requirement("Esc cancels the running turn; Ctrl+C goes down a ladder (question, turn, draft) and quits only when pressed twice.", "peers 2.2 #18"),
     "ui:cancelled-output": Requirement("The output of a cancelled call stays on show and in the conversation.", "issue 12.14"),
+    "ui:clicked-twice": Requirement("A click on something that was removed since it was drawn changes nothing.", "issue 13 Show"),
     "ui:copy": Requirement("The last answer is copied as the model wrote it.", "peers 2.2 #4"),
     "ui:cost": Requirement("Tokens and money are shown; an unknown price is a dash, never a zero.", "peers 2.2 #19"),
     "ui:decisions": Requirement("What the person decided and what was refused stands in the transcript, in words.", "architecture 4"),

@@ -218,7 +218,19 @@ class SamApp(App[None], inherit_bindings=False):
             self._keys += 1
             if not event.is_forwarded and self._led(event):
                 return
+        elif isinstance(event, events.MouseEvent) and self._over_removed(event):
+            return
         await super().on_event(event)
+
+    def _over_removed(self, event: events.MouseEvent) -> bool:
+        """Whether the mouse is over a widget that is still drawn, but was removed.
+
+        Textual looks for the widget around it to mark text in, and finds none: that ends the program.
+        """
+        if event.is_forwarded:
+            return False
+        widget, _ = self.screen.get_widget_and_offset_at(event.x, event.y)
+        return widget is not None and widget.parent is None
 
     def _led(self, event: events.Key | events.Paste) -> bool:
         """Whether text went to the prompt already: none is lost for being typed elsewhere."""

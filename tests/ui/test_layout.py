@@ -4,6 +4,7 @@ import operator
 
 import pytest
 from rich.color import Color
+from textual import events
 from textual.widget import Widget
 
 from sam_tui.core.ports.model import TextDelta
@@ -164,3 +165,24 @@ async def test_no_color_is_respected(stage: Stage, monkeypatch: pytest.MonkeyPat
     async with driven(app_over(stage)) as me:
         await me.ready()
         assert me.app.no_color
+
+
+@pytest.mark.requirement("ui:clicked-twice")
+async def test_clicking_what_was_removed_meanwhile_ends_nothing(stage: Stage) -> None:
+    app = app_over(stage)
+    async with app.run_test(size=(120, 40), notifications=True) as pilot:
+        me = Driver(app, pilot)
+        await me.ready()
+        me.app.notify("something was done", timeout=3600)
+        await me.until(lambda: "something was done" in me.drawn())
+        toast = me.app.screen.query_one("Toast")
+        x, y = toast.region.offset + (2, 0)
+        holder = toast.parent
+        assert holder is not None
+        # As between its removal and the frame without it.
+        toast._detach()  # pyright: ignore[reportPrivateUsage]
+        for kind in (events.MouseDown, events.MouseMove, events.MouseUp):
+            await me.app.on_event(kind(None, x, y, 0, 0, 1, False, False, False))
+        toast._attach(holder)  # pyright: ignore[reportPrivateUsage]
+        await me.type("still here")
+        await me.until(lambda: "still here" in me.drawn())
