@@ -42,6 +42,10 @@ BENCHES: Mapping[str, Bench] = {
     "long": Bench("turns after two thousand others: time and memory"),
     "workflow": Bench("a transition and queries", ("--executions", "200")),
     "kills": Bench("running workflows whose drivers are killed at random", ("--kills", "50")),
+    "soak": Bench(
+        "the workbench's terminals under seeded scripts beside busy loops: what goes wrong",
+        ("--minutes", "2"),
+    ),
 }
 
 

@@ -342,6 +342,11 @@ class FakeServer:
         """The requests that asked for an answer (without the look at ``/models``)."""
         return [r for r in self.requests if r.method == "POST"]
 
+    @property
+    def left(self) -> int:
+        """How many replies nobody has asked for yet."""
+        return len(self.replies) - self._played
+
     def next_reply(self, request: Recorded) -> Reply:
         if self._played >= len(self.replies):
             return failure(400, "the fake server has no reply left", code="script_exhausted")

@@ -1,0 +1,113 @@
+"""What stands in the pane, cell by cell: as the terminal around shows it, and as a recording has it."""
+
+import asyncio
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.cells import split_graphemes
+
+from sam_tui.adapters.terminal.recording import Recording, Stage, play
+from sam_tui.adapters.terminal.screen import EmulatedScreen
+
+Look = tuple[object, object, frozenset[str]]
+"""Foreground, background and attributes."""
+Cell = tuple[str, Look]
+_AS_BOLD = {"blink": "bold"}
+"""What the workbench draws in another way on purpose."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A cell that is not drawn as the program printed it."""
+
+    row: int
+    column: int
+    printed: object
+    drawn: object
+
+
+def cells(screen: EmulatedScreen) -> list[list[Cell]]:
+    """Every cell of a screen; the second half of a wide character is empty text."""
+    grid: list[list[Cell]] = []
+    for row in screen.all_rows():
+        line: list[Cell] = []
+        for run in row:
+            names = frozenset(_AS_BOLD.get(name, name) for name in run.attributes)
+            look: Look = (run.foreground, run.background, names)
+            for first, last, width in split_graphemes(run.text)[0]:
+                line.append((run.text[first:last], look))
+                line.extend([("", look)] * (width - 1))
+        grid.append(line)
+    return grid
+
+
+def frame(grid: list[list[Cell]], tab: str) -> tuple[int, int] | None:
+    """Row and column of the upper left corner of the frame whose border names a tab, if it is in sight."""
+    for top, row in enumerate(grid):
+        text = _text(row)
+        left = text.rfind("╭")
+        if left >= 0 and tab in text[left:]:
+            return top, left
+    return None
+
+
+def drawn_pane(around: EmulatedScreen, tab: str) -> list[list[Cell]]:
+    """The cells within the frame whose border names a tab; none while something lies over that."""
+    grid = cells(around)
+    corner = frame(grid, tab)
+    if corner is None:
+        return []
+    top, left = corner
+    right = _text(grid[top]).rfind("╮")
+    bottom = next((y for y in range(top, len(grid)) if grid[y][left][0] == "╰"), top)
+    return [row[left + 1 : right] for row in grid[top + 1 : bottom]]
+
+
+def tab_look(around: EmulatedScreen, tab: str) -> Look | None:
+    """How the border writes a tab's name: another way while it has the keys. None while out of sight."""
+    grid = cells(around)
+    corner = frame(grid, tab)
+    return corner and grid[corner[0]][_text(grid[corner[0]]).rindex(tab)][1]
+
+
+def _text(row: list[Cell]) -> str:
+    """A row, one character a cell."""
+    return "".join(cell[0][:1] or " " for cell in row)
+
+
+def printed_pane(recording: Path) -> EmulatedScreen:
+    """An emulator of our own, fed with what a recording says was printed."""
+    screen = EmulatedScreen(10, 10)
+    stage = Stage(screen.feed, screen.resize)
+    asyncio.run(play(Recording(str(recording)), stage, longest_pause=0))
+    return screen
+
+
+def differences(printed: EmulatedScreen, drawn: list[list[Cell]]) -> list[Difference]:
+    """Where the pane does not show what was printed.
+
+    Text is compared as it is. The workbench chooses the colours of cells that have none of their own,
+    and the theme those of the palette: so looks of one kind must all be drawn in one way.
+    """
+    wanted = cells(printed)
+    size = (len(wanted), {len(row) for row in wanted})
+    if size != (len(drawn), {len(row) for row in drawn}):
+        return [Difference(-1, -1, size, (len(drawn), {len(row) for row in drawn}))]
+    found: list[Difference] = []
+    ways: dict[Look, Look] = {}
+    for y, (wanted_row, drawn_row) in enumerate(zip(wanted, drawn, strict=True)):
+        for x, (want, have) in enumerate(zip(wanted_row, drawn_row, strict=True)):
+            way = ways.setdefault(want[1], have[1])
+            if (want[0], way) != have or _other(want[1], way):
+                found.append(Difference(y, x, want, have))
+    return found
+
+
+def _other(want: Look, have: Look) -> bool:
+    """Whether a colour that the program spelled out became another, or an attribute went."""
+    exact = all(
+        have[place] == want[place]
+        for place in (0, 1)
+        if isinstance(want[place], tuple) and "dim" not in want[2] and "reverse" not in want[2]
+    )
+    return not exact or not want[2] - {"dim"} <= have[2]

@@ -1,0 +1,311 @@
+"""What somebody does in the workbench's terminals, one step at a time, and what must come of it."""
+
+import os
+import secrets
+import shlex
+import shutil
+import signal
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from tests.fakes.openai_server import Call
+from tests.terminal_soak import listener
+from tests.terminal_soak.person import AGENT, TOOL, Person
+
+KEYS: Mapping[str, bytes] = {
+    "up": b"\x1b[A",
+    "left": b"\x1b[D",
+    "home": b"\x1b[H",
+    "pagedown": b"\x1b[6~",
+    "f5": b"\x1b[15~",
+    "f8": b"\x1b[19~",
+    "enter": b"\r",
+    "tab": b"\t",
+    "backspace": b"\x7f",
+    "ctrl+a": b"\x01",
+    "ctrl+x": b"\x18",
+    "alt+b": b"\x1bb",
+    "alt+1": b"\x1b1",
+    "shift+tab": b"\x1b[Z",
+}
+"""Keys, and what a program without modes of its own gets."""
+WORDS = ("plain", "Grüße", "日本語", "🙂", "a b  c", "$HOME;'\"\\", "x" * 90)
+WIDTHS = (45, 120)
+_LEFT = "\x1b[D"
+
+
+def vim(me: Person) -> None:
+    """Two lines, written; Escape and the next key come at once."""
+    path, seat = me.workspace / f"vim-{me.number()}", me.seat
+    words = [me.chance.choice(WORDS) for _ in range(4)]
+    me.enter()
+    seat.type(f"vim -u NONE -N -n {path.name}\r")
+    seat.shows("[New]")
+    seat.type(f"i{words[0]}")
+    seat.press("enter")
+    seat.type(words[1])
+    resized(me)
+    seat.press("escape")
+    seat.rest(0.1)
+    seat.type(f"o{words[2]}\x1bkA{words[3]}\x1b:wq\r")
+    seat.until(path.exists, "vim does not write")
+    seat.shows("ready>")
+    me.leave()
+    me.command("true")
+    me.expect(path.name, [words[0], words[1] + words[3], words[2]], me.lines_of(path).splitlines())
+
+
+def nano(me: Person) -> None:
+    """A line, written."""
+    path, seat, word = me.workspace / f"nano-{me.number()}", me.seat, me.chance.choice(WORDS)
+    me.enter()
+    seat.type(f"nano --ignorercfiles --nohelp {path.name}\r")
+    seat.shows("GNU nano")
+    seat.type(word)
+    resized(me)
+    seat.press("ctrl+x")
+    seat.shows("Save modified")
+    seat.type("y\r")
+    seat.until(path.exists, "nano does not write")
+    me.leave()
+    me.command("true")
+    me.expect(path.name, word, me.lines_of(path).rstrip("\n"))
+
+
+def less(me: Person) -> None:
+    """Up and down a long file."""
+    path, seat = me.workspace / "long", me.seat
+    if not path.exists():
+        text = "".join(f"{n} {WORDS[n % len(WORDS)]}\n" for n in range(3000))
+        path.write_text(text + "the last one", encoding="utf-8")
+    me.enter()
+    seat.type("LESS= less long\r")
+    seat.shows("0 plain")
+    for _ in range(me.chance.randrange(1, 6)):
+        seat.press(me.chance.choice(("space", "pagedown", "up", "down", "f", "b")))
+        resized(me)
+    seat.type("G")
+    seat.shows("the last one")
+    seat.type("?2500 \r")
+    seat.shows("2500 ")
+    seat.type("q")
+    me.leave()
+    me.command("true")
+
+
+def htop(me: Person) -> None:
+    """A screen that changes by itself."""
+    me.enter()
+    me.seat.type("htop -d 2\r")
+    me.seat.shows("F1Help")
+    for _ in range(me.chance.randrange(1, 4)):
+        resized(me)
+        me.seat.press(me.chance.choice(("down", "up", "pagedown", "f6", "escape")))
+        me.seat.rest(0.3)
+    me.seat.press("escape")
+    me.seat.rest(0.3)
+    me.seat.type("q")
+    me.leave()
+    me.command("true")
+
+
+def flood(me: Person) -> None:
+    """More than can be drawn, to its end or to Ctrl+C."""
+    me.enter()
+    if me.chance.random() < 0.5:
+        me.seat.type("yes 'a line of a flood'\r")
+        me.seat.until(lambda: me.seat.text().count("a line of a flood") > 2, "no flood")
+        resized(me)
+        me.seat.rest(me.chance.random() / 2)
+        me.seat.press("ctrl+c")
+        me.leave()
+        me.command("true")
+    else:
+        numbers = r'for (n = 0; n < 20000; n++) printf "\033[%dm%d\033[m ", 30 + n % 8, n'
+        me.leave()
+        me.command(f"awk 'BEGIN {{ {numbers} }}'")
+
+
+def storm(me: Person) -> None:
+    """The window changes its size faster than anything is drawn."""
+    me.enter()
+    me.seat.type("ls -la /usr/bin\r")
+    for _ in range(me.chance.randrange(5, 20)):
+        me.seat.resize(me.chance.randrange(41, 170), me.chance.randrange(16, 60))
+        if me.chance.random() < 0.3:
+            me.seat.rest(0.03)
+    me.seat.resize(me.chance.choice(WIDTHS), me.chance.choice((24, 40)))
+    typed, printed = me.mark()
+    me.seat.type(f"echo {typed}\r")
+    me.seat.shows(printed)
+    me.leave()
+    me.command("true")
+
+
+def resized(me: Person) -> None:
+    """Now and then the window has another size."""
+    if me.chance.random() < 0.3:
+        me.seat.resize(me.chance.choice(WIDTHS), me.chance.choice((24, 40)))
+
+
+def keys(me: Person) -> None:
+    """Every key reaches the program once, in order, whatever it prints and the window does."""
+    path, wanted = _listening(me, lines=me.chance.choice((0, 1, 200)))
+    for _ in range(me.chance.randrange(20, 60)):
+        if me.chance.random() < 0.5:
+            text = me.chance.choice(WORDS)
+            me.seat.type(text)
+            wanted += text.encode()
+        else:
+            key = me.chance.choice(list(KEYS))
+            me.seat.press(key)
+            wanted += KEYS[key]
+        if me.chance.random() < 0.2:
+            resized(me)
+            me.seat.rest(me.chance.random() / 20)
+    _heard(me, path, wanted)
+
+
+def paste(me: Person) -> None:
+    """A paste of many lines reaches the program whole and once."""
+    path, wanted = _listening(me, lines=1)
+    count = me.chance.choice((1, 50, 5000))
+    text = "\n".join(f"{n} {me.chance.choice(WORDS)}" for n in range(count))
+    me.seat.type("before")
+    me.seat.paste(text)
+    me.seat.type("behind")
+    _heard(me, path, wanted + b"before\x1b[200~" + text.encode() + b"\x1b[201~behind")
+
+
+def _listening(me: Person, lines: int) -> tuple[Path, bytes]:
+    path = me.seat.folder / f"heard-{me.number()}"
+    words = (sys.executable, "-ISE", listener.__file__, str(path), str(lines))
+    me.enter()
+    me.seat.type(f"{shlex.join(words)}\r")
+    me.seat.shows(f"to {path.name}: ")
+    return path, b""
+
+
+def _heard(me: Person, path: Path, wanted: bytes) -> None:
+    me.seat.press("ctrl+d")
+    wanted += listener.END
+    me.seat.until(lambda: path.read_bytes().endswith(listener.END), "keys are missing")
+    me.leave()
+    me.command("true")
+    me.expect(path.name, wanted, path.read_bytes())
+
+
+def hand_over(me: Person) -> None:
+    """The agent asks the person to type a secret, and reads all it may of its terminal then."""
+    ask = {"operation": "send_input", "input": "", "hand_over": "the password"}
+    me.asks_agent(_call("create_session"), Call(TOOL, ask), *_readings())
+    me.tab(AGENT)
+    me.seat.shows("you type")
+    me.enter()
+    _type_secretly(me)
+    me.leave()
+    me.agent_done()
+
+
+def takes(me: Person) -> None:
+    """The person takes the agent's terminal unasked, and the agent works on in it later."""
+    me.asks_agent(_call("create_session"))
+    me.agent_done()
+    me.tab(AGENT)
+    me.seat.press("f8")
+    me.inside()
+    _type_secretly(me)
+    me.leave()
+    me.asks_agent(*_readings())
+    me.agent_done()
+
+
+def _type_secretly(me: Person) -> None:
+    secret, (typed, printed) = secrets.token_hex(me.chance.choice((6, 20, 60))), me.mark()
+    me.secrets.append(secret)
+    seat, half = me.seat, len(secret) // 2
+    seat.press("ctrl+e", "ctrl+u")  # what was left unfinished the time before stands there again
+    match me.chance.randrange(4):
+        case 0:
+            seat.type(f"echo {secret}; echo {typed}\r")
+        case 1:
+            seat.type(f"echo {secret[half:]}{_LEFT * (len(secret) - half)}{secret[:half]}")
+            seat.type(f"\x05; echo {typed}\r")
+        case 2:
+            seat.paste(f"echo {secret}; echo {typed}")
+            seat.press("enter")
+        case _:
+            seat.type(f"read -s secret; echo {typed}\r{secret}\r")
+    seat.shows(printed)
+    me.expect("secret lines that are no commands", 0, seat.text().count("not found"))
+    resized(me)
+    if me.chance.random() < 0.3:
+        seat.press("up")
+        seat.rest(0.2)
+
+
+def _call(operation: str, **more: object) -> Call:
+    return Call(TOOL, {"operation": operation, **more})
+
+
+def _readings() -> tuple[Call, ...]:
+    return (
+        _call("send_input", input="echo by-the-agent\r\n"),
+        _call("get_terminal_buffer"),
+        _call("get_history"),
+        _call("get_last_command"),
+    )
+
+
+def killed(me: Person) -> None:
+    """A program that fills the screen is killed, and the terminal set back."""
+    path = me.workspace / f"pid-{me.number()}"
+    me.enter()
+    fills = r"printf '\033[?1049h\033[?1003h\033[?25l\033[31;44mfull\033[2;9r'; exec sleep 600"
+    me.seat.type(f"sh -c {shlex.quote(f'echo $$ > {path.name}; {fills}')}\r")
+    me.seat.until(lambda: me.lines_of(path).strip(), "nothing was started")
+    me.seat.shows("full")
+    os.kill(int(me.lines_of(path)), signal.SIGKILL)
+    me.seat.shows("Killed")
+    me.leave()
+    me.command(r"printf '\033c'")
+
+
+def crash(me: Person) -> None:
+    """The workbench is killed while the person holds the agent's terminal, and continued."""
+    me.asks_agent(_call("create_session"))
+    me.agent_done()
+    me.tab(AGENT)
+    me.seat.press("f8")
+    me.inside()
+    _type_secretly(me)
+    me.crash()
+    me.seat.shows("● ready")
+    me.tab(AGENT)
+    me.seat.shows("you type")
+    me.enter()
+    _type_secretly(me)
+    me.leave()
+    me.asks_agent(*_readings())
+    me.agent_done()
+    me.begin()
+
+
+Step = Callable[[Person], None]
+
+STEPS: Mapping[str, Step] = {
+    step.__name__: step
+    for step in (vim, nano, less, htop, flood, storm, keys, paste, hand_over, takes, killed, crash)
+}
+NEEDS: Mapping[str, str] = {"vim": "vim", "nano": "nano", "less": "less", "htop": "htop"}
+"""The program that a step is about."""
+
+
+def missing() -> Mapping[str, str]:
+    """Steps that cannot be taken on this machine, and why."""
+    return {
+        step: f"{program} is not installed"
+        for step, program in NEEDS.items()
+        if shutil.which(program) is None
+    }
