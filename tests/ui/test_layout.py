@@ -176,7 +176,7 @@ async def test_clicking_what_was_removed_meanwhile_ends_nothing(stage: Stage) ->
         me.app.notify("something was done", timeout=3600)
         await me.until(lambda: "something was done" in me.drawn())
         toast = me.app.screen.query_one("Toast")
-        x, y = toast.region.offset + (2, 0)
+        x, y = toast.region.x + 2, toast.region.y
         holder = toast.parent
         assert holder is not None
         # As between its removal and the frame without it.
