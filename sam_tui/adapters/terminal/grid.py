@@ -15,8 +15,7 @@ from sam_tui.adapters.terminal.ghostty import (
     lib,
     ref_at,
 )
-from sam_tui.core.ports.screens import CursorShape
-from sam_tui.core.ports.terminals import CellRun
+from sam_tui.core.ports.screens import DISPUTED, CellRun, CursorShape
 
 Style = tuple[Colour, Colour, frozenset[str]]
 
@@ -38,7 +37,7 @@ _TAG_BITS = 2
 _TAGS = bytes(value & 3 for value in range(256))
 _WIDTHS = bytes(value >> 2 & 3 for value in range(256))
 """Of a cell's sixth byte, the two bits that say whether it is wide."""
-_WIDE_SPACERS = 2
+_WIDE, _WIDE_SPACERS = 1, 2
 _ATTRIBUTES = (
     ("bold", "bold"),
     ("faint", "dim"),
@@ -176,7 +175,8 @@ class Grid:
         check(lib.ghostty_render_state_row_get(row, key, self._raw), "row")
         key = lib.GHOSTTY_ROW_DATA_HYPERLINK
         check(lib.ghostty_row_get(self._raw[0], key, self._has_links), "row")
-        if not self._has_links[0] and (text := _narrow(raw)) is not None:
+        text = None if self._has_links[0] else _narrow(raw)
+        if text is not None and (text.isascii() or not DISPUTED.search(text)):
             return self._narrow_runs(row, raw, text)
         packed = memoryview(raw).cast("Q").tolist()
         return self._linked(row, packed, y) if self._has_links[0] else self._runs(row, packed, 0)
@@ -227,20 +227,27 @@ class Grid:
                     style = known
             if cell >> wide_at & _WIDE_SPACERS:
                 continue
-            if cell & 3:
-                if cell & 1 and not cell & _BACKGROUND_ONLY:
-                    if not selected:
-                        self._select(row)
-                        selected = True
-                    text.append(self._grapheme(x))
-                else:
-                    text.append(" ")
+            character = self._character(row, x, cell)
+            if character.isascii() or not DISPUTED.search(character):
+                text.append(character)
                 continue
-            point = cell >> 2 & 0x1FFFFF
-            text.append(chr(point) if point else " ")
+            if text:
+                runs.append(CellRun("".join(text), *style))
+                text = []
+            cells = 2 if cell >> wide_at & _WIDE else 1
+            runs.append(CellRun(character, *style, cells=cells))
         if text:
             runs.append(CellRun("".join(text), *style))
         return runs
+
+    def _character(self, row: Any, x: int, cell: int) -> str:
+        """What a cell shows: a blank where it is nothing but a colour."""
+        if cell & _BACKGROUND_ONLY:
+            return " "
+        if cell & 1:
+            self._select(row)
+            return self._grapheme(x)
+        return chr(cell >> 2 & 0x1FFFFF or 32)
 
     def _linked(self, row: Any, packed: list[int], y: int) -> list[CellRun]:
         """The runs of a row, cut where links begin and end, and told where they lead."""

@@ -5,6 +5,8 @@ from asyncio import TimerHandle
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from rich.color import ColorSystem
+from rich.console import COLOR_SYSTEMS
 from rich.segment import Segment
 from rich.style import Style
 from textual.geometry import Region, Size
@@ -14,6 +16,7 @@ from textual.widget import Widget
 
 from sam_tui.ui.later import after
 from sam_tui.ui.widgets.terminal_cells import Link, Painter, laid_over, links_of, with_cursor
+from sam_tui.ui.widgets.terminal_clusters import settled
 
 if TYPE_CHECKING:
     from sam_tui.core.ports.screens import Shown
@@ -184,6 +187,11 @@ class TerminalCanvas(Widget):
             self.refresh()
 
     @property
+    def _colours(self) -> ColorSystem:
+        name = self.app.console.color_system  # pyright: ignore[reportUnknownMemberType]
+        return COLOR_SYSTEMS[name] if name is not None else ColorSystem.TRUECOLOR
+
+    @property
     def row_width(self) -> int:
         """How many cells of a row are made ready to be drawn."""
         return self.size.width
@@ -265,8 +273,9 @@ class TerminalCanvas(Widget):
                 strip = strip.apply_filter(one, ground)
             strips.append(strip)
         if crop.column_span != (0, self.size.width):
-            return [strip.crop(*crop.column_span) for strip in strips]
-        return strips
+            strips = [strip.crop(*crop.column_span) for strip in strips]
+        # Last, because nothing may come between such a character and its place.
+        return [settled(strip, self._colours) for strip in strips]
 
     def render_line(self, y: int) -> Strip:
         """One row, with what is marked and found in it, and with the cursor where the keys go."""

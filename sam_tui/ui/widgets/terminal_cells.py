@@ -10,6 +10,8 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
+from sam_tui.ui.widgets.terminal_clusters import fitted
+
 if TYPE_CHECKING:
     from sam_tui.core.ports.screens import CellRun, CursorShape
 
@@ -59,7 +61,7 @@ class Painter:
             style = styles.get((run.foreground, run.background, run.attributes))
             if style is None:
                 style = self.style(run.foreground, run.background, run.attributes)
-            text = run.text
+            text = fitted(run.text, run.cells) if run.cells else run.text
             segments.append(Segment(text, style))
             cells += len(text) if text.isascii() else cell_len(text)
         strip = Strip(segments, cells)
@@ -82,7 +84,7 @@ def links_of(runs: "Sequence[CellRun]") -> list[Link]:
     found: list[Link] = []
     column = 0
     for run in runs:
-        end = column + cell_len(run.text)
+        end = column + (run.cells or cell_len(run.text))
         if run.link:
             if found and found[-1][1:] == (column, run.link):
                 found[-1] = (found[-1][0], end, run.link)

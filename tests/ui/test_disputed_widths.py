@@ -1,0 +1,123 @@
+"""Characters that terminals draw in different widths: the workbench in a terminal, seen from outside."""
+
+import fcntl
+import os
+import select
+import signal
+import struct
+import sys
+import termios
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from sam_tui.adapters.terminal.screen import EmulatedScreen
+
+ROWS = 30
+WIDTHS = (121, 90, 104)
+PATIENCE = 60.0
+LINES = (
+    "क्षत्रिय हिन्दी में लिखी हुई एक पंक्ति है " * 4,
+    "தமிழ் மொழியில் எழுதப்பட்ட ஒரு வரி " * 4,
+    "مَرْحَبًا بِكُمْ فِي هٰذَا السَّطْرِ " * 4,
+    "👨‍👩‍👧‍👦👩🏽‍💻🏳️‍🌈" * 12,
+    "🇩🇪🇫🇷🇯🇵" * 12,
+    "❤️❤︎☂️1️⃣" * 14,
+    "e\u0301\u0302\u0303\u0304" * 70,
+    "ᄒ\u1161\u11ab각" * 30,
+    "กำลังทำงานที่นี่" * 10,
+)
+
+
+class Outside:
+    """The terminal that the workbench runs in. ``clusters`` says how it draws what is joined."""
+
+    def __init__(self, folder: Path, *, clusters: bool) -> None:
+        home, workspace = folder / "home", folder / "workspace"
+        home.mkdir()
+        workspace.mkdir()
+        (home / ".bashrc").write_text("PS1='ready> '\n", encoding="utf-8")
+        (workspace / "lines").write_text("\n".join([*LINES, "the-end"]), encoding="utf-8")
+        (folder / "script").write_text("[]", encoding="utf-8")
+        self.process, self._master = os.forkpty()
+        if self.process == 0:
+            os.environ |= {
+                "HOME": str(home),
+                "XDG_DATA_HOME": str(folder / "data"),
+                "SHELL": "/bin/bash",
+                "TERM": "xterm-256color",
+                "LANG": "C.UTF-8",
+            }
+            os.chdir(workspace)
+            words = ["--model", f"scripted:{folder / 'script'}"]
+            os.execv(sys.executable, [sys.executable, "-P", "-m", "sam_tui", *words])
+        self.screen = EmulatedScreen(WIDTHS[0], ROWS)
+        self.screen.reply = self.type
+        if not clusters:
+            self.screen.feed(b"\x1b[?2027l")
+        self.resize(WIDTHS[0])
+
+    def type(self, keys: bytes) -> None:
+        os.write(self._master, keys)
+
+    def resize(self, columns: int) -> None:
+        self.screen.resize(columns, ROWS)
+        fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, columns, 0, 0))
+
+    def until(self, told: Callable[[], bool]) -> None:
+        """Read until something is so, and nothing more comes for a moment."""
+        deadline = time.monotonic() + PATIENCE
+        while not told() or select.select([self._master], [], [], 0.3)[0]:
+            left = max(0.0, deadline - time.monotonic())
+            assert select.select([self._master], [], [], left)[0], self.screen.text()
+            self.screen.feed(os.read(self._master, 65536))
+
+    def shows(self, wanted: str) -> None:
+        self.until(lambda: wanted in self.screen.text())
+
+    def laid_out(self) -> None:
+        """Wait until a corner of a frame stands at the right edge."""
+        self.until(lambda: "╮" in self.column(self.screen.columns - 1))
+
+    def column(self, column: int) -> list[str]:
+        """What stands in one column of each row."""
+        return [self.screen.text_range((column, y), (column, y)) for y in range(ROWS)]
+
+    def close(self) -> None:
+        os.kill(self.process, signal.SIGKILL)
+        os.waitpid(self.process, 0)
+        os.close(self._master)
+
+
+@pytest.fixture(params=[True, False], ids=["by clusters", "by code points"])
+def outside(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Outside]:
+    made = Outside(tmp_path, clusters=request.param)
+    yield made
+    made.close()
+
+
+@pytest.mark.requirement("ui:disputed-widths")
+def test_the_frame_stands_whatever_the_terminal_around_makes_of_a_row(outside: Outside) -> None:
+    outside.shows("ready>")
+    outside.type(b"\x1d")
+    outside.shows("twice leaves")
+    for columns in WIDTHS:
+        outside.resize(columns)
+        outside.laid_out()
+        outside.type(b"clear; echo a''t-%d\r" % columns)
+        outside.shows(f"at-{columns}")
+        frame = {x: outside.column(x) for x in range(columns)}
+        sides = [x for x, cells in frame.items() if cells.count("│") > ROWS // 2]
+        assert sides, outside.screen.text()
+        outside.type(b"clear; cat lines; echo\r")
+        outside.shows("the-end")
+        assert "த" in outside.screen.text()
+        for x in sides:
+            assert outside.column(x) == frame[x], outside.screen.text()
+        outside.type(b"clear; echo d''one\r")
+        outside.shows("done")
+        assert "த" not in outside.screen.text()
+        for x in sides:
+            assert outside.column(x) == frame[x], outside.screen.text()
