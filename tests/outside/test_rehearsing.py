@@ -109,3 +109,50 @@ async def test_nothing_of_a_rehearsal_stays_behind(desk: Desk, monkeypatch: Any)
     await desk.run("exit 3")
     left = [p.name for p in (desk.folder / "tmp").iterdir() if "rehearsal" in p.name]
     assert left == []
+
+
+SECRET_WORK = {
+    "shown": "cat .env; touch made",
+    "copied": "cp .env other; cat other",
+    "changed and shown": "sed -i s/A/B/ .env; cat .env",
+    "under another name": "mv .env other; cat other",
+    "by a link": "ln -s .env link; cat link",
+    "by its whole path": "cat {ws}/.env; touch made",
+}
+
+
+@pytest.mark.requirement("outside:rehearse-flag")
+@pytest.mark.skipif(Sandbox().confinement.kind != "live", reason="nothing can be asked here")
+@pytest.mark.parametrize("way", SECRET_WORK)
+async def test_a_rehearsal_reads_an_environment_file_only_when_the_person_agrees(
+    desk: Desk, way: str
+) -> None:
+    secret: Any = desk.folder / "ws/.env"
+    secret.write_text("A=hunter2xyz\n")
+    desk.open(rehearse=True)
+    command = SECRET_WORK[way].format(ws=desk.folder / "ws")
+    refused = await desk.run(command)
+    assert "hunter2xyz" not in refused.finished.text
+    assert (desk.asked[0].operation, desk.asked[0].targets) == (
+        "commands.read_outside",
+        (str(secret),),
+    )
+    assert secret.read_text() == "A=hunter2xyz\n"
+    desk.always = YES
+    assert (await desk.run(command)).finished.text.count("=hunter2xyz") == 1
+
+
+@pytest.mark.requirement("outside:rehearse-flag")
+@pytest.mark.skipif(Sandbox().confinement.kind != "live", reason="nothing can be asked here")
+async def test_a_rehearsal_writes_an_environment_file_and_places_on_one_yes(desk: Desk) -> None:
+    (desk.folder / "ws/.env").write_text("A=1\n")
+    desk.open(rehearse=True)
+    for answer, content in ((None, "A=1\n"), (YES, "B=2\n")):
+        desk.always = answer
+        desk.asked.clear()
+        await desk.run("echo B=2 > .env; echo export C=3 > .envrc")
+        (asked,) = desk.asked
+        assert asked.targets == (".env", ".envrc")
+        assert "would later run or instruct: .envrc" in asked.why
+        assert (desk.folder / "ws/.env").read_text() == content
+        assert (desk.folder / "ws/.envrc").exists() is (answer is not None)

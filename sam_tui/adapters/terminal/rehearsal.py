@@ -1,6 +1,7 @@
 """Rehearsals: a command runs on a branch of the workspace, and its changes are committed or dropped."""
 
 import asyncio
+import functools
 import json
 import os
 import shutil
@@ -24,12 +25,13 @@ from sam_tui.adapters.terminal.sandbox.differences import (
     snapshot,
     upper_layer,
 )
+from sam_tui.adapters.terminal.sandbox.free_reads import Reads
 from sam_tui.adapters.terminal.sandbox.keeping import kept_within
 from sam_tui.adapters.terminal.sandbox.supervision import Held
 from sam_tui.core.errors import ToolError
 from sam_tui.core.plain import escaped
 from sam_tui.core.ports.rehearsal import Rehearsed
-from sam_tui.core.ports.sandbox import OutsideAccess
+from sam_tui.core.ports.sandbox import AskOutside, OutsideAccess, OutsideAnswer
 from sam_tui.core.ports.terminals import CommandRequest
 
 _LARGEST_COPY = 1 << 30
@@ -91,7 +93,8 @@ class Branch:
             os.mkdir(os.path.join(self._folder, name))
         shutil.copystat(workspace, self._at("upper"))
         try:
-            self._mount: Mount = self._choose(ways)
+            # Names are judged by a supervisor alone, and it sees nothing of mounts.
+            self._mount: Mount = self._choose(() if self._holds_secrets() else ways)
             if self._mount != "overlay":
                 self._copy()
         except BaseException:
@@ -113,13 +116,16 @@ class Branch:
         if self._mount == "none":
             # Where nothing can be mounted, a supervisor keeps it from all that is no file of its own.
             copy = (self._at("copy"),)
-            only = replace(request, cwd=cwd, writable=copy, ask=_planted_alone, confined=True)
+            ask = functools.partial(self._asked, request.ask)
+            only = replace(request, cwd=cwd, writable=copy, ask=ask, confined=True)
             result = await self._commands.run(only)
         else:
             network = self._sandbox.network(request.network)
             words = self._words(self._mount, cwd, network=network)
             holding = Holding(Held(-1), _nothing, prefix=words)
-            result = await self._commands.run_held(replace(request, cwd=self._folder), holding)
+            result = await self._commands.run_held(
+                replace(request, cwd=self._folder, ask=None), holding
+            )
         self._changes = await asyncio.to_thread(self._look)
         self._stamps = list(map(_stamp, self._changes))
         return Rehearsed(result, tuple(differing.change for differing in self._changes))
@@ -164,6 +170,23 @@ class Branch:
         else:
             layer = copied_layer(self._at("copy"), self._workspace)
         return differences(layer, self._workspace)
+
+    def _holds_secrets(self) -> bool:
+        """Whether something in the workspace is secret by its name, and reading it can be asked for."""
+        if self._sandbox.confinement.kind != "live":
+            return False
+        reads = Reads(self._sandbox.reads(), (self._workspace,))
+        return any(reads.secret(f"{self._workspace}/{path}") for path in self._start)
+
+    async def _asked(self, ask: AskOutside | None, access: OutsideAccess) -> bool | OutsideAnswer:
+        """Secrets are asked for as those of the workspace. What it plants in the copy is asked for with
+        all other changes, when they are made; nothing else outside can be had."""
+        if access.kind != "read" or ask is None:
+            return access.planted
+        copy = self._at("copy")
+        inside = access.path.startswith(f"{copy}/")
+        path = self._workspace + access.path[len(copy) :] if inside else access.path
+        return await ask(replace(access, path=path))
 
     def _at(self, name: str) -> str:
         return os.path.join(self._folder, name)
@@ -223,11 +246,6 @@ def _stamp(differing: Differing) -> tuple[int, ...]:
     except OSError:
         return (0,)
     return (found.st_mode, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
-
-
-async def _planted_alone(access: OutsideAccess) -> bool:
-    """What it plants in the copy is asked for with all other changes, when they are made."""
-    return access.planted
 
 
 def _nothing() -> None:

@@ -78,7 +78,7 @@ async def rehearse(
 
 
 async def _run(branch: Rehearsal, request: CommandRequest, ask: AskKept) -> Rehearsed:
-    done = await branch.run(replace(request, ask=None, again=None, granted=()))
+    done = await branch.run(replace(request, again=None, granted=()))
     if not done.changes:
         return Rehearsed(done.result, (), accepted=False)
     diffs = tuple(diff_of(change, applied=False) for change in done.changes[:_MOST_SHOWN])
