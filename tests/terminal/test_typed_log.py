@@ -12,9 +12,9 @@ from tests.terminal.session_kit import DEADLINE, SHELLS
 from tests.terminal.typing_kit import AGENT_KEYS, READS, WIDTHS, Person, leaked
 
 SEED = int(os.environ.get("TYPING_SEED", "1"))
-ROUNDS = int(os.environ.get("TYPING_ROUNDS", "2"))
+ROUNDS = int(os.environ.get("TYPING_ROUNDS", "1"))
 """How often the person takes and hands back each shell's session."""
-STEPS_EACH = 4
+STEPS_EACH = 6
 VI = {
     "bash": (".bashrc", "set -o vi"),
     "zsh": (".zshrc", "bindkey -v"),
