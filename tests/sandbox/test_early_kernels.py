@@ -1,6 +1,7 @@
 """What earlier versions of Landlock leave open, tried on this kernel by not making use of more."""
 
 import os
+import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -52,6 +53,12 @@ async def attempt(
     )
 
 
+def clear(folder: Path) -> None:
+    """Remove what an attack left in a folder; a command for it would cost as much as the attack."""
+    for entry in folder.iterdir():
+        shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
+
+
 @pytest.mark.requirement("sandbox:early-kernels")
 async def test_nothing_outside_changes_under_earlier_versions(
     early: Sandbox, outside: Path, workspace: Path, portrait: Portrait
@@ -60,7 +67,7 @@ async def test_nothing_outside_changes_under_earlier_versions(
     for name, command in ATTACKS.items():
         result = await attempt(early, workspace, filled(command, outside))
         assert portrait(outside) == before, (name, result.output)
-        await attempt(early, workspace, "rm -rf ./* .git")
+        clear(workspace)
 
 
 EMPTYING = """

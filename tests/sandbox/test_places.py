@@ -1,7 +1,6 @@
 """Commands and what later runs or instructs: nothing comes to such a place that nobody agreed to."""
 
 import os
-import shlex
 import shutil
 import subprocess
 import sys
@@ -14,10 +13,10 @@ import pytest
 from sam_tui.adapters.terminal.confinement import Sandbox
 from sam_tui.core.ports.sandbox import OutsideAccess
 from sam_tui.core.ports.terminals import CommandResult
+from tests.fakes.interpreter import INTERPRETER
 from tests.fakes.programs import found
 
 Run = Callable[..., Coroutine[None, None, CommandResult]]
-PYTHON = shlex.quote(sys.executable)
 
 pytestmark = pytest.mark.skipif(
     Sandbox().confinement.kind != "live", reason="the kernel offers no supervised sandbox"
@@ -190,7 +189,7 @@ async def test_no_system_call_plants_what_later_runs(run: Run, repository: Path)
         ]
     (repository / "attempts.py").write_text("\n".join(tried))
     person = Person()
-    result = await run(f"{PYTHON} attempts.py; echo done", ask=person, limit=60)
+    result = await run(f"{INTERPRETER} attempts.py; echo done", ask=person, limit=60)
     assert result.output.endswith("done\n"), result.output
     assert evil_places(repository) == [], result.output
     assert "evil" not in (repository / ".git/config").read_text()
@@ -258,7 +257,7 @@ def worked_on(repository: Path) -> Path:
 @pytest.mark.parametrize("name", QUIET)
 async def test_ordinary_work_raises_no_question(run: Run, worked_on: Path, name: str) -> None:
     person = Person()
-    script = textwrap.dedent(QUIET[name]).replace("{py}", PYTHON)
+    script = textwrap.dedent(QUIET[name]).replace("{py}", INTERPRETER)
     result = await run(f"set -e\n{script}", ask=person, limit=60)
     assert (result.exit_code, person.asked, result.refused) == (0, [], ()), result.output
 
@@ -376,7 +375,7 @@ async def test_names_that_are_swapped_while_a_call_is_judged_plant_nothing(
     (repository / "race.py").write_text(RACE)
     before = (repository / ".git/config").read_text()
     person = Person()
-    result = await run(f"{PYTHON} race.py 150", ask=person, limit=120)
+    result = await run(f"{INTERPRETER} race.py 150", ask=person, limit=120)
     assert result.output == "done\n", result.output
     assert (repository / ".git/config").read_text() == before
     assert sorted(os.listdir(repository / ".git/hooks")) == sorted({

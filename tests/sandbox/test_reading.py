@@ -1,7 +1,6 @@
 """What confined commands read: secrets by their names, and in untrusted folders what lies outside."""
 
 import os
-import shlex
 import shutil
 import subprocess
 import sys
@@ -14,10 +13,10 @@ from sam_tui.adapters.policy.reading import free_reads
 from sam_tui.adapters.terminal.confinement import Sandbox
 from sam_tui.core.ports.sandbox import ReadTerms
 from sam_tui.core.ports.terminals import CommandResult
+from tests.fakes.interpreter import INTERPRETER
 from tests.sandbox.hosts_kit import LIVE, Person, paths
 
 Run = Callable[..., Coroutine[None, None, CommandResult]]
-PYTHON = shlex.quote(sys.executable)
 
 pytestmark = pytest.mark.skipif(not LIVE, reason="the kernel offers no supervised sandbox")
 
@@ -68,7 +67,7 @@ WAYS = [
     "mv {f} other-name && cat other-name",
     "ln -s {f} other-link && cat other-link",
     "tar cf - {f} | tar xOf - ",
-    f"{PYTHON} -c 'import os; print(open(os.open(\"{{f}}\", 0)).read())'",
+    f"{INTERPRETER} -c 'import os; print(open(os.open(\"{{f}}\", 0)).read())'",
     'while read -r line; do echo "$line"; done < {f}',
     "cat /proc/self/root{f}",
     "cd $(dirname {f}) && cat ./$(basename {f})",
@@ -130,8 +129,8 @@ async def test_ordinary_work_reads_the_system_and_its_toolchains_without_a_quest
     programs = [
         "git init -q . && git add plain.txt && git -c user.name=a -c user.email=a@b commit -qm x",
         "git status --short >/dev/null; git log -1 --format=%s",
-        f"{PYTHON} -c 'import json, ssl, sqlite3, asyncio'",
-        f"{PYTHON} -m venv --without-pip made && made/bin/python -c 'import json'",
+        f"{INTERPRETER} -c 'import json, ssl, sqlite3, asyncio'",
+        f"{INTERPRETER} -m venv --without-pip made && made/bin/python -c 'import json'",
         "printf '#!/bin/sh\\necho ran\\n' > tool && chmod +x tool && ./tool",
         f"cat {house}/venv/pyvenv.cfg /etc/passwd /proc/self/status /dev/null > /dev/null",
         "env PATH=/usr/bin:/bin sh -c 'ls / /etc > /dev/null'",
@@ -156,7 +155,7 @@ async def test_nothing_is_emptied_by_an_open_that_reads(
     run: Run, house: Path, box: Sandbox, flags: int, name: str
 ) -> None:
     before = (house / name).read_text()
-    await run(f"{PYTHON} -c 'import os; os.open(\"{house / name}\", {flags})'", box=box)
+    await run(f"{INTERPRETER} -c 'import os; os.open(\"{house / name}\", {flags})'", box=box)
     assert (house / name).read_text() == before
 
 
