@@ -69,7 +69,7 @@ class Outside:
     def until(self, told: Callable[[], bool]) -> None:
         """Read until something is so, and nothing more comes for a moment."""
         deadline = time.monotonic() + PATIENCE
-        while not told() or select.select([self._master], [], [], 0.3)[0]:
+        while not told() or select.select([self._master], [], [], 0.1)[0]:
             left = max(0.0, deadline - time.monotonic())
             assert select.select([self._master], [], [], left)[0], self.screen.text()
             self.screen.feed(os.read(self._master, 65536))
