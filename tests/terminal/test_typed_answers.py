@@ -43,13 +43,13 @@ class Desk:
 
 
 @asynccontextmanager
-async def desk_in(folder: Path, *, confined: bool = True) -> AsyncGenerator[Desk]:
+async def desk_in(folder: Path) -> AsyncGenerator[Desk]:
     """A runtime with somebody who can be asked, and a session of its agent."""
     (folder / "ws").mkdir()
     async with FakeServer() as server:
         options = Options(
             *(str(folder / "ws"), str(folder / "data"), "openai/x", server.base, "k"),
-            mode="auto" if confined else "bypass",
+            mode="auto",
             attended=True,
         )
         runtime = build(options, {"HOME": str(folder / "home")})
@@ -107,7 +107,7 @@ async def test_what_came_of_keys_to_a_full_screen_program_is_its_screen(
     name: str, tmp_path: Path
 ) -> None:
     line, shows, leave = PROGRAMS[name]
-    async with desk_in(tmp_path, confined=name == "vim") as desk:
+    async with desk_in(tmp_path) as desk:
         told = await desk.send(input=f"{line}\r\n", timeout=3)
         screen = told["screen"]
         assert screen["program"] == name

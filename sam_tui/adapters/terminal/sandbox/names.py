@@ -18,7 +18,7 @@ from sam_tui.adapters.terminal.sandbox.kernel import (
     AT_SYMLINK_FOLLOW,
 )
 from sam_tui.adapters.terminal.sandbox.notifications import Notification
-from sam_tui.adapters.terminal.sandbox.own import TERMINAL_MAKERS
+from sam_tui.adapters.terminal.sandbox.own import TERMINAL_MAKERS, TERMINALS
 from sam_tui.adapters.terminal.sandbox.pairs import judge_link, judge_rename
 from sam_tui.adapters.terminal.sandbox.paths import (
     Named,
@@ -56,20 +56,32 @@ def judge_open(
     """A file opened. For writing, inside Landlock decides, outside the person."""
     target = Target(call.thread, watch.memory)
     fresh = flags & _EXCLUDING == _EXCLUDING  # of what is not there, nothing is read
+    path = ""
     if flags & os.O_ACCMODE != os.O_WRONLY and not flags & os.O_PATH and not fresh:
 
         def go_on() -> None:
             _judge_write(watch, call, drafts, named, (flags, mode))
 
-        where = (named.directory, target.text(named.address))
-        if asked_read(watch, call, target, where, (flags, go_on)):
+        path = target.text(named.address)
+        if asked_read(watch, call, target, (named.directory, path), (flags, go_on)):
             return
     if flags & WRITE_FLAGS:
         _judge_write(watch, call, drafts, named, (flags, mode))
+    elif path.startswith(TERMINALS) and (terminal := _own_terminal(watch, target, path)):
+        _settle_open(watch, call, terminal, flags, mode)
     elif watch.inside.keeps:
         _judge_read(watch, call, named, flags)
     else:
         watch.proceed(call)
+
+
+def _own_terminal(watch: Watch, target: Target, path: str) -> str:
+    """The run's own terminal where that is opened for reading, else nothing.
+
+    Landlock takes the settings of a terminal from those that it lets read: a pager got no keys.
+    """
+    real = target.place(AT_FDCWD, path, follow=True).real
+    return real if watch.own.holds(target, real) else ""
 
 
 def _judge_write(

@@ -12,7 +12,7 @@ from contextlib import suppress
 from sam_tui.adapters.terminal.sandbox.targets import Target, stat_fields
 
 TERMINAL_MAKERS = ("/dev/ptmx", "/dev/pts/ptmx")
-_TERMINALS = "/dev/pts/"
+TERMINALS = "/dev/pts/"
 _SHARED = "/dev/shm/"
 _GET_NUMBER = 0x80045430
 """TIOCGPTN: the number of the terminal behind a master."""
@@ -32,7 +32,7 @@ class Own:
         """Whether it is a thing of this run, or the caller's own terminal."""
         if real.startswith(_SHARED):
             return real in self._shared or self._below(real)
-        if real.startswith(_TERMINALS):
+        if real.startswith(TERMINALS):
             return real in self._terminals or real == _controlling(target)
         return False
 
@@ -73,7 +73,7 @@ class Own:
     def opened_master(self, master: int) -> None:
         """The terminal behind a master that was just opened is the run's own."""
         number = struct.unpack("=I", fcntl.ioctl(master, _GET_NUMBER, b"\0" * 4))[0]
-        self._terminals.add(f"{_TERMINALS}{number}")
+        self._terminals.add(f"{TERMINALS}{number}")
 
     def _below(self, real: str) -> bool:
         while len(real := os.path.dirname(real)) > len(_SHARED):
@@ -91,4 +91,4 @@ def _controlling(target: Target) -> str:
     major, minor = os.major(device & 0xFFFFFFFF), os.minor(device & 0xFFFFFFFF)
     if not _FIRST_MAJOR <= major <= _LAST_MAJOR:
         return ""
-    return f"{_TERMINALS}{(major - _FIRST_MAJOR) * 256 + minor}"
+    return f"{TERMINALS}{(major - _FIRST_MAJOR) * 256 + minor}"
