@@ -81,7 +81,7 @@ def less(me: Person) -> None:
         path.write_text(text + "the last one", encoding="utf-8")
     me.enter()
     seat.type("LESS= less long\r")
-    seat.shows("0 plain")
+    seat.shows("plain")
     for _ in range(me.chance.randrange(1, 6)):
         seat.press(me.chance.choice(("space", "pagedown", "up", "down", "f", "b")))
         resized(me)
