@@ -1,7 +1,8 @@
 """Whether a change outside could succeed at all: nobody is asked about what fails by itself.
 
 `mkdir -p` tries every folder on the way, `rm -f` what is not there, an installer places that are not
-the person's, and Python would keep the bytecode of every module that it loads. Such a call is left to
+the person's, and Python would keep the bytecode of every module that it loads, as cargo does its locks.
+Such a call is left to
 the kernel, which refuses it in its own words. A wrong answer here costs a question or a plain refusal,
 never a write: Landlock decides all that is let through.
 """
@@ -13,11 +14,12 @@ from collections.abc import Callable
 Chance = Callable[[str], bool]
 """Takes a real path."""
 _BYTECODE = "__pycache__"
+_OF_CARGO = (".package-cache", ".global-cache")
 
 
 def can_make(real: str) -> bool:
     """A new name: its folder takes names, and has not got this one."""
-    return _takes_names(real) and not os.path.lexists(real) and not _is_bytecode(real)
+    return _takes_names(real) and not os.path.lexists(real) and not _done_without(real)
 
 
 def can_remove(real: str) -> bool:
@@ -35,12 +37,12 @@ def can_open(real: str, flags: int) -> bool:
     try:
         mode = os.lstat(real).st_mode
     except OSError:
-        return bool(flags & os.O_CREAT) and _takes_names(real) and not _is_bytecode(real)
+        return bool(flags & os.O_CREAT) and _takes_names(real) and not _done_without(real)
     if flags & os.O_CREAT and flags & os.O_EXCL:
         return False
     if stat.S_ISDIR(mode) and flags & os.O_TMPFILE != os.O_TMPFILE:
         return False
-    return os.access(real, os.W_OK)
+    return os.access(real, os.W_OK) and not _done_without(real)
 
 
 def can_rename(old: str, new: str) -> bool:
@@ -57,7 +59,9 @@ def _takes_names(real: str) -> bool:
     return os.access(os.path.dirname(real), os.W_OK | os.X_OK)
 
 
-def _is_bytecode(real: str) -> bool:
-    """Whether it is where Python keeps bytecode, which it does without where it cannot (PEP 3147)."""
+def _done_without(real: str) -> bool:
+    """Whether a program keeps it where it can, and else does without: bytecode of Python (PEP 3147), and
+    what cargo locks its home with and notes of use there."""
     folder, name = os.path.split(real)
-    return name == _BYTECODE or (os.path.basename(folder) == _BYTECODE and ".pyc" in name)
+    bytecode = name == _BYTECODE or (os.path.basename(folder) == _BYTECODE and ".pyc" in name)
+    return bytecode or name.startswith(_OF_CARGO)
