@@ -118,6 +118,7 @@ def test_one_unreadable_message_costs_that_message_only(
     marker = read[position - 1]
     assert isinstance(marker, ReminderMessage | ToolMessage)
     assert marker.text == UNREADABLE
+    assert not (isinstance(marker, ToolMessage) and marker.ok)  # what came of it is not known
     lost = {3: 2}.get(position, 1)
     assert [m for m in read if m in TALK] == TALK[: position - 1] + TALK[position - 1 + lost :]
     assert unanswered(read) == []
