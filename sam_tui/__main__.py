@@ -42,17 +42,17 @@ def pin_import_path() -> None:
     """
     unsafe, late = _from_environment()
     installed = _installed()
-    kept: list[str] = []
+    leading: list[str] = []
     after: list[str] = []
     for entry in sys.path:
         real = os.path.realpath(entry)
         if real in installed:
-            kept.append(entry)
+            leading.append(entry)
         elif os.path.isabs(entry) and real not in unsafe:
-            (after if real in late and real != OWN_ROOT else kept).append(entry)
-    if all(os.path.realpath(entry) != OWN_ROOT for entry in kept):
-        kept.append(OWN_ROOT)
-    sys.path[:] = [*kept, *after]
+            (after if real in late and real != OWN_ROOT else leading).append(entry)
+    if all(os.path.realpath(entry) != OWN_ROOT for entry in leading):
+        leading.append(OWN_ROOT)
+    sys.path[:] = [*leading, *after]
 
 
 def _from_environment() -> tuple[set[str], set[str]]:
@@ -62,8 +62,8 @@ def _from_environment() -> tuple[set[str], set[str]]:
     except OSError:
         return set(), set()
     unsafe, late = {working}, set[str]()
-    given = os.environ.get("PYTHONPATH", "")
-    for entry in given.split(os.pathsep) if given else ():
+    variable = os.environ.get("PYTHONPATH", "")
+    for entry in variable.split(os.pathsep) if variable else ():
         (late if os.path.isabs(entry) else unsafe).add(os.path.realpath(entry))
     return unsafe, late - unsafe
 
@@ -71,12 +71,12 @@ def _from_environment() -> tuple[set[str], set[str]]:
 def _installed() -> set[str]:
     """Where Python and its packages are: never taken off, even for who works in there."""
     library = os.path.dirname(os.path.realpath(os.__file__))
-    places = [library, os.path.join(library, "lib-dynload"), *site.getsitepackages()]
+    folders = [library, os.path.join(library, "lib-dynload"), *site.getsitepackages()]
     # In a checkout our other two packages have roots of their own.
-    places += [os.path.join(OWN_ROOT, "tools"), os.path.join(OWN_ROOT, "reminders")]
+    folders += [os.path.join(OWN_ROOT, "tools"), os.path.join(OWN_ROOT, "reminders")]
     if site.ENABLE_USER_SITE:
-        places.append(site.getusersitepackages())
-    return {os.path.realpath(place) for place in places}
+        folders.append(site.getusersitepackages())
+    return {os.path.realpath(folder) for folder in folders}
 
 
 def _say_version() -> int:

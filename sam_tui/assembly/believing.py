@@ -26,19 +26,19 @@ HOOK_FILES = ("hooks.json", ".sam/hooks.json")
 
 
 def offer_hooks(
-    leaves: "Leaves", places: "Places", guard: "Guard", trust: "FolderTrust", executor: "Executor"
+    leaves: "Leaves", folders: "Places", guard: "Guard", trust: "FolderTrust", executor: "Executor"
 ) -> "OfferedHooks":
     """What gives the hooks, or None as long as there is no file. Two looks at the disk a call.
 
     The first time raises ``ConfigurationError`` for a file that counts and cannot be used.
     """
-    user = os.path.join(places.config_dir, HOOK_FILES[0])
+    user = os.path.join(folders.config_dir, HOOK_FILES[0])
     project = os.path.join(leaves.workspace.root, HOOK_FILES[1])
-    made: list[Hooking] = []
+    hooking: list[Hooking] = []
 
     def offered() -> "Hooking | None":
-        if made:
-            return made[0]
+        if hooking:
+            return hooking[0]
         if not os.path.lexists(user) and not os.path.lexists(project):
             return None
         from sam_tui.adapters.hooks import FileHooks
@@ -46,19 +46,19 @@ def offer_hooks(
         from sam_tui.core.tooling.hooking import Hooking
 
         hooks = FileHooks(
-            places.config_dir,
+            folders.config_dir,
             leaves.workspace.root,
             files=leaves.files,
             commands=lambda: leaves.commands,
             trusts=lambda: trust.look() == "trusted",
             vouches=trust.vouches,
         )
-        named = NamedReads(places.home, leaves.workspace.roots)
+        named = NamedReads(folders.home, leaves.workspace.roots)
         hooks.reads = lambda line: named.of_line(line, leaves.workspace.root)
         beyond = leaves.workspace.locate(user).root is None
         log, shield = leaves.storage.decisions, executor.shield
-        made.append(Hooking(hooks, guard, log, leaves.bus, shield, own_yes=beyond))
-        return made[0]
+        hooking.append(Hooking(hooks, guard, log, leaves.bus, shield, own_yes=beyond))
+        return hooking[0]
 
     return offered
 
@@ -77,27 +77,27 @@ def tell_of_questions(offered: "OfferedHooks") -> "Callable[[Inquiry], Telling |
 
 
 def offer_instructions(
-    leaves: "Leaves", places: "Places", trust: "FolderTrust"
+    leaves: "Leaves", folders: "Places", trust: "FolderTrust"
 ) -> OfferedInstructions:
     """What gives the instructions, or None as long as there is none to read."""
     root = leaves.workspace.root
-    own = os.path.join(places.config_dir, INSTRUCTION_FILES[0])
+    personal = os.path.join(folders.config_dir, INSTRUCTION_FILES[0])
     of_folder = [os.path.join(root, name) for name in INSTRUCTION_FILES]
-    made: list[Instructions] = []
+    instructions: list[Instructions] = []
 
     def offered() -> "Instructions | None":
-        if made:
-            return made[0]
+        if instructions:
+            return instructions[0]
         trusted = trust.trusted and (any(map(os.path.lexists, of_folder)) or trust.nested())
-        if not trusted and not os.path.lexists(own):
+        if not trusted and not os.path.lexists(personal):
             return None
         from sam_tui.adapters.instructions import FileInstructions
         from sam_tui.adapters.instructions.files import Sources
 
         sources = Sources(leaves.files, trust.vouches, trust.nested, leaves.clean)
-        made.append(
-            FileInstructions(places.config_dir, root, sources, trusted=lambda: trust.trusted)
+        instructions.append(
+            FileInstructions(folders.config_dir, root, sources, trusted=lambda: trust.trusted)
         )
-        return made[0]
+        return instructions[0]
 
     return offered

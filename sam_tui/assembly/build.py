@@ -71,12 +71,12 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
     Raises ``SamError`` for a workspace, database, model or prompt that cannot be used.
     """
     workspace = Workspace.open(options.workspace, options.add_dirs)
-    places = Places.of(environ, options.data_dir)
-    layers = read_layers(places, workspace.root)
+    folders = Places.of(environ, options.data_dir)
+    layers = read_layers(folders, workspace.root)
     trust = FolderTrust(workspace.root, layers.trust, layers.state, ignored=layers.project.ignored)
-    leaves = Leaves(options, environ, workspace, places, trusted=lambda: trust.trusted)
+    leaves = Leaves(options, environ, workspace, folders, trusted=lambda: trust.trusted)
     try:
-        return _wire(options, environ, leaves=leaves, places=places, layers=layers, trust=trust)
+        return _wire(options, environ, leaves=leaves, folders=folders, layers=layers, trust=trust)
     except BaseException:
         leaves.close()  # the database among them
         raise
@@ -87,7 +87,7 @@ def _wire(
     environ: Mapping[str, str],
     *,
     leaves: Leaves,
-    places: Places,
+    folders: Places,
     layers: Layers,
     trust: FolderTrust,
 ) -> Runtime:
@@ -99,7 +99,7 @@ def _wire(
     built_in = [*offers(leaves, adverts()), *profile_offers(options.profile, leaves)]
     plugins = discover(leaves, names_taken=[FIND, CALL, *(offer.name for offer in built_in)])
     registry = Registry(built_ins_first(built_in, plugins.tools), disabled=options.disabled_tools)
-    guard = make_guard(leaves, options, places, layers, trust)
+    guard = make_guard(leaves, options, folders, layers, trust)
     executor = Executor(
         registry, guard, leaves.results, leaves.storage.decisions, leaves.bus, leaves.clock
     )
@@ -107,11 +107,11 @@ def _wire(
     executor.shield.learn({**secrets_of_environment(environ), "api-key": options.api_key})
     executor.shield.source = SettingsFiles(leaves.workspace.root).changed
     executor.shield.refresh()
-    executor.hooks = offer_hooks(leaves, places, guard, trust, executor)
+    executor.hooks = offer_hooks(leaves, folders, guard, trust, executor)
     leaves.inquiries.beside = tell_of_questions(executor.hooks)
     executor.hooks()  # one that is there and cannot be used is no start
     leaves.clean = lambda text: executor.shield.mask(text).text
-    serving = Serving(leaves, options, places, trust, executor, guard)
+    serving = Serving(leaves, options, folders, trust, executor, guard)
     engine = Engine(
         executor,
         RequestBuilder(
@@ -126,7 +126,7 @@ def _wire(
                         leaves,
                         options,
                         guard,
-                        offer_instructions(leaves, places, trust),
+                        offer_instructions(leaves, folders, trust),
                     )
                 ),
                 *plugins.reminders,

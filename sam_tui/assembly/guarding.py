@@ -32,7 +32,7 @@ _NAMED = 4
 
 
 def make_guard(
-    leaves: Leaves, options: Options, places: Places, layers: Layers, trust: FolderTrust
+    leaves: Leaves, options: Options, folders: Places, layers: Layers, trust: FolderTrust
 ) -> Guard:
     """The guard. Whether the kernel holds commands is looked at when the first one is judged.
 
@@ -54,24 +54,24 @@ def make_guard(
         return OwnServers(leaves.leaders).serves(port)
 
     def policy_of(layers: Layers) -> Policy:
-        made = make_policy(
+        policy = make_policy(
             layers,
-            places,
+            folders,
             leaves.workspace,
             mode=options.mode,
             sandboxed=lambda: leaves.commands.confinement.kind != "none",
             parser=BashParser(),
         )
         return replace(
-            made, unwatched=blind, door=refused_at_the_door, serves=serves, watched=watched
+            policy, unwatched=blind, door=refused_at_the_door, serves=serves, watched=watched
         )
 
     def follow(state: TrustState) -> None:
-        guard.use_policy(policy_of(renewed(layers, places, trust.folder, state)))
+        guard.use_policy(policy_of(renewed(layers, folders, trust.folder, state)))
         if state == "changed":
             leaves.bus.publish(Noticed(None, "warning", _no_longer(trust)))
 
-    ledger = FileLedger(places.data_dir)
+    ledger = FileLedger(folders.data_dir)
     leaves.at_close(ledger.close)
     guard = Guard(
         leaves.workspace,
@@ -86,11 +86,11 @@ def make_guard(
     guard.rehearses = options.rehearse
     leaves.restricts_reads = lambda: not guard.policy.trusted and guard.policy.mode != "bypass"
     if options.attended or options.responder is not None:
-        sources = PackageSources(lambda: leaves.commands, leaves.workspace.root, places.home)
+        sources = PackageSources(lambda: leaves.commands, leaves.workspace.root, folders.home)
         guard.sources = sources.hosts
     guard.network = terms.network or DEFAULT_NETWORK
     leaves.sandbox_plan = lambda: sandbox_plan(
-        terms, guard.policy, places.home, local=layers.user.local
+        terms, guard.policy, folders.home, local=layers.user.local
     )
     if terms.kind == "strict":
         leaves.sandbox  # noqa: B018 # whoever wants it strict wants nothing to begin without it
@@ -113,9 +113,9 @@ def limits_of(options: Options, layers: Layers) -> Limits:
 
 def _no_longer(trust: FolderTrust) -> str:
     changes = trust.changes()
-    shown = ", ".join(gist(change, 60) for change in changes[:_NAMED])
+    listed = ", ".join(gist(change, 60) for change in changes[:_NAMED])
     more = f" and {len(changes) - _NAMED} more" if len(changes) > _NAMED else ""
-    return f"What you trusted here changed, so it is not believed any more: {shown}{more}."
+    return f"What you trusted here changed, so it is not believed any more: {listed}{more}."
 
 
 def _sieve(guard: Guard, where: Location) -> Callable[[str], bool]:

@@ -59,13 +59,13 @@ class Leaves:
         options: Options,
         environ: Mapping[str, str],
         workspace: Workspace,
-        places: "Places",
+        folders: "Places",
         *,
         trusted: Callable[[], bool],
     ) -> None:
         self._options = options
         self._environ = environ
-        self._places = places
+        self._places = folders
         self._trusts = trusted
         self._closing = contextlib.ExitStack()
         self.clock = SystemClock()
@@ -125,8 +125,10 @@ class Leaves:
     @once
     def remembered(self) -> Remembered:
         """Everything that outlives a conversation's window."""
-        kept = self.storage
-        return Remembered(kept.memories, kept.notes, kept.knowledge, kept.documents, kept.archive)
+        storage = self.storage
+        return Remembered(
+            storage.memories, storage.notes, storage.knowledge, storage.documents, storage.archive
+        )
 
     @once
     def prompts(self) -> "FilePrompts":
@@ -283,8 +285,8 @@ class Leaves:
         from sam_tui.adapters.terminal.recordings import CastRecordings
 
         folder = f"{self._options.data_dir}/recordings"
-        made = CastRecordings(folder, self._environ, self.workspace.root)
-        return self._closed(made, made.close)
+        recordings = CastRecordings(folder, self._environ, self.workspace.root)
+        return self._closed(recordings, recordings.close)
 
     @once
     def rehearsals(self) -> "Rehearsals":
@@ -315,9 +317,9 @@ class Leaves:
         from sam_tui.adapters.llm.catalog import Catalog
         from sam_tui.adapters.llm.choice import Wish
 
-        asked = self._options
-        timeout = asked.request_timeout or DEFAULT_TIMEOUT
-        wish = Wish(asked.model, asked.api_base, asked.api_key, asked.provider, timeout)
+        options = self._options
+        timeout = options.request_timeout or DEFAULT_TIMEOUT
+        wish = Wish(options.model, options.api_base, options.api_key, options.provider, timeout)
         return Catalog(self._environ, wish=wish)
 
     @once
@@ -352,8 +354,8 @@ class Leaves:
     @once
     def workflows(self) -> Entrance:
         """Runs of workflows: their store is not looked at before the first is used."""
-        places = workflow_places(self._places, self.workspace.root, self.vouches)
-        workflows = Entrance(places, self.clock, self.bus)
+        folders = workflow_places(self._places, self.workspace.root, self.vouches)
+        workflows = Entrance(folders, self.clock, self.bus)
         return self._closed(workflows, workflows.close)
 
     @property
@@ -376,14 +378,14 @@ class Leaves:
 
     async def end_processes(self) -> None:
         """End every task, command and terminal that was begun."""
-        made = vars(self)
+        made_parts = vars(self)
         if self.servers is not None:
             await self.servers.close()
-        if "tasks" in made:
+        if "tasks" in made_parts:
             await self.tasks.close()
-        if "background" in made:
+        if "background" in made_parts:
             await self.background.close_all()
-        if "terminals" in made:
+        if "terminals" in made_parts:
             await self.terminals.close_all()
 
     def close(self) -> None:

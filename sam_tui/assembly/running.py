@@ -17,7 +17,7 @@ def skill_folders(config_dir: str, root: str) -> tuple[str, ...]:
 
 
 def workflow_places(
-    places: "Places", root: str, vouches: Callable[[str, bytes], bool]
+    folders: "Places", root: str, vouches: Callable[[str, bytes], bool]
 ) -> WorkflowPlaces:
     """The store and the definitions, not looked at and their adapter not loaded before they are used."""
 
@@ -27,7 +27,7 @@ def workflow_places(
         return workflows
 
     return WorkflowPlaces(
-        lambda: adapter().open_workflows(places.data_dir),
-        lambda: adapter().DefinitionFiles(places.config_dir, root, vouches=vouches),
-        lambda: os.path.exists(os.path.join(places.data_dir, DATABASE)),
+        lambda: adapter().open_workflows(folders.data_dir),
+        lambda: adapter().DefinitionFiles(folders.config_dir, root, vouches=vouches),
+        lambda: os.path.exists(os.path.join(folders.data_dir, DATABASE)),
     )

@@ -48,14 +48,14 @@ class Serving:
         self,
         leaves: Leaves,
         options: Options,
-        places: "Places",
+        folders: "Places",
         trust: FolderTrust,
         executor: "Executor",
         guard: Guard,
     ) -> None:
         self._leaves = leaves
         self._options = options
-        self._places = places
+        self._places = folders
         self._trust = trust
         self._executor = executor
         self._guard = guard
@@ -84,8 +84,8 @@ class Serving:
         pool = self._pool or self._made()
         if pool is not None:
             pool.begin(name)
-            given = secrets_of_environment(dict(self._given(pool)))
-            self._executor.shield.learn(given)
+            secrets = secrets_of_environment(dict(self._given(pool)))
+            self._executor.shield.learn(secrets)
 
     async def settled(self, seconds: float) -> bool:
         """Wait until none is starting; False when the time was too short."""
@@ -123,10 +123,10 @@ class Serving:
                 level, why = "warning", report.error
             else:
                 continue
-            said = f"MCP server {report.name}: {why}"
-            if said not in self._told:
-                self._told.add(said)
-                self._leaves.publish(Noticed(conversation, level, said))
+            notice = f"MCP server {report.name}: {why}"
+            if notice not in self._told:
+                self._told.add(notice)
+                self._leaves.publish(Noticed(conversation, level, notice))
 
     def _made(self) -> "ServerPool | None":
         """The pool, once there is a file that may name servers."""
@@ -138,15 +138,15 @@ class Serving:
         return self._pool
 
     def _paths(self) -> tuple[str, ...]:
-        given = self._options.mcp_config
+        named = self._options.mcp_config
         if self._options.strict_mcp_config:
-            return given
+            return named
         root = self._leaves.workspace.root
-        places = (
+        discovered = (
             os.path.join(self._places.config_dir, "mcp.json"),
             os.path.join(root, ".mcp.json"),
         )
-        return (*given, *places)
+        return (*named, *discovered)
 
     def _files(self) -> "list[ServerFile]":
         from sam_tui.adapters.mcp_client import PROJECT_FILE, Reader, ServerFile
@@ -157,8 +157,8 @@ class Serving:
         count = len(self._options.mcp_config)
         files = [ServerFile(path, Reader("flag", environ)) for path in paths[:count]]
         if not self._options.strict_mcp_config:
-            own, project = paths[count:]
-            files.append(ServerFile(own, Reader("user", environ)))
+            personal, project = paths[count:]
+            files.append(ServerFile(personal, Reader("user", environ)))
             files.append(
                 ServerFile(
                     project,
@@ -261,9 +261,9 @@ class Serving:
             )
         )
         if not decision.allowed:
-            said = f": {decision.comment}" if decision.comment else ""
+            remark = f": {decision.comment}" if decision.comment else ""
             raise ToolError(
-                f"it may not be started: {decision.reason}{said} (rule {decision.rule})"
+                f"it may not be started: {decision.reason}{remark} (rule {decision.rule})"
             )
 
     def _asks(self, name: str, callers: "Callers") -> "AskOutside":
@@ -309,8 +309,8 @@ def _origin(url: str) -> str:
         host, port = parts.hostname or "", parts.port
     except ValueError:
         return ""
-    shown = f"[{host}]" if ":" in host else host
-    return f"{shown}:{port or (443 if parts.scheme == 'https' else 80)}"
+    name = f"[{host}]" if ":" in host else host
+    return f"{name}:{port or (443 if parts.scheme == 'https' else 80)}"
 
 
 def _is_address(url: str) -> bool:

@@ -97,15 +97,15 @@ def _unwaiting(path: str, flags: int) -> int:
 
 def hosts_in(text: str) -> tuple[str, ...]:
     """The hosts of every URL, and of every ``user@host:path``, in a text; each once."""
-    found: dict[str, None] = {}
+    hosts: dict[str, None] = {}
     for host in _named(text):
         try:
             entry = HostEntry.of(host)
         except ValueError:
             continue
         if entry.host != "*":
-            found[entry.host] = None
-    return tuple(found)
+            hosts[entry.host] = None
+    return tuple(hosts)
 
 
 def _named(text: str) -> Sequence[str]:

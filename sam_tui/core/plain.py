@@ -38,8 +38,8 @@ def plain(text: str) -> str:
 class PlainStream:
     """``plain`` for output that comes in pieces: a sequence cut between two of them is not shown."""
 
-    def __init__(self, hear: Callable[[str], None]) -> None:
-        self._hear = hear
+    def __init__(self, on_text: Callable[[str], None]) -> None:
+        self._hear = on_text
         self._held = ""
 
     def __call__(self, piece: str) -> None:

@@ -236,8 +236,8 @@ class Runtime:
         self.conversations.fork(conversation, copy)
         return copy
 
-    def open_runner(self, tell: Callable[[str], None]) -> "Runner":
-        """Who works on one execution with this runtime's agent; ``tell`` hears how it goes."""
+    def open_runner(self, report: Callable[[str], None]) -> "Runner":
+        """Who works on one execution with this runtime's agent; ``report`` hears how it goes."""
         from sam_tui.core.workflow.drivers import Crew
         from sam_tui.core.workflow.runner import Runner
 
@@ -247,7 +247,7 @@ class Runtime:
             self.inquiries,
             self.model,
             ConversationId(""),
-            tell,
+            report,
         )
         return Runner(self.workflows.workflows(), crew, self.bus)
 

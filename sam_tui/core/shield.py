@@ -47,7 +47,7 @@ class Shield:
     ``key`` makes the digits of placeholders: the same key gives the same placeholders for ever.
     """
 
-    def __init__(self, known: Mapping[str, str] | None = None, *, key: bytes = b"") -> None:
+    def __init__(self, values: Mapping[str, str] | None = None, *, key: bytes = b"") -> None:
         self._key = key or b"sam-tui shield"
         self._values: dict[str, str] = {}
         self._placeholders: dict[str, str] = {}
@@ -61,11 +61,11 @@ class Shield:
         self._shown: set[str] = set()
         self.source: Callable[[], Mapping[str, str]] = dict
         """Where more may be known by now, such as a changed file of settings; see ``refresh``."""
-        self.learn(known or {})
+        self.learn(values or {})
 
-    def learn(self, known: Mapping[str, str]) -> None:
+    def learn(self, values: Mapping[str, str]) -> None:
         """Mask these values as well from now on; short ones and plain words are left alone."""
-        for name, value in known.items():
+        for name, value in values.items():
             if len(value) >= _SHORTEST_KNOWN and not plain_word(value):
                 self._know(name, value)
         self._sort()
@@ -83,28 +83,28 @@ class Shield:
         """
         if not text:
             return _EMPTY
-        found: dict[str, int] = {}
+        counts: dict[str, int] = {}
         if (not text.isascii() or "\x1b" in text or "\0" in text) and re.search(_GAP, text):
-            text = self._mask_across(text, found)
+            text = self._mask_across(text, counts)
         if "-----" in text:
-            text = self._replaced(text, blocks(text), found)
-        text = self._mask_known(text, found)
+            text = self._replaced(text, blocks(text), counts)
+        text = self._mask_known(text, counts)
         before = len(self._known)
         for hint, form in HINTS:
             if hint in text:
                 spans = [(form.name, *span) for span in form.spans(text, hint)]
-                text = self._replaced(text, spans, found)
-        text = self._replaced(text, assigned_secrets(text), found)
+                text = self._replaced(text, spans, counts)
+        text = self._replaced(text, assigned_secrets(text), counts)
         if len(self._known) != before:
-            text = self._mask_known(text, found)
+            text = self._mask_known(text, counts)
         unseen = 0
         if not text.isascii():
             text, unseen = show_unseen(text, self._shown)
-        if not found:
+        if not counts:
             return Masked(text, unseen=unseen)
-        self._given.update(found)
-        names = tuple(dict.fromkeys(p.split(":")[1] for p in found))
-        return Masked(text, sum(found.values()), names, unseen)
+        self._given.update(counts)
+        names = tuple(dict.fromkeys(p.split(":")[1] for p in counts))
+        return Masked(text, sum(counts.values()), names, unseen)
 
     def begun(self, text: str) -> int:
         """How many characters at the end of a text may be the beginning of a known value that has
@@ -122,8 +122,8 @@ class Shield:
             text = shown_again(text, self._shown)
         if "<secret:" not in text:
             return text
-        given, values = self._given, self._values
-        return PLACEHOLDER.sub(lambda m: values[m[0]] if m[0] in given else m[0], text)
+        issued, values = self._given, self._values
+        return PLACEHOLDER.sub(lambda m: values[m[0]] if m[0] in issued else m[0], text)
 
     def unmask_data(self, data: Any) -> Any:
         """The same for every text in lists and objects, such as the arguments of a call."""
@@ -150,29 +150,29 @@ class Shield:
 
     def _mask_entry(self, key: Any, value: Any) -> Any:
         if isinstance(key, str) and isinstance(value, str) and telling(key, value):
-            found: dict[str, int] = {}
-            placeholder = self._seen(key, value, found)
-            self._given.update(found)
+            counts: dict[str, int] = {}
+            placeholder = self._seen(key, value, counts)
+            self._given.update(counts)
             return placeholder
         return self.mask_data(value)
 
-    def _mask_across(self, text: str, found: dict[str, int]) -> str:
+    def _mask_across(self, text: str, counts: dict[str, int]) -> str:
         """The text with placeholders for secrets that colours or unseen characters stand within."""
         gaps = re.compile(_GAP)
         pieces: list[str] = []
-        places: list[int] = []
+        offsets: list[int] = []
         at = 0
         for gap in gaps.finditer(text):
             pieces.append(text[at : gap.start()])
-            places.extend(range(at, gap.start()))
+            offsets.extend(range(at, gap.start()))
             at = gap.end()
         joined = "".join([*pieces, text[at:]])
-        places.extend(range(at, len(text)))
+        offsets.extend(range(at, len(text)))
         spans = [*blocks(joined), *self._known_spans(joined), *assigned_secrets(joined)]
         spans += [(f.name, *span) for hint, f in HINTS for span in f.spans(joined, hint)]
-        real = [(name, places[start], places[end - 1] + 1) for name, start, end in spans]
+        real = [(name, offsets[start], offsets[end - 1] + 1) for name, start, end in spans]
         parted = [span for span in real if gaps.search(text, span[1], span[2])]
-        return self._replaced(text, parted, found)
+        return self._replaced(text, parted, counts)
 
     def _known_spans(self, text: str) -> Iterator[tuple[str, int, int]]:
         for value, placeholder in self._known.items():
@@ -181,25 +181,25 @@ class Shield:
                 yield placeholder.split(":")[1], at, at + len(value)
                 at = text.find(value, at + len(value))
 
-    def _mask_known(self, text: str, found: dict[str, int]) -> str:
+    def _mask_known(self, text: str, counts: dict[str, int]) -> str:
         """The text without the values that are known, of which the longest count first."""
         lengths, values = self._by_length
         start = bisect_left(lengths, -len(text))  # a longer one cannot be in it
-        here = [value for value in values[start:] if value in text]
-        if not here:
+        present = [value for value in values[start:] if value in text]
+        if not present:
             return text
 
         def masked(match: re.Match[str]) -> str:
             placeholder = self._known.get(match[0])
             if placeholder is None:  # it was one already
                 return match[0]
-            found[placeholder] = found.get(placeholder, 0) + 1
+            counts[placeholder] = counts.get(placeholder, 0) + 1
             return placeholder
 
-        return re.sub("|".join([PLACEHOLDER.pattern, *map(_sought, here)]), masked, text)
+        return re.sub("|".join([PLACEHOLDER.pattern, *map(_sought, present)]), masked, text)
 
     def _replaced(
-        self, text: str, spans: Sequence[tuple[str, int, int]], found: dict[str, int]
+        self, text: str, spans: Sequence[tuple[str, int, int]], counts: dict[str, int]
     ) -> str:
         """The text with placeholders at (name, start, end), none of which overlap another."""
         if not spans:
@@ -208,13 +208,13 @@ class Shield:
         at = 0
         for name, start, end in sorted(spans, key=lambda span: span[1]):
             if start >= at:
-                pieces += [text[at:start], self._seen(name, text[start:end], found)]
+                pieces += [text[at:start], self._seen(name, text[start:end], counts)]
                 at = end
         return "".join([*pieces, text[at:]])
 
-    def _seen(self, name: str, value: str, found: dict[str, int]) -> str:
+    def _seen(self, name: str, value: str, counts: dict[str, int]) -> str:
         placeholder = self._placeholder(name, value)
-        found[placeholder] = found.get(placeholder, 0) + 1
+        counts[placeholder] = counts.get(placeholder, 0) + 1
         self._remember(name, value)
         return placeholder
 
@@ -244,9 +244,9 @@ class Shield:
 
     def _placeholder(self, name: str, value: str) -> str:
         """The one placeholder of a value; its digits grow where two values would share them."""
-        known = self._placeholders.get(value)
-        if known is not None:
-            return known
+        issued = self._placeholders.get(value)
+        if issued is not None:
+            return issued
         digest = hmac.new(self._key, value.encode("utf-8", "surrogatepass"), "sha256").hexdigest()
         label = _UNSAFE_NAME.sub("_", name)[:64] or "value"
         size = 4

@@ -18,8 +18,8 @@ def progress_of(event: Event, *, verbose: bool) -> list[str]:
     match event:
         case DecisionMade(decision=decision) if not decision.allowed:
             letters = [words for target in decision.targets for words in foreign_letters(target)]
-            said = f"refused: {decision.operation}: {decision.reason} ({decision.rule})"
-            return [said, *(f"  letters: {words}" for words in letters)]
+            line = f"refused: {decision.operation}: {decision.reason} ({decision.rule})"
+            return [line, *(f"  letters: {words}" for words in letters)]
         case InquiryOpened(inquiry=inquiry) if isinstance(inquiry.request, Question):
             return [f"asked: {inquiry.request.prompt}"]
         case Noticed(level=level, text=text) if verbose or level != "info":

@@ -36,7 +36,9 @@ class Resources(Protocol):
         """One resource. Raises ``NotFound``."""
         ...
 
-    def completions(self, template: str, argument: str, given: Mapping[str, str]) -> Sequence[str]:
+    def completions(
+        self, template: str, argument: str, earlier: Mapping[str, str]
+    ) -> Sequence[str]:
         """Every value that an argument of a template may have."""
         ...
 

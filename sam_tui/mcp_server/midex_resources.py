@@ -215,14 +215,16 @@ class MidexResources:
             _meta={"sam-tui/range": meta},
         )
 
-    def completions(self, template: str, argument: str, given: Mapping[str, str]) -> Sequence[str]:
+    def completions(
+        self, template: str, argument: str, earlier: Mapping[str, str]
+    ) -> Sequence[str]:
         """Workflow names, execution ids, steps and artifacts."""
         match argument:
             case "name":
                 return [view.name for view in self._workflows.definitions()]
             case "execId":
                 return [view.id for view in self._workflows.executions(limit=1000)]
-            case "step" | "artifactId" if execution := given.get("execId", ""):
+            case "step" | "artifactId" if execution := earlier.get("execId", ""):
                 try:
                     if argument == "step":
                         return [step.id for step in self._workflows.steps(execution)]

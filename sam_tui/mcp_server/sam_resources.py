@@ -108,7 +108,9 @@ class SamResources:
         messages = self._runtime.conversations.everything(conversation)
         return "\n\n".join(part for message in messages for part in _spoken(message))
 
-    def completions(self, template: str, argument: str, given: Mapping[str, str]) -> Sequence[str]:
+    def completions(
+        self, template: str, argument: str, earlier: Mapping[str, str]
+    ) -> Sequence[str]:
         """Conversations of this workspace."""
         if argument != "id":
             return ()

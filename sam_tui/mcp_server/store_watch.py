@@ -23,7 +23,7 @@ class StoreWatch:
         self._bus = bus
         self._seen = 0
 
-    async def run(self, wanted: Callable[[], bool]) -> None:
+    async def run(self, needed: Callable[[], bool]) -> None:
         """Look for as long as somebody wants to hear; until it is cancelled."""
         subscription = self._bus.subscribe()
         try:
@@ -31,7 +31,7 @@ class StoreWatch:
             while True:
                 await asyncio.sleep(INTERVAL)
                 mine = {e.seq for e in subscription.drain() if isinstance(e, WorkflowMoved)}
-                if wanted():
+                if needed():
                     self._look(mine)
                 else:
                     self._seen = max(self._newest(), self._seen)

@@ -235,10 +235,10 @@ class SamApp(App[None], inherit_bindings=False):
     def _led(self, event: events.Key | events.Paste) -> bool:
         """Whether text went to the prompt already: none is lost for being typed elsewhere."""
         if self.screen is self.chat:
-            way = TO_TERMINAL.get(event.key) if isinstance(event, events.Key) else None
-            if way is not None and self.chat.leads_on:
+            action = TO_TERMINAL.get(event.key) if isinstance(event, events.Key) else None
+            if action is not None and self.chat.leads_on:
                 # At once: what is typed right behind it is meant for the terminal.
-                self.desk.perform(way)
+                self.desk.perform(action)
                 return True
             return self.chat.lead(event)
         if isinstance(event, events.Key) or writes(self.focused):

@@ -144,7 +144,7 @@ async def test_a_search_tells_how_many_it_found_so_far(tmp_path: Path) -> None:
     where = Location(".", str(tmp_path / "ws"), str(tmp_path / "ws"))
     search, said = RipgrepSearch(binary=str(slow), seconds=DEADLINE), asyncio.Queue[str]()
     running = asyncio.ensure_future(
-        search.grep(GrepRequest(where, "x", regex=False), hear=said.put_nowait)
+        search.grep(GrepRequest(where, "x", regex=False), on_count=said.put_nowait)
     )
     async with asyncio.timeout(DEADLINE):
         assert await said.get() == "1 matches so far\n"

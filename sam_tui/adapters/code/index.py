@@ -120,11 +120,11 @@ class SqliteCodeIndex:
         ]
 
     async def files(
-        self, where: Location, wanted: FileFilter, *, limit: int
+        self, where: Location, file_filter: FileFilter, *, limit: int
     ) -> tuple[Sequence[IndexedFile], int]:
         """Files by path, and how many fit in all."""
         with _usable():
-            return await asyncio.to_thread(self._shelf(where).files, wanted, limit=limit)
+            return await asyncio.to_thread(self._shelf(where).files, file_filter, limit=limit)
 
     def close(self) -> None:
         """Close all files."""

@@ -108,24 +108,24 @@ def parse_untrusted(text: str, path: str, *, root: str, home: str) -> PolicyFile
         table = _table(text, path)
     except ConfigurationError as broken:
         table, ignored = {}, [broken.explain()]
-    made = _Reader(text, path, "project", root, home, ignored).file(table)
-    shown = ignored[:_MOST_IGNORED]
-    if len(ignored) > len(shown):
-        shown.append(f"{path}: {len(ignored) - len(shown)} more.")
-    return replace(made, ignored=tuple(shown))
+    policy = _Reader(text, path, "project", root, home, ignored).file(table)
+    reported = ignored[:_MOST_IGNORED]
+    if len(ignored) > len(reported):
+        reported.append(f"{path}: {len(ignored) - len(reported)} more.")
+    return replace(policy, ignored=tuple(reported))
 
 
 def _table(text: str, path: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        found = _AT_LINE.search(str(error))
-        line = int(found[1]) if found and found[1] else text.count("\n") + 1
-        said = _AT_LINE.sub("", str(error)).strip()
-        raise ConfigurationError(f"{path}:{line}: {said}.", hint="Correct the TOML.") from None
+        match = _AT_LINE.search(str(error))
+        line = int(match[1]) if match and match[1] else text.count("\n") + 1
+        fault = _AT_LINE.sub("", str(error)).strip()
+        raise ConfigurationError(f"{path}:{line}: {fault}.", hint="Correct the TOML.") from None
     except (ValueError, RecursionError):
-        said = "a number is too long, or brackets are nested too deep"
-        raise ConfigurationError(f"{path}: {said}.", hint="Correct the TOML.") from None
+        fault = "a number is too long, or brackets are nested too deep"
+        raise ConfigurationError(f"{path}: {fault}.", hint="Correct the TOML.") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,14 +142,14 @@ class _Reader:
         used = {
             key: value
             for key, value in table.items()
-            if key != "rule" and self._usable(lambda one: self._settings(one), {key: value})
+            if key != "rule" and self._usable(lambda reader: self._settings(reader), {key: value})
         }
         return replace(self._settings(used), rules=self._rules(table.get("rule", [])))
 
-    def _usable(self, read: Callable[[T], object], given: T) -> bool:
+    def _usable(self, read: Callable[[T], object], value: T) -> bool:
         """Whether it can be read. Raises ``ConfigurationError`` where faults are not only noted."""
         try:
-            read(given)
+            read(value)
         except ConfigurationError as fault:
             if self.ignored is None:
                 raise
@@ -195,21 +195,21 @@ class _Reader:
         )
 
     def _mode(self, table: Mapping[str, Any]) -> PermissionMode | None:
-        given = table.get("mode")
-        if given is None:
+        mode = table.get("mode")
+        if mode is None:
             return None
         allowed = _MODES[self.layer]
-        if given not in allowed:
-            why = "bypass needs the flag --permission-mode bypass. " if given == "bypass" else ""
+        if mode not in allowed:
+            why = "bypass needs the flag --permission-mode bypass. " if mode == "bypass" else ""
             hint = f"{why}A {self.layer} policy may set: {', '.join(allowed)}."
-            raise self._fault(f"mode cannot be {given!r} here", ("mode",), hint)
-        return given
+            raise self._fault(f"mode cannot be {mode!r} here", ("mode",), hint)
+        return mode
 
     def _local(self, table: Mapping[str, Any]) -> tuple[str, ...]:
-        given = table.get("local", [])
+        entries = table.get("local", [])
         if "local" in table and self.layer == "project":
             raise self._fault("a project cannot open servers", ("local",), "Your own policy can.")
-        named = cast("list[Any]", given) if isinstance(given, list) else [given]
+        named = cast("list[Any]", entries) if isinstance(entries, list) else [entries]
         for name in named:
             if not isinstance(name, str) or not _SERVER.fullmatch(name):
                 hint = 'Write host and port: local = ["localhost:3000", "[::1]:8080"].'
@@ -217,12 +217,16 @@ class _Reader:
         return tuple(named)
 
     def _minutes(self, table: Mapping[str, Any]) -> float | None:
-        given = table.get("minutes")
-        if given is None:
+        minutes = table.get("minutes")
+        if minutes is None:
             return None
-        if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given <= 1440:
+        if (
+            isinstance(minutes, bool)
+            or not isinstance(minutes, int | float)
+            or not 0 < minutes <= 1440
+        ):
             raise self._fault("minutes must be a number up to 1440", ("minutes",), "")
-        return float(given)
+        return float(minutes)
 
     def _rule(self, index: int, entry: Any) -> Rule:
         if not isinstance(entry, dict):

@@ -40,10 +40,10 @@ class FileLedger:
         """Ids that another process took back; one ``stat`` where nothing changed."""
         path = self._path(self._process, "revoked")
         try:
-            found = os.stat(path)
+            status = os.stat(path)
         except OSError:
             return self._revoked
-        mark = (found.st_mtime_ns, found.st_size)
+        mark = (status.st_mtime_ns, status.st_size)
         if mark != self._seen:
             self._seen = mark
             with contextlib.suppress(OSError), open(path, encoding="utf-8") as file:
@@ -58,21 +58,21 @@ class FileLedger:
 
     def all(self) -> list[LiveGrant]:
         """The grants of every process that runs; files of dead ones are removed."""
-        found: list[LiveGrant] = []
+        grants: list[LiveGrant] = []
         for process in self._processes():
             if not _alive(process):
                 FileLedger(os.path.dirname(self._folder), process=process).close()
                 continue
-            gone = FileLedger(os.path.dirname(self._folder), process=process).revoked()
+            revoked = FileLedger(os.path.dirname(self._folder), process=process).revoked()
             with contextlib.suppress(OSError, ValueError, TypeError):
                 with open(self._path(process), encoding="utf-8") as file:
                     entries = cast("list[dict[str, Any]]", json.load(file))
                 for entry in entries:
                     entry["process"] = process
                     grant = LiveGrant(**entry)
-                    if grant.id not in gone:  # its process finds out at its next decision
-                        found.append(grant)
-        return found
+                    if grant.id not in revoked:  # its process finds out at its next decision
+                        grants.append(grant)
+        return grants
 
     def revoke(self, identifier: str) -> bool:
         """Take back the grant of a running process; it holds from that process's next decision."""

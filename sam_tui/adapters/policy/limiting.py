@@ -47,11 +47,11 @@ class TurnLimits:
     @property
     def answers(self) -> AnswerLimits:
         """How large one answer may be."""
-        given = (self.answer_bytes, self.answer_calls, self.argument_bytes, self.argument_depth)
+        values = (self.answer_bytes, self.answer_calls, self.argument_bytes, self.argument_depth)
         return AnswerLimits(
             *(
                 value if value is not None else default
-                for value, default in zip(given, _ANSWERS, strict=True)
+                for value, default in zip(values, _ANSWERS, strict=True)
             )
         )
 
@@ -61,14 +61,14 @@ NO_LIMITS = TurnLimits()
 
 def read_limits(table: Mapping[str, Any], fault: Fault) -> TurnLimits:
     """What a file says. Raises what ``fault`` makes of a setting that cannot be used."""
-    given = table.get(KEY, {})
-    if not isinstance(given, dict):
+    settings_value = table.get(KEY, {})
+    if not isinstance(settings_value, dict):
         raise fault("limits are a table", (KEY,), "Write [limits] above them.")
-    settings = cast("dict[str, Any]", given)
+    settings = cast("dict[str, Any]", settings_value)
     for name, value in settings.items():
         if name not in _RANGES:
-            known = f"Known: {', '.join(_RANGES)}."
-            raise fault(f"unknown key “{name}” in [limits]", (KEY, name), known)
+            names = f"Known: {', '.join(_RANGES)}."
+            raise fault(f"unknown key “{name}” in [limits]", (KEY, name), names)
         least, most = _RANGES[name]
         if type(value) is not int or not least <= value <= most:
             wrong = f"“{name}” must be a whole number from {least} to {most}"
@@ -80,6 +80,6 @@ def tightened(user: TurnLimits, project: TurnLimits) -> TurnLimits:
     """What holds of both files: a project can only lower the limits."""
     lowest: dict[str, int | None] = {}
     for name, default in _DEFAULTS.items():
-        own, its = getattr(user, name), getattr(project, name)
-        lowest[name] = own if its is None else min(default if own is None else own, its)
+        limit, its = getattr(user, name), getattr(project, name)
+        lowest[name] = limit if its is None else min(default if limit is None else limit, its)
     return TurnLimits(**lowest)

@@ -11,10 +11,10 @@ _LONG = re.compile(r'"""|' + "'''")
 def line_of(text: str, at: Sequence[str | int]) -> int:
     """The line (from 1) of a key, such as ``("rule", 2, "path")``, or of the table that holds it."""
     best = 1
-    for number, place in _places(text):
-        if place == tuple(at):
+    for number, path in _places(text):
+        if path == tuple(at):
             return number
-        if place == tuple(at[: len(place)]) and len(place) > 0:
+        if path == tuple(at[: len(path)]) and len(path) > 0:
             best = number
     return best
 
@@ -23,13 +23,13 @@ def rule_blocks(text: str) -> list[tuple[int, int]]:
     """First and last line (from 0, exclusive end) of every ``[[rule]]`` table, in order."""
     lines = text.splitlines()
     heads = [
-        (number - 1, place)
-        for number, place in _places(text)
-        if len(place) in (1, 2) and _HEADER.match(lines[number - 1])
+        (number - 1, path)
+        for number, path in _places(text)
+        if len(path) in (1, 2) and _HEADER.match(lines[number - 1])
     ]
     blocks: list[tuple[int, int]] = []
-    for index, (start, place) in enumerate(heads):
-        if place[:1] == ("rule",) and len(place) == 2:
+    for index, (start, path) in enumerate(heads):
+        if path[:1] == ("rule",) and len(path) == 2:
             end = heads[index + 1][0] if index + 1 < len(heads) else len(lines)
             blocks.append((start, end))
     return blocks

@@ -31,8 +31,8 @@ class NamedReads:
         named = [os.path.join(cwd, word) for word in self._words(words)]
         if words and (program := shutil.which(words[0], path=os.environ.get("PATH"))):
             named.insert(0, os.path.join(cwd, program))
-        found = [real for path in named for real in self._needed(os.path.normpath(path))]
-        return tuple(dict.fromkeys(found))
+        paths = [real for path in named for real in self._needed(os.path.normpath(path))]
+        return tuple(dict.fromkeys(paths))
 
     def of_line(self, line: str, cwd: str) -> tuple[str, ...]:
         """The same of a line for a shell."""
@@ -59,9 +59,9 @@ class NamedReads:
             if not self._holds_home(real):
                 yield real
             return
-        for place in (path, real):
-            yield os.path.realpath(place)
-            around = self._around(os.path.dirname(place))
+        for folder_path in (path, real):
+            yield os.path.realpath(folder_path)
+            around = self._around(os.path.dirname(folder_path))
             if not self._wide(around):
                 yield os.path.realpath(around)
         if not starts and (interpreter := _interpreter(real)):
@@ -70,11 +70,11 @@ class NamedReads:
     def _around(self, folder: str) -> str:
         """The project that a folder belongs to, or where programs are installed, or itself."""
         above = os.path.dirname(folder) if os.path.basename(folder) in PROGRAMS else folder
-        place = folder
-        while not self._wide(place):
-            if any(os.path.lexists(os.path.join(place, mark)) for mark in _MARKS):
-                return place
-            place = os.path.dirname(place)
+        directory = folder
+        while not self._wide(directory):
+            if any(os.path.lexists(os.path.join(directory, mark)) for mark in _MARKS):
+                return directory
+            directory = os.path.dirname(directory)
         return folder if self._wide(above) else above
 
     def _wide(self, folder: str) -> bool:

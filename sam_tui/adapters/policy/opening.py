@@ -72,15 +72,15 @@ class Layers:
     @property
     def seconds(self) -> float | None:
         """How long counted grants last where a file says so; the project can only shorten it."""
-        given = [f.minutes for f in (self.user, self.project) if f.minutes is not None]
+        minutes = [f.minutes for f in (self.user, self.project) if f.minutes is not None]
         if self.user.minutes is None and self.project.minutes is not None:
-            given.append(5.0)
-        return min(given) * 60 if given else None
+            minutes.append(5.0)
+        return min(minutes) * 60 if minutes else None
 
 
-def read_layers(places: Places, workspace: str) -> Layers:
+def read_layers(folders: Places, workspace: str) -> Layers:
     """The layers for a workspace. Raises ``ConfigurationError`` with file and line."""
-    trust = FileTrust(places.config_dir)
+    trust = FileTrust(folders.config_dir)
     states: list[TrustState] = [trust.state(workspace)]
 
     def vouched(data: bytes) -> bool:
@@ -89,16 +89,16 @@ def read_layers(places: Places, workspace: str) -> Layers:
             states[0] = "changed"
         return states[0] == "trusted"
 
-    user, project = load_policies(places.config_dir, workspace, places.home, vouches=vouched)
-    saved = SavedRules(places.config_dir, places.home)
+    user, project = load_policies(folders.config_dir, workspace, folders.home, vouches=vouched)
+    saved = SavedRules(folders.config_dir, folders.home)
     return Layers(user, project, states[0], trust, saved)
 
 
-def renewed(layers: Layers, places: Places, workspace: str, state: TrustState) -> Layers:
+def renewed(layers: Layers, folders: Places, workspace: str, state: TrustState) -> Layers:
     """The layers once the folder stands otherwise. Only trusting can fail for what is in a file."""
     try:
-        found = read_layers(places, workspace)
-        return found if state == "trusted" else replace(found, state=state)
+        layers_now = read_layers(folders, workspace)
+        return layers_now if state == "trusted" else replace(layers_now, state=state)
     except ConfigurationError:
         if state == "trusted":
             raise
@@ -107,7 +107,7 @@ def renewed(layers: Layers, places: Places, workspace: str, state: TrustState) -
 
 def make_policy(
     layers: Layers,
-    places: Places,
+    folders: Places,
     workspace: Workspace,
     *,
     mode: PermissionMode | None,
@@ -123,11 +123,11 @@ def make_policy(
     return Policy(
         layers.mode(mode),
         sandboxed,
-        own_folders(places.data_dir, places.config_dir),
-        secrets=Secrets(places.home, (os.path.join(places.data_dir, MCP_TOKEN),)),
+        own_folders(folders.data_dir, folders.config_dir),
+        secrets=Secrets(folders.home, (os.path.join(folders.data_dir, MCP_TOKEN),)),
         rules=rules,
-        reader=CommandReader(parser, root=workspace.root, home=places.home),
+        reader=CommandReader(parser, root=workspace.root, home=folders.home),
         trusted=layers.trusted,
         roots=workspace.roots,
-        shared=own_folders(*(os.path.join(places.config_dir, name) for name in SHARED)),
+        shared=own_folders(*(os.path.join(folders.config_dir, name) for name in SHARED)),
     )

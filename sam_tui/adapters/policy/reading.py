@@ -64,7 +64,7 @@ def free_reads(home: str, environ: Mapping[str, str]) -> tuple[str, ...]:
     named = [*_SYSTEM, _PROGRAM, sys.prefix, sys.base_prefix, *_prefixes(environ.get("PATH", ""))]
     named += [path for name in _VARIABLES for path in environ.get(name, "").split(os.pathsep)]
     if home:
-        named += [f"{home}/{place}" for place in (*_TOOLCHAINS, *_SETTINGS)]
+        named += [f"{home}/{relative}" for relative in (*_TOOLCHAINS, *_SETTINGS)]
     return tuple(_there(named, os.path.realpath(home) if home else ""))
 
 
@@ -79,13 +79,13 @@ def _prefixes(path: str) -> Iterable[str]:
 
 def _there(named: Iterable[str], home: str) -> Iterable[str]:
     """Each once, without relative ones, and without what would open a home folder as a whole."""
-    found: set[str] = set()
+    existing: set[str] = set()
     real_paths = RealPaths()
     for path in named:
         if path[:1] != "/" or not os.path.lexists(path):
             continue
         real = real_paths.of(path)
-        if real in found or real == "/" or (home and f"{home}/".startswith(f"{real}/")):
+        if real in existing or real == "/" or (home and f"{home}/".startswith(f"{real}/")):
             continue
-        found.add(real)
+        existing.add(real)
         yield real

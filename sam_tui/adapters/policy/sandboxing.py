@@ -86,8 +86,8 @@ def read_terms(table: Mapping[str, Any], layer: Layer, fault: Fault) -> SandboxT
     """The terms in a file. Raises what ``fault`` makes for a value that cannot stand there."""
     if "caches" in table and layer == "project":
         raise fault("a project cannot open caches", ("caches",), "Your own policy can.")
-    given = table.get("caches", [])
-    named = cast("list[Any]", given) if isinstance(given, list) else [given]
+    entries = table.get("caches", [])
+    named = cast("list[Any]", entries) if isinstance(entries, list) else [entries]
     for name in named:
         if not isinstance(name, str) or name not in CACHES:
             hint = f"Known: {', '.join(CACHES)}."
@@ -115,10 +115,10 @@ def _passed(table: Mapping[str, Any], layer: Layer, fault: Fault) -> tuple[str, 
     hint = 'Write [environment] and below it pass = ["GITHUB_TOKEN", "AWS_*"].'
     if layer == "project":
         raise fault("a project cannot pass variables", ("environment",), "Your own policy can.")
-    given = table["environment"]
-    if not isinstance(given, dict):
+    table_value = table["environment"]
+    if not isinstance(table_value, dict):
         raise fault("environment is a table", ("environment",), hint)
-    entries = cast("dict[str, Any]", given)
+    entries = cast("dict[str, Any]", table_value)
     for key in entries:
         if key != "pass":
             raise fault(f"unknown key “{key}”", ("environment", key), hint)
@@ -136,10 +136,10 @@ def _passed(table: Mapping[str, Any], layer: Layer, fault: Fault) -> tuple[str, 
 def _hosts(table: Mapping[str, Any], fault: Fault) -> tuple[str, ...] | None:
     if "hosts" not in table:
         return None
-    given = table["hosts"]
-    for name in cast("list[Any]", given) if isinstance(given, list) else [given]:
+    entries = table["hosts"]
+    for name in cast("list[Any]", entries) if isinstance(entries, list) else [entries]:
         hint = 'Write names and addresses: hosts = ["example.org", "*.example.org", "10.0.0.1:80"].'
-        if not isinstance(name, str) or not isinstance(given, list):
+        if not isinstance(name, str) or not isinstance(entries, list):
             raise fault(f"{name!r} is no host in a list", ("hosts",), hint)
         if name.strip() == ANY:
             raise fault("a list that names every host is none", ("hosts",), 'network = "on".')
@@ -147,7 +147,7 @@ def _hosts(table: Mapping[str, Any], fault: Fault) -> tuple[str, ...] | None:
             HostEntry.of(name)
         except ValueError as error:
             raise fault(f"{name!r}: {error}", ("hosts",), hint) from None
-    return tuple(cast("list[str]", given))
+    return tuple(cast("list[str]", entries))
 
 
 def merged(chosen: SandboxTerms, project: SandboxTerms, user: SandboxTerms) -> SandboxTerms:
@@ -155,10 +155,10 @@ def merged(chosen: SandboxTerms, project: SandboxTerms, user: SandboxTerms) -> S
     every = (chosen, project, user)
     kinds: list[SandboxChoice] = [terms.kind for terms in every if terms.kind]
     mine = user.network or DEFAULT_NETWORK
-    said = [NETWORKS.index(network) for network in (project.network, mine) if network]
-    network = chosen.network or NETWORKS[max(said)]
-    held = mine == "hosts" or project.network != "hosts"
-    lists = [user.hosts or ()] if held else []
+    positions = [NETWORKS.index(network) for network in (project.network, mine) if network]
+    network = chosen.network or NETWORKS[max(positions)]
+    narrowed = mine == "hosts" or project.network != "hosts"
+    lists = [user.hosts or ()] if narrowed else []
     if project.network == "hosts":
         lists.append(project.hosts or ())
     return SandboxTerms(
@@ -176,13 +176,13 @@ def cache_folders(names: Sequence[str], home: str) -> tuple[str, ...]:
 
     The first folder of each program is its usual one; it is made, so that a command can fill it.
     """
-    found: list[str] = []
+    paths: list[str] = []
     for name in names if home else ():
-        folders = [os.path.join(home, place) for place in CACHES[name]]
+        folders = [os.path.join(home, name_below) for name_below in CACHES[name]]
         if not any(os.path.isdir(folder) for folder in folders):
             os.makedirs(folders[0], exist_ok=True)
-        found += [os.path.realpath(folder) for folder in folders if os.path.isdir(folder)]
-    return tuple(found)
+        paths += [os.path.realpath(folder) for folder in folders if os.path.isdir(folder)]
+    return tuple(paths)
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,24 +209,24 @@ def sandbox_plan(
 
     ``local`` are servers that are not public and yet may be reached.
     """
-    places = policy.secrets.places if policy.secrets is not None else ()
+    secret_paths = policy.secrets.places if policy.secrets is not None else ()
     now = policy.clock()
 
     def readable(path: str) -> bool:
         return policy.rules.unlocks(Subject("commands.read", "read", path), now) is not None
 
-    kept = tuple(
-        place
-        for place in dict.fromkeys((*places, *policy.protected))
-        if not place.startswith(_UNHIDDEN) and not readable(place)
+    hidden = tuple(
+        path
+        for path in dict.fromkeys((*secret_paths, *policy.protected))
+        if not path.startswith(_UNHIDDEN) and not readable(path)
     )
-    below = tuple(f"{place}/" for place in kept)
+    below = tuple(f"{path}/" for path in hidden)
     named = [rule.path.fixed for rule in policy.rules.rules if rule.path and not rule.path.rest]
     opened = tuple(path for path in named if path.startswith(below) and readable(path))
     opened += tuple(path for path in policy.shared if os.path.isdir(path))
     return SandboxPlan(
         terms.kind or "default",
-        kept,
+        hidden,
         opened,
         cache_folders(terms.caches, home),
         terms.network or DEFAULT_NETWORK,
@@ -262,5 +262,5 @@ def host_terms(terms: SandboxTerms, policy: Policy, local: tuple[str, ...]) -> H
     judged = tuple(
         entry for rule in about if rule.effect != "allow" for entry in entries_of(rule.host or ANY)
     )
-    first, *rest = terms.lists or ((),)
-    return HostTerms(((*first, *local, *allowed), *rest), local, judged)
+    first, *further = terms.lists or ((),)
+    return HostTerms(((*first, *local, *allowed), *further), local, judged)

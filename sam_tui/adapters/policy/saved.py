@@ -53,8 +53,8 @@ class SavedRules:
 
     def rules(self) -> tuple[Rule, ...]:
         """What was allowed this way; rules that were written by hand are left out."""
-        found = load_policy(self.path, "user", root=self.home or "/", home=self.home).rules
-        return tuple(rule for rule in found if rule.id.startswith("user:grant_"))
+        rules = load_policy(self.path, "user", root=self.home or "/", home=self.home).rules
+        return tuple(rule for rule in rules if rule.id.startswith("user:grant_"))
 
     def withdrawn(self, identifiers: Collection[str]) -> frozenset[str]:
         """Those ids that the file holds no longer; one ``stat`` where nothing changed.
@@ -62,18 +62,18 @@ class SavedRules:
         A file that cannot be read now says nothing about them.
         """
         try:
-            found = os.stat(self.path)
-            mark = (found.st_mtime_ns, found.st_size, found.st_ino)
+            status = os.stat(self.path)
+            mark = (status.st_mtime_ns, status.st_size, status.st_ino)
         except OSError:
             return frozenset(identifiers)
         if mark not in self._seen:
             try:
                 text = self._text()
-                held = frozenset(rule.id for rule in self._rules(text))
+                ids = frozenset(rule.id for rule in self._rules(text))
             except (OSError, ConfigurationError):
                 return frozenset()
             self._seen.clear()
-            self._seen[mark] = held
+            self._seen[mark] = ids
         return frozenset(identifiers) - self._seen[mark]
 
     def revoke(self, identifier: str) -> bool:
@@ -98,8 +98,8 @@ class SavedRules:
                 end -= 1  # what stands above the next rule belongs to that
             if start and lines[start - 1].startswith(_MARK):
                 start -= 1
-            rest = "".join(lines[:start]).rstrip("\n") + "\n" + "".join(lines[end:])
-            replace_file(self.path, rest.lstrip("\n"))
+            remaining = "".join(lines[:start]).rstrip("\n") + "\n" + "".join(lines[end:])
+            replace_file(self.path, remaining.lstrip("\n"))
         return True
 
     def _text(self) -> str:

@@ -58,15 +58,15 @@ class FileTrust:
 
     def state(self, folder: str) -> TrustState:
         """How a folder stands. A file that cannot be read trusts nothing."""
-        known = self._load().get(os.path.realpath(folder))
-        if known is None:
+        trusted = self._load().get(os.path.realpath(folder))
+        if trusted is None:
             return "untrusted"
-        return "trusted" if known == _digests(folder, _nested_of(known)) else "changed"
+        return "trusted" if trusted == _digests(folder, _nested_of(trusted)) else "changed"
 
     def vouches(self, folder: str, name: str, data: bytes) -> bool:
         """Whether this is what a file, by its name in the folder, held when it was trusted."""
-        known = self._load().get(os.path.realpath(folder), {}).get(name, "")
-        return known[:2] in ("-:", "x:") and known[2:] == hashlib.sha256(data).hexdigest()
+        trusted = self._load().get(os.path.realpath(folder), {}).get(name, "")
+        return trusted[:2] in ("-:", "x:") and trusted[2:] == hashlib.sha256(data).hexdigest()
 
     def nested(self, folder: str) -> tuple[str, ...]:
         """The instruction files below that were trusted with the folder, by their names in it."""
@@ -74,30 +74,30 @@ class FileTrust:
 
     def changes(self, folder: str) -> tuple[str, ...]:
         """What was added, removed or changed since the folder was trusted."""
-        known = self._load().get(os.path.realpath(folder))
-        if known is None:
+        trusted = self._load().get(os.path.realpath(folder))
+        if trusted is None:
             return ()
-        now = _digests(folder, _nested_of(known))
+        now = _digests(folder, _nested_of(trusted))
         if now is None:
             return ("there is too much to look through",)
-        names = sorted({*known, *now})
+        names = sorted({*trusted, *now})
         words = {(True, False): "removed", (False, True): "new", (True, True): "changed"}
         return tuple(
-            f"{words[name in known, name in now]}: {printable(name.removeprefix(_NOT_TEXT))}"
+            f"{words[name in trusted, name in now]}: {printable(name.removeprefix(_NOT_TEXT))}"
             for name in names
-            if known.get(name) != now.get(name)
+            if trusted.get(name) != now.get(name)
         )
 
     def believed(self, folder: str, *, deep: bool = False) -> tuple[Believed, ...]:
         """The files that would count, each with its beginning; ``deep`` looks below for more."""
-        found: list[Believed] = []
+        believed: list[Believed] = []
         for name in _names(folder, _nested(folder) if deep else ()):
-            if len(found) == _SHOWN_FILES:
+            if len(believed) == _SHOWN_FILES:
                 break
             item = _believed(folder, name)
             if item is not None:
-                found.append(item)
-        return tuple(found)
+                believed.append(item)
+        return tuple(believed)
 
     def trust(self, folder: str) -> None:
         """Trust a folder as it is now."""
@@ -131,21 +131,21 @@ class FileTrust:
             return False
         with exclusive(self.path):
             entries = self._entries(strict=True)
-            gone = entries.pop(real, None) is not None
+            removed = entries.pop(real, None) is not None
             self._store(entries)
-        return gone
+        return removed
 
     def folders(self) -> tuple[str, ...]:
         """All folders that were trusted, by path."""
         return tuple(sorted(self._load()))
 
     def _load(self) -> dict[str, dict[str, str]]:
-        found: dict[str, dict[str, str]] = {}
+        entries: dict[str, dict[str, str]] = {}
         for folder, entry in self._entries(strict=False).items():
             files = cast("dict[str, Any]", entry).get("files") if isinstance(entry, dict) else None
             if isinstance(files, dict):
-                found[folder] = {str(k): str(v) for k, v in cast("dict[Any, Any]", files).items()}
-        return found
+                entries[folder] = {str(k): str(v) for k, v in cast("dict[Any, Any]", files).items()}
+        return entries
 
     def _entries(self, *, strict: bool) -> dict[str, Any]:
         """The stored folders. A damaged file trusts nothing; only writing complains about it."""
@@ -174,35 +174,35 @@ def _believed(folder: str, name: str) -> Believed | None:
     """One file that is there; a link is not followed."""
     path = os.path.join(folder, name)
     meaning = next(words for begin, words in _MEANINGS if name.startswith(begin))
-    shown = printable(name)
+    name_shown = printable(name)
     try:
-        found = os.lstat(path)
-        if stat.S_ISLNK(found.st_mode):
+        status = os.lstat(path)
+        if stat.S_ISLNK(status.st_mode):
             target = printable(os.readlink(path))
-            return Believed(shown, f"{meaning} (a link to {target})", found.st_size)
-        if not stat.S_ISREG(found.st_mode):
-            return Believed(shown, f"{meaning} (no file)", found.st_size)
+            return Believed(name_shown, f"{meaning} (a link to {target})", status.st_size)
+        if not stat.S_ISREG(status.st_mode):
+            return Believed(name_shown, f"{meaning} (no file)", status.st_size)
         with os.fdopen(open_regular(path, root=folder), "rb") as file:
             head = file.read(_SHOWN_BYTES)
     except (OSError, UnusableFile):
         return None
     text = "" if b"\0" in head else head.decode("utf-8", "replace")
-    return Believed(shown, meaning, found.st_size, text)
+    return Believed(name_shown, meaning, status.st_size, text)
 
 
 def _digests(folder: str, nested: Iterable[str]) -> dict[str, str] | None:
     """Digest by relative name of all that would be believed; None when it is too much."""
-    found: dict[str, str] = {}
+    digests: dict[str, str] = {}
     size = 0
     folder = os.path.realpath(folder)
     for name in _names(folder, nested):
         digest, length = _digest(folder, name, most=MOST_BYTES - size)
         size += length
-        if len(found) >= MOST_FILES or size > MOST_BYTES:
+        if len(digests) >= MOST_FILES or size > MOST_BYTES:
             return None
         if digest:
-            found[_key(name)] = digest
-    return found
+            digests[_key(name)] = digest
+    return digests
 
 
 _NOT_TEXT = "\0"
@@ -211,22 +211,22 @@ _NOT_TEXT = "\0"
 
 def _key(name: str) -> str:
     """A name as it is stored."""
-    shown = os.fsencode(name).decode("utf-8", "backslashreplace")
-    return shown if os.fsencode(shown) == os.fsencode(name) else _NOT_TEXT + shown
+    text = os.fsencode(name).decode("utf-8", "backslashreplace")
+    return text if os.fsencode(text) == os.fsencode(name) else _NOT_TEXT + text
 
 
-def _nested_of(known: Iterable[str]) -> tuple[str, ...]:
+def _nested_of(names: Iterable[str]) -> tuple[str, ...]:
     """Those of the trusted names that lie below."""
     return tuple(
         name
-        for name in known
+        for name in names
         if name not in FILES and not name.startswith((".sam/", ".agents/", _NOT_TEXT))
     )
 
 
 def _nested(folder: str) -> Iterator[str]:
     """Instruction files below the folder, as far as they are looked for; no folder is listed whole."""
-    waiting, looked, found = [("", 0)], 0, 0
+    waiting, looked, count = [("", 0)], 0, 0
     while waiting and looked < MOST_LOOKED_AT:
         below, depth = waiting.pop()
         folders: list[str] = []
@@ -239,8 +239,8 @@ def _nested(folder: str) -> Iterator[str]:
                 elif entry.name in NESTED:
                     names.add(entry.name)
         for name in NESTED if depth else ():
-            if name in names and found < MOST_NESTED:
-                found += 1
+            if name in names and count < MOST_NESTED:
+                count += 1
                 yield os.path.join(below, name)
         deeper = sorted(
             (n for n in folders if depth < DEEPEST and _is_looked_into(n)), reverse=True

@@ -19,11 +19,11 @@ Fault = Callable[[str, tuple[str | int, ...], str], Exception]
 
 def read_limits(table: Mapping[str, Any], fault: Fault) -> Mapping[str, int]:
     """The limits in a file by name. Raises what ``fault`` makes for one that cannot stand there."""
-    given = table.get(KEY, {})
-    if not isinstance(given, dict):
+    settings = table.get(KEY, {})
+    if not isinstance(settings, dict):
         raise fault("commands is a table", (KEY,), f"Write [{KEY}], then {', '.join(_LEAST)}.")
-    found: dict[str, int] = {}
-    for name, value in cast("dict[str, Any]", given).items():
+    limits: dict[str, int] = {}
+    for name, value in cast("dict[str, Any]", settings).items():
         if name not in _LEAST:
             raise fault(f"{name!r} is no limit", (KEY, name), f"Known: {', '.join(_LEAST)}.")
         number = _number(name, value)
@@ -31,8 +31,8 @@ def read_limits(table: Mapping[str, Any], fault: Fault) -> Mapping[str, int]:
             form = 'a size such as "8G"' if name in _SIZES else "a whole number"
             hint = f"Write {form}, at least {_LEAST[name]}."
             raise fault(f"{name} cannot be {value!r}", (KEY, name), hint)
-        found[name] = number
-    return found
+        limits[name] = number
+    return limits
 
 
 def _number(name: str, value: object) -> int | None:

@@ -90,7 +90,7 @@ class RipgrepSearch:
         self._sieve = sieve
 
     async def files(
-        self, where: Location, pattern: str, *, limit: int, offset: int, hear: Hear = unheard
+        self, where: Location, pattern: str, *, limit: int, offset: int, on_count: Hear = unheard
     ) -> tuple[Sequence[str], int]:
         """Paths below ``where`` matching a glob, sorted, and how many in all.
 
@@ -106,7 +106,7 @@ class RipgrepSearch:
                 raise ToolError(f"{where.shown!a} is a file.", hint="Name the folder to search.")
             try:
                 async with asyncio.timeout(self._seconds):
-                    count = Count("files", hear)
+                    count = Count("files", on_count)
                     selection = _Taken(glob, self._shown(where), (offset, limit), count)
                     result = await self._matching(arguments, opening, selection)
                     if not result[1] and await self._ignored_above(where, opening):
@@ -119,7 +119,7 @@ class RipgrepSearch:
                     hint="Name a folder below it as rootPath.",
                 ) from None
 
-    async def grep(self, request: GrepRequest, *, hear: Hear = unheard) -> GrepResult:
+    async def grep(self, request: GrepRequest, *, on_count: Hear = unheard) -> GrepResult:
         """Matching lines in path order, at most ``request.limit``.
 
         ``request.where`` may be one file too; its hits have the path ``.``. When the time is up,
@@ -133,7 +133,7 @@ class RipgrepSearch:
         cut = False
         with opened(request.where) as opening:
             shows = self._shown(request.where) if opening.file is None else _everything
-            arguments, count = _grep_arguments(request, include), Count("matches", hear)
+            arguments, count = _grep_arguments(request, include), Count("matches", on_count)
             hunt = _Hunt(request, opening, include, arguments, hits, shows, count)
             try:
                 async with asyncio.timeout(self._seconds):

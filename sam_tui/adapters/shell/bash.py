@@ -70,38 +70,38 @@ class _Walk:
     lost: bool = False
     """Whether something was too deep, or came out as what no command can be."""
 
-    def visit(self, node: "Node", place: _Place) -> None:
+    def visit(self, node: "Node", context: _Place) -> None:
         """Collect what a node holds."""
-        if place.depth > _DEEPEST:
+        if context.depth > _DEEPEST:
             self.lost = True
             return
-        place = replace(place, depth=place.depth + 1)
-        if place.later and node.type != "command":
+        context = replace(context, depth=context.depth + 1)
+        if context.later and node.type != "command":
             self.lost = True
         match node.type:
             case "command":
-                self._command(node, place)
+                self._command(node, context)
             case "declaration_command" | "unset_command":
-                self._declaration(node, place)
+                self._declaration(node, context)
             case "variable_assignment" | "variable_assignments":
-                self._assignment(node, place)
+                self._assignment(node, context)
             case "redirected_statement":
-                self._redirected(node, place)
+                self._redirected(node, context)
             case "pipeline":
-                self._pipeline(node, place)
+                self._pipeline(node, context)
             case "function_definition":
                 self._function(node)
-                self._children(node, place)
+                self._children(node, context)
             case "for_statement":
-                self._loop(node, place)
-                self._children(node, place)
+                self._loop(node, context)
+                self._children(node, context)
             case _:
-                self._children(node, place)
+                self._children(node, context)
 
-    def _children(self, node: "Node", place: _Place) -> None:
+    def _children(self, node: "Node", context: _Place) -> None:
         for child in node.children:
             if child.is_named:
-                self.visit(child, place)
+                self.visit(child, context)
 
     def _function(self, node: "Node") -> None:
         """A name means the function only where nothing decides whether it is defined, and after it."""
@@ -116,16 +116,16 @@ class _Walk:
         if name and top and not used and (after is None or after.type in ("\n", ";")):
             self.functions.append(text_of(name))
 
-    def _loop(self, node: "Node", place: _Place) -> None:
+    def _loop(self, node: "Node", context: _Place) -> None:
         """The variable of ``for`` and ``select`` is set like any other."""
         variable = node.child_by_field_name("variable")
         if variable is not None:
-            self._add(node, [], [(text_of(variable), Word(""))], [], place)
+            self._add(node, [], [(text_of(variable), Word(""))], [], context)
 
-    def _command(self, node: "Node", place: _Place) -> None:
+    def _command(self, node: "Node", context: _Place) -> None:
         words: list[Word] = []
         assignments: list[tuple[str, Word]] = []
-        redirections = list(place.redirections)
+        redirections = list(context.redirections)
         for child in node.children:
             match child.type:
                 case "variable_assignment":
@@ -141,10 +141,10 @@ class _Walk:
                     words.append(word_of(child))
                 case _:
                     pass
-        self._add(node, [*words, *place.later], assignments, redirections, place)
-        self._substitutions(node, place)
+        self._add(node, [*words, *context.later], assignments, redirections, context)
+        self._substitutions(node, context)
 
-    def _declaration(self, node: "Node", place: _Place) -> None:
+    def _declaration(self, node: "Node", context: _Place) -> None:
         words: list[Word] = []
         assignments: list[tuple[str, Word]] = []
         for child in node.children:
@@ -156,14 +156,14 @@ class _Walk:
                 words.append(Word(text_of(child)))
             else:
                 words.append(word_of(child))
-        self._add(node, words, assignments, list(place.redirections), place)
-        self._substitutions(node, place)
+        self._add(node, words, assignments, list(context.redirections), context)
+        self._substitutions(node, context)
 
-    def _assignment(self, node: "Node", place: _Place) -> None:
+    def _assignment(self, node: "Node", context: _Place) -> None:
         nodes = node.children if node.type == "variable_assignments" else [node]
         assignments = [_assigned(n) for n in nodes if n.type == "variable_assignment"]
-        self._add(node, [], assignments, list(place.redirections), place)
-        self._substitutions(node, place)
+        self._add(node, [], assignments, list(context.redirections), context)
+        self._substitutions(node, context)
 
     def _add(
         self,
@@ -171,7 +171,7 @@ class _Walk:
         words: list[Word],
         assignments: list[tuple[str, Word]],
         redirections: list[Redirection],
-        place: _Place,
+        context: _Place,
     ) -> None:
         if words and words[0].static and words[0].text in _RESERVED:
             self.lost = True
@@ -180,29 +180,29 @@ class _Walk:
                 tuple(words),
                 tuple(assignments),
                 tuple(redirections),
-                place.fed_by,
+                context.fed_by,
                 text_of(node),
             )
         )
 
-    def _substitutions(self, node: "Node", place: _Place) -> None:
+    def _substitutions(self, node: "Node", context: _Place) -> None:
         """Commands inside the words: ``$(…)``, backquotes, ``<(…)``, at any depth."""
-        inner = replace(place, redirections=(), fed_by=None, later=())
+        inner = replace(context, redirections=(), fed_by=None, later=())
         for child in node.children:
             if child.type == "command":
                 self.visit(child, inner)
             elif child.is_named:
                 self._inside(child, inner)
 
-    def _inside(self, node: "Node", place: _Place) -> None:
+    def _inside(self, node: "Node", context: _Place) -> None:
         if node.type in ("command_substitution", "process_substitution", "subshell"):
-            self._children(node, replace(place, depth=place.depth + 1))
+            self._children(node, replace(context, depth=context.depth + 1))
             return
         for child in node.children:
             if child.is_named:
-                self._inside(child, place)
+                self._inside(child, context)
 
-    def _redirected(self, node: "Node", place: _Place) -> None:
+    def _redirected(self, node: "Node", context: _Place) -> None:
         """The redirections of a statement hold for every command of its body."""
         body = node.child_by_field_name("body")
         around: list[Redirection] = []
@@ -215,35 +215,37 @@ class _Walk:
                 around.extend(_redirections(child))
                 later.append(child)
                 words.extend(map(word_of, _words_after(child)))
-        held = replace(place, redirections=place.redirections + tuple(around), later=tuple(words))
+        redirected = replace(
+            context, redirections=context.redirections + tuple(around), later=tuple(words)
+        )
         before = len(self.commands)
         if body is not None:
-            self.visit(body, held)
+            self.visit(body, redirected)
         elif around or words:
             self.commands.append(
-                SimpleCommand(tuple(words), (), held.redirections, None, text_of(node))
+                SimpleCommand(tuple(words), (), redirected.redirections, None, text_of(node))
             )
         for redirect in later:
             feeder = before if len(self.commands) > before else None
-            self._after_heredoc(redirect, replace(place, fed_by=feeder))
+            self._after_heredoc(redirect, replace(context, fed_by=feeder))
 
-    def _after_heredoc(self, node: "Node", place: _Place) -> None:
+    def _after_heredoc(self, node: "Node", context: _Place) -> None:
         """What stands on the line of ``<<EOF`` after it (a pipe), and substitutions in its text."""
         for child in node.children:
             if not child.is_named:
                 continue
             if child.type in ("pipeline", "command", "redirected_statement", "list"):
-                self.visit(child, place)
+                self.visit(child, context)
             else:
-                self._inside(child, replace(place, fed_by=None))
+                self._inside(child, replace(context, fed_by=None))
 
-    def _pipeline(self, node: "Node", place: _Place) -> None:
-        fed_by = place.fed_by
+    def _pipeline(self, node: "Node", context: _Place) -> None:
+        fed_by = context.fed_by
         for child in node.children:
             if not child.is_named:
                 continue
             before = len(self.commands)
-            self.visit(child, replace(place, fed_by=fed_by))
+            self.visit(child, replace(context, fed_by=fed_by))
             if len(self.commands) > before:
                 fed_by = before
 
@@ -280,22 +282,22 @@ def _redirections(node: "Node") -> list[Redirection]:
     """The files of a redirection node; ``2>&1`` names none."""
     if node.type == "herestring_redirect":
         return []
-    found: list[Redirection] = []
+    redirections: list[Redirection] = []
     if node.type == "heredoc_redirect":
         for child in node.children:
             if child.type == "file_redirect":
-                found.extend(_redirections(child))
-        return found
+                redirections.extend(_redirections(child))
+        return redirections
     operator = next((c.type for c in node.children if not c.is_named), "")
     target = node.child_by_field_name("destination")
     if target is None:
         named = [c for c in node.children if c.is_named and c.type != "file_descriptor"]
         target = named[-1] if named else None
     if target is None:
-        return found
+        return redirections
     if operator in (">&", "<&", ">&-", "<&-") and (
         target.type == "number" or text_of(target).rstrip("-").isdigit()
     ):
-        return found
-    found.append(Redirection(operator, word_of(target)))
-    return found
+        return redirections
+    redirections.append(Redirection(operator, word_of(target)))
+    return redirections

@@ -35,9 +35,9 @@ def word_of(node: "Node") -> Word:
             case "ansi_c_string":
                 pieces.append(_ansi(text[2:-1]))
             case "string":
-                inner, known = _double_quoted(part)
+                inner, static_part = _double_quoted(part)
                 pieces.append(inner)
-                static = static and known
+                static = static and static_part
             case "word" | "number" | "regex":
                 pattern = pattern or bool(_UNQUOTED_PATTERN.search(text))
                 pieces.append(_ESCAPE.sub(lambda m: "" if m[1] == "\n" else m[1], text))

@@ -77,11 +77,11 @@ class SqliteDecisions:
         return entries
 
     def page(
-        self, wanted: DecisionFilter, *, limit: int, before: int | None = None
+        self, decision_filter: DecisionFilter, *, limit: int, before: int | None = None
     ) -> list[DecisionEntry]:
         """The newest entries that fit, below the number ``before``; newest first."""
         entries: list[DecisionEntry] = []
-        where, values = _conditions(wanted)
+        where, values = _conditions(decision_filter)
         below = before if before is not None else _LATEST
         with self._database.reading() as query:
             while len(entries) < limit:
@@ -89,12 +89,14 @@ class SqliteDecisions:
                     f"{_COLUMNS} WHERE {where}number < ? ORDER BY number DESC LIMIT ?",
                     *values,
                     below,
-                    max(limit, _CHUNK if wanted.text else 0),
+                    max(limit, _CHUNK if decision_filter.text else 0),
                 )
                 if not rows:
                     break
                 below = rows[-1][0]
-                entries.extend(entry for entry in map(_entry, rows) if _holds(entry, wanted.text))
+                entries.extend(
+                    entry for entry in map(_entry, rows) if _holds(entry, decision_filter.text)
+                )
         return entries[:limit]
 
     def all(self, conversation: str = "") -> Iterator[DecisionEntry]:

@@ -19,13 +19,15 @@ _NO_DEADLINE = 366 * 86400.0
 class CommandRun:
     """One run: a task of the event loop around ``Commands.run``, owned here until it is over."""
 
-    def __init__(self, commands: Commands, start: TaskStart, hear: Callable[[str], None]) -> None:
+    def __init__(
+        self, commands: Commands, start: TaskStart, on_output: Callable[[str], None]
+    ) -> None:
         self.id = mint("task")
         self.start = start
         self.result: CommandResult | None = None
         self.fault = ""
         self._tail = Tail()
-        self._hear = hear
+        self._hear = on_output
         self._unhurried = False
         self._waits: set[asyncio.Future[None]] = set()
         loop = asyncio.get_running_loop()
@@ -106,7 +108,7 @@ class CommandTasks:
         self._commands = commands
         self._runs: dict[ConversationId, list[CommandRun]] = {}
 
-    def start(self, start: TaskStart, hear: Callable[[str], None]) -> CommandRun:
+    def start(self, start: TaskStart, on_output: Callable[[str], None]) -> CommandRun:
         """Start a task. Raises ``ToolError`` when too many of its conversation run already."""
         runs = self._runs.setdefault(start.conversation, [])
         running = [run for run in runs if run.running]
@@ -115,7 +117,7 @@ class CommandTasks:
                 f"{MOST_RUNNING} tasks of this conversation are running, which is the most.",
                 hint="End one of them first.",
             )
-        run = CommandRun(self._commands, start, hear)
+        run = CommandRun(self._commands, start, on_output)
         runs.append(run)
         self._forget(runs)
         return run

@@ -55,8 +55,10 @@ class Activity:
         if not self._pty.running or (self._log.at_prompt and not self._pty.unread):
             return TerminalState("finished", seconds)
         if self._needs_somebody(seconds):
-            own = not self._log.told and self._pty.foreground() == self._pty.pid
-            return TerminalState("finished" if own and not secret else "waiting", seconds, secret)
+            in_foreground = not self._log.told and self._pty.foreground() == self._pty.pid
+            return TerminalState(
+                "finished" if in_foreground and not secret else "waiting", seconds, secret
+            )
         return TerminalState("quiet" if seconds >= _QUIET else "running", seconds, secret)
 
     @property
@@ -131,10 +133,10 @@ class Activity:
             return False
         if self._log.told and not self._log.at_prompt:
             return False
-        found = blocked([shell], self._pty.tty_name)
-        if not found.known:
+        waiting = blocked([shell], self._pty.tty_name)
+        if not waiting.known:
             return time.monotonic() - self._last_output >= _LONG_PAUSE
-        return (found.reading or found.polling) and not pending(shell, signal.SIGINT)
+        return (waiting.reading or waiting.polling) and not pending(shell, signal.SIGINT)
 
     def _is_back(self) -> bool:
         """Whether the shell itself waits for the next command, and no interrupt is on its way to it.
@@ -143,26 +145,26 @@ class Activity:
         """
         if not self._pty.running:
             return True
-        shell, told = self._pty.pid, self._log.told
-        if (told and not self._log.at_prompt) or self._pty.foreground() != shell:
+        shell, integrated = self._pty.pid, self._log.told
+        if (integrated and not self._log.at_prompt) or self._pty.foreground() != shell:
             return False
-        found = blocked([shell], self._pty.tty_name)
-        if not found.known:
-            return told or time.monotonic() - self._last_output >= _LONG_PAUSE
-        waits = found.reading or (told and found.polling)
+        waiting = blocked([shell], self._pty.tty_name)
+        if not waiting.known:
+            return integrated or time.monotonic() - self._last_output >= _LONG_PAUSE
+        waits = waiting.reading or (integrated and waiting.polling)
         return waits and not pending(shell, signal.SIGINT)
 
     def _needs_somebody(self, silence: float) -> bool:
         """Whether, silent for so long, it does nothing but wait for keys."""
         if silence < _PAUSE or self._pty.unread:
             return False
-        found = self._waits()
-        if not found.known:
+        waiting = self._waits()
+        if not waiting.known:
             # All that is left is what it looks like.
             return silence >= (_LONG_PAUSE if self._log.at_prompt else self._patience())
-        if found.reading or (found.polling and self._log.at_prompt):
+        if waiting.reading or (waiting.polling and self._log.at_prompt):
             return True
-        return found.polling and silence >= self._patience()
+        return waiting.polling and silence >= self._patience()
 
     def _waits(self) -> Blocked:
         """How the processes that have the terminal wait."""

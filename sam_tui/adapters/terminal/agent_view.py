@@ -30,9 +30,9 @@ class AgentView:
         self._rest = ""
         self._before: list[str] = []
 
-    def feed(self, data: bytes, *, shown: bool) -> None:
-        """Take in output; where it is not ``shown``, with each character covered."""
-        if shown:
+    def feed(self, data: bytes, *, visible: bool) -> None:
+        """Take in output; where it is not ``visible``, with each character covered."""
+        if visible:
             self.screen.feed(data)
             return
         text = self._rest + self._decoder.decode(data)
@@ -61,16 +61,16 @@ class AgentView:
         top = real.total_rows - real.rows
         covered = [
             row
-            for row, own in enumerate(self.screen.all_rows())
-            if any(HIDDEN in run.text for run in own)
+            for row, runs in enumerate(self.screen.all_rows())
+            if any(HIDDEN in run.text for run in runs)
         ]
-        found: list[str] = []
+        lines: list[str] = []
         while covered:
             first = last = covered.pop(0)
             while covered[:1] == [last + 1]:
                 last = covered.pop(0)
-            found += real.text_range((0, top + first), (real.columns - 1, top + last)).split("\n")
-        return list(dict.fromkeys(found))
+            lines += real.text_range((0, top + first), (real.columns - 1, top + last)).split("\n")
+        return list(dict.fromkeys(lines))
 
     def _lines(self) -> list[str]:
         screen = self.screen
@@ -79,10 +79,10 @@ class AgentView:
         return [line.rstrip() for line in text.split("\n")]
 
 
-def _covered(found: re.Match[str]) -> str:
-    if found["move"]:
-        return found[0]
-    return "".join(map(_cells, found["text"] or ""))
+def _covered(match: re.Match[str]) -> str:
+    if match["move"]:
+        return match[0]
+    return "".join(map(_cells, match["text"] or ""))
 
 
 def _cells(character: str) -> str:

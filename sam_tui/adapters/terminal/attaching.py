@@ -44,19 +44,19 @@ _CLEAR = (
 """What a program may have left switched on: modes, ways to tell keys, the cursor's shape, attributes."""
 
 
-async def attach(holders: Holders, kept: Kept) -> int | None:
+async def attach(holders: Holders, terminal: Kept) -> int | None:
     """Be at a held session until it ends, Ctrl+] twice or the end of input; its exit code, None while
     it runs.
 
     From the first key on the person holds it, until they leave: the agent gets to see nothing of that.
     Raises ``ToolError`` when another program has it.
     """
-    process = await holders.attach(kept)
+    process = await holders.attach(terminal)
     loop = asyncio.get_running_loop()
     keys = sys.stdin.fileno()
     with _raw():
         _write(_OPENING)
-        seat = _Seat(process, kept.born.nonce)
+        seat = _Seat(process, terminal.born.nonce)
         seat.begin()
         loop.add_reader(process.fd, seat.heard)
         loop.add_reader(keys, seat.typed)
@@ -68,8 +68,8 @@ async def attach(holders: Holders, kept: Kept) -> int | None:
         finally:
             loop.remove_reader(process.fd)
             loop.remove_reader(keys)
-            for one in (signal.SIGWINCH, *_ENDINGS):
-                loop.remove_signal_handler(one)
+            for number in (signal.SIGWINCH, *_ENDINGS):
+                loop.remove_signal_handler(number)
             # The last of what it prints is drawn before this terminal is as it was again.
             ended = seat.ended
             seat.leave()
@@ -119,10 +119,10 @@ class _Seat:
         data, self._cut = self._cut + data, b""
         if (cut := _CUT.search(data)) is not None:
             data, self._cut = data[: cut.start()], data[cut.start() :]
-        kept = _MODES.sub(_on_one_screen, data)
+        drawn_data = _MODES.sub(_on_one_screen, data)
         self._screen.feed(data)
-        _write(kept)
-        if kept != data:
+        _write(drawn_data)
+        if drawn_data != data:
             self._redraw()
 
     def _redraw(self) -> None:
@@ -151,14 +151,14 @@ class _Seat:
         """The person typed something."""
         data = os.read(sys.stdin.fileno(), _READ)
         at = 0
-        for found in _LEAVE.finditer(data):
-            self._pass_on(data[at : found.start()])
-            at = found.end()
+        for match in _LEAVE.finditer(data):
+            self._pass_on(data[at : match.start()])
+            at = match.end()
             if self._first:
                 self._first = b""
                 self.over.set()
                 return
-            self._first = found[0]
+            self._first = match[0]
             self._timer = asyncio.get_running_loop().call_later(_WITHIN, self._release)
         self._pass_on(data[at:])
         if not data:
@@ -221,10 +221,10 @@ class _Seat:
         self._redraw()
 
 
-def _on_one_screen(found: re.Match[bytes]) -> bytes:
+def _on_one_screen(match: re.Match[bytes]) -> bytes:
     """Modes without those that switch screens."""
-    left = [mode for mode in found[1].split(b";") if mode not in _SCREENS]
-    return b"\x1b[?%s%s" % (b";".join(left), found[2]) if left else b""
+    left = [mode for mode in match[1].split(b";") if mode not in _SCREENS]
+    return b"\x1b[?%s%s" % (b";".join(left), match[2]) if left else b""
 
 
 class Tame:
@@ -237,9 +237,9 @@ class Tame:
         """The output that is safe to draw; the start of a string waits for its end."""
         data, self._held = self._held + data, b""
         data = _STRING.sub(b"", data)
-        begun = _BEGUN.search(data)
-        if begun is not None and len(data) - begun.start() <= _LONGEST_STRING:
-            data, self._held = data[: begun.start()], data[begun.start() :]
+        opening = _BEGUN.search(data)
+        if opening is not None and len(data) - opening.start() <= _LONGEST_STRING:
+            data, self._held = data[: opening.start()], data[opening.start() :]
         return data
 
 

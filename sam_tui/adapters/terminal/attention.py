@@ -76,29 +76,29 @@ class Blocked:
 
 def blocked(pids: Iterable[int], terminal: str) -> Blocked:
     """How the threads of some processes wait."""
-    polling = known = False
+    polling = readable = False
     for pid in pids:
         tasks = _tasks(pid)
         before = [_turns(pid, task) for task in tasks]
         calls = [call for task in tasks if (call := _call(pid, task)) is not None]
-        known = known or (bool(calls) and bool(_READS))
+        readable = readable or (bool(calls) and bool(_READS))
         if any(number in _READS and _is(pid, first, terminal) for number, first in calls):
             return Blocked(reading=True)
         numbers = {number for number, _ in calls}
         if _NO_CALL not in numbers and not _POLLS.isdisjoint(numbers):
             # One may have run since it was looked at, and have left its work to another.
             polling = polling or before == [_turns(pid, task) for task in tasks]
-    return Blocked(polling=polling, known=known)
+    return Blocked(polling=polling, known=readable)
 
 
 def pending(pid: int, sent: signal.Signals) -> bool:
     """Whether a signal is on its way to a process that has not taken it yet."""
     try:
         with open(f"/proc/{pid}/status", "rb") as file:
-            found = _PENDING.findall(file.read())
+            masks = _PENDING.findall(file.read())
     except OSError:
         return False
-    return any(int(mask, 16) >> (sent - 1) & 1 for mask in found)
+    return any(int(mask, 16) >> (sent - 1) & 1 for mask in masks)
 
 
 def looks_like_prompt(line: str) -> bool:

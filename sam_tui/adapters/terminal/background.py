@@ -113,23 +113,23 @@ class RunningCommand:
         return bool(self._waits)
 
     async def wait(
-        self, *, within: float | None, heard: Callable[[], None] | None = None
+        self, *, within: float | None, on_output: Callable[[], None] | None = None
     ) -> Waited:
-        """Wait for its end, at most ``within`` seconds. ``heard`` is called after output."""
+        """Wait for its end, at most ``within`` seconds. ``on_output`` is called after output."""
         if self._task is None or self._task.done():
             return "ended"
         released: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waits.add(released)
-        if heard is not None:
-            self._listeners.append(heard)
+        if on_output is not None:
+            self._listeners.append(on_output)
         try:
             await asyncio.wait(
                 [self._task, released], timeout=within, return_when=asyncio.FIRST_COMPLETED
             )
         finally:
             self._waits.discard(released)
-            if heard is not None:
-                self._listeners.remove(heard)
+            if on_output is not None:
+                self._listeners.remove(on_output)
         if self._task.done():
             return "ended"
         return "released" if released.done() else "running"
@@ -256,43 +256,45 @@ class PortedCommands:
 
         Raises ``ToolError`` when it cannot be started.
         """
-        made = RunningCommand(conversation, request)
-        self._attended.append(made)
+        command = RunningCommand(conversation, request)
+        self._attended.append(command)
         try:
-            result = await made.attended(self._commands)
+            result = await command.attended(self._commands)
         finally:
-            self._attended.remove(made)
+            self._attended.remove(command)
         if result is None:
-            self._keep(made)
-            return made
+            self._keep(command)
+            return command
         if result.left is not None:
-            made.told = True
-            self._keep(made)
-            return replace(result, left_id=made.id)
+            command.told = True
+            self._keep(command)
+            return replace(result, left_id=command.id)
         return result
 
     def awaited(self, conversation: ConversationId) -> list[str]:
         """The commands whose end a call of the conversation waits for now."""
-        return [made.command for made in self._waited(conversation)]
+        return [command.command for command in self._waited(conversation)]
 
     def release(self, conversation: ConversationId) -> list[str]:
         """Let them go on in the background: the calls return. The commands let go."""
-        found = self._waited(conversation)
-        for made in found:
-            made.release()
-        return [made.command for made in found]
+        waited = self._waited(conversation)
+        for command in waited:
+            command.release()
+        return [command.command for command in waited]
 
     def _waited(self, conversation: ConversationId) -> list[RunningCommand]:
         both = (*self._attended, *self._all.values())
-        return [one for one in both if one.conversation == conversation and one.awaited]
+        return [
+            command for command in both if command.conversation == conversation and command.awaited
+        ]
 
     async def start(self, conversation: ConversationId, request: CommandRequest) -> RunningCommand:
         """Start one. Returns once it runs, or could not be started (then ``failure`` says why)."""
-        made = RunningCommand(conversation, request)
-        self._all[made.id] = made
-        await made.begin(self._commands)
-        self._keep(made)
-        return made
+        command = RunningCommand(conversation, request)
+        self._all[command.id] = command
+        await command.begin(self._commands)
+        self._keep(command)
+        return command
 
     def find(self, command: SessionId) -> RunningCommand | None:
         """The one of that id, running or ended."""
@@ -300,17 +302,19 @@ class PortedCommands:
 
     def of(self, conversation: ConversationId) -> list[RunningCommand]:
         """All that run for a conversation and the newest that ended, in the order started."""
-        return [made for made in self._all.values() if made.conversation == conversation]
+        return [command for command in self._all.values() if command.conversation == conversation]
 
     def unread(self, conversation: ConversationId) -> list[RunningCommand]:
         """Those that ended and whose end the agent has not read."""
-        return [made for made in self.of(conversation) if not (made.running or made.told)]
+        return [
+            command for command in self.of(conversation) if not (command.running or command.told)
+        ]
 
     async def stop(self, command: SessionId) -> None:
         """End it with all that it started; nothing for an unknown or ended one."""
-        found = self._all.get(command)
-        if found is not None:
-            await found.stop()
+        running = self._all.get(command)
+        if running is not None:
+            await running.stop()
 
     def watch(self, moved: Callable[[RunningCommand], None]) -> Callable[[], None]:
         """Call ``moved`` when one comes to the background and when it ended; returns how to stop."""
@@ -320,26 +324,26 @@ class PortedCommands:
     async def close_all(self) -> None:
         """End all, at the same time."""
         self._watchers.clear()
-        running = [made for made in (*self._attended, *self._all.values()) if made.lasts]
+        running = [command for command in (*self._attended, *self._all.values()) if command.lasts]
         self._all.clear()
         async with asyncio.TaskGroup() as group:
-            for made in running:
-                group.create_task(made.stop())
+            for command in running:
+                group.create_task(command.stop())
 
-    def _keep(self, made: RunningCommand) -> None:
+    def _keep(self, command: RunningCommand) -> None:
         """It is in the background from now on."""
-        self._all[made.id] = made
-        self._forget(made.conversation)
-        made.on_end(self._tell)
-        if made.running:
-            self._tell(made)
+        self._all[command.id] = command
+        self._forget(command.conversation)
+        command.on_end(self._tell)
+        if command.running:
+            self._tell(command)
 
-    def _tell(self, made: RunningCommand) -> None:
+    def _tell(self, command: RunningCommand) -> None:
         for moved in tuple(self._watchers):
-            moved(made)
+            moved(command)
 
     def _forget(self, conversation: ConversationId) -> None:
         """Let go of all but the newest ended ones."""
-        ended = [made.id for made in self.of(conversation) if not made.lasts]
+        ended = [command.id for command in self.of(conversation) if not command.lasts]
         for old in ended[:-_KEPT_ENDED]:
             del self._all[old]

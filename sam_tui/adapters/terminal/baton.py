@@ -86,8 +86,8 @@ class Baton:
                 break
             typed.append(line[:left])
             left -= len(typed[-1])
-        told = tuple(reversed(typed))
-        return Hold(self.holder, self.reason, told, self.touched, self.aside)
+        lines = tuple(reversed(typed))
+        return Hold(self.holder, self.reason, lines, self.touched, self.aside)
 
     def resume(self, hold: Hold) -> None:
         """Go on where an earlier program stopped."""

@@ -33,10 +33,10 @@ class Colours:
         self._get("PALETTE", self._numbered)
         foreground, background, cursor = present = [self._colour(name) for name in _NAMES]
         reversed_ = self._terminal.mode(_REVERSED)
-        known = (self._raw.tobytes(), *present, reversed_)
-        if known == self._known:
+        state = (self._raw.tobytes(), *present, reversed_)
+        if state == self._known:
             return False
-        self._known = known
+        self._known = state
         before = (self.foreground, self.background, self.cursor, self._palette)
         self._palette = self._own_palette_left_out()
         self.cursor = self._unless_own("CURSOR", cursor)
@@ -54,12 +54,12 @@ class Colours:
         return self._palette.get(colour, colour) if isinstance(colour, int) else colour
 
     def _own_palette_left_out(self) -> dict[int, Rgb]:
-        own = ffi.new("GhosttyColorRgb[]", _PALETTE)
-        self._get("PALETTE_DEFAULT", own)
-        if ffi.buffer(own)[:] == self._raw:
+        default = ffi.new("GhosttyColorRgb[]", _PALETTE)
+        self._get("PALETTE_DEFAULT", default)
+        if ffi.buffer(default)[:] == self._raw:
             return {}
         pairs = [(number, _rgb(self._numbered[number])) for number in range(_PALETTE)]
-        return {number: rgb for number, rgb in pairs if rgb != _rgb(own[number])}
+        return {number: rgb for number, rgb in pairs if rgb != _rgb(default[number])}
 
     def _unless_own(self, name: str, colour: Rgb | None) -> Rgb | None:
         return None if colour == self._colour(f"{name}_DEFAULT") else colour

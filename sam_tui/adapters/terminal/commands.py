@@ -91,12 +91,12 @@ class ShellCommands:
     async def _run_once(self, request: CommandRequest) -> CommandResult:
         holding = None
         if request.confined:
-            wanted = Wanted(request.writable, request.ask, request.network, request.readable)
-            holding = self._sandbox.hold(wanted)
+            terms = Wanted(request.writable, request.ask, request.network, request.readable)
+            holding = self._sandbox.hold(terms)
             if holding is not None:
                 # Not at once, when this one is starting and wants answers of the supervisor.
                 loop = asyncio.get_running_loop()
-                loop.call_later(_SETTLED, self._sandbox.prepare, wanted, holding)
+                loop.call_later(_SETTLED, self._sandbox.prepare, terms, holding)
         try:
             return await self.run_held(request, holding)
         finally:
@@ -258,11 +258,11 @@ class _Execution:
         """Wait until it ended, or until its time is up; while a person is asked, time stands still."""
         began = self._loop.time()
         while not self._exited.done():
-            held = None if self._holding is None else self._holding.held
-            asked = 0.0 if held is None else held.asked_seconds
-            left = seconds + asked - (self._loop.time() - began)
-            if held is not None and held.asking:
-                answered = self._loop.create_task(held.answered())
+            handle = None if self._holding is None else self._holding.held
+            paused = 0.0 if handle is None else handle.asked_seconds
+            left = seconds + paused - (self._loop.time() - began)
+            if handle is not None and handle.asking:
+                answered = self._loop.create_task(handle.answered())
                 try:
                     await asyncio.wait(
                         [self._exited, answered], return_when=asyncio.FIRST_COMPLETED

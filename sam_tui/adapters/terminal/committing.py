@@ -54,7 +54,7 @@ def _require_rights(workspace: str, changes: Sequence[Differing]) -> None:
 
 def _staged(stage: str, changes: Sequence[Differing]) -> dict[str, str]:
     """Copies of all new files and links, by the paths they are for. Raises ``ToolError``."""
-    found: dict[str, str] = {}
+    files: dict[str, str] = {}
     for number, differing in enumerate(changes):
         source, path = differing.source, differing.change.path
         if source is None:
@@ -62,12 +62,12 @@ def _staged(stage: str, changes: Sequence[Differing]) -> dict[str, str]:
         fresh = os.path.join(stage, str(number))
         try:
             if _copied(source, fresh):
-                found[path] = fresh
+                files[path] = fresh
         except OSError as error:
             raise ToolError(
                 f"{escaped(path)} cannot be copied: {error.strerror}. Nothing was changed."
             ) from error
-    return found
+    return files
 
 
 def _copied(source: str, fresh: str) -> bool:
@@ -111,8 +111,8 @@ def _other_kind(workspace: str, differing: Differing) -> bool:
 
 def _delete(workspace: str, path: str) -> None:
     with _folder_of(workspace, path) as (within, name):
-        found = os.stat(name, dir_fd=within, follow_symlinks=False)
-        if stat.S_ISDIR(found.st_mode):
+        status = os.stat(name, dir_fd=within, follow_symlinks=False)
+        if stat.S_ISDIR(status.st_mode):
             os.rmdir(name, dir_fd=within)
         else:
             os.unlink(name, dir_fd=within)
@@ -135,14 +135,14 @@ def _place(workspace: str, path: str, fresh: str) -> None:
 
 def _finish(workspace: str, path: str, source: str) -> None:
     """Owner, mode and times, once everything stands: a folder may forbid writing to itself."""
-    found = os.lstat(source)
+    status = os.lstat(source)
     with _folder_of(workspace, path) as (within, name):
         try:
             if os.geteuid() == 0:
-                os.chown(name, found.st_uid, found.st_gid, dir_fd=within, follow_symlinks=False)
-            if not stat.S_ISLNK(found.st_mode):
-                os.chmod(name, stat.S_IMODE(found.st_mode), dir_fd=within)
-                os.utime(name, ns=(found.st_atime_ns, found.st_mtime_ns), dir_fd=within)
+                os.chown(name, status.st_uid, status.st_gid, dir_fd=within, follow_symlinks=False)
+            if not stat.S_ISLNK(status.st_mode):
+                os.chmod(name, stat.S_IMODE(status.st_mode), dir_fd=within)
+                os.utime(name, ns=(status.st_atime_ns, status.st_mtime_ns), dir_fd=within)
         except FileNotFoundError:
             return  # a socket, which was not made
 

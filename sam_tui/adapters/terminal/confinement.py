@@ -77,13 +77,13 @@ class Sandbox:
         caches: Sequence[str] = (),
     ) -> None:
         off, strict = kind == "off", kind == "strict"
-        found = Ability(0, None, "switched off") if off else ability()
+        able = Ability(0, None, "switched off") if off else ability()
         if live is False:
-            found = replace(found, host=None, why_not_live="switched off")
-        elif isinstance(live, str) and found.host is not None:
-            found = replace(found, host=live)
+            able = replace(able, host=None, why_not_live="switched off")
+        elif isinstance(live, str) and able.host is not None:
+            able = replace(able, host=live)
         if abi is not None:
-            found = replace(found, landlock=min(found.landlock, abi))
+            able = replace(able, landlock=min(able.landlock, abi))
         self._strict = strict
         self.secrets = tuple(secrets)
         """What commands may not read."""
@@ -110,22 +110,22 @@ class Sandbox:
         # Apart from the sandbox, so that it outlives it by a moment.
         self._closing = ExitStack()
         self._closing.callback(self.tracking.close)
-        self._trust(found, UNHELD if off else describe(found, strict=strict))
+        self._trust(able, UNHELD if off else describe(able, strict=strict))
         self._closing.callback(self._spare.drop)
         self._proving = threading.RLock()
         self._close = weakref.finalize(self, self._closing.close)
 
-    def _trust(self, found: Ability, confinement: Confinement) -> None:
+    def _trust(self, able: Ability, confinement: Confinement) -> None:
         """Hold commands by that from now on."""
-        self._ability, self._confinement = found, confinement
-        self._proven = found in _PROVEN or confinement.kind == "none"
-        self._rulesets = Rulesets(found.landlock)
+        self._ability, self._confinement = able, confinement
+        self._proven = able in _PROVEN or confinement.kind == "none"
+        self._rulesets = Rulesets(able.landlock)
         self._closing.callback(self._rulesets.close)
         self._supervision = None
-        if found.host is not None:
-            self._supervision = Supervision(found.host, found.landlock)
+        if able.host is not None:
+            self._supervision = Supervision(able.host, able.landlock)
             self._closing.callback(self._supervision.close)
-        self.tracking.apart = found.host == "process"
+        self.tracking.apart = able.host == "process"
 
     @property
     def expected(self) -> Confinement:
@@ -151,16 +151,16 @@ class Sandbox:
             raise ConfigurationError(
                 f"The strict sandbox does not work here: {why}.", hint="Choose --sandbox default."
             )
-        found = weaker(self._ability, why)
-        self._trust(found, describe(found, strict=False))
+        able = weaker(self._ability, why)
+        self._trust(able, describe(able, strict=False))
 
     @property
     def scratch(self) -> str:
         """The real path of the private temporary folder; it goes with the sandbox."""
         if self._scratch is None:
-            made = Scratch()
-            self._scratch = made.path
-            self._closing.callback(made.remove)
+            folder = Scratch()
+            self._scratch = folder.path
+            self._closing.callback(folder.remove)
         return self._scratch
 
     def warm(self) -> None:
@@ -175,27 +175,27 @@ class Sandbox:
         if self._supervision is not None:
             self._supervision.receive()
 
-    def hold(self, wanted: Wanted) -> Holding | None:
+    def hold(self, terms: Wanted) -> Holding | None:
         """Make ready for one run; None where the kernel can enforce nothing.
 
         Raises ``ToolError`` when the kernel refuses.
         """
         self.confinement  # noqa: B018 # what holds is found out before the first command
-        return self._hold(wanted)
+        return self._hold(terms)
 
-    def _hold(self, wanted: Wanted) -> Holding | None:
+    def _hold(self, terms: Wanted) -> Holding | None:
         match self._confinement.kind:
             case "none":
                 return None
             case "bubblewrap":
-                return self._wrap(wanted, bubblewrap())
+                return self._wrap(terms, bubblewrap())
             case "seatbelt":
-                return self._wrap(wanted, None)
+                return self._wrap(terms, None)
             case _:
-                rules = self._rules(wanted)
-                return self._take(wanted, rules) or self._enter(wanted, rules)
+                rules = self._rules(terms)
+                return self._take(terms, rules) or self._enter(terms, rules)
 
-    def prepare(self, wanted: Wanted, like: Holding) -> None:
+    def prepare(self, terms: Wanted, like: Holding) -> None:
         """Make the next run ready while one that is held alike runs. Never raises.
 
         Entering takes a third of a millisecond, which the next command then need not wait for. It is
@@ -203,25 +203,25 @@ class Sandbox:
         """
         if self._confinement.kind != "live" or self._spare.waiting or not self._close.alive:
             return
-        alike = wanted if wanted.ask is None else replace(wanted, ask=_unattended)
+        alike = terms if terms.ask is None else replace(terms, ask=_unattended)
         rules = like.rules if like.rules and self._rulesets.keeps(like.rules.ruleset) else None
         with suppress(ToolError, RuntimeError):
-            self._spare.keep(self._terms(wanted), self._enter(alike, rules or self._rules(alike)))
+            self._spare.keep(self._terms(terms), self._enter(alike, rules or self._rules(alike)))
 
-    def _terms(self, wanted: Wanted) -> object:
+    def _terms(self, terms: Wanted) -> object:
         """What two runs must have in common for one way in to fit both."""
-        asks = wanted.ask is not None
-        return replace(wanted, ask=None), asks, self.network(wanted.network), self._hosts
+        asks = terms.ask is not None
+        return replace(terms, ask=None), asks, self.network(terms.network), self._hosts
 
-    def _take(self, wanted: Wanted, rules: Rules) -> Holding | None:
+    def _take(self, terms: Wanted, rules: Rules) -> Holding | None:
         """The run that was made ready, where it is what is wanted now."""
-        holding = self._spare.take(self._terms(wanted), rules)
+        holding = self._spare.take(self._terms(terms), rules)
         if holding is not None:
-            holding.held.attend(wanted.ask)
+            holding.held.attend(terms.ask)
         return holding
 
     def apart(
-        self, wanted: Wanted, scratch: str
+        self, terms: Wanted, scratch: str
     ) -> "tuple[int, tuple[Supervision, socket.socket] | None] | None":
         """A way in for a session that outlives this program, with a supervisor that others run.
 
@@ -233,20 +233,20 @@ class Sandbox:
         if not self._ability.holds:
             raise ToolError("This system can confine commands, but not terminals.")
         if self._supervision is None:
-            way = self._enter(wanted, self._rules(wanted, scratch)).way
-            return None if way is None else (way, None)
+            entry = self._enter(terms, self._rules(terms, scratch)).way
+            return None if entry is None else (entry, None)
         supervision, theirs = Supervision.apart(self._ability.landlock)
-        way = self._enter(wanted, self._rules(wanted, scratch), supervision).way
-        return None if way is None else (way, (supervision, theirs))
+        entry = self._enter(terms, self._rules(terms, scratch), supervision).way
+        return None if entry is None else (entry, (supervision, theirs))
 
-    def _rules(self, wanted: Wanted, scratch: str | None = None) -> Rules:
+    def _rules(self, terms: Wanted, scratch: str | None = None) -> Rules:
         """What a run that begins now is held to, as the files are."""
-        bounds = self._bounds(wanted, scratch)
+        bounds = self._bounds(terms, scratch)
         return Rules(bounds, self._rulesets.of(bounds))
 
-    def _enter(self, wanted: Wanted, rules: Rules, apart: Supervision | None = None) -> Holding:
+    def _enter(self, terms: Wanted, rules: Rules, apart: Supervision | None = None) -> Holding:
         bounds, ruleset = rules.bounds, rules.ruleset.descriptor
-        network = self.network(wanted.network)
+        network = self.network(terms.network)
         table = machine()
         if self._supervision is None:
             filtered = table is not None and self._ability.filters
@@ -259,11 +259,11 @@ class Sandbox:
         )
         hosts = self._hosts if network == "hosts" else None
         processes = self.tracking.limits.processes
-        number, held = supervision.hold(
-            bounds, ruleset, code, wanted.ask, hosts=hosts, processes=processes
+        number, handle = supervision.hold(
+            bounds, ruleset, code, terms.ask, hosts=hosts, processes=processes
         )
         return Holding(
-            held,
+            handle,
             functools.partial(supervision.release, number),
             supervised=Supervised(
                 rules,
@@ -295,32 +295,32 @@ class Sandbox:
         """What a run or terminal with that temporary folder has to start with; nothing without one."""
         if scratch is None:
             return {}
-        found = {name: f"{scratch}/{folder}" for name, folder in self._redirected.items()}
+        variables = {name: f"{scratch}/{folder}" for name, folder in self._redirected.items()}
         if self._supervision is not None and self.network(network) == "hosts":
-            found |= _NAMES_BY_STREAM
-        return found
+            variables |= _NAMES_BY_STREAM
+        return variables
 
-    def network(self, wanted: Network) -> Network:
+    def network(self, chosen: Network) -> Network:
         """The narrower of what is wanted and what there may be; what was granted is on."""
-        if wanted == "granted":
+        if chosen == "granted":
             return "on"
-        return NETWORKS[max(map(NETWORKS.index, (wanted, self._network)))]
+        return NETWORKS[max(map(NETWORKS.index, (chosen, self._network)))]
 
-    def reached(self, wanted: Network) -> str:
+    def reached(self, chosen: Network) -> str:
         """What a run reaches of the network, in words that differ where that does."""
-        network = self.network(wanted)
+        network = self.network(chosen)
         return network if network != "hosts" else f"hosts {json.dumps(asdict(self._hosts))}"
 
-    def _bounds(self, wanted: Wanted, scratch: str | None = None) -> Bounds:
+    def _bounds(self, wanted_terms: Wanted, scratch: str | None = None) -> Bounds:
         supervised = self._supervision is not None
-        watched = wanted.folders
+        watched = wanted_terms.folders
         writable = (*watched, *self._caches, scratch or self.scratch)
-        terms = self.reads().with_own(wanted.readable + self.opened)
+        terms = self.reads().with_own(wanted_terms.readable + self.opened)
         return Bounds(
             writable,
             _DEVICES if supervised else (*_DEVICES, *_SHARED),
             self.secrets,
-            tcp=supervised or self.network(wanted.network) == "on",
+            tcp=supervised or self.network(wanted_terms.network) == "on",
             opened=self.opened,
             kept=self._rulesets.kept(self.secrets, writable) if supervised else (),
             watched=watched if supervised else (),
@@ -333,7 +333,7 @@ class Sandbox:
             return ()
         return self._wrap(Wanted(tuple(writable), network=network), None).prefix
 
-    def ruleset(self, wanted: Wanted) -> int | None:
+    def ruleset(self, terms: Wanted) -> int | None:
         """``hold`` for what is never told its end, such as a terminal: the way in alone.
 
         Also in strict mode: terminals are held by Landlock and the supervisor.
@@ -342,13 +342,13 @@ class Sandbox:
             return None
         if not self._ability.holds:
             raise ToolError("This system can confine commands, but not terminals.")
-        return self._enter(wanted, self._rules(wanted)).way
+        return self._enter(terms, self._rules(terms)).way
 
-    def _wrap(self, wanted: Wanted, program: str | None) -> Holding:
+    def _wrap(self, terms: Wanted, program: str | None) -> Holding:
         """Put bubblewrap, or sandbox-exec where ``program`` is None, before the command line."""
-        folders = (*wanted.folders, *self._caches, self.scratch)
+        folders = (*terms.folders, *self._caches, self.scratch)
         bounds = Bounds(folders, secrets=self.secrets, opened=self.opened)
-        network = self.network(wanted.network)
+        network = self.network(terms.network)
         if program is None:
             words = seatbelt_command(bounds, network, self._hosts)
             return Holding(Held(-1), _nothing, prefix=words)
@@ -387,5 +387,5 @@ def _plain(ruleset: int, code: bytes) -> Holding:
     except OSError as error:
         raise ToolError(f"The sandbox could not be set up: {error.strerror}.") from error
     ours.close()
-    held = Held(theirs.detach())
-    return Holding(held, held.shut)
+    handle = Held(theirs.detach())
+    return Holding(handle, handle.shut)

@@ -22,8 +22,8 @@ class Entrance:
     descriptor table of its own: the kernel closes it when the thread is gone, and opens the gate.
     """
 
-    def __init__(self, way: int) -> None:
-        self._way = way
+    def __init__(self, descriptor: int) -> None:
+        self._way = descriptor
         self._given: SimpleQueue[Callable[[int, int], None] | None] = SimpleQueue()
         self._news = SimpleQueue[bool]()
         """Whether the command was started; False follows in any case when the thread ends."""
@@ -47,8 +47,8 @@ class Entrance:
         started: list[Started] = []
         opened = SimpleQueue[None]()
 
-        def enter(gate: int, kept: int) -> None:
-            started.append(spawn(gate, kept))
+        def enter(gate: int, control: int) -> None:
+            started.append(spawn(gate, control))
             self._news.put(True)
             opened.get()
 

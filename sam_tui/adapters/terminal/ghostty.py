@@ -51,13 +51,13 @@ def set_mode(
     set_option(terminal, option, ffi.new("GhosttyTerminalModeConfig*", [packed, on]))
 
 
-def create(kind: str, name: str, owner: object, *given: Any) -> Any:
+def create(kind: str, name: str, owner: object, *arguments: Any) -> Any:
     """A library object: the pointer to its handle, freed together with ``owner``.
 
     ``kind`` is the C type, ``name`` the stem of its functions: ``ghostty_<name>_new`` and ``_free``.
     """
     pointer = ffi.new(f"{kind}*")
-    check(getattr(lib, f"ghostty_{name}_new")(ffi.NULL, pointer, *given), name)
+    check(getattr(lib, f"ghostty_{name}_new")(ffi.NULL, pointer, *arguments), name)
     weakref.finalize(owner, getattr(lib, f"ghostty_{name}_free"), pointer[0])
     return pointer
 
@@ -88,11 +88,11 @@ def sized(kind: str) -> Any:
 
 def string(data: bytes) -> Any:
     """Bytes as the library takes them; what the string points to lives as long as it."""
-    kept = ffi.new("uint8_t[]", data or b"\0")
-    made = ffi.new("GhosttyString*")
-    made.ptr, made.len = kept, len(data)
-    _kept_alive[made] = kept
-    return made
+    buffer = ffi.new("uint8_t[]", data or b"\0")
+    text = ffi.new("GhosttyString*")
+    text.ptr, text.len = buffer, len(data)
+    _kept_alive[text] = buffer
+    return text
 
 
 def copied(text: Any) -> bytes:
@@ -108,9 +108,9 @@ def ref_at(terminal: Any, column: int, row: int, space: str) -> Any:
 def place_of(terminal: Any, ref: Any) -> tuple[int, int]:
     """The column and row of a cell, counted from the oldest row kept."""
     point = ffi.new("GhosttyPointCoordinate*")
-    own = ffi.new("GhosttyGridRef*", ref)
+    copy = ffi.new("GhosttyGridRef*", ref)
     tag = lib.GHOSTTY_POINT_TAG_SCREEN
-    check(lib.ghostty_terminal_point_from_grid_ref(terminal._t[0], own, tag, point), "place")
+    check(lib.ghostty_terminal_point_from_grid_ref(terminal._t[0], copy, tag, point), "place")
     return int(point.x), int(point.y)
 
 

@@ -144,21 +144,21 @@ class Grid:
             return list(enumerate(self.all()))
         advance = lib.ghostty_render_state_row_iterator_next_dirty
         rows, number = self._iterator(), self._y
-        found: list[tuple[int, Sequence[CellRun]]] = []
+        rows_changed: list[tuple[int, Sequence[CellRun]]] = []
         while advance(rows, number):
             y = int(number[0])
-            found.append((y, self._row(rows, y)))
+            rows_changed.append((y, self._row(rows, y)))
         check(lib.ghostty_render_state_clean(self._state[0]), "clean")
-        return found
+        return rows_changed
 
     def all(self) -> list[Sequence[CellRun]]:
         """Every visible row; leaves the marks as they are."""
         advance = lib.ghostty_render_state_row_iterator_next
         rows = self._iterator()
-        found: list[Sequence[CellRun]] = []
+        rows_all: list[Sequence[CellRun]] = []
         while advance(rows):
-            found.append(self._row(rows, len(found)))
-        return found
+            rows_all.append(self._row(rows, len(rows_all)))
+        return rows_all
 
     def _iterator(self) -> Any:
         key = lib.GHOSTTY_RENDER_STATE_DATA_ROW_ITERATOR
@@ -213,18 +213,18 @@ class Grid:
             # A background-only cell carries its colour itself; the whole cell is its mark then.
             new = -cell if cell & _BACKGROUND_ONLY else cell >> style_at & style_mask
             if new != mark:
-                known = seen.get(new)
-                if known is None:
+                cached = seen.get(new)
+                if cached is None:
                     if new > 0 and not selected:
                         self._select(row)
                         selected = True
-                    known = seen[new] = self._style_of(x) if new > 0 else self._filled(cell)
+                    cached = seen[new] = self._style_of(x) if new > 0 else self._filled(cell)
                 mark = new
-                if known != style:
+                if cached != style:
                     if text:
                         runs.append(CellRun("".join(text), *style))
                         text = []
-                    style = known
+                    style = cached
             if cell >> wide_at & _WIDE_SPACERS:
                 continue
             character = self._character(row, x, cell)
@@ -257,8 +257,8 @@ class Grid:
         first = 0
         for link, stretch in groupby(links):
             last = first + sum(1 for _ in stretch)
-            found = self._runs(row, packed[first:last], first)
-            runs.extend(replace(run, link=link) if link else run for run in found)
+            runs_bare = self._runs(row, packed[first:last], first)
+            runs.extend(replace(run, link=link) if link else run for run in runs_bare)
             first = last
         return runs
 
@@ -291,23 +291,23 @@ class Grid:
         if _select_cell(cells, x) or _get_cell(cells, _STYLE, self._style):
             raise GhosttyError("style")
         raw = self._raw_style.tobytes()
-        known = self._styles.get(raw)
-        if known is None:
+        cached = self._styles.get(raw)
+        if cached is None:
             if len(self._styles) >= _KEPT_STYLES:
                 self._styles.clear()
             flags = raw[_ATTRIBUTES_AT:]
             names = self._names.get(flags)
             if names is None:
-                found = self._style
-                names = frozenset(name for field, name in _ATTRIBUTES if getattr(found, field))
+                style = self._style
+                names = frozenset(name for field, name in _ATTRIBUTES if getattr(style, field))
                 self._names[flags] = names
             of = self._colours
-            known = self._styles[raw] = (
+            cached = self._styles[raw] = (
                 of.drawn(_colour(raw, _FOREGROUND), of.foreground),
                 of.drawn(_colour(raw, _GROUND), of.background),
                 names,
             )
-        return known
+        return cached
 
     def _filled(self, cell: int) -> Style:
         """The style of a cell that is nothing but a background colour."""

@@ -11,7 +11,7 @@ def members(leader: int) -> dict[int, int]:
     """
     if not os.path.exists("/proc/self/stat"):
         return {leader: leader}
-    found: dict[int, int] = {}
+    groups: dict[int, int] = {}
     for name in os.listdir("/proc"):
         if not name.isdecimal():
             continue
@@ -23,8 +23,8 @@ def members(leader: int) -> dict[int, int]:
         # The command name stands in brackets and may hold anything, so look behind the last one.
         state, _, group, session = line[line.rfind(b")") + 2 :].split(None, 4)[:4]
         if int(session) == leader and state not in b"ZX":
-            found[int(name)] = int(group)
-    return found
+            groups[int(name)] = int(group)
+    return groups
 
 
 def strike(leader: int, sent: signal.Signals, foreground: int = 0) -> dict[int, int]:

@@ -99,8 +99,8 @@ class HeldProcess:
 
     def size(self) -> tuple[int, int]:
         """Columns and rows of its terminal."""
-        found = fcntl.ioctl(self.fd, termios.TIOCGWINSZ, bytes(8))
-        rows, columns, _, _ = struct.unpack("HHHH", found)
+        packed = fcntl.ioctl(self.fd, termios.TIOCGWINSZ, bytes(8))
+        rows, columns, _, _ = struct.unpack("HHHH", packed)
         return columns, rows
 
     def reap(self) -> int | None:
@@ -137,9 +137,9 @@ class Holders:
         """The folder of one session, made; its real path."""
         os.makedirs(self._folder, mode=0o700, exist_ok=True)
         os.chmod(self._folder, 0o700)
-        place = os.path.join(self._folder, session)
-        os.mkdir(place, mode=0o700)
-        return place
+        folder = os.path.join(self._folder, session)
+        os.mkdir(folder, mode=0o700)
+        return folder
 
     async def start(
         self,
@@ -176,8 +176,8 @@ class Holders:
                 start_detached(_MODULE, theirs)
             control.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, MESSAGE)
             socket.send_fds(control, [json.dumps(message).encode()], handed)
-            told, terminal = await _told(control)
-            pid, fd = told["pid"], terminal[0]
+            reply, terminal = await _told(control)
+            pid, fd = reply["pid"], terminal[0]
         except (OSError, ValueError, KeyError, IndexError, TimeoutError) as error:
             control.close()
             ring.close()
@@ -188,15 +188,15 @@ class Holders:
 
     async def all(self) -> Sequence[Kept]:
         """Those that answer, oldest first. What a dead one left behind is removed."""
-        found: list[Kept] = []
+        terminals: list[Kept] = []
         try:
             names = os.listdir(self._folder)
         except OSError:
-            return found
+            return terminals
         for name in names:
             folder = os.path.join(self._folder, name)
             try:
-                told, _, control = await _say(folder, "tell")
+                reply, _, control = await _say(folder, "tell")
             except FileNotFoundError:
                 continue  # one that starts now
             except ConnectionRefusedError:
@@ -205,13 +205,13 @@ class Holders:
             except (OSError, ValueError, TimeoutError):
                 continue
             control.close()
-            found.append(_kept(told, folder))
-        return sorted(found, key=lambda kept: kept.born.began)
+            terminals.append(_kept(reply, folder))
+        return sorted(terminals, key=lambda terminal: terminal.born.began)
 
-    async def attach(self, kept: Kept) -> HeldProcess:
+    async def attach(self, terminal: Kept) -> HeldProcess:
         """Take it over. Raises ``ToolError`` when another program has it, or it is gone."""
         try:
-            told, handed, control = await _say(kept.folder, "attach")
+            reply, handed, control = await _say(terminal.folder, "attach")
         except (OSError, ValueError, TimeoutError) as error:
             raise ToolError("The terminal session is gone.") from error
         if len(handed) < 2:
@@ -220,29 +220,29 @@ class Holders:
         supervision = None
         if len(handed) > 2:
             supervision = Supervision.adopted(socket.socket(fileno=handed[2]))
-        process = HeldProcess(control, told["pid"], handed[1], Ring(handed[0]), supervision)
-        process.held = Hold.told(told.get("hold", {}))
+        process = HeldProcess(control, reply["pid"], handed[1], Ring(handed[0]), supervision)
+        process.held = Hold.told(reply.get("hold", {}))
         return process
 
-    async def end(self, kept: Kept) -> None:
+    async def end(self, terminal: Kept) -> None:
         """End it with all that runs in it; nothing when it is gone already."""
         with suppress(OSError, ValueError, TimeoutError):
-            _, _, control = await _say(kept.folder, "end")
+            _, _, control = await _say(terminal.folder, "end")
             with control:
                 await _told(control, _ENDING)
 
 
-def _kept(told: dict[str, Any], folder: str) -> Kept:
-    about: dict[str, Any] = dict(told["about"])
+def _kept(reply: dict[str, Any], folder: str) -> Kept:
+    about: dict[str, Any] = dict(reply["about"])
     about["writable"] = tuple(about["writable"])
-    return Kept(Born(**about), told["pid"], told["attached"], told["idle"], folder)
+    return Kept(Born(**about), reply["pid"], reply["attached"], reply["idle"], folder)
 
 
-async def _say(folder: str, wanted: str) -> tuple[dict[str, Any], list[int], socket.socket]:
+async def _say(folder: str, request: str) -> tuple[dict[str, Any], list[int], socket.socket]:
     """Say something to a holder whose socket and other end are our own, and hear the answer."""
     path = os.path.join(folder, "socket")
-    found = os.lstat(path)
-    if not stat.S_ISSOCK(found.st_mode) or found.st_uid != os.geteuid():
+    status = os.lstat(path)
+    if not stat.S_ISSOCK(status.st_mode) or status.st_uid != os.geteuid():
         raise PermissionError(path)
     control = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     try:
@@ -250,12 +250,12 @@ async def _say(folder: str, wanted: str) -> tuple[dict[str, Any], list[int], soc
         peer = control.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
         if _CREDENTIALS.unpack(peer)[1] != os.geteuid():
             raise PermissionError(path)
-        control.send(json.dumps({"do": wanted}).encode())
-        told, handed = await _told(control)
+        control.send(json.dumps({"do": request}).encode())
+        reply, handed = await _told(control)
     except BaseException:
         control.close()
         raise
-    return told, handed, control
+    return reply, handed, control
 
 
 def _connect(control: socket.socket, folder: str) -> None:

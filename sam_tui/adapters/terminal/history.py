@@ -53,10 +53,10 @@ class History:
         first = min(max(start, self._end - self._kept), self._end)
         last = self._end if end is None else min(max(end, first), self._end)
         # Reads are mostly of the newest, and must not cost what is kept.
-        begin, taken = self._end, deque[str]()
+        begin, pieces = self._end, deque[str]()
         for piece in reversed(self._pieces):
             if begin <= first:
                 break
-            taken.appendleft(piece)
+            pieces.appendleft(piece)
             begin -= len(piece)
-        return SessionOutput("".join(taken)[max(0, first - begin) : last - begin], first, last)
+        return SessionOutput("".join(pieces)[max(0, first - begin) : last - begin], first, last)

@@ -50,13 +50,13 @@ class Holder:
         self._idle: float = message["idle"]
         self._hold: dict[str, Any] = {}
         self._ring = Ring(handed[0])
-        rest = handed[1:]
-        way = rest.pop(0) if message["confined"] else None
-        supervisor = socket.socket(fileno=rest.pop(0)) if rest else None
-        self._supervision = socket.socket(fileno=rest.pop(0)) if rest else None
-        self._pid, self._master = _start(message, way)
-        if way is not None:
-            os.close(way)
+        descriptors = handed[1:]
+        entry = descriptors.pop(0) if message["confined"] else None
+        supervisor = socket.socket(fileno=descriptors.pop(0)) if descriptors else None
+        self._supervision = socket.socket(fileno=descriptors.pop(0)) if descriptors else None
+        self._pid, self._master = _start(message, entry)
+        if entry is not None:
+            os.close(entry)
         self._supervisor: threading.Thread | None = None
         if supervisor is not None:
             self._supervisor = threading.Thread(target=_supervise, args=(supervisor,), daemon=True)
@@ -101,25 +101,25 @@ class Holder:
             limit = max(0.0, self._since + self._idle - time.monotonic())
         if self._end >= 0:
             poll.register(self._end, select.POLLIN)
-        found = {descriptor for descriptor, _ in poll.poll(None if limit is None else limit * 1000)}
-        if not found:
+        ready = {descriptor for descriptor, _ in poll.poll(None if limit is None else limit * 1000)}
+        if not ready:
             self._finish()
             return False
         if self._attached is None:
-            self._take(found)
-        elif self._attached.fileno() in found and not self._attached_lives():
+            self._take(ready)
+        elif self._attached.fileno() in ready and not self._attached_lives():
             self._detached()
-        if self._listener.fileno() in found and not self._answer():
+        if self._listener.fileno() in ready and not self._answer():
             return False
-        return self._end not in found or self._ended()
+        return self._end not in ready or self._ended()
 
     def _attached_lives(self) -> bool:
         """Hear all that the attached program said: who types in the session. False when it is gone."""
         assert self._attached is not None
         try:
-            while said := self._attached.recv(MESSAGE, socket.MSG_DONTWAIT):
+            while message := self._attached.recv(MESSAGE, socket.MSG_DONTWAIT):
                 with suppress(ValueError):
-                    self._hold = json.loads(said).get("hold", self._hold)
+                    self._hold = json.loads(message).get("hold", self._hold)
         except BlockingIOError:
             return True
         except OSError:
@@ -136,22 +136,22 @@ class Holder:
         """The shell is gone: tell who is attached, and stay until they know."""
         if self._attached is None:
             return False
-        found = os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)
+        status = os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)
         os.close(self._end)
         self._end = -1
         code = None
-        if found is not None:
-            killed = found.si_code != os.CLD_EXITED
-            code = 128 + found.si_status if killed else found.si_status
+        if status is not None:
+            killed = status.si_code != os.CLD_EXITED
+            code = 128 + status.si_status if killed else status.si_status
         with suppress(OSError):
             self._attached.send(json.dumps({"code": code}).encode())
             while self._attached.recv(MESSAGE):
                 pass
         return False
 
-    def _take(self, found: set[int]) -> None:
+    def _take(self, ready: set[int]) -> None:
         """Nobody is attached: keep what the shell prints, and deny what its programs want."""
-        if self._master in found:
+        if self._master in ready:
             with suppress(BlockingIOError, OSError):
                 self._keep(os.read(self._master, _OUTPUT))
                 return
@@ -160,7 +160,7 @@ class Holder:
             # Nobody has the terminal open now, yet the shell lives: let it be looked at again later.
             select.select([], [], [], _MOMENT)
         control = self._supervision
-        if control is not None and control.fileno() in found:
+        if control is not None and control.fileno() in ready:
             try:
                 message = json.loads(control.recv(MESSAGE) or b"null")
             except (OSError, ValueError):
@@ -178,27 +178,27 @@ class Holder:
             if not _ours(client):
                 client.close()
                 return True
-            wanted = json.loads(client.recv(MESSAGE) or b"{}").get("do")
+            request = json.loads(client.recv(MESSAGE) or b"{}").get("do")
             busy = self._attached is not None
-            told = {
+            reply = {
                 "about": self._about,
                 "pid": self._pid,
                 "attached": busy,
                 "idle": 0.0 if busy else time.monotonic() - self._since,
             }
-            if wanted == "attach" and not busy:
+            if request == "attach" and not busy:
                 handed = [self._ring.descriptor, self._master]
                 if self._supervision is not None:
                     handed.append(self._supervision.fileno())
                 # Only for whoever takes it over: what the person typed is among it.
-                told["hold"] = self._hold
+                reply["hold"] = self._hold
                 client.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, MESSAGE)
-                socket.send_fds(client, [json.dumps(told).encode()], handed)
+                socket.send_fds(client, [json.dumps(reply).encode()], handed)
                 client.settimeout(None)
                 self._attached = client
                 return True
-            client.send(json.dumps(told).encode())
-            if wanted == "end":
+            client.send(json.dumps(reply).encode())
+            if request == "end":
                 self._finish()
                 client.send(b'{"ended": true}')
                 return False
@@ -241,8 +241,8 @@ def _ours(client: socket.socket) -> bool:
 
     A confined program must not reach a terminal of another session, or of its own from outside.
     """
-    found = client.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-    pid, owner, _ = _CREDENTIALS.unpack(found)
+    credentials = client.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    pid, owner, _ = _CREDENTIALS.unpack(credentials)
     return owner == os.geteuid() and pid > 0 and _bonds(pid) == _bonds(os.getpid())
 
 
@@ -281,19 +281,19 @@ def _supervise(control: socket.socket) -> None:
         census.end(grace=GRACE)
 
 
-def _start(message: dict[str, Any], way: int | None) -> tuple[int, int]:
+def _start(message: dict[str, Any], entry: int | None) -> tuple[int, int]:
     """Start the shell on a new terminal: (its process id, the master side). Raises OSError."""
     master, slave = os.openpty()
     size = struct.pack("HHHH", message["rows"], message["columns"], 0, 0)
     fcntl.ioctl(slave, termios.TIOCSWINSZ, size)
     pid = os.fork()
     if pid == 0:
-        _become(message, slave, way)
+        _become(message, slave, entry)
     os.close(slave)
     return pid, master
 
 
-def _become(message: dict[str, Any], slave: int, way: int | None) -> None:
+def _become(message: dict[str, Any], slave: int, entry: int | None) -> None:
     """In the child: take the terminal, enter the sandbox, become the shell. Does not return."""
     try:
         os.setsid()
@@ -301,8 +301,8 @@ def _become(message: dict[str, Any], slave: int, way: int | None) -> None:
         for descriptor in range(3):
             os.dup2(slave, descriptor)
         os.chdir(message["cwd"])
-        if way is not None:
-            restrict(way)
+        if entry is not None:
+            restrict(entry)
         os.execvpe(message["argv"][0], message["argv"], message["environment"])
     except OSError as error:
         os.write(2, f"sam-tui: the shell could not be started: {error}\r\n".encode())

@@ -43,7 +43,7 @@ class Holding:
 
     def __init__(
         self,
-        held: Held,
+        handle: Held,
         release: Callable[[], None],
         *,
         supervised: Supervised | None = None,
@@ -51,7 +51,7 @@ class Holding:
         passed: tuple[int, ...] = (),
         ends_whole: bool = False,
     ) -> None:
-        self.held = held
+        self.held = handle
         self._supervised = supervised
         self.prefix = prefix
         self.passed = passed

@@ -78,8 +78,8 @@ class Host:
         """Let output act on the terminal."""
         self._sequences.feed(data)
         if self._sequences.clipboard:
-            asked, self._sequences.clipboard = self._sequences.clipboard, []
-            for location in asked:
+            locations, self._sequences.clipboard = self._sequences.clipboard, []
+            for location in locations:
                 self._ask("read", location, "")
 
     def refit(self) -> None:
@@ -121,9 +121,9 @@ class Host:
                 colours[index] = rgb
             self._set("COLOR_PALETTE", colours)
 
-    def hold(self, held: bool) -> None:
+    def hold(self, on: bool) -> None:
         """Synchronized output began or ended."""
-        self._held_since = time.monotonic() if held else None
+        self._held_since = time.monotonic() if on else None
 
     def _set(self, option: str, value: Any) -> None:
         set_option(self._terminal, option, value)
@@ -150,31 +150,31 @@ def _callbacks(host: Host) -> dict[str, Any]:
     holder = weakref.ref(host)
 
     def size(_terminal: Any, _data: Any, out: Any) -> bool:
-        found = holder()
-        if found is not None:
-            ffi.memmove(out, found.size, ffi.sizeof("GhosttySizeReportSize"))
-        return found is not None
+        host = holder()
+        if host is not None:
+            ffi.memmove(out, host.size, ffi.sizeof("GhosttySizeReportSize"))
+        return host is not None
 
     def scheme(_terminal: Any, _data: Any, out: Any) -> bool:
-        found = holder()
-        dark = found is None or found.dark
+        host = holder()
+        dark = host is None or host.dark
         out[0] = lib.GHOSTTY_COLOR_SCHEME_DARK if dark else lib.GHOSTTY_COLOR_SCHEME_LIGHT
         return True
 
     def write(_terminal: Any, _data: Any, request: Any) -> None:
-        found = holder()
-        if found is not None:
-            found.written(request)
+        host = holder()
+        if host is not None:
+            host.written(request)
 
-    def hold(_terminal: Any, _data: Any, held: bool) -> None:
-        found = holder()
-        if found is not None:
-            found.hold(bool(held))
+    def hold(_terminal: Any, _data: Any, on: bool) -> None:
+        host = holder()
+        if host is not None:
+            host.hold(bool(on))
 
     def bell(_terminal: Any, _data: Any) -> None:
-        found = holder()
-        if found is not None:
-            found.bells += 1
+        host = holder()
+        if host is not None:
+            host.bells += 1
 
     return {
         "SIZE": ffi.callback("GhosttyTerminalSizeFn", size),

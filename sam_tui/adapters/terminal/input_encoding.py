@@ -71,26 +71,26 @@ class InputEncoder:
         came = press.character or ""
         if came == "\b" or (len(came) == 2 and came.startswith("\x1b")):
             return came.encode()
-        found = stroke(press.key, press.character)
-        if found is None:
+        key_stroke = stroke(press.key, press.character)
+        if key_stroke is None:
             return b""
-        made = self._encoded(found)
-        if made.startswith(_OTHER_KEY) and not self._encoded(_ALT_A).startswith(_OTHER_KEY):
-            made = self._encoded(replace(found, modifiers=found.modifiers & ALT))
-        if made == b"\r" and self._terminal.mode(_NEW_LINE, ansi=True):
+        encoded = self._encoded(key_stroke)
+        if encoded.startswith(_OTHER_KEY) and not self._encoded(_ALT_A).startswith(_OTHER_KEY):
+            encoded = self._encoded(replace(key_stroke, modifiers=key_stroke.modifiers & ALT))
+        if encoded == b"\r" and self._terminal.mode(_NEW_LINE, ansi=True):
             return b"\r\n"
-        return made or control_byte(found)
+        return encoded or control_byte(key_stroke)
 
-    def _encoded(self, found: Stroke) -> bytes:
-        event, text = self._key[0], found.text.encode()
+    def _encoded(self, key_stroke: Stroke) -> bytes:
+        event, text = self._key[0], key_stroke.text.encode()
         # The event keeps the pointer only, so the text has to live until it is encoded.
-        held = ffi.new("char[]", text) if text else ffi.NULL
+        buffer = ffi.new("char[]", text) if text else ffi.NULL
         lib.ghostty_key_event_set_action(event, lib.GHOSTTY_KEY_ACTION_PRESS)
-        lib.ghostty_key_event_set_key(event, getattr(lib, f"GHOSTTY_KEY_{found.code}"))
-        lib.ghostty_key_event_set_mods(event, found.modifiers)
-        lib.ghostty_key_event_set_consumed_mods(event, found.consumed)
-        lib.ghostty_key_event_set_utf8(event, held, len(text))
-        lib.ghostty_key_event_set_unshifted_codepoint(event, found.unshifted)
+        lib.ghostty_key_event_set_key(event, getattr(lib, f"GHOSTTY_KEY_{key_stroke.code}"))
+        lib.ghostty_key_event_set_mods(event, key_stroke.modifiers)
+        lib.ghostty_key_event_set_consumed_mods(event, key_stroke.consumed)
+        lib.ghostty_key_event_set_utf8(event, buffer, len(text))
+        lib.ghostty_key_event_set_unshifted_codepoint(event, key_stroke.unshifted)
         lib.ghostty_key_encoder_setopt_from_terminal(self._keys[0], self._terminal._t[0])
         check(
             lib.ghostty_key_encoder_encode(
@@ -100,16 +100,16 @@ class InputEncoder:
         )
         return bytes(ffi.buffer(self._bytes, self._written[0]))
 
-    def mouse(self, given: MouseInput, size: tuple[int, int]) -> bytes:
+    def mouse(self, mouse_event: MouseInput, size: tuple[int, int]) -> bytes:
         """The bytes for a mouse event on a screen of ``size`` cells; none where it is not wanted.
 
         On the alternate screen the wheel is cursor keys for a program that knows no mouse.
         """
         if self.mouse_mode == "none":
-            return self._wheel_keys(given)
+            return self._wheel_keys(mouse_event)
         # Moving within a cell is no news to a program.
-        known, self._moved = self._moved, given if given.action == "motion" else None
-        if known == given:
+        last, self._moved = self._moved, mouse_event if mouse_event.action == "motion" else None
+        if last == mouse_event:
             return b""
         encoder, event = self._mouse[0], self._click[0]
         columns, rows = size
@@ -118,24 +118,24 @@ class InputEncoder:
         area.cell_width, area.cell_height = CELL_WIDTH, CELL_HEIGHT
         lib.ghostty_mouse_encoder_setopt_from_terminal(encoder, self._terminal._t[0])
         lib.ghostty_mouse_encoder_setopt(encoder, lib.GHOSTTY_MOUSE_ENCODER_OPT_SIZE, area)
-        self._pressed[0] = given.button is not None and given.action != "release"
+        self._pressed[0] = mouse_event.button is not None and mouse_event.action != "release"
         lib.ghostty_mouse_encoder_setopt(
             encoder, lib.GHOSTTY_MOUSE_ENCODER_OPT_ANY_BUTTON_PRESSED, self._pressed
         )
-        action = getattr(lib, f"GHOSTTY_MOUSE_ACTION_{_ACTIONS[given.action]}")
+        action = getattr(lib, f"GHOSTTY_MOUSE_ACTION_{_ACTIONS[mouse_event.action]}")
         lib.ghostty_mouse_event_set_action(event, action)
-        if given.button is None:
+        if mouse_event.button is None:
             lib.ghostty_mouse_event_clear_button(event)
         else:
-            button = getattr(lib, f"GHOSTTY_MOUSE_BUTTON_{_BUTTONS[given.button]}")
+            button = getattr(lib, f"GHOSTTY_MOUSE_BUTTON_{_BUTTONS[mouse_event.button]}")
             lib.ghostty_mouse_event_set_button(event, button)
-        held = SHIFT * given.shift | CTRL * given.ctrl | ALT * given.alt
-        lib.ghostty_mouse_event_set_mods(event, held)
-        place = ffi.new("GhosttyMousePosition*")
-        column = min(max(given.column, 0), columns - 1)
-        row = min(max(given.row, 0), rows - 1)
-        place.x, place.y = (column + 0.5) * CELL_WIDTH, (row + 0.5) * CELL_HEIGHT
-        lib.ghostty_mouse_event_set_position(event, place[0])
+        modifiers = SHIFT * mouse_event.shift | CTRL * mouse_event.ctrl | ALT * mouse_event.alt
+        lib.ghostty_mouse_event_set_mods(event, modifiers)
+        position = ffi.new("GhosttyMousePosition*")
+        column = min(max(mouse_event.column, 0), columns - 1)
+        row = min(max(mouse_event.row, 0), rows - 1)
+        position.x, position.y = (column + 0.5) * CELL_WIDTH, (row + 0.5) * CELL_HEIGHT
+        lib.ghostty_mouse_event_set_position(event, position[0])
         check(
             lib.ghostty_mouse_encoder_encode(encoder, event, self._bytes, _BYTES, self._written),
             "mouse",
@@ -169,10 +169,10 @@ class InputEncoder:
         )
         return bytes(ffi.buffer(target, self._written[0]))
 
-    def _wheel_keys(self, given: MouseInput) -> bytes:
-        key = {"wheel_up": "up", "wheel_down": "down"}.get(given.button or "")
+    def _wheel_keys(self, event: MouseInput) -> bytes:
+        key = {"wheel_up": "up", "wheel_down": "down"}.get(event.button or "")
         alternate = self._terminal.get("active_screen", "GhosttyTerminalScreen")
-        if key is None or given.action != "press" or not alternate:
+        if key is None or event.action != "press" or not alternate:
             return b""
         if not self._terminal.mode(_ALTERNATE_SCROLL):
             return b""

@@ -94,9 +94,9 @@ def stroke(key: str, character: str | None) -> Stroke | None:
 
 def _split(key: str) -> tuple[str, int]:
     """The bare name and the modifiers of a key."""
-    *held, name = key.split("+") if len(key) > 1 else [key]
+    *modifier_names, name = key.split("+") if len(key) > 1 else [key]
     modifiers = 0
-    for modifier in held:
+    for modifier in modifier_names:
         modifiers |= _MODIFIERS.get(modifier, 0)
     return name, modifiers
 
@@ -135,16 +135,16 @@ def _code(base: str) -> str:
     return _PUNCTUATION.get(base, "UNIDENTIFIED")
 
 
-def control_byte(found: Stroke) -> bytes:
+def control_byte(key_stroke: Stroke) -> bytes:
     """The ASCII control character that ctrl makes of a key (ECMA-48: bits 6 and 7 cleared), if any.
 
     For strokes an encoder has nothing for, because its protocol tells them from enter, tab, escape.
     """
-    if not found.modifiers & CTRL or found.modifiers & SUPER or not found.unshifted:
+    if not key_stroke.modifiers & CTRL or key_stroke.modifiers & SUPER or not key_stroke.unshifted:
         return b""
-    shifted = next((s for s, base in _SHIFTED.items() if ord(base) == found.unshifted), "")
-    wanted = shifted if found.modifiers & SHIFT and shifted else chr(found.unshifted)
-    if not "@" <= wanted.upper() <= "_":
+    shifted = next((s for s, base in _SHIFTED.items() if ord(base) == key_stroke.unshifted), "")
+    character = shifted if key_stroke.modifiers & SHIFT and shifted else chr(key_stroke.unshifted)
+    if not "@" <= character.upper() <= "_":
         return b""
-    made = bytes([ord(wanted.upper()) & 0x1F])
-    return b"\x1b" + made if found.modifiers & ALT else made
+    control = bytes([ord(character.upper()) & 0x1F])
+    return b"\x1b" + control if key_stroke.modifiers & ALT else control

@@ -14,7 +14,7 @@ _UNFINISHED = re.compile(
 )
 _LONGEST_UNFINISHED = 4100
 _SETS = b"()*+"
-DRAW_LINES = frozenset(bytes([one]) + b"0" for one in _SETS)
+DRAW_LINES = frozenset(bytes([designator]) + b"0" for designator in _SETS)
 """Sequences, without ESC, with which one of the four sets becomes this one."""
 _SHIFTS: Mapping[bytes, int] = {b"\x0f": 0, b"\x0e": 1, b"\x1bn": 2, b"\x1bo": 3}
 """SI, SO, LS2 and LS3: which of the four sets is in use from then on."""
@@ -40,7 +40,7 @@ class LineDrawing:
         """What makes the library use the present sets, after it was made to use none of these."""
         sets = zip(_SETS, self._now[0], strict=True)
         shift = next(keys for keys, number in _SHIFTS.items() if number == self._now[1])
-        return b"".join(b"\x1b%c0" % one for one, draws in sets if draws) + shift
+        return b"".join(b"\x1b%c0" % designator for designator, draws in sets if draws) + shift
 
     def unfinished(self, data: bytes) -> int:
         """Where at the end a sequence begins whose rest is to come."""

@@ -40,10 +40,10 @@ class BoundedOutput:
         """Take in what came next."""
         self._total += len(data)
         if self._room:
-            taken = data[: self._room]
-            self._head += taken
-            self._room -= len(taken)
-            data = data[len(taken) :]
+            head = data[: self._room]
+            self._head += head
+            self._room -= len(head)
+            data = data[len(head) :]
         if data:
             self._tail += data
             if len(self._tail) > 2 * self._tail_limit:
@@ -73,9 +73,9 @@ class LiveText:
     of a flood much less.
     """
 
-    def __init__(self, hear: Callable[[str], None]) -> None:
+    def __init__(self, on_text: Callable[[str], None]) -> None:
         self._loop = asyncio.get_running_loop()
-        self._hear = hear
+        self._hear = on_text
         self._decoder = _decoder()
         self._waiting = bytearray()
         self._skipped = 0

@@ -17,8 +17,8 @@ def drawn(screen: EmulatedScreen) -> str:
         if any(run.text.strip() or run.background is not None for run in row)
     )
     cursor = screen.cursor
-    place = "\x1b[?25l" if cursor is None else f"\x1b[{cursor[1] + 1};{cursor[0] + 1}H"
-    return f"\x1b[m\x1b[H\x1b[2J{''.join(rows)}\x1b[m{place}"
+    cursor_sequence = "\x1b[?25l" if cursor is None else f"\x1b[{cursor[1] + 1};{cursor[0] + 1}H"
+    return f"\x1b[m\x1b[H\x1b[2J{''.join(rows)}\x1b[m{cursor_sequence}"
 
 
 def _styled(run: CellRun) -> str:

@@ -88,12 +88,12 @@ class RunningProgram:
 
     async def write(self, data: bytes) -> None:
         """Pass something to its standard input. Raises ``OSError`` when that is closed."""
-        rest = memoryview(data)
-        while rest:
+        remaining = memoryview(data)
+        while remaining:
             if self._input < 0 or self._over.is_set():
                 raise BrokenPipeError("the program has ended")
             try:
-                rest = rest[os.write(self._input, rest) :]
+                remaining = remaining[os.write(self._input, remaining) :]
             except BlockingIOError:
                 await self._first(self._loop.add_writer, self._loop.remove_writer, self._input)
 
@@ -101,12 +101,12 @@ class RunningProgram:
         """Return once so much time has passed, the time apart in which a person was asked."""
         began = self._loop.time()
         while True:
-            held = None if self._holding is None else self._holding.held
-            asked = 0.0 if held is None else held.asked_seconds
-            if held is not None and held.asking:
-                await held.answered()
+            handle = None if self._holding is None else self._holding.held
+            paused = 0.0 if handle is None else handle.asked_seconds
+            if handle is not None and handle.asking:
+                await handle.answered()
                 continue
-            left = seconds + asked - (self._loop.time() - began)
+            left = seconds + paused - (self._loop.time() - began)
             if left <= 0:
                 return
             await asyncio.sleep(left)
@@ -201,8 +201,8 @@ class PipedCommands:
         """Start one, held as asked for. Raises ``ToolError`` when it cannot be started."""
         holding = None
         if request.confined:
-            wanted = Wanted(request.writable, request.ask, request.network, request.readable)
-            holding = self._sandbox.hold(wanted)
+            terms = Wanted(request.writable, request.ask, request.network, request.readable)
+            holding = self._sandbox.hold(terms)
         try:
             return self._start(request, holding)
         except BaseException:
@@ -259,7 +259,7 @@ def _code_of(process: "subprocess.Popen[bytes]") -> int | None:
         return process.returncode
     if not hasattr(os, "waitid"):
         return None  # macOS: known once it is reaped
-    found = os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-    if found is None:
+    status = os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    if status is None:
         return None
-    return found.si_status if found.si_code == os.CLD_EXITED else -found.si_status
+    return status.si_status if status.si_code == os.CLD_EXITED else -status.si_status

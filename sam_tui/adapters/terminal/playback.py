@@ -251,8 +251,8 @@ class CastPlayback:
 def _require_file(path: str) -> None:
     """Only files are read: a pipe or a device might never come to an end."""
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError as error:
         raise ToolError(f"The recording cannot be read: {error.strerror}: {path}") from error
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         raise ToolError(f"{path} is no file.")

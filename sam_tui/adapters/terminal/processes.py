@@ -74,18 +74,18 @@ def _start_free(
     spawn: Callable[[int, int], subprocess.Popen[bytes]], ready: Callable[[int], None]
 ) -> subprocess.Popen[bytes]:
     """Start it behind a gate that this thread opens."""
-    gate, kept = os.pipe()
+    gate, control = os.pipe()
     try:
-        process = spawn(gate, kept)
+        process = spawn(gate, control)
         ready(process.pid)
     finally:
         os.close(gate)
-        os.close(kept)
+        os.close(control)
     return process
 
 
-def _spawn_gated(launch: Launch, gate: int, kept: int) -> subprocess.Popen[bytes]:
-    """Start the command behind the gate: it goes on once ``kept`` is closed."""
+def _spawn_gated(launch: Launch, gate: int, control: int) -> subprocess.Popen[bytes]:
+    """Start the command behind the gate: it goes on once ``control`` is closed."""
     read = "/dev/null" if launch.stdin is None else f"/dev/fd/{launch.stdin}"
     if launch.prefix:
         words = [*launch.prefix, shell(), "-c", launch.command]
@@ -98,7 +98,7 @@ def _spawn_gated(launch: Launch, gate: int, kept: int) -> subprocess.Popen[bytes
     before = launch.environment.get("BASH_ENV")
     script = _BASH_GATE.format(input=read)
     script = script if before is None else f"{script}; {_restored(before)}"
-    os.write(kept, f"{script}\n".encode("utf-8", "surrogateescape"))
+    os.write(control, f"{script}\n".encode("utf-8", "surrogateescape"))
     environment = {**launch.environment, "BASH_ENV": "/dev/fd/0"}
     words = (_name(), "-c", launch.command)
     return _spawn(replace(launch, environment=environment), words, gate)

@@ -21,11 +21,11 @@ def fault(hold: Callable[[tuple[str, ...]], Holding | None]) -> str:
     """Why a command cannot run as ``hold`` holds it, given folders that it may write to; empty when
     it can, writes there and is refused outside. Takes some milliseconds; never raises."""
     try:
-        place = os.path.realpath(tempfile.mkdtemp(prefix="sam-tui-probe-"))
+        folder = os.path.realpath(tempfile.mkdtemp(prefix="sam-tui-probe-"))
     except OSError as error:
         return f"no temporary folder can be made ({error.strerror})"
     try:
-        inside, outside = (os.path.join(place, name) for name in ("inside", "outside"))
+        inside, outside = (os.path.join(folder, name) for name in ("inside", "outside"))
         os.mkdir(inside)
         os.mkdir(outside)
         holding = hold((inside,))
@@ -40,7 +40,7 @@ def fault(hold: Callable[[tuple[str, ...]], Holding | None]) -> str:
     except OSError as error:
         return str(error.strerror)
     finally:
-        shutil.rmtree(place, ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _tried(holding: Holding, inside: str, outside: str) -> str:
@@ -62,9 +62,11 @@ def _tried(holding: Holding, inside: str, outside: str) -> str:
             process.wait()
             return f"a command did not end within {_SECONDS:g} s"
         output.seek(0)
-        said = output.read(4096).decode(errors="replace").strip().splitlines()
+        lines = output.read(4096).decode(errors="replace").strip().splitlines()
     if os.path.exists(os.path.join(outside, "out")):
         return "a command wrote outside of its folders"
     if code != 0:
-        return f"a command failed inside its folders ({said[-1] if said else f'exit code {code}'})"
+        return (
+            f"a command failed inside its folders ({lines[-1] if lines else f'exit code {code}'})"
+        )
     return ""

@@ -111,10 +111,10 @@ class Pty:
     """
 
     def __init__(
-        self, process: Process, heard: Callable[[bytes], None], ended: Callable[[], None]
+        self, process: Process, on_output: Callable[[bytes], None], ended: Callable[[], None]
     ) -> None:
-        self._heard = heard
-        self._gathering = Gathering(heard, self._flooded)
+        self._heard = on_output
+        self._gathering = Gathering(on_output, self._flooded)
         self._flood: Flood | None = None
         self._on_end = ended
         self._loop = asyncio.get_running_loop()
@@ -220,9 +220,9 @@ class Pty:
         group = self.foreground()
         pids = [pid for pid, its in members(self._pid).items() if its == group]
         # In this order: what handles a signal is not blocked.
-        taken = not any(pending(pid, signal.SIGWINCH) for pid in pids)
-        found = blocked(pids, self.tty_name)
-        if (taken and (found.reading or found.polling)) or self._loop.time() >= deadline:
+        resized = not any(pending(pid, signal.SIGWINCH) for pid in pids)
+        waiting = blocked(pids, self.tty_name)
+        if (resized and (waiting.reading or waiting.polling)) or self._loop.time() >= deadline:
             self._process.resize(*self._size)
         else:
             self._restoring = self._loop.call_later(_NOTICE, self._restore, deadline)

@@ -130,8 +130,8 @@ class PtySession:
     def commands(self) -> Sequence[CommandRecord]:
         """The newest commands of its shell, oldest first; the last one may still run."""
         hide = self._turns.baton.veiled
-        found = self._log.records
-        return tuple(replace(r, command=hide(r.command), cwd=hide(r.cwd)) for r in found)
+        records = self._log.records
+        return tuple(replace(r, command=hide(r.command), cwd=hide(r.cwd)) for r in records)
 
     @property
     def end(self) -> int:
@@ -236,8 +236,8 @@ class PtySession:
 
     def output(self, start: int, end: int | None = None) -> SessionOutput:
         """Everything kept from ``start`` on, in characters since the session began."""
-        found = self._history.since(start, end)
-        return replace(found, text=self._turns.printed(found.start, found.end))
+        output = self._history.since(start, end)
+        return replace(output, text=self._turns.printed(output.start, output.end))
 
     def resize(self, columns: int, rows: int) -> None:
         """Tell the program its new size."""
@@ -348,8 +348,8 @@ class PtySession:
         self._turns.marked(mark)
 
     def _ended(self) -> None:
-        if rest := self._marks.rest():
-            self._take(rest)
+        if tail := self._marks.rest():
+            self._take(tail)
         self._history.add(b"", final=True)
         self._log.ended(self._history.end, self.exit_code)
         self._integration.discard()

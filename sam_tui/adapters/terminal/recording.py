@@ -126,10 +126,10 @@ class Recording:
 
     def _read_header(self) -> CastHeader:
         first = next(iter(self._lines()), (1, ""))[1]
-        found = self._json(first, 1)
-        if not isinstance(found, dict):
+        header = self._json(first, 1)
+        if not isinstance(header, dict):
             raise self._wrong(1)
-        fields = cast("dict[str, Any]", found)
+        fields = cast("dict[str, Any]", header)
         width, height = fields.get("width"), fields.get("height")
         if fields.get("version") != 2 or not (_is_side(width) and _is_side(height)):
             raise self._wrong(1)
@@ -142,8 +142,8 @@ class Recording:
         )
 
     def _event(self, line: str, number: int) -> CastEvent:
-        found = self._json(line, number)
-        match found:
+        event = self._json(line, number)
+        match event:
             case [int() | float() as at, str() as code, str() as data] if 0 <= at < float("inf"):
                 return CastEvent(float(at), code, data)
             case _:
@@ -199,8 +199,8 @@ def export(recording: Recording, path: str, mask: Callable[[str], str]) -> None:
                     end = len(text)
                 waiting[event.code] = text[end:]
                 copy.text(event.code, text[:end])
-        for code, rest in waiting.items():
-            copy.text(code, rest)
+        for code, remaining in waiting.items():
+            copy.text(code, remaining)
     finally:
         copy.close()
 
@@ -253,8 +253,8 @@ def _is_side(value: object) -> bool:
 
 def size_of(event: CastEvent) -> tuple[int, int] | None:
     """The columns and rows that a resize tells, as far as terminals go; None where it tells none."""
-    found = _SIZE.fullmatch(event.data)
-    return None if found is None else (_side(found[1]), _side(found[2]))
+    match = _SIZE.fullmatch(event.data)
+    return None if match is None else (_side(match[1]), _side(match[2]))
 
 
 def _side(digits: str) -> int:

@@ -41,20 +41,20 @@ class CastRecordings:
 
     def kept(self, *others: str) -> Sequence[KeptRecording]:
         """Those of the data directory and directly in ``others``, newest first."""
-        found: dict[str, KeptRecording] = {}
+        recordings: dict[str, KeptRecording] = {}
         for folder in (self._folder, *others):
-            for one in _in(folder):
-                found.setdefault(os.path.realpath(one.path), one)
-        return sorted(found.values(), key=lambda one: one.at, reverse=True)
+            for recording in _in(folder):
+                recordings.setdefault(os.path.realpath(recording.path), recording)
+        return sorted(recordings.values(), key=lambda recording: recording.at, reverse=True)
 
     def open(self, path: str) -> Playback:
         """One to play, standing at its beginning. Raises ``ToolError`` for what is none."""
         # The emulator takes a tenth of a second to load.
         from sam_tui.adapters.terminal.playback import CastPlayback
 
-        made = CastPlayback(path)
-        self._playing.append(made)
-        return made
+        playback = CastPlayback(path)
+        self._playing.append(playback)
+        return playback
 
     async def export(self, path: str, copy: str) -> int:
         """Write a copy in which secrets are masked; how many were. Raises ``ToolError``."""
@@ -68,28 +68,30 @@ class CastRecordings:
 
         def mask(text: str) -> str:
             nonlocal masked
-            found = shield.mask(text)
-            masked += found.count
-            return found.text
+            masked_text = shield.mask(text)
+            masked += masked_text.count
+            return masked_text.text
 
         export(Recording(path), copy, mask)
         return masked
 
     def close(self) -> None:
         """Let go of all that are played."""
-        for one in self._playing:
-            one.close()
+        for playback in self._playing:
+            playback.close()
         self._playing.clear()
 
 
 def _in(folder: str) -> Sequence[KeptRecording]:
-    found: list[KeptRecording] = []
+    recordings: list[KeptRecording] = []
     try:
         with os.scandir(folder) as entries:
             for entry in entries:
                 if entry.name.endswith(_SUFFIX) and entry.is_file():
-                    told = entry.stat()
-                    found.append(KeptRecording(entry.path, entry.name, told.st_size, told.st_mtime))
+                    status = entry.stat()
+                    recordings.append(
+                        KeptRecording(entry.path, entry.name, status.st_size, status.st_mtime)
+                    )
     except OSError:
-        return found  # there is no such folder, or it may not be read
-    return found
+        return recordings  # there is no such folder, or it may not be read
+    return recordings

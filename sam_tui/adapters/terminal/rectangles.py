@@ -59,51 +59,56 @@ class Rectangles:
     def fill(self, numbers: list[int]) -> None:
         """DECFRA: a character, in the present colours."""
         character, *edges = numbers
-        found = self._rectangle(edges)
-        if found is None or not (32 <= character <= 126 or 160 <= character <= 255):
+        rectangle = self._rectangle(edges)
+        if rectangle is None or not (32 <= character <= 126 or 160 <= character <= 255):
             return
         text = chr(character).encode()
         with self._steady():
-            for first, last in self._spans(found.left, found.right):
-                for row in range(found.top, found.bottom + 1):
+            for first, last in self._spans(rectangle.left, rectangle.right):
+                for row in range(rectangle.top, rectangle.bottom + 1):
                     self._terminal.feed(_at(row, first) + text * (last - first + 1))
 
     def erase(self, numbers: list[int]) -> None:
         """DECERA."""
-        found = self._rectangle(numbers)
-        if found is not None:
+        rectangle = self._rectangle(numbers)
+        if rectangle is not None:
             with self._steady():
-                for row in range(found.top, found.bottom + 1):
-                    self._erase(row, found.left, found.right)
+                for row in range(rectangle.top, rectangle.bottom + 1):
+                    self._erase(row, rectangle.left, rectangle.right)
 
     def erase_unprotected(self, numbers: list[int]) -> None:
         """DECSERA: what DECSCA does not protect."""
-        found = self._rectangle(numbers)
-        if found is None:
+        rectangle = self._rectangle(numbers)
+        if rectangle is None:
             return
         with self._steady():
-            for row in range(found.top, found.bottom + 1):
-                for first, last in self._unprotected(row, found.left, found.right):
+            for row in range(rectangle.top, rectangle.bottom + 1):
+                for first, last in self._unprotected(row, rectangle.left, rectangle.right):
                     self._erase(row, first, last)
 
     def copy(self, numbers: list[int]) -> None:
         """DECCRA: characters and their colours to another place; there are no pages."""
-        found = self._rectangle(numbers[:4])
-        if found is None:
+        rectangle = self._rectangle(numbers[:4])
+        if rectangle is None:
             return
         area, origin = self._area()
         top, left = (max(1, number) - 1 for number in [*numbers[5:7], 1, 1][:2])
         top, left = top + origin[1], left + origin[0]
-        last = min(left + found.right - found.left, area.right)
+        last = min(left + rectangle.right - rectangle.left, area.right)
         if left > last or top > area.bottom:
             return
-        bottom = min(found.bottom, found.top + area.bottom - top)
+        bottom = min(rectangle.bottom, rectangle.top + area.bottom - top)
         # All is read before anything is written: the two may lie over each other.
         parts = [
             (
                 first,
                 end,
-                self._drawn(found.left + first - left, found.left + end - left, found.top, bottom),
+                self._drawn(
+                    rectangle.left + first - left,
+                    rectangle.left + end - left,
+                    rectangle.top,
+                    bottom,
+                ),
             )
             for first, end in self._spans(left, last)
         ]

@@ -26,17 +26,17 @@ def refusals(holding: Holding, output: str, code: int | None) -> tuple[OutsideAc
 
 def printed_refusals(output: str) -> tuple[OutsideAccess, ...]:
     """The accesses that messages such as ``sh: /etc/x: Permission denied`` speak of."""
-    found: dict[OutsideAccess, None] = {}
+    refusals: dict[OutsideAccess, None] = {}
     for match in _PRINTED.finditer(output):
         line = match["before"] or ""
         after = match["after"] or ""
         paths = _QUOTED.findall(after) or _QUOTED.findall(line) or _BARE.findall(line)
         paths = paths or _BARE.findall(after)
         if paths:
-            found[_access(line, paths)] = None
-        if len(found) >= _MOST:
+            refusals[_access(line, paths)] = None
+        if len(refusals) >= _MOST:
             break
-    return tuple(found)
+    return tuple(refusals)
 
 
 def _access(line: str, paths: list[str]) -> OutsideAccess:

@@ -65,10 +65,10 @@ class Rehearsals:
         if self._sandbox.confinement.kind not in ("live", "landlock", "bubblewrap"):
             raise ToolError("Rehearsals need a system that can confine commands.")
         real = os.path.realpath(workspace)
-        if kept := kept_within(self._sandbox.secrets, (real,)):
+        if secret_paths := kept_within(self._sandbox.secrets, (real,)):
             raise ToolError(
-                f"Commands cannot be rehearsed here: {escaped(kept[0])} lies in the workspace, and a"
-                " copy would show it.",
+                f"Commands cannot be rehearsed here: {escaped(secret_paths[0])} lies in the workspace,"
+                " and a copy would show it.",
                 hint="Start in a folder below.",
             )
         return Branch(self._commands, real, self._sandbox, self._ways)
@@ -210,7 +210,7 @@ class Branch:
         return "none"
 
     def _words(self, mount: Mount, cwd: str, *, network: str = "on") -> tuple[str, ...]:
-        told = {
+        terms = {
             "mount": mount,
             "workspace": self._workspace,
             "cwd": cwd,
@@ -222,7 +222,7 @@ class Branch:
         root = os.path.abspath(__file__)
         for _ in range(4):
             root = os.path.dirname(root)
-        return (sys.executable, "-I", "-S", "-c", _START, root, json.dumps(told))
+        return (sys.executable, "-I", "-S", "-c", _START, root, json.dumps(terms))
 
     def _copy(self) -> None:
         size = sum(stamp[1] for stamp in self._start.values())
@@ -242,10 +242,10 @@ def _stamp(differing: Differing) -> tuple[int, ...]:
     if differing.source is None:
         return ()
     try:
-        found = os.lstat(differing.source)
+        status = os.lstat(differing.source)
     except OSError:
         return (0,)
-    return (found.st_mode, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
+    return (status.st_mode, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
 
 
 def _nothing() -> None:
@@ -261,12 +261,12 @@ def _mounts_below(folder: str) -> bool:
 
 def _clone(source: str, target: str) -> str:
     """Copy a file, sharing its blocks where the file system can."""
-    found = os.lstat(source)
-    if stat.S_ISREG(found.st_mode):
+    status = os.lstat(source)
+    if stat.S_ISREG(status.st_mode):
         shutil.copyfile(source, target)
         shutil.copystat(source, target)
         if os.geteuid() == 0:
-            os.chown(target, found.st_uid, found.st_gid)
+            os.chown(target, status.st_uid, status.st_gid)
     return target
 
 

@@ -16,33 +16,33 @@ def linked_repositories(roots: Iterable[str]) -> tuple[str, ...]:
     What a workspace says of itself may be somebody else's text, so the repository, which lies outside of
     it, must say that it is its own: git notes that for a work tree, and for a submodule.
     """
-    return tuple(dict.fromkeys(found for root in roots if (found := _repository(root))))
+    return tuple(dict.fromkeys(repository for root in roots if (repository := _repository(root))))
 
 
 def _repository(root: str) -> str:
     try:
-        said = _text(f"{root}/.git")
+        pointer = _text(f"{root}/.git")
     except (OSError, ValueError):
         return ""  # a folder, or nothing: the ordinary case
-    if not said.startswith(_POINTER):
+    if not pointer.startswith(_POINTER):
         return ""
-    folder = _resolved(root, said.removeprefix(_POINTER))
+    folder = _resolved(root, pointer.removeprefix(_POINTER))
     try:
-        found = _common(folder, root) if os.path.lexists(f"{folder}/commondir") else folder
-        if found == folder and not _is_tree(folder, root):
+        repository = _common(folder, root) if os.path.lexists(f"{folder}/commondir") else folder
+        if repository == folder and not _is_tree(folder, root):
             return ""
     except (OSError, ValueError):
         return ""
-    whole = os.path.isfile(f"{found}/HEAD") and os.path.isdir(f"{found}/objects")
-    return found if whole and not f"{root}/".startswith(f"{found}/") else ""
+    whole = os.path.isfile(f"{repository}/HEAD") and os.path.isdir(f"{repository}/objects")
+    return repository if whole and not f"{root}/".startswith(f"{repository}/") else ""
 
 
 def _common(folder: str, root: str) -> str:
     """The repository of a linked work tree; empty unless both know each other (gitrepository-layout(5))."""
     tree = _resolved(folder, _text(f"{folder}/gitdir"))
-    found = _resolved(folder, _text(f"{folder}/commondir"))
-    mine = tree == f"{root}/.git" and os.path.dirname(folder) == f"{found}/worktrees"
-    return found if mine else ""
+    repository = _resolved(folder, _text(f"{folder}/commondir"))
+    mine = tree == f"{root}/.git" and os.path.dirname(folder) == f"{repository}/worktrees"
+    return repository if mine else ""
 
 
 def _is_tree(folder: str, root: str) -> bool:

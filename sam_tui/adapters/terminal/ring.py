@@ -34,8 +34,8 @@ class Ring:
         at = (total - len(data)) % KEPT_BYTES
         first = data[: KEPT_BYTES - at]
         self._memory[_HEAD.size + at : _HEAD.size + at + len(first)] = first
-        rest = data[len(first) :]
-        self._memory[_HEAD.size : _HEAD.size + len(rest)] = rest
+        tail = data[len(first) :]
+        self._memory[_HEAD.size : _HEAD.size + len(tail)] = tail
         # Last, so that a crash in between shows no byte that is not there.
         _HEAD.pack_into(self._memory, 0, total)
 

@@ -46,9 +46,9 @@ class Rulesets:
         listed = [landlock.identity(path, listing=True) for path in landlock.splits(masked)]
         opened = [landlock.identity(path) for path in bounds.opened]
         listed += [
-            landlock.identity(way, listing=True)
+            landlock.identity(split, listing=True)
             for folder in (bounds.writable if bounds.kept else ())
-            for way in ways(folder, bounds.kept)
+            for split in ways(folder, bounds.kept)
         ]
         key = (
             *paths,
@@ -61,22 +61,22 @@ class Rulesets:
             bounds.tcp,
             *map(landlock.identity, bounds.readable or ()),
         )
-        known = self._kept.get(key)
-        if known is not None:
-            return known
+        cached = self._kept.get(key)
+        if cached is not None:
+            return cached
         present = tuple(path for path, _, inode, _ in paths if inode)
         try:
-            made = Ruleset(landlock.build(self._version, replace(bounds, writable=present)))
+            ruleset = Ruleset(landlock.build(self._version, replace(bounds, writable=present)))
         except OSError as error:
             raise ToolError(f"The sandbox could not be set up: {error.strerror}.") from error
         while len(self._kept) >= _KEPT:
             os.close(self._kept.pop(next(iter(self._kept))).descriptor)
-        self._kept[key] = made
-        return made
+        self._kept[key] = ruleset
+        return ruleset
 
     def keeps(self, ruleset: Ruleset) -> bool:
         """Whether it was not closed yet."""
-        return any(ruleset is known for known in self._kept.values())
+        return any(ruleset is ruleset_kept for ruleset_kept in self._kept.values())
 
     def kept(self, secrets: tuple[str, ...], writable: tuple[str, ...]) -> tuple[str, ...]:
         """Which secrets lie in what may be changed, looked at once a second."""

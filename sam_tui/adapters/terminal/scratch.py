@@ -48,8 +48,8 @@ def _remove_abandoned(path: str) -> None:
     with suppress(OSError):
         handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:
-            found = os.fstat(handle)
-            if found.st_uid == os.geteuid() and stat.S_IMODE(found.st_mode) & 0o077 == 0:
+            status = os.fstat(handle)
+            if status.st_uid == os.geteuid() and stat.S_IMODE(status.st_mode) & 0o077 == 0:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 shutil.rmtree(path, ignore_errors=True)
         finally:

@@ -180,9 +180,9 @@ class EmulatedScreen:
         """The bytes this program expects for a key in its present mode; none for an unknown key."""
         return self._input.key(press)
 
-    def encode_mouse(self, given: MouseInput) -> bytes:
+    def encode_mouse(self, mouse_event: MouseInput) -> bytes:
         """The bytes for a mouse event; none where the program does not want it."""
-        return self._input.mouse(given, (self._columns, self._rows))
+        return self._input.mouse(mouse_event, (self._columns, self._rows))
 
     def encode_focus(self, *, gained: bool) -> bytes:
         """The bytes for gaining or losing the focus; none where the program does not ask."""
@@ -192,9 +192,9 @@ class EmulatedScreen:
         """The bytes for pasted text, bracketed where the program asked for that."""
         return self._input.paste(text)
 
-    def on_clipboard(self, asked: Callable[[ClipboardRequest], None] | None) -> None:
+    def on_clipboard(self, on_request: Callable[[ClipboardRequest], None] | None) -> None:
         """Hear what programs want of the clipboard; nobody hearing, nothing happens."""
-        self._on_clipboard = asked
+        self._on_clipboard = on_request
 
     def on_bell(self, rung: Callable[[], None] | None) -> None:
         """Hear the bell."""

@@ -99,27 +99,27 @@ class Scrollback:
 
     def search(self, needle: str, *, limit: int) -> Sequence[TextSpan]:
         """Where a text stands, newest first, without regard to ASCII case; soft wraps are no ends."""
-        wanted = needle.encode(errors="replace")[:_LONGEST_NEEDLE]
-        if not wanted or limit < 1:
+        needle_bytes = needle.encode(errors="replace")[:_LONGEST_NEEDLE]
+        if not needle_bytes or limit < 1:
             return ()
         # Freed at the end of the call, since it follows every change of the terminal.
         owner = _Owner()
         search = create("GhosttySearch", "search", owner, self._terminal._t[0])
         key = lib.GHOSTTY_SEARCH_OPT_NEEDLE
-        check(lib.ghostty_search_set(search[0], key, string(wanted)), "search")
+        check(lib.ghostty_search_set(search[0], key, string(needle_bytes)), "search")
         check(lib.ghostty_search_run(search[0]), "search")
         total = ffi.new("size_t*")
         key = lib.GHOSTTY_SEARCH_DATA_TOTAL_MATCHES
         check(lib.ghostty_search_get(search[0], key, total), "search")
         if not total[0]:
             return ()
-        found = ffi.new("GhosttySelection[]", total[0])
-        for selection in found:
+        selections = ffi.new("GhosttySelection[]", total[0])
+        for selection in selections:
             selection.size = ffi.sizeof("GhosttySelection")
         buffer = ffi.new("GhosttySelectionBuffer*")
-        buffer.ptr, buffer.cap = found, total[0]
+        buffer.ptr, buffer.cap = selections, total[0]
         check(lib.ghostty_search_get(search[0], lib.GHOSTTY_SEARCH_DATA_MATCHES, buffer), "search")
-        return [self._span(found[index]) for index in range(min(buffer.len, limit))]
+        return [self._span(selections[index]) for index in range(min(buffer.len, limit))]
 
     def _ref(self, column: int, row: int) -> Any:
         return ref_at(self._terminal, column, row, "screen")[0]

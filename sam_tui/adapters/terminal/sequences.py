@@ -96,18 +96,18 @@ class Sequences:
         if blanked:
             data = drawing.blanked(data)
         done = at = 0
-        while found := following(data, at, margins=self._margins):
-            at = found.end()
-            body = found[0].removeprefix(b"\x1b")
+        while match := following(data, at, margins=self._margins):
+            at = match.end()
+            body = match[0].removeprefix(b"\x1b")
             if body in DRAW_LINES and not blanked:
-                self._terminal.feed(data[done : found.start()])
-                drawing.blanked(found[0])  # from here on it is active
-                data, self._rest = data[found.start() :] + self._rest, b""
+                self._terminal.feed(data[done : match.start()])
+                drawing.blanked(match[0])  # from here on it is active
+                data, self._rest = data[match.start() :] + self._rest, b""
                 self.feed(data)
                 return
             act = self._act(body)
             if act is not None:
-                self._terminal.feed(data[done : found.start()])
+                self._terminal.feed(data[done : match.start()])
                 done = at
                 act(body)
         self._terminal.feed(data[done:] if done else data)
@@ -130,16 +130,16 @@ class Sequences:
     def _act(self, body: bytes) -> Act | None:
         """What to do for a sequence, given without its ESC; None leaves it to the library."""
         if body.endswith((b"h", b"l")):
-            own = body.startswith(b"[?") and not _CHANGE_MORE.isdisjoint(_modes(body))
-            return self._switch if own else None
+            own_modes = body.startswith(b"[?") and not _CHANGE_MORE.isdisjoint(_modes(body))
+            return self._switch if own_modes else None
         if body in _REPORTS:
             return self._report
         if body.endswith(b"$p"):
             return self._say_never if _never_set(body) else None
-        known = _KNOWN.get(body)
-        if known is None:
-            known = next((known for form, known in _FORMS if form.fullmatch(body)), None)
-        return None if known is None else lambda body: known(self, body)
+        handler = _KNOWN.get(body)
+        if handler is None:
+            handler = next((candidate for form, candidate in _FORMS if form.fullmatch(body)), None)
+        return None if handler is None else lambda body: handler(self, body)
 
     def count_once(self, body: bytes) -> None:
         """A count of 0 is 1; the library does nothing."""
@@ -169,7 +169,7 @@ class Sequences:
     def _own_setting(self, name: bytes) -> bytes:
         """DECRQSS: what the library does not know of, or says is wrong; nothing of others."""
         size = self._size
-        known = {
+        settings = {
             b'"p': b'62;1"p',
             b"$|": b"%d$|" % size.columns,
             b"*|": b"%d*|" % size.rows,
@@ -178,8 +178,8 @@ class Sequences:
             b"$~": b"0$~",
         }
         if not self._terminal.mode(_MARGINS):
-            known[b"s"] = b"1;%ds" % size.columns
-        return known.get(name, b"")
+            settings[b"s"] = b"1;%ds" % size.columns
+        return settings.get(name, b"")
 
     def tell_setting(self, body: bytes) -> None:
         """DECRQSS. Nothing of a question that is none of ours comes back."""
@@ -188,12 +188,12 @@ class Sequences:
 
     def _setting(self, name: bytes) -> bytes:
         """What a setting is, as DECRQSS tells it; nothing where there is none such."""
-        if own := self._own_setting(name):
-            return own
-        said = len(self._answers)
+        if reported := self._own_setting(name):
+            return reported
+        before = len(self._answers)
         self._terminal.feed(b"\x1bP$q" + name + b"\x1b\\")
-        found = _SETTING.fullmatch(self._answers.pop()) if len(self._answers) > said else None
-        return found[1] if found else b""
+        match = _SETTING.fullmatch(self._answers.pop()) if len(self._answers) > before else None
+        return match[1] if match else b""
 
     def _say_never(self, body: bytes) -> None:
         """DECRQM of a mode that is never set."""
@@ -214,9 +214,9 @@ class Sequences:
     def tell_capabilities(self, body: bytes) -> None:
         """XTGETTCAP: the library says nothing of what it does not know, and a program would wait."""
         for name in body[3:-2].split(b";"):
-            said = len(self._answers)
+            before = len(self._answers)
             self._terminal.feed(b"\x1bP+q" + name + b"\x1b\\")
-            if len(self._answers) == said:
+            if len(self._answers) == before:
                 self._say(b"P0+r\x1b\\")
 
     def ask_clipboard(self, body: bytes) -> None:
@@ -311,8 +311,8 @@ class Sequences:
 
 def _never_set(body: bytes) -> bool:
     """Whether a DECRQM asks for a mode that stays as it is after a reset."""
-    found = _MODE.fullmatch(body)
-    return found is not None and int(found[2]) in _NEVER_SET[found[1]]
+    match = _MODE.fullmatch(body)
+    return match is not None and int(match[2]) in _NEVER_SET[match[1]]
 
 
 def _modes(body: bytes) -> list[bytes]:
@@ -336,8 +336,8 @@ _KNOWN: Mapping[bytes, Callable[[Sequences, bytes], None]] = {
 """By the whole sequence. Kept outside, so that a terminal is freed with its last reference."""
 
 _FORMS: tuple[tuple[re.Pattern[bytes], Callable[[Sequences, bytes], None]], ...] = tuple(
-    (re.compile(form, re.DOTALL), known)
-    for form, known in (
+    (re.compile(form, re.DOTALL), handler)
+    for form, handler in (
         (rb"\[0[LMPSTIZae]", Sequences.count_once),
         (rb"\]52;.*", Sequences.ask_clipboard),
         (rb"\](?:5|105|1[3-9]|11[3-9])[;\x07\x1b].*", Sequences.special_colour),

@@ -80,12 +80,12 @@ class PtyTerminals:
 
     async def close(self, session: SessionId) -> None:
         """End it with its process groups and forget it; nothing for an unknown id."""
-        found = self._sessions.pop(session, None)
-        if found is not None:
-            self._closing.add(found)
-            await found.close()
+        session_open = self._sessions.pop(session, None)
+        if session_open is not None:
+            self._closing.add(session_open)
+            await session_open.close()
             # Not where that was cancelled: close_all still waits for it then.
-            self._closing.discard(found)
+            self._closing.discard(session_open)
 
     async def close_all(self) -> None:
         """Leave what holders keep to them, and end all others at the same time."""
@@ -121,7 +121,7 @@ class PtyTerminals:
             scratch = self._sandbox.scratch if prefix or ruleset is not None else None
             launch = self._launch(spec, integration, ruleset, scratch)
             launch = replace(launch, argv=(*prefix, *integration.argv))
-            made = PtySession(
+            opened = PtySession(
                 _born(spec, integration, self._sandbox.reached(spec.network)),
                 Child(launch),
                 integration,
@@ -130,7 +130,7 @@ class PtyTerminals:
         except BaseException:
             integration.discard()
             raise
-        return self._made(made, ask)
+        return self._made(opened, ask)
 
     async def _hold(self, spec: SessionSpec, holders: Holders) -> PtySession:
         """A session that outlives this program."""
@@ -144,8 +144,10 @@ class PtyTerminals:
         try:
             if spec.confined:
                 entry = self._sandbox.apart(_wanted(spec, ask, integration), scratch)
-            way, watched = entry or (None, None)
-            launch = self._launch(spec, integration, way, scratch if entry is not None else None)
+            descriptor, watched = entry or (None, None)
+            launch = self._launch(
+                spec, integration, descriptor, scratch if entry is not None else None
+            )
             process = await holders.start(born, launch, watched, scratch)
             limits = self._sandbox.tracking.limits
             restrain(process.pid, limits, counted=watched is not None)
@@ -159,14 +161,14 @@ class PtyTerminals:
                 entry[1][1].close()
         return self._made(PtySession(born, process, integration, size=_size(spec)), ask)
 
-    def _made(self, made: PtySession, ask: AskOutside | None) -> PtySession:
+    def _made(self, opened: PtySession, ask: AskOutside | None) -> PtySession:
         if isinstance(ask, Hush):
-            ask.starts = lambda: made.starts
-        self._sessions[made.id] = made
-        return made
+            ask.starts = lambda: opened.starts
+        self._sessions[opened.id] = opened
+        return opened
 
     def _launch(
-        self, spec: SessionSpec, integration: Integration, way: int | None, scratch: str | None
+        self, spec: SessionSpec, integration: Integration, entry: int | None, scratch: str | None
     ) -> PtyLaunch:
         environment = session_environment(
             scratch, personal=spec.conversation is None, passed=self._sandbox.passed
@@ -179,24 +181,24 @@ class PtyTerminals:
             environment={**environment, **integration.environment},
             columns=columns,
             rows=rows,
-            ruleset=way,
+            ruleset=entry,
         )
 
     async def _resume(self, conversation: ConversationId) -> PtySession | None:
         """Take over what a holder keeps for a conversation."""
-        for kept in await self._holders.all() if self._holders is not None else ():
-            if kept.born.conversation != conversation or kept.attached:
+        for terminal in await self._holders.all() if self._holders is not None else ():
+            if terminal.born.conversation != conversation or terminal.attached:
                 continue
             assert self._holders is not None
             try:
-                process = await self._holders.attach(kept)
+                process = await self._holders.attach(terminal)
             except ToolError:
                 continue
-            plain = Integration((kept.born.shell,), nonce=kept.born.nonce)
-            made = PtySession(kept.born, process, plain, size=process.size())
-            made.resumed = True
-            self._sessions[made.id] = made
-            return made
+            plain = Integration((terminal.born.shell,), nonce=terminal.born.nonce)
+            resumed = PtySession(terminal.born, process, plain, size=process.size())
+            resumed.resumed = True
+            self._sessions[resumed.id] = resumed
+            return resumed
         return None
 
 

@@ -71,8 +71,8 @@ def integrate(shell: str) -> Integration:
     if name == "fish":
         return Integration((shell, "-C", f"source '{file}'"), {}, nonce, folder)
     environment = {"ZDOTDIR": folder}
-    if (own := os.environ.get("ZDOTDIR")) is not None:
-        environment["SAM_TUI_ZDOTDIR"] = own
+    if (configured := os.environ.get("ZDOTDIR")) is not None:
+        environment["SAM_TUI_ZDOTDIR"] = configured
     return Integration((shell,), environment, nonce, folder)
 
 
@@ -109,13 +109,13 @@ class MarkStream:
                 return
             inside = data[at + len(self._opening) : max(finish, 0)]
             data = data[finish + 1 :] if finish >= 0 else data[at + len(self._opening) :]
-            if (found := _ARGUMENTS.fullmatch(inside)) is not None:
-                yield from self._mark(found[1].decode(), int(found[2] or 0))
+            if (match := _ARGUMENTS.fullmatch(inside)) is not None:
+                yield from self._mark(match[1].decode(), int(match[2] or 0))
 
     def rest(self) -> bytes:
         """What was held back, once nothing more will come."""
-        held, self._held = self._held, b""
-        return held
+        buffered, self._held = self._held, b""
+        return buffered
 
     def _text(self, data: bytes) -> Iterator[bytes | Mark]:
         if self._open is None:

@@ -97,8 +97,8 @@ class ShellLog:
     def _finish(self, index: int, code: int | None) -> None:
         running, self._running = self._running, None
         if running is not None:
-            known = running.began is not None and not self.past
-            seconds = self._clock() - (running.began or 0.0) if known else None
+            timed = running.began is not None and not self.past
+            seconds = self._clock() - (running.began or 0.0) if timed else None
             if self._shell == "zsh":
                 tail = self._printed(max(running.record.start, index - _LONGEST_ECHO), index).text
                 index -= len(tail) - len(_COMPLETED.sub("", tail))
@@ -109,10 +109,10 @@ class ShellLog:
     def _command(self, text: str, index: int) -> str:
         if self._shell != "bash":
             return text.strip("\n")
-        found = _NUMBERED.fullmatch(text)
-        number = int(found[1]) if found else -1
-        if found and number != self._number:
-            self._number, self._numbered_text = number, found[2].rstrip("\n")
+        match = _NUMBERED.fullmatch(text)
+        number = int(match[1]) if match else -1
+        if match and number != self._number:
+            self._number, self._numbered_text = number, match[2].rstrip("\n")
             return self._numbered_text
         start = max(self._prompt_end, index - _LONGEST_ECHO)
         return _typed(self._printed(start, index).text)
@@ -120,8 +120,8 @@ class ShellLog:
 
 def told_command(text: str) -> str:
     """The command that a shell told, without the number that bash puts before it."""
-    found = _NUMBERED.fullmatch(text)
-    return (found[2] if found else text).strip("\n")
+    match = _NUMBERED.fullmatch(text)
+    return (match[2] if match else text).strip("\n")
 
 
 def _typed(echoed: str) -> str:
@@ -130,8 +130,8 @@ def _typed(echoed: str) -> str:
     for line in echoed.replace("\r\n", "\n").split("\n"):
         cells: list[str] = []
         at = 0
-        for found in _EDIT.finditer(line):
-            sequence, count, final = found[0], int(found[1] or 1), found[2]
+        for match in _EDIT.finditer(line):
+            sequence, count, final = match[0], int(match[1] or 1), match[2]
             if final:
                 at = _edited(cells, at, count, final)
             elif sequence == "\r":

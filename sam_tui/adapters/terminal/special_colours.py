@@ -37,14 +37,14 @@ class SpecialColours:
     def act(self, body: bytes, plain: Callable[[int], bytes]) -> None:
         """``plain`` gives the colour of text (10) or ground (11) as it is told."""
         end = b"\x07" if body.endswith(b"\x07") else b"\x1b\\"
-        number, _, rest = body[1 : -len(end)].partition(b";")
+        number, _, value_part = body[1 : -len(end)].partition(b";")
         kind = int(number)
         if kind in (4, 5):
-            self._numbered(kind, rest, end, plain)
+            self._numbered(kind, value_part, end, plain)
         elif kind == 105:
-            self._forget(5, [int(part) for part in rest.split(b";") if part.isdigit()])
+            self._forget(5, [int(part) for part in value_part.split(b";") if part.isdigit()])
         elif kind in _DYNAMIC:
-            for which, value in zip(_DYNAMIC[kind - 13 :], rest.split(b";"), strict=False):
+            for which, value in zip(_DYNAMIC[kind - 13 :], value_part.split(b";"), strict=False):
                 self._one((which, 0), value, b"%d" % which + b";", end, plain)
         else:
             self._set.pop((kind - 100, 0), None)
@@ -53,16 +53,18 @@ class SpecialColours:
         for number in numbers or _SPECIAL:
             self._set.pop((kind, number), None)
 
-    def _numbered(self, kind: int, rest: bytes, end: bytes, plain: Callable[[int], bytes]) -> None:
+    def _numbered(
+        self, kind: int, value_part: bytes, end: bytes, plain: Callable[[int], bytes]
+    ) -> None:
         """OSC 4, where those behind the palette are the special ones, and OSC 5."""
-        for found in _PART.finditer(rest):
-            number = int(found[1])
+        for match in _PART.finditer(value_part):
+            number = int(match[1])
             special = number - _PALETTE if kind == 4 else number
             if special in _SPECIAL:
                 name = b"%d;%d;" % (kind, number)
-                self._one((5, special), found[2], name, end, plain)
+                self._one((5, special), match[2], name, end, plain)
             elif kind == 4:
-                self._feed(b"\x1b]4;" + found[0] + end)
+                self._feed(b"\x1b]4;" + match[0] + end)
 
     def _one(
         self,
@@ -77,9 +79,9 @@ class SpecialColours:
             if colour is not None:
                 self._set[which] = colour
             return
-        known = self._set.get(which)
-        told = plain(11 if which[0] in _GROUNDS else 10) if known is None else _told(known)
-        self._say(b"]" + name + told + end)
+        special = self._set.get(which)
+        reply = plain(11 if which[0] in _GROUNDS else 10) if special is None else _told(special)
+        self._say(b"]" + name + reply + end)
 
 
 def parsed(text: bytes) -> Rgb | None:

@@ -110,10 +110,10 @@ class Run:
         """Ask what still runs of it to end, and kill it when it does not."""
         self._learn()
         for _ in range(_MOST_LOOKS):
-            known = len(self._told)
+            count = len(self._told)
             await asyncio.to_thread(self._census.end, grace=GRACE)
             self._learn()
-            if len(self._told) == known:
+            if len(self._told) == count:
                 break
         self._over()
 
@@ -127,9 +127,9 @@ class Run:
         self._learn()
         seen = look()
         for _ in range(_MOST_LOOKS):
-            known = len(self._told)
+            count = len(self._told)
             self._learn()
-            if len(self._told) == known:
+            if len(self._told) == count:
                 break
             seen = look()
         return seen

@@ -198,7 +198,7 @@ class Turns:
     def heard(self, data: bytes) -> None:
         """It printed this."""
         if self.view is not None:
-            self.view.feed(data, shown=not self.private or self._drawing or self._running)
+            self.view.feed(data, visible=not self.private or self._drawing or self._running)
 
     def marked(self, mark: Mark) -> None:
         """Its shell told this."""
@@ -285,8 +285,8 @@ class Turns:
         """Have the shell put its line aside; True once it told an empty one."""
         if not self.baton.open and "D" in self._marks:
             return True
-        said = await self._answers(SET_ASIDE, "S")
-        if said is not None and said.code == 1:
+        reply = await self._answers(SET_ASIDE, "S")
+        if reply is not None and reply.code == 1:
             return True
         return await self._answers(self._pty.control(termios.VINTR), "D") is not None
 

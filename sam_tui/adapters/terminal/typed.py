@@ -31,7 +31,7 @@ _PRIVATE = range(0xE000, 0xF900)
 def characters(data: bytes) -> bytes:
     """The characters among keys; Enter and Backspace as their control characters, no other key."""
     data = _REPORT.sub(_of_report, data)
-    data = _OTHER.sub(lambda found: _character(int(found[2]), None, int(found[1])), data)
+    data = _OTHER.sub(lambda match: _character(int(match[2]), None, int(match[1])), data)
     data = _PAD.sub(_of_pad, data)
     return _SEQUENCE.sub(b"", data)
 
@@ -41,29 +41,29 @@ def without_replies(data: bytes) -> bytes:
     return _REPLY.sub(b"", data)
 
 
-def _of_report(found: re.Match[bytes]) -> bytes:
-    keys = found[1].split(b":")
-    if found[3] == b"%d" % _RELEASED:
+def _of_report(match: re.Match[bytes]) -> bytes:
+    keys = match[1].split(b":")
+    if match[3] == b"%d" % _RELEASED:
         return b""
-    if found[4]:
-        points = [int(point[:8]) for point in found[4].split(b":") if point]
+    if match[4]:
+        points = [int(point[:8]) for point in match[4].split(b":") if point]
         return "".join(map(_letter, points)).encode()
     shifted = int(keys[1]) if len(keys) > 1 and keys[1] else None
-    return _character(int(keys[0] or 0), shifted, int(found[2] or 1))
+    return _character(int(keys[0] or 0), shifted, int(match[2] or 1))
 
 
 def _character(key: int, shifted: int | None, modifiers: int) -> bytes:
     """The character of a key; ``modifiers`` are counted from 1, as they are sent."""
-    held = max(0, modifiers - 1)
-    if held & _OTHERS:
+    modifiers_held = max(0, modifiers - 1)
+    if modifiers_held & _OTHERS:
         return b""
     if key in _PLAIN:
         return bytes([_PLAIN[key]])
     if 0 <= key - _PAD_FIRST < len(_PAD_SIGNS):
         return _PAD_SIGNS[key - _PAD_FIRST].encode()
-    if held & _SHIFT and shifted is not None:
+    if modifiers_held & _SHIFT and shifted is not None:
         return _letter(shifted).encode()
-    capital = bool(held & _SHIFT) != bool(held & _CAPS)
+    capital = bool(modifiers_held & _SHIFT) != bool(modifiers_held & _CAPS)
     return (_letter(key).upper() if capital else _letter(key)).encode()
 
 
@@ -74,14 +74,14 @@ def _letter(point: int) -> str:
     return chr(point)
 
 
-def _of_pad(found: re.Match[bytes]) -> bytes:
-    sign = found[1]
+def _of_pad(match: re.Match[bytes]) -> bytes:
+    sign = match[1]
     return b"\r" if sign == b"M" else b"=" if sign == b"X" else bytes([sign[0] - 0x40])
 
 
 def moved(data: bytes) -> bytes:
     """Keys with those that move the cursor or erase as the control characters of line editors."""
-    return _MOVES.sub(lambda found: _EDITS[found[1] or found[2]], data)
+    return _MOVES.sub(lambda match: _EDITS[match[1] or match[2]], data)
 
 
 def without_releases(data: bytes) -> bytes:
@@ -100,8 +100,8 @@ class Line:
     def readings(self) -> list[str]:
         """What it may say, without blanks around; nothing of what is empty."""
         both = (bytes(self._came), bytes(self._cells))
-        said = [text.decode(errors="replace").strip() for text in both]
-        return [text for text in dict.fromkeys(said) if text]
+        lines = [text.decode(errors="replace").strip() for text in both]
+        return [text for text in dict.fromkeys(lines) if text]
 
     def key(self, byte: int) -> None:
         """Take in a character, or the control character of an edit."""

@@ -23,10 +23,10 @@ class Unlocked:
         self._library = _library()
         self._most = most
         self._buffer = ctypes.create_string_buffer(most)
-        own = os.dup(descriptor)
-        self._stream = self._library.fdopen(own, b"rb")
+        copy = os.dup(descriptor)
+        self._stream = self._library.fdopen(copy, b"rb")
         if not self._stream:
-            os.close(own)
+            os.close(copy)
             raise OSError(ctypes.get_errno(), "no stream for a terminal")
         self._library.setvbuf(self._stream, None, _UNBUFFERED, 0)
 

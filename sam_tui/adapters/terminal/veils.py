@@ -29,10 +29,10 @@ class Veils:
         self._runs: set[str] = set()
         self._short: set[str] = set()
 
-    def add(self, line: str, known: "Known | None" = None) -> None:
-        """Take this out from now on, but for what was ``known`` before."""
-        seen = known.text if known is not None else ""
-        self._runs |= set(_runs(_bare(line))) - (known.runs if known is not None else frozenset())
+    def add(self, line: str, before: "Known | None" = None) -> None:
+        """Take this out from now on, but for what was ``before`` before."""
+        seen = before.text if before is not None else ""
+        self._runs |= set(_runs(_bare(line))) - (before.runs if before is not None else frozenset())
         for text in (line, *line.split()):
             bare, whole = _bare(text), text is line
             least = _SHORTEST_LINE if whole else _SHORTEST_WORD
@@ -51,10 +51,10 @@ class Veils:
         begin, finish = part or (0, len(text))
         if not self._runs and not self._short:
             return text[begin:finish]
-        bare, place = _bared(text)
+        bare, position = _bared(text)
         hidden: list[tuple[int, int]] = []
         for first, last in self._found(bare):
-            start, end = place(first), place(last) + 1
+            start, end = position(first), position(last) + 1
             if last - first + 1 < _RUN and (_joins(text, start - 1) or _joins(text, end)):
                 continue
             if hidden and start <= hidden[-1][1]:
@@ -71,20 +71,20 @@ class Veils:
 
     def _found(self, bare: str) -> list[tuple[int, int]]:
         """First and last character of each place that is to be hidden, in order."""
-        found: list[tuple[int, int]] = []
+        spans: list[tuple[int, int]] = []
         if self._runs:
             for at in range(len(bare) - _RUN + 1):
                 if bare[at : at + _RUN] in self._runs:
-                    if found and at <= found[-1][1] + 1:
-                        found[-1] = (found[-1][0], at + _RUN - 1)
+                    if spans and at <= spans[-1][1] + 1:
+                        spans[-1] = (spans[-1][0], at + _RUN - 1)
                     else:
-                        found.append((at, at + _RUN - 1))
+                        spans.append((at, at + _RUN - 1))
         for short in self._short:
             at = bare.find(short)
             while at >= 0:
-                found.append((at, at + len(short) - 1))
+                spans.append((at, at + len(short) - 1))
                 at = bare.find(short, at + 1)
-        return sorted(found)
+        return sorted(spans)
 
 
 class Known:
@@ -118,20 +118,20 @@ def _runs(bare: str) -> Iterator[str]:
 def _bared(text: str) -> tuple[str, Callable[[int], int]]:
     """A text without what is passed over, and the place in it of each character that is left."""
     pieces: list[str] = []
-    begins, places = [0], [0]
+    begins, offsets = [0], [0]
     at = length = 0
-    for found in _PASSED_OVER.finditer(text):
-        if found.start() > at:
-            pieces.append(text[at : found.start()])
-            length += found.start() - at
-        at = found.end()
+    for match in _PASSED_OVER.finditer(text):
+        if match.start() > at:
+            pieces.append(text[at : match.start()])
+            length += match.start() - at
+        at = match.end()
         begins.append(length)
-        places.append(at)
+        offsets.append(at)
     pieces.append(text[at:])
 
     def place(index: int) -> int:
         nearest = bisect_right(begins, index) - 1
-        return places[nearest] + index - begins[nearest]
+        return offsets[nearest] + index - begins[nearest]
 
     return "".join(pieces), place
 

@@ -100,8 +100,8 @@ def parse_ipv4(host: str) -> ipaddress.IPv4Address | None:
     if any(number > 255 for number in front) or last >= room:
         raise ValueError("a part is too large")
     value = last
-    for place, number in enumerate(front):
-        value += number * 256 ** (3 - place)
+    for position, number in enumerate(front):
+        value += number * 256 ** (3 - position)
     return ipaddress.IPv4Address(value)
 
 

@@ -169,10 +169,10 @@ def _secret_path(grounds: Grounds, part: Part, path: NamedPath) -> Iterator[tupl
     inside = grounds.inside(path.real)
     what = secrets.touched_by(path.real) if path.pattern else secrets.find(path.real, inside=inside)
     # What is shared the kernel keeps from being written; without it the name alone is refused.
-    own = "" if grounds.shares(path.real) and grounds.confined else grounds.own(path.real)
-    if own or what:
+    owner = "" if grounds.shares(path.real) and grounds.confined else grounds.own(path.real)
+    if owner or what:
         # A name that only looks secret is asked about; a place that is known to be is refused.
-        yield own or what, path.real, inside or not (own or what).startswith("/")
+        yield owner or what, path.real, inside or not (owner or what).startswith("/")
     elif part.words and part.words[0] in _COPIERS and not inside and secrets.above(path.real):
         yield "secrets below it", path.real, True
 

@@ -168,13 +168,13 @@ class CommandReader:
         files = tuple(
             replace(
                 _named(
-                    found.target,
+                    redirection.target,
                     scene,
-                    writes=found.writes and found.target.text not in _HARMLESS,
+                    writes=redirection.writes and redirection.target.text not in _HARMLESS,
                 ),
                 redirected=True,
             )
-            for found in command.redirections
+            for redirection in command.redirections
         )
         values = tuple(word for _, word in command.assignments)
         if not command.words:
@@ -200,13 +200,13 @@ class CommandReader:
             )
             return
         hosts = _reached(files)
-        held = any(word.static and _RUNNABLE.search(word.text) for word in values)
-        stores: CommandClass = "workspace-write" if held or _stores(files) else "read-only"
+        runnable = any(word.static and _RUNNABLE.search(word.text) for word in values)
+        stores: CommandClass = "workspace-write" if runnable or _stores(files) else "read-only"
         kind: CommandClass = "network" if hosts else stores
         code = tuple(word.text for word in values if not word.static)
-        why = "a variable holds what could be run" if held else "a redirection"
+        why = "a variable holds what could be run" if runnable else "a redirection"
         scene.parts.append(
-            Part((), frozenset((kind,)), why, True, not (code or held), files, hosts, code)
+            Part((), frozenset((kind,)), why, True, not (code or runnable), files, hosts, code)
         )
 
     def _script(self, script: Word, scene: _Scene) -> None:
@@ -216,7 +216,7 @@ class CommandReader:
             scene.depth -= 1
         else:
             why = "a script that is only known when it runs"
-            unknown = traits("workspace-write", why, known=False)
+            unknown = traits("workspace-write", why, exact=False)
             scene.parts.append(Part((), unknown.classes, why, exact=False, code=(script.text,)))
 
 
@@ -227,15 +227,15 @@ def _part(
     files: tuple[NamedPath, ...],
     values: Sequence[Word],
 ) -> Part:
-    name, found = _judge(inner, functions)
-    classes, why = found.classes, found.why
+    name, judged = _judge(inner, functions)
+    classes, why = judged.classes, judged.why
     if _stores(files) and classes == frozenset(("read-only",)):
         classes, why = _UNKNOWN, "its output goes to a file"
     if reached := _reached(files):
         classes, why = (classes - _READS) | _NETWORK, f"it speaks to {reached[0]}"
     operands = inner.words[1:]
     writes = name in table.WRITES or name in ("rm", "dd", "tar")
-    plain = found.known and classes != _READS  # then every word may be a file of the folder
+    plain = judged.known and classes != _READS  # then every word may be a file of the folder
     words = [
         o for w in operands if _pathlike(o := _operand(w)) or (plain and w.text[:1] not in "-+")
     ]
@@ -251,7 +251,7 @@ def _part(
         (name, *(word.text for word in operands)),
         classes,
         why,
-        found.known,
+        judged.known,
         all(word.static for word in inner.words) and not inner.words[0].pattern,
         (*paths, *files),
         (*hosts, *reached),
@@ -264,16 +264,16 @@ def _judge(inner: Inner, functions: Sequence[str]) -> tuple[str, Traits]:
     first = inner.words[0]
     if not first.static or first.pattern:
         why = "which program runs is only known when it runs"
-        return first.text, traits("workspace-write", why, known=False)
+        return first.text, traits("workspace-write", why, exact=False)
     if inner.verdict is not None:
         return first.text.rpartition("/")[2], inner.verdict
     folder, _, name = first.text.rpartition("/")
     if folder and folder not in _SYSTEM_FOLDERS:
-        return first.text, traits("workspace-write", f"{first.text} may write", known=False)
-    found = classify(name, inner.words)
-    if name in functions and found.classes == _UNKNOWN and not found.known:
+        return first.text, traits("workspace-write", f"{first.text} may write", exact=False)
+    judged = classify(name, inner.words)
+    if name in functions and judged.classes == _UNKNOWN and not judged.known:
         return name, traits("read-only", "a function whose body is judged by itself")
-    return name, found
+    return name, judged
 
 
 def _follow(words: Sequence[Word], scene: _Scene) -> None:
@@ -369,10 +369,10 @@ def _stores(files: Sequence[NamedPath]) -> bool:
 
 def host_of(text: str) -> str:
     """The host of an address with a scheme, in lower case; empty for other text."""
-    scheme, found, rest = text.partition("://")
-    if not found or not scheme.isascii() or not scheme.rpartition("=")[2].isalnum():
+    scheme, separator, remainder = text.partition("://")
+    if not separator or not scheme.isascii() or not scheme.rpartition("=")[2].isalnum():
         return ""
-    authority = rest.replace("\\", "/").partition("/")[0].partition("?")[0].partition("#")[0]
+    authority = remainder.replace("\\", "/").partition("/")[0].partition("?")[0].partition("#")[0]
     host = authority.rpartition("@")[2]
     if host.startswith("["):
         return host.partition("]")[0][1:].lower()
@@ -384,7 +384,7 @@ def _suspects(text: str) -> Iterator[Part]:
     words = [Word(word.strip("\"'`();&|{}")) for word in text.replace("\\\n", "").split()]
     for index, word in enumerate(words):
         name = word.text.rpartition("/")[2]
-        found = classify(name, words[index : index + 12]) if name.isascii() and name else None
-        if found and found.classes & {"destructive", "privileged"} and (name != "open"):
-            yield Part((name,), found.classes, found.why, exact=False)
+        judged = classify(name, words[index : index + 12]) if name.isascii() and name else None
+        if judged and judged.classes & {"destructive", "privileged"} and (name != "open"):
+            yield Part((name,), judged.classes, judged.why, exact=False)
     yield Part((), frozenset(("workspace-write",)), "it could not be parsed", exact=False)

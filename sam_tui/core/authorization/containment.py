@@ -66,9 +66,9 @@ class Workspace:
         """
         if not (_ESCAPE.search(full) or _NO_NAME.match(path)) or os.path.lexists(full):
             return full
-        shown = _ESCAPE.sub(lambda match: ast.literal_eval(f"'{match[0]}'"), full)
-        if shown != full and "\0" not in shown and os.path.lexists(shown):
-            return shown
+        unescaped = _ESCAPE.sub(lambda match: ast.literal_eval(f"'{match[0]}'"), full)
+        if unescaped != full and "\0" not in unescaped and os.path.lexists(unescaped):
+            return unescaped
         if path.startswith("file:"):
             plain = unquote(path.removeprefix("file://").removeprefix("file:"))
             raise ToolError(

@@ -91,13 +91,13 @@ def git_traits(words: Sequence[str]) -> tuple[set[str], str]:
     at, code = git_subcommand(words)
     if at >= len(words):
         return set(), "git"
-    name, rest = words[at], list(words[at + 1 :])
+    name, arguments = words[at], list(words[at + 1 :])
     title = f"git {name}"
-    if name in _ALWAYS_THROWS_AWAY or _throws_away(name, rest):
+    if name in _ALWAYS_THROWS_AWAY or _throws_away(name, arguments):
         return {"destructive"}, f"{title} can throw work away"
     if name == "push":
-        return _push(rest)
-    if name in _REMOTE or (name, _verb(rest)) in (
+        return _push(arguments)
+    if name in _REMOTE or (name, _verb(arguments)) in (
         ("remote", "update"),
         ("remote", "show"),
         ("remote", "prune"),
@@ -105,26 +105,26 @@ def git_traits(words: Sequence[str]) -> tuple[set[str], str]:
         ("submodule", "add"),
     ):
         return {"network"}, f"{title} reaches a remote"
-    if name == "archive" and any(w.startswith("--r") for w in rest):
+    if name == "archive" and any(w.startswith("--r") for w in arguments):
         return {"network"}, f"{title} reaches a remote"
     if code:
         return {"workspace-write"}, "a git option may run a program"
-    if any(_means(word, _RUNS) for word in rest) or (
-        name == "grep" and any(_short(word) and "O" in word for word in rest)
+    if any(_means(word, _RUNS) for word in arguments) or (
+        name == "grep" and any(_short(word) and "O" in word for word in arguments)
     ):
         return {"workspace-write"}, f"{title} with an option that runs or writes something"
-    if name in _LOOKING or (name == "grep") or _lists(name, rest):
+    if name in _LOOKING or (name == "grep") or _lists(name, arguments):
         return set(), f"{title} only reads"
     if name == "clean" or (
-        name == "archive" and not any(w.startswith(("-o", "--o")) for w in rest)
+        name == "archive" and not any(w.startswith(("-o", "--o")) for w in arguments)
     ):
         return set(), f"{title} only reads"
     return {"workspace-write"}, f"{title} changes the repository"
 
 
-def _verb(rest: Sequence[str]) -> str:
+def _verb(arguments: Sequence[str]) -> str:
     """The first word that is no option."""
-    return next((word for word in rest if not word.startswith("-")), "")
+    return next((word for word in arguments if not word.startswith("-")), "")
 
 
 def _means(word: str, options: Sequence[str]) -> bool:
@@ -135,23 +135,24 @@ def _means(word: str, options: Sequence[str]) -> bool:
     return len(name) > 3 and name.startswith("--") and any(o.startswith(name) for o in options)
 
 
-def _throws_away(name: str, rest: Sequence[str]) -> bool:
+def _throws_away(name: str, arguments: Sequence[str]) -> bool:
     if name == "clean":
-        return not _only_tells(rest)
+        return not _only_tells(arguments)
     if name == "restore":
-        return not ("--staged" in rest or "-S" in rest) or any(
-            _means(word, ("--worktree", "-W")) for word in rest
+        return not ("--staged" in arguments or "-S" in arguments) or any(
+            _means(word, ("--worktree", "-W")) for word in arguments
         )
     options = _THROWS_AWAY.get(name, ())
     letters = {option[1] for option in options if len(option) == 2 and _short(option)}
     return any(
-        _means(word, options) or (_short(word) and bool(letters & set(word[1:]))) for word in rest
+        _means(word, options) or (_short(word) and bool(letters & set(word[1:])))
+        for word in arguments
     )
 
 
-def _only_tells(rest: Sequence[str]) -> bool:
+def _only_tells(arguments: Sequence[str]) -> bool:
     """``git clean -n``: not where it could be the value of ``-e``, or a name after ``--``."""
-    options = rest[: rest.index("--")] if "--" in rest else rest
+    options = arguments[: arguments.index("--")] if "--" in arguments else arguments
     dry = any(w == "--dry-run" or (_short(w) and "n" in w) for w in options)
     return dry and not any((_short(w) and "e" in w) or w.startswith("--e") for w in options)
 
@@ -160,32 +161,32 @@ def _short(word: str) -> bool:
     return word.startswith("-") and not word.startswith("--")
 
 
-def _push(rest: Sequence[str]) -> tuple[set[str], str]:
-    forced = any(_means(w, _FORCE) or w.startswith(("+", ":")) for w in rest)
-    clustered = any(_short(w) and ("f" in w or "d" in w) and w != "--" for w in rest)
+def _push(arguments: Sequence[str]) -> tuple[set[str], str]:
+    forced = any(_means(w, _FORCE) or w.startswith(("+", ":")) for w in arguments)
+    clustered = any(_short(w) and ("f" in w or "d" in w) and w != "--" for w in arguments)
     if forced or clustered:
         return {"network", "destructive"}, "git push can overwrite or delete what is on the remote"
     return {"network"}, "git push reaches a remote"
 
 
-def _lists(name: str, rest: Sequence[str]) -> bool:
-    if not rest:
+def _lists(name: str, arguments: Sequence[str]) -> bool:
+    if not arguments:
         return name in _ALONE_LISTS
     if name in _VERBS:
-        told = name == "remote" and all(word in ("-v", "--verbose") for word in rest)
-        return told or rest[0] in _VERBS[name].split()
+        listing = name == "remote" and all(word in ("-v", "--verbose") for word in arguments)
+        return listing or arguments[0] in _VERBS[name].split()
     if name == "symbolic-ref":
-        plain = all(w in ("-q", "--quiet", "--short") for w in rest if w.startswith("-"))
-        return plain and len([w for w in rest if not w.startswith("-")]) == 1
+        plain = all(w in ("-q", "--quiet", "--short") for w in arguments if w.startswith("-"))
+        return plain and len([w for w in arguments if not w.startswith("-")]) == 1
     if name not in _LISTS:
         return False
     making, leaving = (words.split() for words in _LISTS[name])
-    options = [word.partition("=")[0] for word in rest if word.startswith("-")]
+    options = [word.partition("=")[0] for word in arguments if word.startswith("-")]
     options = [
         "-v" if option == "-vv" else "-n" if option[1:2] == "n" else option for option in options
     ]
     if not all(option in (*making, *leaving) for option in options):
         return False
     if name == "config":
-        return rest[0] in ("get", "list") or any(option in making for option in options)
-    return len(options) == len(rest) or any(option in making for option in options)
+        return arguments[0] in ("get", "list") or any(option in making for option in options)
+    return len(options) == len(arguments) or any(option in making for option in options)

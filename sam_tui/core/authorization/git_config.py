@@ -61,7 +61,7 @@ _WORKTREE = "core.worktree"
 
 def entries(text: str) -> list[Entry]:
     """All entries in their order. Raises ``ValueError`` for what git cannot read."""
-    found: list[Entry] = []
+    settings: list[Entry] = []
     section, at = "", 0
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     while at < len(text):
@@ -77,10 +77,10 @@ def entries(text: str) -> list[Entry]:
             at = match.end()
         elif section and (match := _NAME.match(text, at)):
             value, at = _value(text, match.end())
-            found.append((f"{section}.{match[0].lower()}", value))
+            settings.append((f"{section}.{match[0].lower()}", value))
         else:
             raise ValueError("not a git configuration")
-    return found
+    return settings
 
 
 def _value(text: str, at: int) -> tuple[str, int]:
@@ -148,9 +148,9 @@ def _starts(key: str, values: list[str], old: list[Entry], real: str, inside: Se
         if keys.fullmatch(key) and all(harmless.fullmatch(value) for value in values):
             return ""
     if _URL.fullmatch(key):
-        known = [value for name, value in old if name == key]
-        added = [value for value in values if value not in known]
-        if not known and not any("::" in value for value in added):
+        before = [value for name, value in old if name == key]
+        added = [value for value in values if value not in before]
+        if not before and not any("::" in value for value in added):
             return ""
         return f"{key} leads elsewhere: {', '.join(added)[:200]}"
     if key == _WORKTREE and all(_lies(value, real, inside) for value in values):

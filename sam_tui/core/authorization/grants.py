@@ -176,12 +176,12 @@ class Grants:
         which nobody would count.
         """
         current = [g for g in self.current(conversation) if g.uses is None]
-        held = [g.target for g in current if g.operation == operation]
+        targets = [g.target for g in current if g.operation == operation]
         return tuple(
-            place
-            for target in held
+            folder
+            for target in targets
             if target.startswith("/") and (target.endswith("/") or not os.path.isdir(target))
-            if os.path.realpath(place := target.rstrip("/") or "/") == place
+            if os.path.realpath(folder := target.rstrip("/") or "/") == folder
         )
 
     def remaining(self, grant: Grant) -> float:
@@ -190,12 +190,12 @@ class Grants:
 
     def revoke(self, grant_id: str) -> bool:
         """Take one back; False when it is not there."""
-        kept = [g for g in self._grants if g.id != grant_id]
-        gone = len(kept) != len(self._grants)
-        self._grants = kept
-        if gone:
+        remaining = [g for g in self._grants if g.id != grant_id]
+        removed = len(remaining) != len(self._grants)
+        self._grants = remaining
+        if removed:
             self._changed()
-        return gone
+        return removed
 
     def watch(self, changed: Callable[[], None]) -> Callable[[], None]:
         """Call ``changed`` when grants come or go by hand; returns how to stop."""
@@ -219,8 +219,8 @@ class Grants:
         if not self._grants:
             return
         now = self._clock.monotonic()
-        gone = self._ledger.revoked() if self._ledger else frozenset[str]()
-        kept = [g for g in self._grants if g.expires > now and g.id not in gone]
-        if len(kept) != len(self._grants):
-            self._grants = kept
+        revoked = self._ledger.revoked() if self._ledger else frozenset[str]()
+        remaining = [g for g in self._grants if g.expires > now and g.id not in revoked]
+        if len(remaining) != len(self._grants):
+            self._grants = remaining
             self._changed()

@@ -82,7 +82,7 @@ class Grounds:
 
     def shares(self, real: str) -> bool:
         """Whether what lies there is read like anything outside of the workspace."""
-        return any(real == place or real.startswith(place + "/") for place in self.shared)
+        return any(real == folder or real.startswith(folder + "/") for folder in self.shared)
 
     @property
     def confined(self) -> bool:
@@ -142,8 +142,8 @@ Stage = Callable[[Grounds, Case], Judgement | None]
 
 def rule_reason(rule: Rule) -> str:
     """Why a rule decided, for people."""
-    said = f" ({rule.comment})" if rule.comment else ""
-    return f"{rule.layer} policy: {rule.words}{said}"
+    remark = f" ({rule.comment})" if rule.comment else ""
+    return f"{rule.layer} policy: {rule.words}{remark}"
 
 
 def denied_by_rule(grounds: Grounds, case: Case) -> Judgement | None:

@@ -120,8 +120,8 @@ class Guard:
     def _planted(self, changes: Sequence[Diff]) -> str:
         """Which changes would later run or instruct, in words."""
         root = self.workspace.root
-        found = [c.path for c in changes if place_of(f"{root}/{c.path}", root)]
-        return f"; of it this would later run or instruct: {', '.join(found)}" if found else ""
+        paths = [c.path for c in changes if place_of(f"{root}/{c.path}", root)]
+        return f"; of it this would later run or instruct: {', '.join(paths)}" if paths else ""
 
     async def confirm(self, request: Request, why: str, rule: str) -> Decision:
         """Ask about a call that nothing here stops. A yes holds for this call alone."""
@@ -138,8 +138,8 @@ class Guard:
         )
         verdict = request.decided("deny", "user", rule, why)
         verdict = replace(verdict, scope=ONCE, targets=question.targets)
-        shown = request.shown(question)
-        return await self._confirmed(request.conversation, request.call, shown, verdict)
+        card = request.shown(question)
+        return await self._confirmed(request.conversation, request.call, card, verdict)
 
     async def _confirmed(
         self,
@@ -157,8 +157,8 @@ class Guard:
         if not isinstance(outcome.answer, Approval):
             return replace(verdict, by="mode", rule="unattended")
         answer = outcome.answer
-        said = answer.choice == "once" or (answer.choice, answer.scope) == ("scope", "once")
-        return replace(verdict, outcome="allow" if said else "deny", comment=answer.comment)
+        agreed = answer.choice == "once" or (answer.choice, answer.scope) == ("scope", "once")
+        return replace(verdict, outcome="allow" if agreed else "deny", comment=answer.comment)
 
     def network_of(self, accesses: Sequence[LocatedAccess], *, lasting: bool) -> Network:
         """The network of a call that was allowed; a ``lasting`` terminal has no more than others."""
@@ -225,9 +225,13 @@ class Guard:
 
     def _heed_withdrawn(self) -> None:
         """What was allowed for good and taken back, by whichever process, counts no more."""
-        kept = self.policy.rules.kept() if self._saved is not None else frozenset[str]()
-        if self._saved is not None and kept and (gone := self._saved.withdrawn(kept)):
-            self.policy = replace(self.policy, rules=self.policy.rules.without(gone))
+        saved_ids = self.policy.rules.kept() if self._saved is not None else frozenset[str]()
+        if (
+            self._saved is not None
+            and saved_ids
+            and (withdrawn := self._saved.withdrawn(saved_ids))
+        ):
+            self.policy = replace(self.policy, rules=self.policy.rules.without(withdrawn))
 
     def trace(
         self, operation: str, accesses: Sequence[LocatedAccess]
@@ -266,9 +270,11 @@ class Guard:
         if not accesses:
             reason = f"{access.path} led elsewhere when it was looked at again"
             return Decision(operation, "deny", "rule", "moved", reason, targets=(access.path,))
-        said = summary_of(access, run), accesses, lambda: preview_of(access), run.asker
-        asked = Request(run.conversation, run.call, operation, *said, then_of(access), run.once)
-        return await self.decide(replace(asked, shown=run.shown, called=run.key))
+        particulars = summary_of(access, run), accesses, lambda: preview_of(access), run.asker
+        request = Request(
+            run.conversation, run.call, operation, *particulars, then_of(access), run.once
+        )
+        return await self.decide(replace(request, shown=run.shown, called=run.key))
 
     async def decide_again(
         self, run: CommandRun, refused: Sequence[OutsideAccess]
@@ -311,10 +317,12 @@ class Guard:
         return replace(verdict, targets=explained.targets)
 
     async def _ask(self, request: Request, explained: Explanation) -> Decision:
-        asked = tuple(j for j in explained.judgements if j.outcome == "ask") or explained.judgements
-        targets = tuple(j.target for j in asked)
+        judgements = (
+            tuple(j for j in explained.judgements if j.outcome == "ask") or explained.judgements
+        )
+        targets = tuple(j.target for j in judgements)
         sources = await self.sources() if request.operation == CONNECT else ()
-        on_offer = self._offers(request, asked, sources)
+        on_offer = self._offers(request, judgements, sources)
         counted = next(offer.choice for offer in on_offer if offer.choice.id == "timed")
         timed = timed_words(counted, request.accesses)
         question = ApprovalRequest(
@@ -351,32 +359,32 @@ class Guard:
             return replace(verdict, comment=answer.comment)
         if chosen.choice.id == "rehearse":
             return replace(verdict, outcome="allow", scope=REHEARSAL, comment=answer.comment)
-        taken = self._take(request, chosen)
-        scope = question.timed_scope if chosen.choice.id == "timed" else taken
+        took = self._take(request, chosen)
+        scope = question.timed_scope if chosen.choice.id == "timed" else took
         return replace(verdict, outcome="allow", scope=scope, comment=answer.comment)
 
     def _offers(
-        self, request: Request, asked: Sequence[Judgement], sources: Sequence[str]
+        self, request: Request, judgements: Sequence[Judgement], sources: Sequence[str]
     ) -> tuple[Offer, ...]:
         past: Sequence[DecisionEntry] = ()
         keeps = self._saved is not None
         if self._history is not None:
             past = self._history.past(self.workspace.root, request.operation, limit=LOOKED_AT)
-        found = offers(
+        on_offer = offers(
             request.operation,
-            asked,
+            judgements,
             self.policy,
             seconds=self.seconds,
             keeps=keeps,
             once=request.once,
         )
-        found += sources_offers(request.operation, asked, sources, self.policy, keeps=keeps)
+        on_offer += sources_offers(request.operation, judgements, sources, self.policy, keeps=keeps)
         if request.ahead:
-            timed = next(offer for offer in found if offer.choice.id == "timed")
-            found = (of_next_call(timed), *(o for o in found if o.choice.id != "once"))
+            timed = next(offer for offer in on_offer if offer.choice.id == "timed")
+            on_offer = (of_next_call(timed), *(o for o in on_offer if o.choice.id != "once"))
         if request.rehearsable:
-            found = (*found, rehearsal(asked))
-        return tuple(simulated(offer, past, self.policy) for offer in found)
+            on_offer = (*on_offer, rehearsal(judgements))
+        return tuple(simulated(offer, past, self.policy) for offer in on_offer)
 
     def _take(self, request: Request, offer: Offer) -> str:
         """Make of a choice what it says; the scope in words."""

@@ -40,24 +40,24 @@ class HostEntry:
 
         Raises ``ValueError`` for what names no host.
         """
-        given = text.strip().lower()
+        name = text.strip().lower()
         port: int | None = None
-        tail = _PORT.search(given)
-        if tail is not None and (given.startswith("[") or given.count(":") == 1):
-            given, port = given[: tail.start()], int(tail["port"])
+        tail = _PORT.search(name)
+        if tail is not None and (name.startswith("[") or name.count(":") == 1):
+            name, port = name[: tail.start()], int(tail["port"])
             if not 0 < port < 65536:
                 raise ValueError(f"there is no port {port}")
-        address = address_of(given)
+        address = address_of(name)
         if address is not None:
             return cls(str(address), port)
-        if given == ANY:
+        if name == ANY:
             return cls(ANY, port)
-        bare = given.removeprefix("*.").removesuffix(".")
+        bare = name.removeprefix("*.").removesuffix(".")
         if not _NAME.fullmatch(bare):
             raise ValueError("it is no host (write international names as xn--…)")
         if ends_as_address(bare):
             raise ValueError("it is neither an address nor a name")
-        return cls("*." + bare if given.startswith("*.") else bare, port)
+        return cls("*." + bare if name.startswith("*.") else bare, port)
 
     def covers(self, host: str, port: int | None = None) -> bool:
         """Whether it names a host in canonical form, on this port; None asks for any port of it."""
@@ -167,8 +167,8 @@ def family(host: str) -> str:
     if address_of(host) is not None or "." not in host:
         return ""
     parent = host.partition(".")[2]
-    own = host if shared(parent) else parent
-    return "" if shared(own) else f"*.{own}"
+    base = host if shared(parent) else parent
+    return "" if shared(base) else f"*.{base}"
 
 
 def shared(domain: str) -> bool:

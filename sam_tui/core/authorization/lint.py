@@ -33,45 +33,49 @@ def lint(
     now: float,
 ) -> list[Finding]:
     """All findings, rule by rule in the order of evaluation."""
-    found: list[Finding] = []
+    findings: list[Finding] = []
     sequence = ordered(rules)
     for index, rule in enumerate(sequence):
-        found.extend(_covered(rule, sequence[:index]))
-        found.extend(_dead(rule, protected, trusted=trusted, now=now))
+        findings.extend(_covered(rule, sequence[:index]))
+        findings.extend(_dead(rule, protected, trusted=trusted, now=now))
         if rule.effect == "allow":
-            found.extend(_broad(rule, secrets))
-    return found
+            findings.extend(_broad(rule, secrets))
+    return findings
 
 
 def lint_hosts(
     layer: Layer, source: str, entries: Sequence[str], *, above: Sequence[str] | None = None
 ) -> list[Finding]:
     """The findings on a list of hosts. ``above`` is the list that holds as well, where there is one."""
-    found: list[Finding] = []
-    known = [HostEntry.of(text) for text in entries]
+    findings: list[Finding] = []
+    parsed = [HostEntry.of(text) for text in entries]
     wider = None if above is None else [HostEntry.of(text) for text in above]
-    for index, entry in enumerate(known):
+    for index, entry in enumerate(parsed):
         named = with_port(entry.host, entry.port) if entry.port else entry.host
         rule = Rule(f"{layer}:hosts", "allow", layer, source, operation=CONNECT, host=named)
-        for number, other in enumerate(known):
+        for number, other in enumerate(parsed):
             same = other == entry and number < index
             if same or (other != entry and _entry_within(entry, other)):
-                found.append(Finding(rule, "shadowed", f"{entries[number]} holds it; remove one"))
+                findings.append(
+                    Finding(rule, "shadowed", f"{entries[number]} holds it; remove one")
+                )
                 break
         if wider is not None and not any(_overlap(entry, other) for other in wider):
-            found.append(Finding(rule, "unreachable", "your own list of hosts does not hold it"))
+            findings.append(Finding(rule, "unreachable", "your own list of hosts does not hold it"))
         if entry.host.startswith("*.") and shared(entry.host[2:]):
-            found.append(Finding(rule, "over-broad", f"anybody has names below {entry.host[2:]}"))
-    return found
+            findings.append(
+                Finding(rule, "over-broad", f"anybody has names below {entry.host[2:]}")
+            )
+    return findings
 
 
 def _entry_within(narrow: HostEntry, wide: HostEntry) -> bool:
     return (wide.port is None or wide.port == narrow.port) and _host_within(narrow.host, wide.host)
 
 
-def _overlap(one: HostEntry, other: HostEntry) -> bool:
-    ports = None in (one.port, other.port) or one.port == other.port
-    return ports and (_host_within(one.host, other.host) or _host_within(other.host, one.host))
+def _overlap(left: HostEntry, other: HostEntry) -> bool:
+    ports = None in (left.port, other.port) or left.port == other.port
+    return ports and (_host_within(left.host, other.host) or _host_within(other.host, left.host))
 
 
 def covers(wide: Rule, narrow: Rule) -> bool:
@@ -114,7 +118,7 @@ def _dead(rule: Rule, protected: Sequence[str], *, trusted: bool, now: float) ->
             "a project only tightens until its folder is trusted (sam-tui trust)",
         )
     fixed = rule.path.fixed if rule.path and not rule.about_commands else ""
-    inside = any(fixed == place or fixed.startswith(place + "/") for place in protected)
+    inside = any(fixed == folder or fixed.startswith(folder + "/") for folder in protected)
     if rule.effect == "allow" and fixed and inside and rule.access != "read":
         yield Finding(rule, "unreachable", "the program's own data is never written")
 

@@ -58,7 +58,7 @@ def operation_of(access: OutsideAccess) -> str:
 def summary_of(access: OutsideAccess, run: Run) -> str:
     """Who wants what, in a line."""
     who = f"{access.process} (pid {access.pid})" if access.process else "the command"
-    deed = {
+    verb = {
         "read": "wants to read",
         "write": "wants to write",
         "delete": "wants to delete",
@@ -67,7 +67,7 @@ def summary_of(access: OutsideAccess, run: Run) -> str:
         "connect": "wants to connect to",
     }[access.kind]
     where = f"{access.path} to {access.to}" if access.to else access.path
-    return f"{who} {deed} {where} · {run.line}"
+    return f"{who} {verb} {where} · {run.line}"
 
 
 def then_of(access: OutsideAccess) -> str:
@@ -91,22 +91,22 @@ def located(access: OutsideAccess, workspace: Workspace) -> tuple[LocatedAccess,
     """
     if access.kind == "connect":
         return (LocatedAccess(Connect(access.path), _place(access.path, workspace)),)
-    found: list[LocatedAccess] = []
+    located_accesses: list[LocatedAccess] = []
     for path in (access.path, access.to) if access.to else (access.path,):
         where = workspace.locate(path, follow=False)
         if where.real != path:
             return ()
         if access.kind == "read":
-            found.append(LocatedAccess(Read(path, "outside"), where))
+            located_accesses.append(LocatedAccess(Read(path, "outside"), where))
             continue
-        wanted = Write(path, "outside", follow=False, planted=access.planted)
-        found.append(LocatedAccess(wanted, where))
-    return tuple(found)
+        write = Write(path, "outside", follow=False, planted=access.planted)
+        located_accesses.append(LocatedAccess(write, where))
+    return tuple(located_accesses)
 
 
 def widened(refused: Sequence[OutsideAccess], workspace: Workspace) -> tuple[LocatedAccess, ...]:
     """What has to be writable for the refused to succeed: files that are there, else their folders."""
-    found: dict[str, LocatedAccess] = {}
+    accesses: dict[str, LocatedAccess] = {}
     for access in refused:
         if access.kind in ("connect", "read"):
             continue
@@ -114,11 +114,11 @@ def widened(refused: Sequence[OutsideAccess], workspace: Workspace) -> tuple[Loc
             where = workspace.locate(path)
             if where.inside:
                 continue
-            kept = access.kind in ("write", "metadata") and os.path.isfile(where.real)
-            real = where.real if kept else _folder(os.path.dirname(where.real))
-            given: Access = Write(real, "outside")
-            found[real] = LocatedAccess(given, workspace.locate(real))
-    return tuple(found.values())
+            single = access.kind in ("write", "metadata") and os.path.isfile(where.real)
+            real = where.real if single else _folder(os.path.dirname(where.real))
+            replacement: Access = Write(real, "outside")
+            accesses[real] = LocatedAccess(replacement, workspace.locate(real))
+    return tuple(accesses.values())
 
 
 def _folder(path: str) -> str:

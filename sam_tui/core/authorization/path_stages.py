@@ -26,13 +26,13 @@ _KERNEL = ("/proc", "/sys", "/dev")
 def own_data(grounds: Grounds, case: Case) -> Judgement | None:
     """The program's own data: never written, read only where the person's rule says so."""
     real = case.where.real
-    place = grounds.own(real)
-    if not place:
+    folder = grounds.own(real)
+    if not folder:
         return None
     opened = grounds.shares(real) or grounds.rules.unlocks(case.subject, case.now)
     if opened and not case.writes:
         return None
-    return case.deny(f"protected:{place}", f"{place} is protected")
+    return case.deny(f"protected:{folder}", f"{folder} is protected")
 
 
 def secret(grounds: Grounds, case: Case) -> Judgement | None:
@@ -45,8 +45,8 @@ def secret(grounds: Grounds, case: Case) -> Judgement | None:
     named = what if what.startswith("/") else f"{case.where.real} ({what})"
     access = case.located.access
     # Servers and tests read it, and a command makes it: the person is asked below.
-    asked = case.subject.operation == READ or (isinstance(access, Write) and access.planted)
-    if case.where.inside and not what.startswith("/") and asked:
+    asks_first = case.subject.operation == READ or (isinstance(access, Write) and access.planted)
+    if case.where.inside and not what.startswith("/") and asks_first:
         return None
     return case.deny(f"secret:{what}", f"{named} may hold secrets")
 
@@ -87,8 +87,8 @@ def guarded(grounds: Grounds, case: Case) -> Judgement | None:
         return None
     if isinstance(case.located.access, Write) and case.located.access.planted:
         reason = f"{where.real} would later run or instruct"
-    elif place := place_of(where.real, where.root):
-        reason = f"{where.real} {place.what}"
+    elif planted := place_of(where.real, where.root):
+        reason = f"{where.real} {planted.what}"
     elif ".git" in where.real[len(where.root) :].lower().split("/"):
         reason = f"{where.real} is git's own"
     else:

@@ -52,8 +52,8 @@ class PathPattern:
         if self == other:
             return True
         if not other.fixed:
-            known = self.fixed if self.fixed or _GLOB.search(self.rest) else "/" + self.rest
-            return bool(known) and other.covers(known)
+            fixed = self.fixed if self.fixed or _GLOB.search(self.rest) else "/" + self.rest
+            return bool(fixed) and other.covers(fixed)
         return bool(self.fixed) and not other.rest and other.covers(self.fixed)
 
 

@@ -136,9 +136,9 @@ def place_of(real: str, root: str, *, disk: str = "") -> Place | None:
     where that is where it lies before it is moved.
     """
     folder, _, name = _below(real, root).lower().rpartition("/")
-    found = _named(folder, name)
-    if found is not None or name in UNHEEDED or _PLAIN_IN_GIT.search(folder):
-        return found
+    matching = _named(folder, name)
+    if matching is not None or name in UNHEEDED or _PLAIN_IN_GIT.search(folder):
+        return matching
     return _of_repository(real, name, folder) or (
         _of_repository(disk, name, folder) if disk else None
     )
@@ -151,27 +151,27 @@ def _below(real: str, root: str) -> str:
 
 @lru_cache(64)
 def _start(root: str) -> int:
-    own = re.search(r"/\.git(?=/|$)", root)
-    return own.start() + 1 if own else len(root.rstrip("/")) + 1
+    match = re.search(r"/\.git(?=/|$)", root)
+    return match.start() + 1 if match else len(root.rstrip("/")) + 1
 
 
 def _named(folder: str, name: str) -> Place | None:
-    for path, place, installed in _folders_in(folder):
+    for path, folder_place, installed in _folders_in(folder):
         if path == ".git":
             return _in_git(f"{folder}/{name}".rpartition(".git/")[2])
         if not installed and name not in UNHEEDED:
-            return place
+            return folder_place
     if name == ".git":
         return _GIT_POINTER
     if _installed(folder):
         return None
     last = folder.rpartition("/")[2]
-    found = (
+    matching = (
         FILES.get(name) or FILES.get(f"{last}/{name}") or SUFFIXES.get(os.path.splitext(name)[1])
     )
-    if found is None and name == "config.toml" and folder.endswith(".jj/repo"):
+    if matching is None and name == "config.toml" and folder.endswith(".jj/repo"):
         return _VERSIONS
-    return found
+    return matching
 
 
 @lru_cache(4096)
@@ -180,12 +180,12 @@ def _folders_in(folder: str) -> tuple[tuple[str, Place, bool], ...]:
     parts = folder.split("/")
     if ".git" in parts:
         return ((".git", _GIT_CONFIG, False),)
-    found: list[tuple[str, Place, bool]] = []
+    folders: list[tuple[str, Place, bool]] = []
     for at, part in enumerate(parts):
         path = part if part in FOLDERS else "/".join(parts[at : at + 2])
         if path in FOLDERS:
-            found.append((path, FOLDERS[path], _installed("/".join(parts[:at]))))
-    return tuple(found)
+            folders.append((path, FOLDERS[path], _installed("/".join(parts[:at]))))
+    return tuple(folders)
 
 
 @lru_cache(4096)
@@ -273,26 +273,26 @@ def surroundings(folder: str, root: str) -> str:
 
 def founding(folder: str) -> tuple[str, ...]:
     """The files that count once a folder is a repository."""
-    found = [f"{folder}/{name}" for name in (*_CONFIGS, "commondir")]
+    files = [f"{folder}/{name}" for name in (*_CONFIGS, "commondir")]
     try:
-        found += [f"{folder}/hooks/{name}" for name in sorted(os.listdir(f"{folder}/hooks"))]
+        files += [f"{folder}/hooks/{name}" for name in sorted(os.listdir(f"{folder}/hooks"))]
     except OSError:
         pass
-    return tuple(path for path in found if os.path.lexists(path) and not path.endswith(".sample"))
+    return tuple(path for path in files if os.path.lexists(path) and not path.endswith(".sample"))
 
 
 def reason(
-    place: Place, real: str, before: bytes | None, after: bytes, *, roots: Sequence[str]
+    kind: Place, real: str, before: bytes | None, after: bytes, *, roots: Sequence[str]
 ) -> str:
     """Why the person is asked before a place gets new content; empty when nothing starts by it.
 
     ``roots`` are the real folders of the workspace. What makes a repository of a folder is judged
     with the files that ``founding`` names, by who can read them.
     """
-    if before == after or not (after or place.removal):
+    if before == after or not (after or kind.removal):
         return ""  # an empty file starts nothing
     why, starts = "", True
-    match place.grammar:
+    match kind.grammar:
         case "git config":
             why = git_config.harm(before, after, real=real, inside=roots)
             starts = bool(why)
@@ -309,8 +309,8 @@ def reason(
             starts = re.fullmatch(rb"[0-9a-f]{40,64}\n", after) is None
         case _:
             pass
-    said = f"{real} {place.what}"
-    return "" if not starts else f"{said}: {why}" if why else said
+    words = f"{real} {kind.what}"
+    return "" if not starts else f"{words}: {why}" if why else words
 
 
 def _is_husky(content: bytes) -> bool:

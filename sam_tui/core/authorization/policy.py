@@ -59,9 +59,9 @@ class Policy(Grounds):
         """Decide one access; grants are not known here."""
         case, stages = self._case(located, operation)
         for _, stage in stages:
-            found = stage(self, case)
-            if found is not None:
-                return found
+            judgement = stage(self, case)
+            if judgement is not None:
+                return judgement
         return case.deny("unlocated", "the path could not be resolved")
 
     def trace(self, located: LocatedAccess, operation: str = "") -> tuple[TraceStep, ...]:
@@ -69,10 +69,10 @@ class Policy(Grounds):
         case, stages = self._case(located, operation)
         steps: list[TraceStep] = []
         for name, stage in stages:
-            found = stage(self, case)
-            if found is not None:
-                said = f"{found.rule}: {found.reason}"
-                return (*steps, TraceStep(name, found.outcome, said))
+            judgement = stage(self, case)
+            if judgement is not None:
+                words = f"{judgement.rule}: {judgement.reason}"
+                return (*steps, TraceStep(name, judgement.outcome, words))
             steps.append(TraceStep(name, "", "nothing to say"))
         return (*steps, TraceStep("located", "deny", "unlocated: the path could not be resolved"))
 

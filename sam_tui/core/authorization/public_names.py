@@ -44,13 +44,13 @@ def _carried(host: str) -> list[IPAddress]:
         *(t.replace("-", ".") for t in _overlapping(_DASHED, host)),
     ]
     texts += [text.replace("-", ":") for text in _overlapping(_DASHED_SIX, host)]
-    found: list[IPAddress] = []
+    addresses: list[IPAddress] = []
     for text in texts:
         try:
-            found.append(ipaddress.ip_address(text))
+            addresses.append(ipaddress.ip_address(text))
         except ValueError:
             continue
-    return found
+    return addresses
 
 
 def _overlapping(form: re.Pattern[str], host: str) -> list[str]:

@@ -33,9 +33,11 @@ class Refusals:
         if decision.allowed or decision.by in ("rule", "hook") or not decision.targets:
             return
         refusal = Refusal(request.operation, request.summary, request.accesses, decision.targets)
-        kept = self._kept[request.conversation, request.called or request.operation]
-        kept[:] = [each for each in kept if each.targets != refusal.targets][1 - MOST :]
-        kept.append(refusal)
+        refused = self._kept[request.conversation, request.called or request.operation]
+        refused[:] = [earlier for earlier in refused if earlier.targets != refusal.targets][
+            1 - MOST :
+        ]
+        refused.append(refusal)
 
     def take(self, conversation: ConversationId, called: str) -> tuple[Refusal, ...]:
         """All of an operation, oldest first; they are kept no longer."""

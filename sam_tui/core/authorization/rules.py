@@ -176,13 +176,13 @@ class RuleSet:
     def of(cls, rules: Iterable[Rule], *, workspace: str, trusted: bool) -> "RuleSet":
         """The rules that count here: of this workspace, and of the project only what tightens
         until the folder is trusted."""
-        kept = [
+        accepted = [
             rule
             for rule in rules
             if (not rule.workspace or rule.workspace == workspace)
             and (trusted or rule.layer != "project" or rule.effect != "allow")
         ]
-        return cls(ordered(kept))
+        return cls(ordered(accepted))
 
     def restricting(self, effect: Effect, subject: Subject, now: float) -> Rule | None:
         """The first rule of that effect that applies."""
@@ -193,7 +193,7 @@ class RuleSet:
 
     def permitting(self, subject: Subject, now: float) -> Rule | None:
         """The rule that allows the access as a whole, or that allows its heaviest part."""
-        found: Rule | None = None
+        match: Rule | None = None
         for rule in self.rules:
             if rule.effect == "allow" and rule.permits(subject, now):
                 return rule
@@ -213,8 +213,8 @@ class RuleSet:
             )
             if allowed is None:
                 return None
-            found = allowed
-        return found
+            match = allowed
+        return match
 
     def kept(self) -> frozenset[str]:
         """The ids of what the person allowed for good in a question."""

@@ -84,7 +84,7 @@ class Offer:
 
 def offers(
     operation: str,
-    asked: Sequence[Judgement],
+    judgements: Sequence[Judgement],
     grounds: Grounds,
     *,
     seconds: float,
@@ -92,11 +92,11 @@ def offers(
     once: str = "this call only",
 ) -> tuple[Offer, ...]:
     """The scopes for a question, narrowest first. ``keeps``: whether any can be written down."""
-    exact = tuple(judgement.target for judgement in asked)
+    exact = tuple(judgement.target for judgement in judgements)
     granted = tuple(map(wide_as_it_is, exact))
     minutes = max(1, round(seconds / 60))
     span = "1 minute" if minutes == 1 else f"{minutes} minutes"
-    found = [
+    offered = [
         Offer(ScopeChoice("once", once, "once", exact)),
         Offer(
             ScopeChoice(
@@ -109,35 +109,35 @@ def offers(
             granted,
         ),
     ]
-    if not all(judgement.plain for judgement in asked):
-        return tuple(found)
+    if not all(judgement.plain for judgement in judgements):
+        return tuple(offered)
     # What a rule asks about stays asked: a lasting permission would never be heard.
-    lasting = keeps and not any(by_file(judgement.rule) for judgement in asked)
+    lasting = keeps and not any(by_file(judgement.rule) for judgement in judgements)
     spans: tuple[ScopeSpan, ...] = ("session", "project", "user") if lasting else ("session",)
     if exact and set(exact) == {operation}:
-        found += [_tool_offer(each, operation, grounds) for each in spans]
-        return tuple(found)
-    folders = _folders(asked, grounds)
-    pattern = _prefix(asked)
-    if asked and all(judgement.target.startswith(CONNECTION) for judgement in asked):
-        named = _hosts(asked)
+        offered += [_tool_offer(span, operation, grounds) for span in spans]
+        return tuple(offered)
+    folders = _folders(judgements, grounds)
+    pattern = _prefix(judgements)
+    if judgements and all(judgement.target.startswith(CONNECTION) for judgement in judgements):
+        named = _hosts(judgements)
         if not named:
             words = f"{operation}, exactly {', '.join(exact)}, {HOW_LONG['session']}"
-            found.append(Offer(ScopeChoice("session", words, "session", exact), exact))
-        found += [_host_offer(each, operation, host, grounds) for host in named for each in spans]
-        return tuple(found)
-    if (site := _site(asked)) is not None:
+            offered.append(Offer(ScopeChoice("session", words, "session", exact), exact))
+        offered += [_host_offer(span, operation, host, grounds) for host in named for span in spans]
+        return tuple(offered)
+    if (site := _site(judgements)) is not None:
         words = f"{operation} on everything at {site}, {HOW_LONG['session']}"
-        found.append(Offer(ScopeChoice("session", words, "session", (site,)), (site,)))
+        offered.append(Offer(ScopeChoice("session", words, "session", (site,)), (site,)))
         host = host_of(site)
-        found += [_host_offer(each, operation, host, grounds) for each in spans[1:]]
-        return tuple(found)
-    for each in spans:
+        offered += [_host_offer(span, operation, host, grounds) for span in spans[1:]]
+        return tuple(offered)
+    for span_offered in spans:
         if folders:
-            found.append(_folder_offer(each, operation, folders, grounds))
+            offered.append(_folder_offer(span_offered, operation, folders, grounds))
         elif pattern is not None:
-            found.append(_pattern_offer(each, operation, pattern, grounds))
-    return tuple(found)
+            offered.append(_pattern_offer(span_offered, operation, pattern, grounds))
+    return tuple(offered)
 
 
 def _in_question(operation: str, granted: tuple[str, ...]) -> str:
@@ -145,8 +145,8 @@ def _in_question(operation: str, granted: tuple[str, ...]) -> str:
     if set(granted) == {operation}:
         return f"{operation} with any arguments"
     if granted and all(target.startswith(CONNECTION) for target in granted):
-        places = ", ".join(target.removeprefix(CONNECTION) for target in granted)
-        return f"{operation} to exactly {places}"
+        listed = ", ".join(target.removeprefix(CONNECTION) for target in granted)
+        return f"{operation} to exactly {listed}"
     folders = [target for target in granted if target.startswith("/") and target.endswith("/")]
     exact = [target for target in granted if target not in folders]
     words = (
@@ -172,9 +172,9 @@ def timed_words(timed: ScopeChoice, accesses: Sequence[LocatedAccess]) -> str:
     return f"exactly this: {', '.join(timed.targets)}, for {span}"
 
 
-def rehearsal(asked: Sequence[Judgement]) -> Offer:
+def rehearsal(judgements: Sequence[Judgement]) -> Offer:
     """The choice to try a command before it changes anything."""
-    targets = tuple(judgement.target for judgement in asked)
+    targets = tuple(judgement.target for judgement in judgements)
     return Offer(ScopeChoice("rehearse", _REHEARSED, "once", targets))
 
 
@@ -184,7 +184,7 @@ def simulated(offer: Offer, past: Sequence[DecisionEntry], grounds: Grounds) -> 
     if offer.choice.span == "once":
         return replace(offer, choice=replace(offer.choice, considered=len(calls)))
     covered = [entry for entry in calls if _covered(offer, entry.decision.targets, grounds)]
-    shown = [
+    decisions = [
         PastCall(_in_words(entry.decision), entry.made_at, _refused(entry.decision))
         for entry in covered[:_PAST_SHOWN]
     ]
@@ -195,7 +195,7 @@ def simulated(offer: Offer, past: Sequence[DecisionEntry], grounds: Grounds) -> 
             covered=len(covered),
             considered=len(calls),
             refused=sum(_refused(entry.decision) for entry in covered),
-            past=tuple(shown),
+            past=tuple(decisions),
         ),
     )
 
@@ -204,7 +204,8 @@ def _covered(offer: Offer, targets: Sequence[str], grounds: Grounds) -> bool:
     """Whether the offer would have answered for a call: for some target, and no other was open."""
     answered = [offer.covers(target, grounds.reader) for target in targets]
     return any(answered) and all(
-        known or grounds.inside(target) for known, target in zip(answered, targets, strict=True)
+        answered_before or grounds.inside(target)
+        for answered_before, target in zip(answered, targets, strict=True)
     )
 
 
@@ -233,9 +234,9 @@ def command_prefix(part: Part) -> tuple[str, ...]:
     if words[:2] in _THREE_WORDS and set(words[2:3]) & (_NEVER_BY_NAME | INTERPRETERS):
         inner = command_prefix(replace(part, words=words[2:]))
         return (*words[:2], *inner) if inner else ()
-    wanted = 3 if words[:2] in _THREE_WORDS else 2 if name in _TWO_WORDS else 1
-    prefix = words[:wanted]
-    if len(prefix) < wanted or any(word.startswith("-") for word in prefix[1:]):
+    count = 3 if words[:2] in _THREE_WORDS else 2 if name in _TWO_WORDS else 1
+    prefix = words[:count]
+    if len(prefix) < count or any(word.startswith("-") for word in prefix[1:]):
         return words if name in _TWO_WORDS and len(words) == 1 and name == "make" else ()
     return prefix
 
@@ -245,37 +246,37 @@ def by_file(rule: str) -> bool:
     return rule.partition(":")[0] in LAYERS
 
 
-def _folders(asked: Sequence[Judgement], grounds: Grounds) -> tuple[str, ...]:
+def _folders(judgements: Sequence[Judgement], grounds: Grounds) -> tuple[str, ...]:
     """The folders around the paths in question; none where one would be too broad to offer."""
-    found: dict[str, None] = {}
-    for judgement in asked:
+    folders_found: dict[str, None] = {}
+    for judgement in judgements:
         if not judgement.target.startswith("/"):
             return ()
         target = judgement.target
         if judgement.rule.startswith(LOCAL_RULE):
-            found[target] = None  # the file alone, not all that lies beside it
+            folders_found[target] = None  # the file alone, not all that lies beside it
             continue
         folder = target if os.path.isdir(target) else os.path.dirname(target)
         if folder.count("/") < 2 or (grounds.secrets and grounds.secrets.above(folder)):
             return ()
         if any(root.startswith(folder.rstrip("/") + "/") for root in grounds.roots):
             return ()
-        found[folder] = None
-    return tuple(found) if len(found) <= 3 else ()
+        folders_found[folder] = None
+    return tuple(folders_found) if len(folders_found) <= 3 else ()
 
 
-def _site(asked: Sequence[Judgement]) -> str | None:
+def _site(judgements: Sequence[Judgement]) -> str | None:
     """The one site that the addresses in question lie on, as ``https://host:port/``."""
-    found = {_SITE.match(judgement.target) for judgement in asked}
-    sites = {match[0] for match in found if match}
-    return sites.pop() if len(sites) == 1 and None not in found else None
+    matches = {_SITE.match(judgement.target) for judgement in judgements}
+    sites = {match[0] for match in matches if match}
+    return sites.pop() if len(sites) == 1 and None not in matches else None
 
 
-def _hosts(asked: Sequence[Judgement]) -> tuple[str, ...]:
+def _hosts(judgements: Sequence[Judgement]) -> tuple[str, ...]:
     """The one host that is connected to, and the pattern of those beside it; none for a place whose
     ports are all different things: a socket, or an address that is not public."""
-    found = {connected(judgement.target)[0] for judgement in asked}
-    host = found.pop() if len(found) == 1 else ""
+    names = {connected(judgement.target)[0] for judgement in judgements}
+    host = names.pop() if len(names) == 1 else ""
     try:
         entry = HostEntry.of(host)
     except ValueError:
@@ -286,11 +287,15 @@ def _hosts(asked: Sequence[Judgement]) -> tuple[str, ...]:
     return tuple(filter(None, (entry.host, family(entry.host))))
 
 
-def _prefix(asked: Sequence[Judgement]) -> CommandPattern | None:
+def _prefix(judgements: Sequence[Judgement]) -> CommandPattern | None:
     """The one prefix that covers the command in question."""
-    if len(asked) != 1 or asked[0].reading is None or not asked[0].target.startswith("$ "):
+    if (
+        len(judgements) != 1
+        or judgements[0].reading is None
+        or not judgements[0].target.startswith("$ ")
+    ):
         return None
-    reading = asked[0].reading
+    reading = judgements[0].reading
     prefixes = {command_prefix(part) for part in reading.parts if not part.calm}
     if len(prefixes) != 1 or () in prefixes:
         return None
@@ -311,10 +316,10 @@ HOW_LONG = {
 def _folder_offer(
     span: ScopeSpan, operation: str, folders: tuple[str, ...], grounds: Grounds
 ) -> Offer:
-    shown = ", ".join(
+    names = ", ".join(
         f"everything below {folder}" if os.path.isdir(folder) else folder for folder in folders
     )
-    words = f"{operation} on {shown}, {HOW_LONG[span]}"
+    words = f"{operation} on {names}, {HOW_LONG[span]}"
     where = grounds.roots[0] if span == "project" and grounds.roots else ""
     saved = tuple(SavedGrant(operation, where, path=folder) for folder in folders)
     return Offer(
@@ -353,8 +358,8 @@ def chosen_of(answer: Approval, on_offer: Sequence[Offer]) -> Offer | None:
     """The offer that an answer takes; None for a refusal, and for one that was never offered."""
     if answer.choice == "deny":
         return None
-    wanted = answer.scope if answer.choice == "scope" else answer.choice
-    return next((offer for offer in on_offer if offer.choice.id == wanted), None)
+    choice = answer.scope if answer.choice == "scope" else answer.choice
+    return next((offer for offer in on_offer if offer.choice.id == choice), None)
 
 
 def grant_seconds(choice: ScopeChoice) -> float:

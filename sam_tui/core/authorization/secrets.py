@@ -98,11 +98,11 @@ class Secrets:
 
     def __post_init__(self) -> None:
         """Resolve every place once: a ``~/.ssh`` that is a link means its target, too."""
-        named = [os.path.join(self.home, place) for place in _HOME_PLACES] if self.home else []
+        named = [os.path.join(self.home, path) for path in _HOME_PLACES] if self.home else []
         both = [*named, *(os.path.realpath(p) for p in named), *_SYSTEM_PLACES, *self.extra]
-        places = tuple(dict.fromkeys(both))
-        object.__setattr__(self, "places", places)
-        keys = tuple(_key(place) for place in places)
+        paths = tuple(dict.fromkeys(both))
+        object.__setattr__(self, "places", paths)
+        keys = tuple(_key(path) for path in paths)
         object.__setattr__(self, "_keys", tuple((key, key.rstrip("/") + "/") for key in keys))
         object.__setattr__(self, "_home", _key(os.path.realpath(self.home)) if self.home else "")
 
@@ -112,9 +112,9 @@ class Secrets:
         ``inside`` says that it lies in the workspace: there only names count that are plain secrets.
         """
         key = _key(real)
-        for place, below in self._keys:
-            if key == place or key.startswith(below):
-                return place
+        for path, below in self._keys:
+            if key == path or key.startswith(below):
+                return path
         return self._by_name(key, inside=inside)
 
     def finder(self, folder: str, *, inside: bool) -> Callable[[str], str]:
@@ -124,7 +124,7 @@ class Secrets:
 
         def find(real: str) -> str:
             key = _key(real)
-            near = (place for place, below in keys if key == place or key.startswith(below))
+            near = (path for path, below in keys if key == path or key.startswith(below))
             return next(near, "") or self._by_name(key, inside=inside)
 
         return find
@@ -157,12 +157,12 @@ class Secrets:
     def touched_by(self, pattern: str) -> str:
         """What secret a shell pattern (absolute, unexpanded) could match, or empty."""
         parts = _key(pattern).split("/")
-        for place, _ in self._keys:
-            names = place.split("/")
+        for path, _ in self._keys:
+            names = path.split("/")
             if all(_matches(n, p) for n, p in zip(names, parts, strict=False)) and (
                 len(parts) >= len(names)
             ):
-                return place
+                return path
         if any(_matches(name, parts[-1]) for name in _NAMES):
             return "a name of secrets"
         return ""
@@ -170,8 +170,8 @@ class Secrets:
     def hinted_by(self, text: str) -> bool:
         """Whether text that is no plain path, such as a line of code, names a secret place."""
         homes = tuple(home for home in ("~", "$HOME", "${HOME}", self.home) if home)
-        places = _home_places().finditer(text)
-        return any(text.endswith(homes, 0, place.start()) for place in places) or bool(
+        homes_named = _home_places().finditer(text)
+        return any(text.endswith(homes, 0, match.start()) for match in homes_named) or bool(
             _KEY_FOLDERS.search(text)
         )
 

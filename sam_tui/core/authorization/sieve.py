@@ -21,15 +21,14 @@ def sieve(policy: Policy, where: Location) -> Callable[[str], bool]:
         rule.effect != "allow" and rule.access != "write" and rule.command is None
         for rule in policy.rules.rules
     )
-    own = any(
-        f"{place}/".startswith(folder) or folder.startswith(f"{place}/")
-        for place in policy.protected
+    owned = any(
+        f"{path}/".startswith(folder) or folder.startswith(f"{path}/") for path in policy.protected
     )
     secret = policy.secrets.finder(folder, inside=where.inside) if policy.secrets else None
 
     def shows(path: str) -> bool:
         real = folder + path.removeprefix("./")
-        if not ruled and not own and (secret is None or not secret(real)):
+        if not ruled and not owned and (secret is None or not secret(real)):
             return True
         located = LocatedAccess(Read(real, "rootPath"), Location(path, real, where.root))
         judged = policy.judge(located, _OPERATION)

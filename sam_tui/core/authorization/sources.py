@@ -16,24 +16,24 @@ async def no_sources() -> Sequence[str]:
 
 def sources_offers(
     operation: str,
-    asked: Sequence[Judgement],
+    judgements: Sequence[Judgement],
     sources: Sequence[str],
     grounds: Grounds,
     *,
     keeps: bool,
 ) -> tuple[Offer, ...]:
     """The package sources and remotes of a folder as one scope, where a host in question is one of them."""
-    hosts = {connected(judgement.target)[0] for judgement in asked}
-    if not hosts or not hosts <= set(sources) or any(by_file(j.rule) for j in asked):
+    hosts = {connected(judgement.target)[0] for judgement in judgements}
+    if not hosts or not hosts <= set(sources) or any(by_file(j.rule) for j in judgements):
         return ()
     where = grounds.roots[0] if grounds.roots else ""
     named = ", ".join(sources)
     spans: tuple[ScopeSpan, ...] = ("session", "project") if keeps else ("session",)
-    found: list[Offer] = []
+    on_offer: list[Offer] = []
     for span in spans:
         words = f"the package sources and git remotes of this folder ({named}), {HOW_LONG[span]}"
         saved = tuple(SavedGrant(operation, where, host=host) for host in sources)
         choice = ScopeChoice(f"{span}-sources", words, span, tuple(sources))
-        kept = saved if span == "project" else ()
-        found.append(Offer(choice, tuple(sources), saved=kept, hosts=tuple(sources)))
-    return tuple(found)
+        rules = saved if span == "project" else ()
+        on_offer.append(Offer(choice, tuple(sources), saved=rules, hosts=tuple(sources)))
+    return tuple(on_offer)

@@ -26,9 +26,9 @@ class Traits:
     known: bool = True
 
 
-def traits(kind: CommandClass, why: str, *more: CommandClass, known: bool = True) -> Traits:
+def traits(kind: CommandClass, why: str, *more: CommandClass, exact: bool = True) -> Traits:
     """Traits of one or more classes."""
-    return Traits(frozenset((kind, *more)), why, known)
+    return Traits(frozenset((kind, *more)), why, exact)
 
 
 def known_words(words: Sequence[Word]) -> bool:

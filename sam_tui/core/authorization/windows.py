@@ -40,13 +40,13 @@ class Window:
             return False
         if self.start == 0 and self.end == _WHOLE_DAY and len(self.days) == len(DAYS):
             return True
-        here = datetime.fromtimestamp(now)
-        minute = here.hour * 60 + here.minute
+        local = datetime.fromtimestamp(now)
+        minute = local.hour * 60 + local.minute
         if self.start <= self.end:
-            return self.start <= minute < self.end and DAYS[here.weekday()] in self.days
+            return self.start <= minute < self.end and DAYS[local.weekday()] in self.days
         if minute >= self.start:
-            return DAYS[here.weekday()] in self.days
-        yesterday = here - timedelta(days=1)
+            return DAYS[local.weekday()] in self.days
+        yesterday = local - timedelta(days=1)
         return minute < self.end and DAYS[yesterday.weekday()] in self.days
 
 

@@ -46,32 +46,32 @@ def unwrap(command: SimpleCommand, shell: ShellText) -> Iterator[Inner]:
         if name not in table.WRAPPERS or _only_asks(name, words):
             yield _interpreted(name, words, command, shell)
             return
-        found = _stripped(name, words)
-        yield from _wrapper(name, words, found)
-        if found.script is not None:
-            yield Inner((), script=found.script)
-        if not found.words:
-            if found.script is None:
+        stripped = _stripped(name, words)
+        yield from _wrapper(name, words, stripped)
+        if stripped.script is not None:
+            yield Inner((), script=stripped.script)
+        if not stripped.words:
+            if stripped.script is None:
                 yield Inner(words[:1], verdict=_calm(f"{name} alone only reads"))
             return
-        words = found.words
+        words = stripped.words
     yield Inner(
-        words, verdict=traits("workspace-write", "wrapped too deep to be read", known=False)
+        words, verdict=traits("workspace-write", "wrapped too deep to be read", exact=False)
     )
 
 
-def _wrapper(name: str, words: tuple[Word, ...], found: "_Stripped") -> Iterator[Inner]:
+def _wrapper(name: str, words: tuple[Word, ...], stripped: "_Stripped") -> Iterator[Inner]:
     """What the wrapper does itself, where it has a say."""
     if name in table.PRIVILEGED:
         yield Inner(words, verdict=traits("privileged", f"{name} runs with other rights"))
     elif name in ("strace", "ltrace", "flock", "parallel"):
         yield Inner(words, verdict=traits("workspace-write", f"{name} may write a file"))
-    elif not found.known:
+    elif not stripped.known:
         why = f"{name} with options that are not known here"
-        yield Inner(words, verdict=traits("workspace-write", why, known=False))
-    if found.assignments:
+        yield Inner(words, verdict=traits("workspace-write", why, exact=False))
+    if stripped.assignments:
         verdict = _calm("env sets variables")
-        yield Inner((Word("env"),), tuple(found.assignments), verdict=verdict)
+        yield Inner((Word("env"),), tuple(stripped.assignments), verdict=verdict)
 
 
 def taints(assignments: Sequence[tuple[str, Word]]) -> str:
@@ -86,8 +86,8 @@ def renamed(inner: Inner) -> str:
     """The variable that a builtin changes, where that lets names mean other programs."""
     if not inner.words or inner.words[0].text not in table.EVALUATING:
         return ""
-    name, *rest = inner.words
-    return taints([(variable, name) for variable in variables_set(name.text, rest)])
+    name, *arguments = inner.words
+    return taints([(variable, name) for variable in variables_set(name.text, arguments)])
 
 
 def function_bomb(shell: ShellText) -> bool:
@@ -135,7 +135,7 @@ class _Stripped:
 def _stripped(name: str, words: Sequence[Word]) -> _Stripped:
     valued, alone, before = table.WRAPPERS[name]
     takes_value, flags = valued.split(), alone.split()
-    found = _Stripped()
+    stripped = _Stripped()
     index = 1
     while index < len(words):
         text = words[index].text
@@ -145,22 +145,22 @@ def _stripped(name: str, words: Sequence[Word]) -> _Stripped:
         variable, equals, value = text.partition("=")
         if name == "env" and text.startswith(("-S", "--split-string")):
             attached = (equals and value) or text[2:] if text != "-S" else ""
-            given = Word(attached) if attached else (words[index + 1 : index + 2] or (None,))[0]
-            found.script = (
-                _joined([given, *words[index + (1 if attached else 2) :]]) if given else None
+            script = Word(attached) if attached else (words[index + 1 : index + 2] or (None,))[0]
+            stripped.script = (
+                _joined([script, *words[index + (1 if attached else 2) :]]) if script else None
             )
-            return found
+            return stripped
         if name == "flock" and not before and text in ("-c", "--command"):
-            found.script = _joined(words[index + 1 :])
-            return found
+            stripped.script = _joined(words[index + 1 :])
+            return stripped
         if text.startswith("-") and len(text) > 1:
             moved = name == "env" and text.startswith(("-C", "--ch"))
-            found.known = (
-                found.known and not moved and _understood(words[index], takes_value, flags)
+            stripped.known = (
+                stripped.known and not moved and _understood(words[index], takes_value, flags)
             )
             index += 2 if text in takes_value else 1
         elif name in ("env", "sudo", "doas") and equals and variable.isidentifier():
-            found.assignments.append((variable, Word(value, words[index].static)))
+            stripped.assignments.append((variable, Word(value, words[index].static)))
             index += 1
         elif before:
             before -= 1
@@ -172,12 +172,12 @@ def _stripped(name: str, words: Sequence[Word]) -> _Stripped:
         until = next(
             (at for at, word in enumerate(inner) if word.text.startswith(":::")), len(inner)
         )
-        found.script = _joined(inner[:until]) if inner else None
-        return found
+        stripped.script = _joined(inner[:until]) if inner else None
+        return stripped
     if name == "xargs" and inner:
         inner = (*(_LATER if _replaced(word.text, words) else word for word in inner), _LATER)
-    found.words = inner
-    return found
+    stripped.words = inner
+    return stripped
 
 
 def _replaced(text: str, words: Sequence[Word]) -> bool:
@@ -249,9 +249,9 @@ def _fed(words: tuple[Word, ...], command: SimpleCommand, shell: ShellText, why:
         source = shell.commands[feeder]
         if _name(source.words) in ("curl", "wget", "http", "fetch", "aria2c"):
             why = "it runs what it downloads"
-            return Inner(words, verdict=traits("destructive", why, "network", known=False))
+            return Inner(words, verdict=traits("destructive", why, "network", exact=False))
         feeder, seen = source.fed_by, seen + 1
-    return Inner(words, verdict=traits("workspace-write", why, known=False))
+    return Inner(words, verdict=traits("workspace-write", why, exact=False))
 
 
 def _evaluated(name: str, words: tuple[Word, ...]) -> Iterator[Inner]:

@@ -63,8 +63,8 @@ class BackgroundCommand(Protocol):
         """What it printed since ``start``; only the newest part is kept."""
         ...
 
-    async def wait(self, *, within: float, heard: Callable[[], None] | None = None) -> Waited:
-        """Wait for its end, at most ``within`` seconds. ``heard`` is called after output."""
+    async def wait(self, *, within: float, on_output: Callable[[], None] | None = None) -> Waited:
+        """Wait for its end, at most ``within`` seconds. ``on_output`` is called after output."""
         ...
 
 

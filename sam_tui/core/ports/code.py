@@ -202,7 +202,7 @@ class CodeIndex(Protocol):
         ...
 
     async def files(
-        self, where: Location, wanted: FileFilter, *, limit: int
+        self, where: Location, file_filter: FileFilter, *, limit: int
     ) -> tuple[Sequence[IndexedFile], int]:
         """Files by path, and how many fit in all."""
         ...

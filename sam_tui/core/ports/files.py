@@ -102,16 +102,16 @@ class Search(Protocol):
     """Looking through a folder, fast, honouring .gitignore."""
 
     async def files(
-        self, where: Location, pattern: str, *, limit: int, offset: int, hear: Hear = unheard
+        self, where: Location, pattern: str, *, limit: int, offset: int, on_count: Hear = unheard
     ) -> tuple[Sequence[str], int]:
         """Paths below ``where`` matching a glob (``**`` crosses folders), sorted, and how many in all.
 
-        ``hear`` is told how many there are as they come.
+        ``on_count`` is told how many there are as they come.
         """
         ...
 
-    async def grep(self, request: GrepRequest, *, hear: Hear = unheard) -> GrepResult:
-        """Matching lines, of which ``hear`` is told as they come.
+    async def grep(self, request: GrepRequest, *, on_count: Hear = unheard) -> GrepResult:
+        """Matching lines, of which ``on_count`` is told as they come.
 
         An invalid regular expression raises ``errors.ToolError``.
         """

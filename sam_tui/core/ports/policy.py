@@ -213,7 +213,7 @@ class DecisionHistory(Protocol):
         ...
 
     def page(
-        self, wanted: DecisionFilter, *, limit: int, before: int | None = None
+        self, decision_filter: DecisionFilter, *, limit: int, before: int | None = None
     ) -> Sequence[DecisionEntry]:
         """The newest entries that fit, below the number ``before``; newest first."""
         ...

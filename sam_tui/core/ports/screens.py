@@ -133,7 +133,7 @@ class Screen(Protocol):
         """The bytes for pasted text, bracketed where the program asked for that."""
         ...
 
-    def encode_mouse(self, given: MouseInput) -> bytes:
+    def encode_mouse(self, mouse_event: MouseInput) -> bytes:
         """The bytes for a mouse event; none where the program does not want it."""
         ...
 
@@ -205,7 +205,7 @@ class Screen(Protocol):
         """The word at a cell."""
         ...
 
-    def on_clipboard(self, asked: Callable[[ClipboardRequest], None] | None) -> None:
+    def on_clipboard(self, on_request: Callable[[ClipboardRequest], None] | None) -> None:
         """Hear what programs want of the clipboard; nobody hearing, nothing happens."""
         ...
 

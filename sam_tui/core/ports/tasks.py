@@ -67,8 +67,8 @@ class TaskRun(Protocol):
 class Tasks(Protocol):
     """All task runs of one runtime."""
 
-    def start(self, start: TaskStart, hear: Callable[[str], None]) -> TaskRun:
-        """Start a task; ``hear`` gets its output as it comes.
+    def start(self, start: TaskStart, on_output: Callable[[str], None]) -> TaskRun:
+        """Start a task; ``on_output`` gets its output as it comes.
 
         Raises ``errors.ToolError`` when too many of the conversation's tasks run already.
         """

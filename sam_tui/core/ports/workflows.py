@@ -345,10 +345,10 @@ class DefinitionFile:
     fault_line: int = 1
     trusted: bool = True
 
-    def line(self, place: Sequence[str | int]) -> int:
+    def line(self, path: Sequence[str | int]) -> int:
         """The line of a place, or of the nearest thing around it."""
-        for end in range(len(place), -1, -1):
-            line = self.lines.get(tuple(place[:end]))
+        for end in range(len(path), -1, -1):
+            line = self.lines.get(tuple(path[:end]))
             if line is not None:
                 return line
         return 1

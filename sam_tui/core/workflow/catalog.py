@@ -56,11 +56,11 @@ class Catalog:
         entry = self._entries.get(name)
         if entry is None:
             near = difflib.get_close_matches(name, self._entries, n=3)
-            known = ", ".join(near or self._usable()) or "none"
+            names = ", ".join(near or self._usable()) or "none"
             raise WorkflowRefused(
                 "workflow_unknown",
                 f"There is no workflow {name!r}.",
-                hint=f"There are: {known}." if not near else f"Did you mean {known}?",
+                hint=f"There are: {names}." if not near else f"Did you mean {names}?",
                 details={"workflow": name},
             )
         if not entry.file.trusted:
@@ -81,8 +81,8 @@ class Catalog:
 
     def view(self, name: str) -> DefinitionView:
         """One definition for people and clients. Raises as ``find``."""
-        found = self.find(name)
-        return _view(name, found.definition, found.file)
+        definition = self.find(name)
+        return _view(name, definition.definition, definition.file)
 
     def views(self) -> tuple[DefinitionView, ...]:
         """Every definition that can be started, by name."""
@@ -172,19 +172,19 @@ def _read_entry(file: DefinitionFile, personas: Mapping[str, str]) -> Entry:
 def _shape_problems(file: DefinitionFile, error: ValidationError) -> tuple[Problem, ...]:
     problems: list[Problem] = []
     for fault in error.errors(include_url=False, include_input=False):
-        place = _in_file(fault["loc"], file)
-        where = ".".join(str(part) for part in place) or "definition"
+        path = _in_file(fault["loc"], file)
+        where = ".".join(str(part) for part in path) or "definition"
         text = fault["msg"].removeprefix("Value error, ")
-        problems.append(Problem(file.path, file.line(place), f"{where}: {text}"))
+        problems.append(Problem(file.path, file.line(path), f"{where}: {text}"))
     return tuple(problems)
 
 
-def _in_file(place: tuple[str | int, ...], file: DefinitionFile) -> tuple[str | int, ...]:
+def _in_file(path: tuple[str | int, ...], file: DefinitionFile) -> tuple[str | int, ...]:
     """A place of the definition as the file spells it: steps may be phases there."""
-    if place[:1] != ("steps",) or "phases" not in file.fields or "steps" in file.fields:
-        return place
-    head: tuple[str | int, ...] = ("phases", *place[1:2])
-    return head + tuple(_PHASE_KEYS.get(p, p) if isinstance(p, str) else p for p in place[2:])
+    if path[:1] != ("steps",) or "phases" not in file.fields or "steps" in file.fields:
+        return path
+    head: tuple[str | int, ...] = ("phases", *path[1:2])
+    return head + tuple(_PHASE_KEYS.get(p, p) if isinstance(p, str) else p for p in path[2:])
 
 
 def _read_personas(files: Sequence[DefinitionFile], problems: list[Problem]) -> dict[str, str]:

@@ -103,8 +103,8 @@ class Guard(_Part):
 
     @model_validator(mode="after")
     def _one_subject(self) -> "Guard":
-        given = [self.value is not None, bool(self.evidence), bool(self.tasks)]
-        if sum(given) != 1:
+        subjects = [self.value is not None, bool(self.evidence), bool(self.tasks)]
+        if sum(subjects) != 1:
             raise ValueError("a guard has exactly one of value, evidence and tasks")
         if self.rules and not self.tasks:
             raise ValueError("rules are those of tasks")
@@ -232,20 +232,20 @@ class WorkflowDefinition(_Part):
     def _either_form(cls, data: Any) -> Any:
         if not isinstance(data, Mapping):
             return data
-        given = dict(cast("Mapping[str, Any]", data))
-        if "complexityHint" in given:
-            given.setdefault("complexity", given.pop("complexityHint"))
-        if "phases" in given and "steps" not in given:
-            phases: Any = given.pop("phases")
-            given["steps"] = (
+        fields = dict(cast("Mapping[str, Any]", data))
+        if "complexityHint" in fields:
+            fields.setdefault("complexity", fields.pop("complexityHint"))
+        if "phases" in fields and "steps" not in fields:
+            phases: Any = fields.pop("phases")
+            fields["steps"] = (
                 [_from_phase(phase) for phase in cast("list[Any]", phases)]
                 if isinstance(phases, list)
                 else phases
             )
-        policy: Any = given.get("policy") or {}
-        if isinstance(policy, Mapping) and given.get("complexity") in _COMPLEXITY:
-            given["policy"] = {**_COMPLEXITY[given["complexity"]], **policy}
-        return given
+        policy: Any = fields.get("policy") or {}
+        if isinstance(policy, Mapping) and fields.get("complexity") in _COMPLEXITY:
+            fields["policy"] = {**_COMPLEXITY[fields["complexity"]], **policy}
+        return fields
 
     def step(self, id_: str) -> Step | None:
         """The step of that id, or None."""
@@ -286,8 +286,8 @@ def _from_phase(phase: Any) -> Any:
     """A phase of midex's form as a step; without ``allowParallel`` it runs alone, as there."""
     if not isinstance(phase, Mapping):
         return phase
-    given = cast("Mapping[str, Any]", phase)
-    step = {_PHASE_FIELDS.get(key, key): value for key, value in given.items()}
+    fields = cast("Mapping[str, Any]", phase)
+    step = {_PHASE_FIELDS.get(key, key): value for key, value in fields.items()}
     step.setdefault("parallel", False)
     if step.get("needs") is None:
         step["needs"] = ()

@@ -128,18 +128,18 @@ def gate_for(step: str, tools: Sequence[str] | None) -> Gate:
 
 
 def conversation_gate(
-    phase: Callable[[], Phase | None], own: tuple[str, str] | None = None
+    phase: Callable[[], Phase | None], scope: tuple[str, str] | None = None
 ) -> Gate:
     """A gate that looks up the phase at every call. Without a phase everything passes.
 
-    ``own`` is the execution and step that the conversation was made for: it does that step and
+    ``scope`` is the execution and step that the conversation was made for: it does that step and
     nothing else. Once the step is over nothing passes, and the verbs of who runs it never do.
     """
 
     def decide(key: str) -> str:
         now = phase()
-        if own is not None:
-            if now is None or (now.execution_id, now.step) != own:
+        if scope is not None:
+            if now is None or (now.execution_id, now.step) != scope:
                 over = f"{key} is not allowed: the step that this conversation worked on is over."
                 return f"{over} Answer with what you have."
             if key in STEERING:

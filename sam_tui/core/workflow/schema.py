@@ -26,77 +26,77 @@ _COUNTS = ("minLength", "maxLength", "minItems", "maxItems")
 _DEEPEST = 12
 
 
-def schema_faults(schema: Any, place: str = "output", depth: int = 0) -> Iterator[str]:
+def schema_faults(schema: Any, path: str = "output", depth: int = 0) -> Iterator[str]:
     """What is wrong with a schema itself, one sentence each."""
     if not isinstance(schema, Mapping):
-        yield f"{place}: a schema is an object"
+        yield f"{path}: a schema is an object"
         return
     if depth > _DEEPEST:
-        yield f"{place}: nested too deep"
+        yield f"{path}: nested too deep"
         return
     node = cast("Mapping[str, Any]", schema)
     for word in sorted(set(node) - _KEYWORDS):
-        yield f"{place}: the keyword {word!r} is not known"
-    yield from _keyword_faults(node, place)
+        yield f"{path}: the keyword {word!r} is not known"
+    yield from _keyword_faults(node, path)
     properties = node.get("properties", {})
     if not isinstance(properties, Mapping):
-        yield f"{place}: properties is an object"
+        yield f"{path}: properties is an object"
         return
     fields = cast("Mapping[str, Any]", properties)
     for name, inner in fields.items():
-        yield from schema_faults(inner, f"{place}.{name}", depth + 1)
+        yield from schema_faults(inner, f"{path}.{name}", depth + 1)
     for name in _names(node.get("required", [])):
         if fields and name not in fields:
-            yield f"{place}: required {name!r} is no property"
+            yield f"{path}: required {name!r} is no property"
     if "items" in node:
-        yield from schema_faults(node["items"], f"{place}[]", depth + 1)
+        yield from schema_faults(node["items"], f"{path}[]", depth + 1)
 
 
-def _keyword_faults(node: Mapping[str, Any], place: str) -> Iterator[str]:
+def _keyword_faults(node: Mapping[str, Any], path: str) -> Iterator[str]:
     """Keywords whose own values could not be compared with anything."""
     for word in ("type", "required"):
         names = node.get(word, [])
         many = cast("list[Any]", names) if isinstance(names, list) else [names]
         if not all(isinstance(name, str) for name in many):
-            yield f"{place}: {word} is a name or a list of names"
+            yield f"{path}: {word} is a name or a list of names"
     for kind in _names(node.get("type", [])):
         if kind not in _KINDS:
-            yield f"{place}: there is no type {kind!r}"
+            yield f"{path}: there is no type {kind!r}"
     if not isinstance(node.get("enum", []), list):
-        yield f"{place}: enum is a list"
+        yield f"{path}: enum is a list"
     for word in _NUMBERS:
         if not _is(node.get(word, 0), "number"):
-            yield f"{place}: {word} is a number"
+            yield f"{path}: {word} is a number"
     for word in _COUNTS:
         if not _is(node.get(word, 0), "integer"):
-            yield f"{place}: {word} is a whole number"
+            yield f"{path}: {word} is a whole number"
 
 
-def value_faults(value: Any, schema: Mapping[str, Any], place: str = "output") -> Iterator[str]:
+def value_faults(value: Any, schema: Mapping[str, Any], path: str = "output") -> Iterator[str]:
     """What of a value does not fit its schema, one sentence each."""
     kinds = _names(schema.get("type", []))
     if kinds and not any(_is(value, kind) for kind in kinds):
-        yield f"{place} must be {' or '.join(kinds)}, not {kind_of(value)}"
+        yield f"{path} must be {' or '.join(kinds)}, not {kind_of(value)}"
         return
     if "enum" in schema and value not in schema["enum"]:
-        yield f"{place} must be one of {', '.join(map(str, schema['enum']))}"
+        yield f"{path} must be one of {', '.join(map(str, schema['enum']))}"
     if "const" in schema and value != schema["const"]:
-        yield f"{place} must be {schema['const']!r}"
+        yield f"{path} must be {schema['const']!r}"
     if isinstance(value, Mapping):
-        yield from _object_faults(cast("Mapping[str, Any]", value), schema, place)
+        yield from _object_faults(cast("Mapping[str, Any]", value), schema, path)
     elif isinstance(value, str):
-        yield from _size_faults(len(value), schema, place, "Length")
+        yield from _size_faults(len(value), schema, path, "Length")
     elif isinstance(value, Sequence):
         items = cast("Sequence[Any]", value)
-        yield from _size_faults(len(items), schema, place, "Items")
+        yield from _size_faults(len(items), schema, path, "Items")
         if "items" in schema:
             for index, item in enumerate(items):
-                yield from value_faults(item, schema["items"], f"{place}[{index}]")
+                yield from value_faults(item, schema["items"], f"{path}[{index}]")
     elif isinstance(value, int | float) and not isinstance(value, bool):
         if "minimum" in schema and value < schema["minimum"]:
-            yield f"{place} must be at least {schema['minimum']}"
+            yield f"{path} must be at least {schema['minimum']}"
         if "maximum" in schema and value > schema["maximum"]:
-            yield f"{place} must be at most {schema['maximum']}"
+            yield f"{path} must be at most {schema['maximum']}"
 
 
 def kind_of(value: Any) -> str:
@@ -107,26 +107,24 @@ def kind_of(value: Any) -> str:
     return type(value).__name__
 
 
-def _object_faults(
-    value: Mapping[str, Any], schema: Mapping[str, Any], place: str
-) -> Iterator[str]:
+def _object_faults(value: Mapping[str, Any], schema: Mapping[str, Any], path: str) -> Iterator[str]:
     fields = cast("Mapping[str, Any]", schema.get("properties", {}))
     for name in _names(schema.get("required", [])):
         if name not in value:
-            yield f"{place}.{name} is missing"
+            yield f"{path}.{name} is missing"
     for name, inner in value.items():
         if name in fields:
-            yield from value_faults(inner, fields[name], f"{place}.{name}")
+            yield from value_faults(inner, fields[name], f"{path}.{name}")
         elif schema.get("additionalProperties") is False:
-            yield f"{place}.{name} is not known"
+            yield f"{path}.{name} is not known"
 
 
-def _size_faults(size: int, schema: Mapping[str, Any], place: str, unit: str) -> Iterator[str]:
+def _size_faults(size: int, schema: Mapping[str, Any], path: str, unit: str) -> Iterator[str]:
     least, most = schema.get(f"min{unit}"), schema.get(f"max{unit}")
     if least is not None and size < least:
-        yield f"{place} must have at least {least}, has {size}"
+        yield f"{path} must have at least {least}, has {size}"
     if most is not None and size > most:
-        yield f"{place} must have at most {most}, has {size}"
+        yield f"{path} must have at most {most}, has {size}"
 
 
 def _is(value: Any, kind: str) -> bool:

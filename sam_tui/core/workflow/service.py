@@ -296,13 +296,13 @@ class Workflows:
         """What a conversation works on, or None when it drives no workflow."""
         return self._records.phase(conversation)
 
-    def gate(self, conversation: str, own: tuple[str, str] | None = None) -> Gate:
+    def gate(self, conversation: str, scope: tuple[str, str] | None = None) -> Gate:
         """The gate of a conversation, for ``Turn`` and ``Executor.plan``; it follows the phases.
 
         Refusals name the phase, the call and what is allowed. Engine verbs always pass. A
-        conversation without a phase is free, unless it was made for its ``own`` execution and step.
+        conversation without a phase is free, unless it was made for its ``scope`` execution and step.
         """
-        return conversation_gate(lambda: self._records.phase(conversation), own)
+        return conversation_gate(lambda: self._records.phase(conversation), scope)
 
     def digest(self, conversation: str) -> str:
         """What the reminder says: phase, tools, tasks, last failure, budgets; empty for none."""

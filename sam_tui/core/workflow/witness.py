@@ -22,9 +22,9 @@ class Witness:
         self._heard: Subscription | None = None
         self._watched: set[str] = set()
 
-    def gate(self, conversation: str, own: tuple[str, str] | None = None) -> Gate:
+    def gate(self, conversation: str, scope: tuple[str, str] | None = None) -> Gate:
         """The gate of a conversation; calls that it lets through during a phase are witnessed."""
-        decide = self._workflows.gate(conversation, own)
+        decide = self._workflows.gate(conversation, scope)
 
         def watched(key: str) -> str:
             self.watch(conversation)

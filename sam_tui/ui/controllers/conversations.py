@@ -80,9 +80,9 @@ class Conversations:
         self.waiting: Callable[[Sequence[str]], None] = lambda _: None
         """Told the prompts of the conversation on show that were never sent."""
 
-    def begin(self, runtime: "Runtime", shown: Shown) -> None:
+    def begin(self, runtime: "Runtime", view: Shown) -> None:
         """From here on there is something to open sessions with."""
-        self._runtime, self._shown = runtime, shown
+        self._runtime, self._shown = runtime, view
         self._screen.prompt.area.earlier = lambda: self._asked_before(runtime)
 
     def _asked_before(self, runtime: "Runtime") -> Sequence[str]:

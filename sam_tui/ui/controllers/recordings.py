@@ -33,7 +33,7 @@ class RecordingDesk:
         """From here on there is something to record and to play."""
         self._runtime = runtime
 
-    def record(self, given: str) -> None:
+    def record(self, target: str) -> None:
         """Begin to record the terminal on show, or end its recording."""
         view = self._screen.terminals.current
         session = view.session
@@ -44,7 +44,7 @@ class RecordingDesk:
             self._end(session.id)
             return
         try:
-            path = self._path(given) if given.strip() else self._runtime.recordings.fresh()
+            path = self._path(target) if target.strip() else self._runtime.recordings.fresh()
             self._running[session.id] = (path, view, session.record(path))
         except SamError as error:
             self._tell(error.explain())
@@ -58,13 +58,13 @@ class RecordingDesk:
         view.mark_recording(False)
         self._tell(f"Recorded: {path}. /replay plays it; e there exports it without secrets.")
 
-    def replay(self, given: str) -> None:
+    def replay(self, target: str) -> None:
         """Play a recording in a tab: the one named, or one of a list."""
         runtime = self._runtime
         if runtime is None:
             return
-        if given.strip():
-            self._play(self._path(given))
+        if target.strip():
+            self._play(self._path(target))
             return
         listed = runtime.recordings.kept(runtime.workspace.root)
 
@@ -116,9 +116,9 @@ class RecordingDesk:
         summary = f"{count} found in it" if not masked else count
         self._tell(f"{copy}: {summary}.")
 
-    def _path(self, given: str) -> str:
+    def _path(self, target: str) -> str:
         root = self._runtime.workspace.root if self._runtime is not None else "."
-        return os.path.join(root, os.path.expanduser(given.strip()))
+        return os.path.join(root, os.path.expanduser(target.strip()))
 
     def _tell(self, text: str) -> None:
         self._app.notify(text, markup=False)

@@ -107,12 +107,12 @@ class Browser:
             self.typing, self._before = "", self.place
         return None
 
-    def move(self, place: Place) -> None:
+    def move(self, position: Place) -> None:
         """The cursor goes there; marks follow."""
-        self._go(place)
+        self._go(position)
 
-    def _go(self, place: Place) -> None:
-        self._pin = self._screen.pin(*place)
+    def _go(self, position: Place) -> None:
+        self._pin = self._screen.pin(*position)
         if self.marking is not None:
             self.marking.move(self.place)
 

@@ -70,11 +70,11 @@ class TerminalCanvas(Widget):
         """Whether there was a program and it ended."""
         return self.shown is not None and not self.shown.running
 
-    def draw(self, shown: "Shown") -> None:
+    def draw(self, session: "Shown") -> None:
         """Show this from now on."""
         self.undraw()
-        self.shown = shown
-        self._stop_watching = shown.watch(self._changed)
+        self.shown = session
+        self._stop_watching = session.watch(self._changed)
         self._fit(self.size)
         self.redraw()
 
@@ -141,8 +141,10 @@ class TerminalCanvas(Widget):
                 regions.append(self._place(y))
         cursor = screen.cursor
         if cursor != self._cursor:
-            places = {place[1] for place in (cursor, self._cursor) if place is not None}
-            regions.extend(self._place(y) for y in places)
+            cursor_rows = {
+                position[1] for position in (cursor, self._cursor) if position is not None
+            }
+            regions.extend(self._place(y) for y in cursor_rows)
             self._cursor = cursor
             self.stir()
         if rows and self.browser is not None:
@@ -231,11 +233,11 @@ class TerminalCanvas(Widget):
     def stir(self) -> None:
         """Something happened: the cursor is to be seen, and blinks again if its program wants that."""
         self._blinks = 0
-        shown = self.shown
-        wanted = shown is not None and self.has_focus and shown.screen.cursor_blinks
-        if wanted and self.looked_at and self._blinker is None:
+        session = self.shown
+        blinks = session is not None and self.has_focus and session.screen.cursor_blinks
+        if blinks and self.looked_at and self._blinker is None:
             self._blinker = self.set_interval(_BLINK, self._turn)
-        elif not wanted:
+        elif not blinks:
             self.still()
 
     def still(self) -> None:
@@ -269,8 +271,8 @@ class TerminalCanvas(Widget):
                 empty = strip  # every row below is the same, and its style is costly to find
             if strip.cell_length != self.size.width:
                 strip = strip.adjust_cell_length(self.size.width, self.rich_style)
-            for one in filters:
-                strip = strip.apply_filter(one, ground)
+            for line_filter in filters:
+                strip = strip.apply_filter(line_filter, ground)
             strips.append(strip)
         if crop.column_span != (0, self.size.width):
             strips = [strip.crop(*crop.column_span) for strip in strips]
@@ -279,10 +281,10 @@ class TerminalCanvas(Widget):
 
     def render_line(self, y: int) -> Strip:
         """One row, with what is marked and found in it, and with the cursor where the keys go."""
-        shown = self.shown
-        if shown is None or y >= len(self._strips):
+        session = self.shown
+        if session is None or y >= len(self._strips):
             base = self.rich_style
-            text = f" {self._waiting}" if shown is None and y == 0 else ""
+            text = f" {self._waiting}" if session is None and y == 0 else ""
             return Strip([Segment(text, base)]).adjust_cell_length(self.size.width, base)
         strip = self._with_overlays(self._strips[y], y)
         if self.browser is not None:
@@ -292,7 +294,7 @@ class TerminalCanvas(Widget):
             return strip
         if self._blinks % 2:
             return strip
-        screen = shown.screen
+        screen = session.screen
         return with_cursor(strip, self._cursor[0], screen.cursor_shape, screen.cursor_colour)
 
     def _with_overlays(self, strip: Strip, y: int) -> Strip:

@@ -45,12 +45,12 @@ class Painter:
     def style(self, foreground: Colour, background: Colour, attributes: frozenset[str]) -> Style:
         """The style of a run of cells."""
         key = (foreground, background, attributes)
-        known = self._styles.get(key)
-        if known is None:
+        cached = self._styles.get(key)
+        if cached is None:
             if len(self._styles) >= _KEPT_STYLES:
                 self._styles.clear()
-            known = self._styles[key] = self._made(foreground, background, attributes)
-        return known
+            cached = self._styles[key] = self._made(foreground, background, attributes)
+        return cached
 
     def strip(self, runs: "Sequence[CellRun]", width: int) -> Strip:
         """A screen row as a strip of exactly ``width`` cells."""
@@ -81,17 +81,17 @@ class Painter:
 
 def links_of(runs: "Sequence[CellRun]") -> list[Link]:
     """Where a row's links are; neighbours with one address are one link."""
-    found: list[Link] = []
+    links: list[Link] = []
     column = 0
     for run in runs:
         end = column + (run.cells or cell_len(run.text))
         if run.link:
-            if found and found[-1][1:] == (column, run.link):
-                found[-1] = (found[-1][0], end, run.link)
+            if links and links[-1][1:] == (column, run.link):
+                links[-1] = (links[-1][0], end, run.link)
             else:
-                found.append((column, end, run.link))
+                links.append((column, end, run.link))
         column = end
-    return found
+    return links
 
 
 def laid_over(strip: Strip, start: int, stop: int, style: Style) -> Strip:
@@ -113,25 +113,25 @@ def with_cursor(
     """
     first, stop = _character(strip, max(0, min(column, strip.cell_length - 1)))
     cell = strip.crop(first, stop)
-    own = Style() if colour is None else Style(color=Color.from_rgb(*colour))
+    own_style = Style() if colour is None else Style(color=Color.from_rgb(*colour))
     match shape:
         case "underline":
-            return laid_over(strip, first, stop, own + Style(underline=True, bold=True))
+            return laid_over(strip, first, stop, own_style + Style(underline=True, bold=True))
         case "bar" if not cell.text.strip():
             style = next((segment.style for segment in cell), None)
             parts = [
                 strip.crop(0, first),
-                Strip([Segment("▏", own if style is None else style + own)], 1),
+                Strip([Segment("▏", own_style if style is None else style + own_style)], 1),
                 strip.crop(stop, strip.cell_length),
             ]
             return Strip.join(parts)
         case "bar" | "hollow":
-            return laid_over(strip, first, stop, own + Style(underline=True))
+            return laid_over(strip, first, stop, own_style + Style(underline=True))
         case _ if colour is None:
             return laid_over(strip, first, stop, Style(reverse=True))
         case _:
             under = next((s.style.bgcolor for s in cell if s.style is not None), None)
-            block = Style(color=under, bgcolor=own.color, reverse=False)
+            block = Style(color=under, bgcolor=own_style.color, reverse=False)
             return laid_over(strip, first, stop, block)
 
 

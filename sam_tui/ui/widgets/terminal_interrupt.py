@@ -32,11 +32,11 @@ class Interrupting:
         """Ctrl+C was typed; whether that takes the offer."""
         if self._ending:
             return False
-        taken = self._offered is session and self._runs(session)
+        interrupts = self._offered is session and self._runs(session)
         self.put("")
-        if not taken:
+        if not interrupts:
             self._wait(_PATIENCE, session)
-        return taken
+        return interrupts
 
     def ended(self, session: "TerminalSession") -> None:
         """Something was printed: an offer for a command that is over goes."""

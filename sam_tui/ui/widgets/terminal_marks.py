@@ -34,21 +34,21 @@ class Stretch:
 class Marking:
     """A selection between two cells. Both are followed while the screen scrolls."""
 
-    def __init__(self, screen: "Screen", kind: Kind, place: Place) -> None:
+    def __init__(self, screen: "Screen", kind: Kind, position: Place) -> None:
         self.kind: Kind = kind
         self._screen = screen
-        self._anchor = self._head = screen.pin(*place)
+        self._anchor = self._head = screen.pin(*position)
 
-    def move(self, place: Place) -> None:
+    def move(self, position: Place) -> None:
         """The other end is here now."""
-        self._head = self._screen.pin(*place)
+        self._head = self._screen.pin(*position)
 
     def stretch(self) -> Stretch | None:
         """What is marked now; None once its text is gone."""
         anchor, head = self._anchor.place, self._head.place
         if anchor is None or head is None:
             return None
-        start, end = sorted((anchor, head), key=lambda place: place[::-1])
+        start, end = sorted((anchor, head), key=lambda position: position[::-1])
         match self.kind:
             case "block":
                 return Stretch(start, end, block=True)
@@ -64,14 +64,14 @@ class Marking:
 
     def text(self) -> str:
         """The marked text, with soft wraps joined; of a block, row by row."""
-        found = self.stretch()
-        if found is None:
+        stretch = self.stretch()
+        if stretch is None:
             return ""
-        return self._screen.text_range(found.start, found.end, block=found.block)
+        return self._screen.text_range(stretch.start, stretch.end, block=stretch.block)
 
-    def _word(self, place: Place) -> tuple[Place, Place]:
-        found = self._screen.word_at(*place)
-        return (place, place) if found is None else (found.start, found.end)
+    def _word(self, position: Place) -> tuple[Place, Place]:
+        word = self._screen.word_at(*position)
+        return (position, position) if word is None else (word.start, word.end)
 
 
 class Finding:
@@ -113,10 +113,10 @@ class Finding:
 
     def cells(self, row: int, width: int) -> list[tuple[int, int, bool]]:
         """Of a row: first column, the one behind the last, whether it is the hit looked at."""
-        found: list[tuple[int, int, bool]] = []
+        spans: list[tuple[int, int, bool]] = []
         for number in self._rows.get(row, ()):
             hit = self.hits[number]
             span = Stretch(hit.start, hit.end).cells(row, width)
             if span is not None:
-                found.append((*span, number == self.at))
-        return found
+                spans.append((*span, number == self.at))
+        return spans

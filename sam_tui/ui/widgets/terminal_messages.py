@@ -31,12 +31,12 @@ class TerminalAsked(Message):
     """
 
     def __init__(
-        self, view: TerminalCanvas, what: TerminalWish, given: "str | ClipboardRequest" = ""
+        self, view: TerminalCanvas, what: TerminalWish, value: "str | ClipboardRequest" = ""
     ) -> None:
         super().__init__()
         self.view = view
         self.what: TerminalWish = what
-        self.given = given
+        self.given = value
 
 
 class SessionChanged(Message):

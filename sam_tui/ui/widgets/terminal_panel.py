@@ -128,10 +128,10 @@ class TerminalPanel(Vertical):
         tabs = self.tabs
         self.show(tabs[(tabs.index(self._current) + by) % len(tabs)])
 
-    def pick(self, wanted: str) -> bool:
+    def pick(self, name: str) -> bool:
         """Show the tab of that number or name; whether there is one."""
         for number, view in enumerate(self.tabs, 1):
-            if wanted in (str(number), self.name_of(view)):
+            if name in (str(number), self.name_of(view)):
                 self.show(view)
                 return True
         return False
@@ -244,9 +244,9 @@ class TerminalPanel(Vertical):
             at += 1
         for tab in tabs[first:last]:
             words = self._words(tab, tabs)
-            shown = tab is self._current
+            current = tab is self._current
             bell = tab.unseen == "bell"
-            style = self._shown_style if shown else "$warning" if bell else "$text-muted"
+            style = self._shown_style if current else "$warning" if bell else "$text-muted"
             parts.append((words, style))
             end = at + cell_len(words)
             if words.endswith(f"{_CLOSE} "):

@@ -19,7 +19,7 @@ class TerminalPast(TerminalCanvas):
     scrolled = False
     """Whether older rows than the newest are on show."""
 
-    def ask(self, what: TerminalWish, given: str = "") -> None:
+    def ask(self, what: TerminalWish, value: str = "") -> None:
         """Ask the workbench for something."""
 
     def selected(self, text: str) -> None:
@@ -68,9 +68,9 @@ class TerminalPast(TerminalCanvas):
             self.selected(text)
             self.ask("copy", text)
 
-    def look_back(self, wanted: bool) -> None:
+    def look_back(self, on: bool) -> None:
         """Give the keys to looking through what is kept, or back to the program."""
-        if not wanted or self.shown is None:
+        if not on or self.shown is None:
             if self.browser is not None:
                 self.browser = None
                 self.scrolled = True

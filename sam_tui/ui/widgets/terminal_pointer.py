@@ -52,13 +52,13 @@ class Pointer:
         self._clicked: tuple[float, int, int] = (0.0, -1, -1)
         self._block = False
 
-    def pressed(self, shown: "Shown", event: events.MouseDown) -> None:
+    def pressed(self, session: "Shown", event: events.MouseDown) -> None:
         """A button went down."""
         view = self._view
-        if self._wanted(shown, event):
+        if self._wanted(session, event):
             self._held = "program"
             view.capture_mouse()
-            self._tell(shown, event, "press")
+            self._tell(session, event, "press")
             return
         if event.ctrl and event.button == 1:
             if link := view.link_at(event.x, event.y):
@@ -75,63 +75,63 @@ class Pointer:
         view.capture_mouse()
         view.mark(None)
         if self._clicks > 1:
-            place = (event.x, shown.screen.top + event.y)
-            view.mark(Marking(shown.screen, _KINDS[self._clicks], place))
+            position = (event.x, session.screen.top + event.y)
+            view.mark(Marking(session.screen, _KINDS[self._clicks], position))
 
-    def moved(self, shown: "Shown", event: events.MouseMove) -> None:
+    def moved(self, session: "Shown", event: events.MouseMove) -> None:
         """The pointer moved, with or without a button held."""
-        view, screen = self._view, shown.screen
+        view, screen = self._view, session.screen
         if self._held == "program":
-            self._tell(shown, event, "motion")
+            self._tell(session, event, "motion")
             return
         if self._held == "mark":
             beyond = min(event.y, 0) or max(0, event.y - view.size.height + 1)
             if beyond:
                 view.scroll_lines(beyond)
-            place = (max(0, event.x), screen.top + event.y - beyond)
+            position = (max(0, event.x), screen.top + event.y - beyond)
             if view.marking is None:
                 kind: Kind = "block" if self._block else "cells"
                 _, x, y = self._clicked
                 view.mark(Marking(screen, kind, (x, screen.top + y)))
             if view.marking is not None:
-                view.marking.move(place)
+                view.marking.move(position)
                 view.remark()
             return
         view.hover(event.x, event.y)
-        if screen.mouse_mode == "motion" and self._wanted(shown, event):
-            self._tell(shown, event, "motion")
+        if screen.mouse_mode == "motion" and self._wanted(session, event):
+            self._tell(session, event, "motion")
 
-    def released(self, shown: "Shown", event: events.MouseUp) -> None:
+    def released(self, session: "Shown", event: events.MouseUp) -> None:
         """A button went up."""
-        held, self._held = self._held, None
-        if held is None:
+        holder, self._held = self._held, None
+        if holder is None:
             return
         self._view.release_mouse()
-        if held == "program":
-            self._tell(shown, event, "release")
+        if holder == "program":
+            self._tell(session, event, "release")
         elif self._view.marking is not None:
             self._view.copy_marked()
 
-    def rolled(self, shown: "Shown", event: events.MouseEvent, wheel: Wheel) -> None:
+    def rolled(self, session: "Shown", event: events.MouseEvent, wheel: Wheel) -> None:
         """The wheel: to the program, as cursor keys on an alternate screen, else through the past."""
         view = self._view
-        free = view.browser is None and not event.shift and shown.running
-        given = self._given(event, "press", wheel)
-        if free and view.type(shown.screen.encode_mouse(given)):
+        free = view.browser is None and not event.shift and session.running
+        mouse_event = self._given(event, "press", wheel)
+        if free and view.type(session.screen.encode_mouse(mouse_event)):
             return
         if wheel in ("wheel_up", "wheel_down"):
             view.scroll_lines(-_WHEEL_LINES if wheel == "wheel_up" else _WHEEL_LINES)
 
-    def _wanted(self, shown: "Shown", event: events.MouseEvent) -> bool:
-        if event.shift or self._view.browser is not None or not shown.running:
+    def _wanted(self, session: "Shown", event: events.MouseEvent) -> bool:
+        if event.shift or self._view.browser is not None or not session.running:
             return False
-        return shown.screen.mouse_mode != "none"
+        return session.screen.mouse_mode != "none"
 
-    def _tell(self, shown: "Shown", event: events.MouseEvent, action: Action) -> None:
-        given = self._given(event, action, _BUTTONS.get(event.button))
-        told = shown.screen.encode_mouse(given)
+    def _tell(self, session: "Shown", event: events.MouseEvent, action: Action) -> None:
+        mouse_event = self._given(event, action, _BUTTONS.get(event.button))
+        encoded = session.screen.encode_mouse(mouse_event)
         # A click is input as a key is; that the pointer moved is none.
-        (self._view.type if action == "press" else self._view.report)(told)
+        (self._view.type if action == "press" else self._view.report)(encoded)
 
     def _given(
         self,

@@ -103,11 +103,11 @@ class ReplayView(TerminalView):
             strip = strip.adjust_cell_length(self.size.width, self.rich_style)
         return strip
 
-    def look_back(self, wanted: bool) -> None:
+    def look_back(self, on: bool) -> None:
         """What is looked through stands still."""
-        if wanted:
+        if on:
             self.playback.pause()
-        super().look_back(wanted)
+        super().look_back(on)
 
     def _relabel(self) -> None:
         """Time and keys in the border; once a second while it plays, and after every deed."""
@@ -181,19 +181,19 @@ class ReplayView(TerminalView):
         """Links of a recording lead nowhere."""
 
 
-def _shifted(start: int, place: int, room: int, whole: int) -> int:
+def _shifted(start: int, position: int, room: int, whole: int) -> int:
     """Where a stretch of ``room`` of ``whole`` cells begins, so that a place is in it."""
     if whole <= room or room <= 0:
         return 0
-    if place < start:
-        start = place
-    elif place >= start + room:
-        start = place - room + 1
+    if position < start:
+        start = position
+    elif position >= start + room:
+        start = position - room + 1
     return min(max(0, start), whole - room)
 
 
 def clock(seconds: float) -> str:
     """A time as players show it."""
-    minutes, rest = divmod(int(seconds), 60)
+    minutes, remainder = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+    return f"{hours}:{minutes:02}:{remainder:02}" if hours else f"{minutes}:{remainder:02}"

@@ -279,10 +279,10 @@ class TerminalView(TerminalPast, can_focus=True):
             return False
         return self._give(self.session.report, data)
 
-    def _give(self, way: "Callable[[bytes], None]", data: bytes) -> bool:
+    def _give(self, send: "Callable[[bytes], None]", data: bytes) -> bool:
         """A program that does not read, or ends this instant, is answered with the bell."""
         try:
-            way(data)
+            send(data)
         except ToolError:
             self.app.bell()  # pyright: ignore[reportUnknownMemberType]
         return True
@@ -337,17 +337,17 @@ class TerminalView(TerminalPast, can_focus=True):
         """What the mouse is over; nothing where the cells under it are others than they seem."""
         return self.shown if self.origin == (0, 0) else None
 
-    def ask(self, what: TerminalWish, given: str = "") -> None:
+    def ask(self, what: TerminalWish, value: str = "") -> None:
         """Ask the workbench for something."""
-        self.post_message(TerminalAsked(self, what, given))
+        self.post_message(TerminalAsked(self, what, value))
 
     def selected(self, text: str) -> None:
         """The agent may ask for what is marked, so the session knows it."""
         if self.session is not None:
             self.session.selection = text
 
-    def _clipboard_asked(self, asked: "ClipboardRequest") -> None:
-        self.post_message(TerminalAsked(self, "clipboard", asked))
+    def _clipboard_asked(self, request: "ClipboardRequest") -> None:
+        self.post_message(TerminalAsked(self, "clipboard", request))
 
     def _rung(self) -> None:
         if not (self.looked_at and self.has_focus):

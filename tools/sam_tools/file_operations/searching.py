@@ -52,7 +52,7 @@ class Searching:
             arguments.query,
             limit=limit,
             offset=arguments.offset,
-            hear=context.emit,
+            on_count=context.emit,
         )
         paths = [_path(where, path, context.workspace) for path in relative_paths]
         reached = arguments.offset + len(paths)
@@ -87,7 +87,7 @@ class Searching:
                 include=arguments.includePattern,
                 limit=limit,
             ),
-            hear=context.emit,
+            on_count=context.emit,
         )
         hits = [(_path(where, h.path, context.workspace), h.line, h.text) for h in result.hits]
         file_count = len({path for path, _, _ in hits})

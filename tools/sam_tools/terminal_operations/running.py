@@ -242,7 +242,7 @@ async def _follow(command: BackgroundCommand, wait: float, context: ToolContext)
         at = piece.end
         stream(piece.text)
 
-    return await command.wait(within=wait, heard=more)
+    return await command.wait(within=wait, on_output=more)
 
 
 def _told(command: BackgroundCommand, start: int, *, message: str = "") -> ToolResult:

@@ -99,8 +99,8 @@ def _copy_descriptor() -> None:
 
 
 def _read_memory() -> None:
-    known = ctypes.create_string_buffer(b"known")
-    Memory().piece(os.getpid(), ctypes.addressof(known), len(known))
+    buffer = ctypes.create_string_buffer(b"known")
+    Memory().piece(os.getpid(), ctypes.addressof(buffer), len(buffer))
 
 
 def _host(version: int) -> Ability:
@@ -118,18 +118,18 @@ def _host(version: int) -> Ability:
 
 
 def _release() -> tuple[int, int]:
-    major, _, rest = platform.release().partition(".")
-    minor = rest.partition(".")[0].partition("-")[0]
+    major, _, release = platform.release().partition(".")
+    minor = release.partition(".")[0].partition("-")[0]
     return (int(major), int(minor)) if major.isdecimal() and minor.isdecimal() else (0, 0)
 
 
-def _refused(deed: Callable[[], object]) -> OSError | None:
+def _refused(action: Callable[[], object]) -> OSError | None:
     """How the kernel refuses a filter; None when it does not. Tried on a thread that then ends."""
     faults: list[OSError] = []
 
     def attempt() -> None:
         try:
-            deed()
+            action()
         except OSError as error:
             faults.append(error)
 
@@ -145,51 +145,51 @@ def _words(refused: OSError) -> str:
     return f"the kernel refuses a supervisor ({refused.strerror})"
 
 
-def describe(found: Ability, *, strict: bool) -> Confinement:
+def describe(able: Ability, *, strict: bool) -> Confinement:
     """The confinement that follows, with its protections."""
     kernel = f"{platform.system()} {platform.release()}"
     if strict and bubblewrap() is not None:
         return Confinement("bubblewrap", f"bubblewrap on {kernel}", _strict())
     if sys.platform == "darwin" and shutil.which("sandbox-exec"):
         return Confinement("seatbelt", f"sandbox-exec on {kernel}", _seatbelt())
-    if found.holds:
-        scope = ", signals and abstract sockets kept inside" if found.landlock >= 6 else ""
-        held = f"Landlock ABI {found.landlock} on {kernel}: writes held to given folders{scope}"
-        if found.host is not None:
-            detail = f"{held}; what lies outside can be approved while the command waits"
-            return Confinement("live", detail, _protections(found))
-        detail = f"{held}; no approvals while a command runs: {found.why_not_live}"
-        return Confinement("landlock", detail, _protections(found))
-    return Confinement("none", _why_none(found, kernel), _protections(found))
+    if able.holds:
+        scope = ", signals and abstract sockets kept inside" if able.landlock >= 6 else ""
+        summary = f"Landlock ABI {able.landlock} on {kernel}: writes held to given folders{scope}"
+        if able.host is not None:
+            detail = f"{summary}; what lies outside can be approved while the command waits"
+            return Confinement("live", detail, _protections(able))
+        detail = f"{summary}; no approvals while a command runs: {able.why_not_live}"
+        return Confinement("landlock", detail, _protections(able))
+    return Confinement("none", _why_none(able, kernel), _protections(able))
 
 
-def _why_none(found: Ability, kernel: str) -> str:
-    if found.why_none:
-        return f"Landlock is there, but a command could not be held by it: {found.why_none}"
+def _why_none(able: Ability, kernel: str) -> str:
+    if able.why_none:
+        return f"Landlock is there, but a command could not be held by it: {able.why_none}"
     if sys.platform != "linux":
         return f"{kernel} has no Landlock; commands are not confined"
-    if found.landlock:
-        return f"Landlock ABI {found.landlock} on {kernel} cannot refuse truncation"
+    if able.landlock:
+        return f"Landlock ABI {able.landlock} on {kernel} cannot refuse truncation"
     return f"{kernel} offers no Landlock, or it is switched off"
 
 
-def _protections(found: Ability) -> tuple[Protection, ...]:
-    enough = found.holds
-    live = enough and found.host is not None
-    filtered = enough and machine() is not None and found.filters
-    scoped = enough and found.landlock >= landlock.SCOPE_ABI
+def _protections(able: Ability) -> tuple[Protection, ...]:
+    enough = able.holds
+    live = enough and able.host is not None
+    filtered = enough and machine() is not None and able.filters
+    scoped = enough and able.landlock >= landlock.SCOPE_ABI
     return (
         Protection("writes", enough, "Landlock" if enough else "nothing refuses them"),
         Protection(
             "metadata",
             live,
-            f"carried out by the supervisor ({found.host})" if live else found.why_not_live,
+            f"carried out by the supervisor ({able.host})" if live else able.why_not_live,
         ),
         Protection("signals", scoped or live, _signals(scoped=scoped, live=live)),
         Protection(
             "sockets",
             live,
-            "connections to sockets outside are asked for" if live else found.why_not_live,
+            "connections to sockets outside are asked for" if live else able.why_not_live,
         ),
         Protection("network", filtered, _network(live=live) if filtered else "cannot be refused"),
         Protection("secrets", enough, "outside of the workspace" if enough else "can be read"),
@@ -244,16 +244,25 @@ UNHELD = Confinement("none", "switched off: commands are not confined")
 @cache
 def bubblewrap() -> str | None:
     """The path of bubblewrap where it is installed and permitted; tried once."""
-    found = shutil.which("bwrap") if sys.platform == "linux" else None
-    if found is None:
+    program = shutil.which("bwrap") if sys.platform == "linux" else None
+    if program is None:
         return None
     import subprocess
 
     tried = subprocess.run(
-        [found, "--ro-bind", "/", "/", "--unshare-user", "--unshare-pid", "--unshare-net", "true"],
+        [
+            program,
+            "--ro-bind",
+            "/",
+            "/",
+            "--unshare-user",
+            "--unshare-pid",
+            "--unshare-net",
+            "true",
+        ],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         check=False,
         timeout=10,
     )
-    return found if tried.returncode == 0 else None
+    return program if tried.returncode == 0 else None

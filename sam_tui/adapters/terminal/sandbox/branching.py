@@ -34,9 +34,9 @@ _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/pts", "/dev
 
 def main() -> None:
     """Be the launcher. The last words of the command line: a JSON object, then what to execute."""
-    told, words = cast("dict[str, Any]", json.loads(sys.argv[2])), sys.argv[3:]
+    terms, words = cast("dict[str, Any]", json.loads(sys.argv[2])), sys.argv[3:]
     try:
-        _branch(told)
+        _branch(terms)
     except OSError as error:
         sys.stderr.write(f"{error}\n")
         os._exit(NOT_MOUNTED)
@@ -44,11 +44,11 @@ def main() -> None:
     signals.ignore(signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
     first = os.fork()
     if first == 0:
-        _init(told, words)
+        _init(terms, words)
     _leave(os.waitpid(first, 0)[1])
 
 
-def _branch(told: dict[str, Any]) -> None:
+def _branch(terms: dict[str, Any]) -> None:
     """A mount namespace in which the branch lies where the workspace was."""
     user, group = os.geteuid(), os.getegid()
     _checked(libc().unshare(_NEWNS | _NEWPID | (_NEWUSER if user else 0)), "unshare")
@@ -61,17 +61,17 @@ def _branch(told: dict[str, Any]) -> None:
             with open(f"/proc/self/{name}", "w", encoding="ascii") as mapping:
                 mapping.write(line)
     _mount("none", "/", None, _RECURSIVE | _PRIVATE, None)
-    workspace = told["workspace"]
-    if told["mount"] == "bind":
-        _mount(told["copy"], workspace, None, _BIND, None)
+    workspace = terms["workspace"]
+    if terms["mount"] == "bind":
+        _mount(terms["copy"], workspace, None, _BIND, None)
     else:
         layers = ",".join(
-            f"{key}={_escaped(told[name])}"
+            f"{key}={_escaped(terms[name])}"
             for key, name in (("lowerdir", "workspace"), ("upperdir", "upper"), ("workdir", "work"))
         )
         _mount("overlay", workspace, "overlay", 0, f"{layers},userxattr")
-    _mount(told["scratch"], told["scratch"], None, _BIND, None)
-    _close_outside(workspace, told["scratch"])
+    _mount(terms["scratch"], terms["scratch"], None, _BIND, None)
+    _close_outside(workspace, terms["scratch"])
 
 
 def _close_outside(*writable: str) -> None:
@@ -97,17 +97,17 @@ def _sockets(writable: Sequence[str]) -> list[str]:
     with open("/proc/net/unix", encoding="utf-8", errors="surrogateescape") as lines:
         fields = [line.rstrip("\n").split(None, 7) for line in lines]
     paths = dict.fromkeys(words[7] for words in fields if len(words) == 8)
-    own = tuple(f"{path}/" for path in writable)
-    there = [path for path in paths if path.startswith("/")]
-    return [path for path in there if not os.path.realpath(path).startswith(own)]
+    writable_prefixes = tuple(f"{path}/" for path in writable)
+    absolute = [path for path in paths if path.startswith("/")]
+    return [path for path in absolute if not os.path.realpath(path).startswith(writable_prefixes)]
 
 
 def _set_attributes(path: str, flags: int, *, on: int = 0, off: int = 0) -> None:
-    given = struct.pack("=4Q", on, off, 0, 0)
-    syscall(_MOUNT_SETATTR, AT_FDCWD, os.fsencode(path), flags, given, len(given))
+    attributes = struct.pack("=4Q", on, off, 0, 0)
+    syscall(_MOUNT_SETATTR, AT_FDCWD, os.fsencode(path), flags, attributes, len(attributes))
 
 
-def _init(told: dict[str, Any], words: list[str]) -> None:
+def _init(terms: dict[str, Any], words: list[str]) -> None:
     """The first process of the new ids: what it leaves behind ends with it."""
     libc().prctl(_SET_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
     try:
@@ -116,33 +116,33 @@ def _init(told: dict[str, Any], words: list[str]) -> None:
         pass  # the outer one shows more processes, and that is all
     command = os.fork()
     if command == 0:
-        _become(told, words)
+        _become(terms, words)
     while True:
         ended, status = os.wait()
         if ended == command:
             os._exit(128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else status >> 8)
 
 
-def _become(told: dict[str, Any], words: list[str]) -> None:
+def _become(terms: dict[str, Any], words: list[str]) -> None:
     """Confine this process to the branch, and become the command."""
     try:
-        os.chdir(told["cwd"])
-        writable = (told["workspace"], told["scratch"])
+        os.chdir(terms["cwd"])
+        writable = (terms["workspace"], terms["scratch"])
         bounds = landlock.Bounds(
             writable,
             _DEVICES,
-            tuple(told["secrets"]),
-            tcp=told["network"] == "on",
-            opened=tuple(told["opened"]),
+            tuple(terms["secrets"]),
+            tcp=terms["network"] == "on",
+            opened=tuple(terms["opened"]),
         )
         table = machine()
-        code = b"" if table is None else program(table, told["network"], live=False)
+        code = b"" if table is None else program(table, terms["network"], live=False)
         ours, theirs = enrolment(landlock.build(landlock.abi(), bounds), code, live=False)
         theirs.close()
         restrict(ours.fileno())
         ours.close()
-        os.environ.update(dict.fromkeys(("TMPDIR", "TMP", "TEMP"), str(told["scratch"])))
-        os.environ["PWD"] = told["cwd"]
+        os.environ.update(dict.fromkeys(("TMPDIR", "TMP", "TEMP"), str(terms["scratch"])))
+        os.environ["PWD"] = terms["cwd"]
         os.execv(words[0], words)
     except OSError as error:
         sys.stderr.write(f"The rehearsal could not be started: {error}\n")
@@ -162,8 +162,8 @@ def _escaped(path: str) -> str:
 
 def _mount(source: str, target: str, kind: str | None, flags: int, data: str | None) -> None:
     texts = [None if text is None else os.fsencode(text) for text in (source, target, kind)]
-    given = None if data is None else os.fsencode(data)
-    _checked(libc().mount(*texts, flags, given), f"mount {target}")
+    options = None if data is None else os.fsencode(data)
+    _checked(libc().mount(*texts, flags, options), f"mount {target}")
 
 
 def _checked(result: int, what: str) -> None:

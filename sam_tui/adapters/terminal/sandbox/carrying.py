@@ -38,10 +38,10 @@ def open_inside(
     how: tuple[int, int],
 ) -> None:
     """Open for writing: a place by a draft, all else at once. ``how`` are flags and mode."""
-    real, place = spot
+    real, kind = spot
     flags, mode = how
     nameless_one = bool(_TMPFILE and flags & _TMPFILE == _TMPFILE)
-    if place is not None and not nameless_one:
+    if kind is not None and not nameless_one:
 
         def again() -> None:
             try:
@@ -51,7 +51,7 @@ def open_inside(
                     watch.refuse(call, error.errno or errno.EACCES)
 
         if not watch.places.waits(real, again):
-            drafts.open(watch, call, real, place, flags, mode)
+            drafts.open(watch, call, real, kind, flags, mode)
         return
     making = bool(flags & os.O_CREAT) or nameless_one
     rights = Target(call.thread, watch.memory).rights_to(make=making)
@@ -133,11 +133,11 @@ def _open_pipe(watch: Watch, call: Notification, rights: Rights, real: str, flag
 
 
 def truncate_inside(
-    watch: Watch, call: Notification, real: str, place: Place | None, size: int
+    watch: Watch, call: Notification, real: str, kind: Place | None, size: int
 ) -> None:
     """truncate by path."""
     rights = Target(call.thread, watch.memory).rights_to(make=False)
-    if place is None:
+    if kind is None:
         watch.do(call, rights, lambda: deeds.truncate(real, size))
         return
     with deeds.acting_as(rights):
@@ -145,14 +145,14 @@ def truncate_inside(
         content, mode = deeds.read_file(real)
     if size > deeds.LARGEST_PLACE:
         raise OSError(errno.EFBIG, "File too large")
-    put(watch, call, real, place, (content[:size].ljust(size, b"\0"), mode), lambda: None)
+    put(watch, call, real, kind, (content[:size].ljust(size, b"\0"), mode), lambda: None)
 
 
 def put(
     watch: Watch,
     call: Notification,
     real: str,
-    place: Place,
+    kind: Place,
     new: tuple[bytes, int],
     after: Act,
 ) -> None:
@@ -162,11 +162,11 @@ def put(
 
     def place_it() -> None:
         with deeds.acting_as(rights):
-            watch.places.put(real, place, content, mode)
+            watch.places.put(real, kind, content, mode)
             after()
         watch.succeed(call)
 
-    change = watch.places.judge(real, place, content)
+    change = watch.places.judge(real, kind, content)
     if change is None:
         if watch.waits(call):
             place_it()
@@ -175,18 +175,18 @@ def put(
 
 
 def remove_inside(
-    watch: Watch, call: Notification, real: str, place: Place | None, *, folder: bool
+    watch: Watch, call: Notification, real: str, kind: Place | None, *, folder: bool
 ) -> None:
     """unlink and rmdir; what a place forbids is not removed without a question."""
     rights = Target(call.thread, watch.memory).rights_to(make=False)
 
     def remove() -> None:
-        if place is not None:
+        if kind is not None:
             watch.places.leaves(real)
         deeds.remove(real, folder=folder)
 
-    if place is not None and place.removal and os.path.lexists(real) and not folder:
-        why = f"{real} {place.what}"
+    if kind is not None and kind.removal and os.path.lexists(real) and not folder:
+        why = f"{real} {kind.what}"
         change = change_of(f"{why}, and would be gone", _content(real), b"")
         watch.ask(call, Wish("delete", real, content="gone"), change, rights, remove)
     else:
@@ -202,14 +202,14 @@ def make_inside(
     content: str = "",
 ) -> None:
     """Make a name: ``make`` is given the umask. ``content`` says what a place would be by it."""
-    real, place = spot
+    real, kind = spot
     rights = Target(call.thread, watch.memory).rights_to(make=True)
 
     def act() -> None:
         make(rights.umask)
 
     linked = bool(content) and leads_to_places(real, watch.places.root_of(real), content)
-    if content and (linked or place is not None) and not os.path.lexists(real):
+    if content and (linked or kind is not None) and not os.path.lexists(real):
         change = change_of(
             f"{real} is where programs look for what they start", None, content.encode()
         )
@@ -224,10 +224,10 @@ def link_inside(watch: Watch, call: Notification, old: str, new: str, handle: in
     A place is no file with two names: it gets a copy, and none can be made of it.
     """
     rights = Target(call.thread, watch.memory).rights_to(make=False)
-    place = judged(watch, new)
+    kind = judged(watch, new)
     if handle < 0 and judged(watch, old) is not None:
         raise PermissionError(errno.EPERM, "Operation not permitted")
-    if place is None:
+    if kind is None:
         if handle >= 0:
             watch.do(call, rights, lambda: deeds.link_open(handle, new))
         else:
@@ -236,16 +236,16 @@ def link_inside(watch: Watch, call: Notification, old: str, new: str, handle: in
     if os.path.lexists(new):
         raise FileExistsError(errno.EEXIST, "File exists")
     with deeds.acting_as(rights):
-        found = _opened(handle) if handle >= 0 else deeds.read_file(old)
-    put(watch, call, new, place, found, lambda: None)
+        content = _opened(handle) if handle >= 0 else deeds.read_file(old)
+    put(watch, call, new, kind, content, lambda: None)
 
 
 def rename_inside(watch: Watch, call: Notification, old: str, new: str, flags: int) -> None:
     """rename: what comes to a place is judged by its content, and placed as it was judged."""
     rights = Target(call.thread, watch.memory).rights_to(make=False)
-    leaves, place = judged(watch, old), judged(watch, new)
-    found = os.lstat(old)
-    if stat.S_ISDIR(found.st_mode) or (flags & _EXCHANGE and os.path.isdir(new)):
+    leaves, kind = judged(watch, old), judged(watch, new)
+    status = os.lstat(old)
+    if stat.S_ISDIR(status.st_mode) or (flags & _EXCHANGE and os.path.isdir(new)):
         move_folder(watch, call, (old, new), flags, rights)
         return
     if leaves is not None and leaves.removal:
@@ -253,19 +253,19 @@ def rename_inside(watch: Watch, call: Notification, old: str, new: str, flags: i
         wish = Wish("rename", old, new, content="gone")
         watch.ask(call, wish, change, rights, lambda: deeds.rename(old, new, flags))
         return
-    if flags & _EXCHANGE and (place is not None or leaves is not None):
+    if flags & _EXCHANGE and (kind is not None or leaves is not None):
         raise OSError(errno.EINVAL, "Invalid argument")
-    if stat.S_ISLNK(found.st_mode) or not stat.S_ISREG(found.st_mode):
+    if stat.S_ISLNK(status.st_mode) or not stat.S_ISREG(status.st_mode):
         root = watch.places.root_of(new)
-        if place is not None or (root and leads_to_places(new, root)):
-            text = os.readlink(old) if stat.S_ISLNK(found.st_mode) else "a pipe, socket or device"
+        if kind is not None or (root and leads_to_places(new, root)):
+            text = os.readlink(old) if stat.S_ISLNK(status.st_mode) else "a pipe, socket or device"
             change = change_of(
                 f"{new} is where programs look for what they start", None, text.encode()
             )
             wish = Wish("rename", old, new, content=change.digest)
             watch.ask(call, wish, change, rights, lambda: deeds.rename(old, new, flags))
             return
-    if place is None or not stat.S_ISREG(found.st_mode):
+    if kind is None or not stat.S_ISREG(status.st_mode):
         if leaves is not None:
             watch.places.leaves(old)
         watch.do(call, rights, lambda: deeds.rename(old, new, flags))
@@ -282,7 +282,7 @@ def rename_inside(watch: Watch, call: Notification, old: str, new: str, flags: i
             watch.places.leaves(old)
         deeds.remove(old, folder=False)
 
-    put(watch, call, new, place, content, after)
+    put(watch, call, new, kind, content, after)
 
 
 def _content(real: str) -> bytes | None:

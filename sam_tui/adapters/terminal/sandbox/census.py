@@ -31,10 +31,10 @@ class Census:
     ``mark`` in their environment, which one can take off; with ``held`` only those under a filter count.
     """
 
-    def __init__(self, most: int = 0, *, mark: str = "", held: bool = False) -> None:
+    def __init__(self, most: int = 0, *, mark: str = "", filtered: bool = False) -> None:
         self._most = most
         self._mark = f"{MARK}={mark}".encode() if mark else b""
-        self._held = held
+        self._held = filtered
         self._sessions: dict[int, int] = {}
         self._room = 0
         """So many tasks the system may have before there can be too many of this run."""
@@ -45,8 +45,8 @@ class Census:
 
         ``since`` is that time where the process may be gone already; 0 looks.
         """
-        found = stat_fields(session) if session > 0 and not since else None
-        since = since if found is None else int(found[_STARTED])
+        fields = stat_fields(session) if session > 0 and not since else None
+        since = since if fields is None else int(fields[_STARTED])
         if since:
             self._sessions[session] = since
         return since
@@ -114,22 +114,22 @@ class Census:
 
     def _group(self, pid: int) -> int:
         """The process group of a member; all of a group are of one session, and so of this run."""
-        found = stat_fields(pid)
-        mine = found is not None and int(found[_SESSION]) in self._sessions
-        return int(found[_GROUP]) if found is not None and mine else 0
+        fields = stat_fields(pid)
+        mine = fields is not None and int(fields[_SESSION]) in self._sessions
+        return int(fields[_GROUP]) if fields is not None and mine else 0
 
     def _members(self, after: int) -> Iterator[tuple[int, bytes]]:
         """Number and state of each."""
-        own = os.getpid()
+        supervisor = os.getpid()
         for entry in os.listdir("/proc") if os.path.isdir("/proc") else ():
             pid = int(entry) if entry.isdecimal() else 0
-            if pid > after and pid != own and (found := stat_fields(pid)) is not None:
-                began = self._sessions.get(int(found[_SESSION]))
+            if pid > after and pid != supervisor and (fields := stat_fields(pid)) is not None:
+                began = self._sessions.get(int(fields[_SESSION]))
                 # The number of a session is given anew only once nobody is in it; whoever came before
                 # the session was known is none of it.
-                mine = began is not None and int(found[_STARTED]) >= began
+                mine = began is not None and int(fields[_STARTED]) >= began
                 if (mine and (not self._held or is_held(pid))) or self._marked(pid):
-                    yield pid, found[_STATE]
+                    yield pid, fields[_STATE]
 
     def _marked(self, pid: int) -> bool:
         if not self._mark:

@@ -35,49 +35,53 @@ def _connect(watch: Watch, notification: Notification) -> None:
     target = Target(notification.thread, watch.memory)
     if not 2 <= length <= _LONGEST_ADDRESS:
         raise OSError(errno.EINVAL, "Invalid argument")
-    given = target.data(address, length)
+    address_data = target.data(address, length)
     rights = target.rights()
-    if given[:2] != socket.AF_UNIX.to_bytes(2, "little"):
+    if address_data[:2] != socket.AF_UNIX.to_bytes(2, "little"):
         if watch.hosts is not None:
-            watch.hosts.connect(notification, rights, given)
+            watch.hosts.connect(notification, rights, address_data)
             return
         # Whatever socket stands there by now: such an address names none of this machine's.
-        in_its_own_time(watch, notification, rights, given)
+        in_its_own_time(watch, notification, rights, address_data)
         return
     judge_unix(
         watch,
         notification,
-        given,
-        lambda path: in_its_own_time(watch, notification, rights, given, path=path),
+        address_data,
+        lambda path: in_its_own_time(watch, notification, rights, address_data, path=path),
     )
 
 
 def judge_unix(
-    watch: Watch, notification: Notification, given: bytes, go: Callable[[str], None]
+    watch: Watch, notification: Notification, address: bytes, go: Callable[[str], None]
 ) -> None:
     """Judge the address of a unix socket that a call connects or sends to.
 
     ``go`` carries the call out, with the real path that was judged; empty for an abstract name.
     Sockets of this program's commands are free, and those that lie inside.
     """
-    name = given[2:]
+    name = address[2:]
     if len(name) > _UNIX_PATH:
         raise OSError(errno.EINVAL, "Invalid argument")
     if not name or name[0] == 0:
-        shown = "@" + os.fsdecode(name[1:]) if name else "@"
+        name_shown = "@" + os.fsdecode(name[1:]) if name else "@"
         if watch.own_socket(bearer(name)):
             watch.carry_out(notification, lambda: go(""))
         else:
-            watch.settle(notification, Wish("connect", shown), lambda: go(""))
+            watch.settle(notification, Wish("connect", name_shown), lambda: go(""))
         return
     path = os.fsdecode(name.split(b"\0", 1)[0])
-    place = Target(notification.thread, watch.memory).place(AT_FDCWD, path, follow=True)
-    if place.special or not _is_socket(place.real) or place.real.startswith(_NAME_SERVICES):
+    target_path = Target(notification.thread, watch.memory).place(AT_FDCWD, path, follow=True)
+    if (
+        target_path.special
+        or not _is_socket(target_path.real)
+        or target_path.real.startswith(_NAME_SERVICES)
+    ):
         raise OSError(errno.ECONNREFUSED, "Connection refused")
-    if watch.inside.holds(place.real):
-        watch.carry_out(notification, lambda: go(place.real))
+    if watch.inside.holds(target_path.real):
+        watch.carry_out(notification, lambda: go(target_path.real))
     else:
-        watch.settle(notification, Wish("connect", place.real), lambda: go(place.real))
+        watch.settle(notification, Wish("connect", target_path.real), lambda: go(target_path.real))
 
 
 def _is_socket(path: str) -> bool:
@@ -94,12 +98,12 @@ def copy_of(target: Target, descriptor: int) -> Generator[socket.socket]:
     finally:
         os.close(process)
     try:
-        found = socket.socket(fileno=copied)
+        duplicate = socket.socket(fileno=copied)
     except OSError:
         os.close(copied)
         raise
-    with found:
-        yield found
+    with duplicate:
+        yield duplicate
 
 
 def in_its_own_time(
@@ -123,21 +127,21 @@ def in_its_own_time(
             else:
                 assert isinstance(address, bytes)
                 with deeds.acting_as(rights), deeds.exact(path) as handle:
-                    there = f"/proc/self/fd/{handle}".encode()
-                    _connect_to(copied, address[:2] + there + b"\0")
+                    link = f"/proc/self/fd/{handle}".encode()
+                    _connect_to(copied, address[:2] + link + b"\0")
         watch.succeed(notification)
 
     on_its_own(watch, notification, connect)
 
 
-def on_its_own(watch: Watch, notification: Notification, deed: Callable[[], None]) -> None:
+def on_its_own(watch: Watch, notification: Notification, action: Callable[[], None]) -> None:
     """Carry a call out on a thread, for it may wait for others. Raises OSError where too many wait."""
     if not _waiting.acquire(blocking=False):
         raise OSError(errno.EAGAIN, "Resource temporarily unavailable")
 
     def work() -> None:
         try:
-            watch.carry_out(notification, deed)
+            watch.carry_out(notification, action)
         except OSError:
             pass  # the caller is gone
         finally:

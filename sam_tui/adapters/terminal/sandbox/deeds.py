@@ -37,23 +37,23 @@ def acting_as(rights: Rights) -> AbstractContextManager[None]:
 
     Raises OSError (EPERM) where the rights of the other cannot be taken on.
     """
-    own = own_rights()
-    if rights.user == own.user and rights.group == own.group:
-        if own.file_capabilities & ~rights.file_capabilities:
+    mine = own_rights()
+    if rights.user == mine.user and rights.group == mine.group:
+        if mine.file_capabilities & ~rights.file_capabilities:
             raise PermissionError(1, "The caller gave up rights that would be used for it")
         return _UNCHANGED
-    if own.user != 0:
+    if mine.user != 0:
         raise PermissionError(1, "The caller is another user")
-    return _acting_as(rights, own)
+    return _acting_as(rights, mine)
 
 
 @contextmanager
-def _acting_as(rights: Rights, own: Rights) -> Generator[None]:
+def _acting_as(rights: Rights, mine: Rights) -> Generator[None]:
     try:
         _become(rights.user, rights.group, rights.groups)
         yield
     finally:
-        _become(own.user, own.group, own.groups)
+        _become(mine.user, mine.group, mine.groups)
 
 
 def _become(user: int, group: int, groups: tuple[int, ...]) -> None:
@@ -99,15 +99,15 @@ def known_flags(flags: int) -> int:
 def open_file(path: str, flags: int, mode: int) -> int:
     """Open a real path as the caller asked; ``mode`` already without its umask. Raises OSError."""
     making = flags & os.O_CREAT or (_TMPFILE and flags & _TMPFILE == _TMPFILE)
-    wanted = flags & _KNOWN_FLAGS
+    allowed_flags = flags & _KNOWN_FLAGS
     # Never wait here for the other end of a pipe: the caller's own flag is set afterwards.
     opened = open_exactly(
         path,
-        wanted | os.O_NONBLOCK | os.O_NOCTTY | os.O_NOFOLLOW,
+        allowed_flags | os.O_NONBLOCK | os.O_NOCTTY | os.O_NOFOLLOW,
         mode=mode & _PERMISSIONS if making else 0,
     )
     if not flags & os.O_NONBLOCK:
-        fcntl.fcntl(opened, fcntl.F_SETFL, wanted & ~os.O_NONBLOCK)
+        fcntl.fcntl(opened, fcntl.F_SETFL, allowed_flags & ~os.O_NONBLOCK)
     return opened
 
 
@@ -120,10 +120,10 @@ def read_file(path: str) -> tuple[bytes, int]:
 
 def content_of(handle: int) -> bytes:
     """All that a descriptor of a regular file leads to. Raises OSError, also for a very large one."""
-    found = os.fstat(handle)
-    if not stat.S_ISREG(found.st_mode):
+    status = os.fstat(handle)
+    if not stat.S_ISREG(status.st_mode):
         raise OSError(errno.EINVAL, "Not a regular file")
-    if found.st_size > LARGEST_PLACE:
+    if status.st_size > LARGEST_PLACE:
         raise OSError(errno.EFBIG, "File too large")
     parts: list[bytes] = []
     while piece := os.pread(handle, LARGEST_PLACE, sum(map(len, parts))):
@@ -141,9 +141,9 @@ def place(path: str, content: bytes, mode: int) -> None:
     with parent(path) as (folder, name):
         fresh = os.fsencode(f"{RESERVED}{os.urandom(8).hex()}")
         making = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
-        made = open_exactly(os.fsdecode(fresh), making, mode=0o600, within=folder)
+        temporary = open_exactly(os.fsdecode(fresh), making, mode=0o600, within=folder)
         try:
-            with open(made, "wb") as file:
+            with open(temporary, "wb") as file:
                 file.write(content)
                 os.fchmod(file.fileno(), mode & _PERMISSIONS)
             call("renameat2", folder, fresh, folder, name, 0)

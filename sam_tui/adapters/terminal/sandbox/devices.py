@@ -25,8 +25,8 @@ def raw_devices() -> tuple[str, ...]:
 
 def _below(folder: str, depth: int) -> Iterator[str]:
     try:
-        with os.scandir(folder) as found:
-            entries = list(found)
+        with os.scandir(folder) as iterator:
+            entries = list(iterator)
     except OSError:
         return
     for entry in entries:

@@ -36,19 +36,19 @@ class Layer:
 
 def snapshot(folder: str) -> Snapshot:
     """The state of everything in a folder: mode, size, times and inode. Raises ``ToolError``."""
-    found: Snapshot = {}
+    snapshot_entries: Snapshot = {}
     for path in _below(folder, ""):
         stamp = os.lstat(os.path.join(folder, path))
-        found[path] = (
+        snapshot_entries[path] = (
             stamp.st_mode,
             stamp.st_size if not stat.S_ISDIR(stamp.st_mode) else 0,
             stamp.st_mtime_ns,
             stamp.st_ctime_ns,
             stamp.st_ino,
         )
-        if len(found) > MOST_ENTRIES:
+        if len(snapshot_entries) > MOST_ENTRIES:
             raise ToolError(f"The workspace has more than {MOST_ENTRIES} entries to rehearse on.")
-    return found
+    return snapshot_entries
 
 
 def upper_layer(upper: str, workspace: str) -> Layer:
@@ -62,9 +62,9 @@ def copied_layer(copy: str, workspace: str) -> Layer:
     """What differs between a copy and the workspace that it was made of."""
     layer = Layer({}, set())
     for path in _below(copy, ""):
-        here, there = os.path.join(copy, path), os.path.join(workspace, path)
-        if not os.path.lexists(there) or _differs(there, here):
-            layer.present[path] = here
+        changed, original = os.path.join(copy, path), os.path.join(workspace, path)
+        if not os.path.lexists(original) or _differs(original, changed):
+            layer.present[path] = changed
     for path in _below(workspace, ""):
         if not os.path.lexists(os.path.join(copy, path)):
             layer.gone.add(path)
@@ -73,7 +73,7 @@ def copied_layer(copy: str, workspace: str) -> Layer:
 
 def differences(layer: Layer, workspace: str) -> list[Differing]:
     """Every change with its diff, in the order of paths."""
-    found: dict[str, Differing] = {}
+    differing: dict[str, Differing] = {}
     replaced = [
         path
         for path, source in layer.present.items()
@@ -81,24 +81,24 @@ def differences(layer: Layer, workspace: str) -> list[Differing]:
     ]
     for root in (*layer.gone, *replaced):
         for path in (root, *_below(workspace, root)):
-            found[path] = Differing(_change(path, os.path.join(workspace, path), None), None)
+            differing[path] = Differing(_change(path, os.path.join(workspace, path), None), None)
     for path, source in layer.present.items():
         old = os.path.join(workspace, path)
         if not os.path.lexists(old):
-            found[path] = Differing(_change(path, None, source), source)
+            differing[path] = Differing(_change(path, None, source), source)
         elif _differs(old, source):
-            found[path] = Differing(_change(path, old, source), source)
+            differing[path] = Differing(_change(path, old, source), source)
         else:
-            found.pop(path, None)
-    return [found[path] for path in sorted(found)]
+            differing.pop(path, None)
+    return [differing[path] for path in sorted(differing)]
 
 
 def _read_upper(layer: Layer, upper: str, workspace: str, at: str) -> None:
     for entry in _entries(os.path.join(upper, at)):
         path = os.path.join(at, entry.name)
         old = os.path.join(workspace, path)
-        found = entry.stat(follow_symlinks=False)
-        if stat.S_ISCHR(found.st_mode) and found.st_rdev == 0:
+        status = entry.stat(follow_symlinks=False)
+        if stat.S_ISCHR(status.st_mode) and status.st_rdev == 0:
             if os.path.lexists(old):
                 layer.gone.add(path)
             continue
@@ -160,10 +160,10 @@ def _same_bytes(old: str, new: str) -> bool:
         return False
     with open(old, "rb") as first, open(new, "rb") as second:
         while True:
-            one, two = first.read(_BLOCK), second.read(_BLOCK)
-            if one != two:
+            left, two = first.read(_BLOCK), second.read(_BLOCK)
+            if left != two:
                 return False
-            if not one:
+            if not left:
                 return True
 
 
@@ -201,10 +201,10 @@ def _lines(path: str | None) -> list[str] | None:
     """The lines of a text file; none for no file, folder or link, None for what has no lines."""
     if path is None:
         return []
-    found = os.lstat(path)
-    if not stat.S_ISREG(found.st_mode):
+    status = os.lstat(path)
+    if not stat.S_ISREG(status.st_mode):
         return []
-    if found.st_size > _LARGEST_DIFF or not os.access(path, os.R_OK):
+    if status.st_size > _LARGEST_DIFF or not os.access(path, os.R_OK):
         return None
     with open(path, "rb") as file:
         data = file.read()

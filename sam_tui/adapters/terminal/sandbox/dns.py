@@ -91,16 +91,16 @@ def ask(question: bytes, servers: Sequence[Server]) -> bytes | None:
 
 def system_servers(path: str = "/etc/resolv.conf") -> tuple[Server, ...]:
     """The name servers of this system; the one on this machine where none are named."""
-    found: list[Server] = []
+    servers: list[Server] = []
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
             for line in file:
                 words = line.split()
                 if len(words) > 1 and words[0] == "nameserver":
-                    found.append((words[1], PORT))
+                    servers.append((words[1], PORT))
     except OSError:
         pass
-    return tuple(found) or (("127.0.0.1", PORT),)
+    return tuple(servers) or (("127.0.0.1", PORT),)
 
 
 def framed(message: bytes) -> bytes:
@@ -157,7 +157,7 @@ def _found(message: bytes, name: str, kind: int) -> Found:
     at = _HEADER.size
     for _ in range(questions):
         at = _name(message, at)[1] + 4
-    held: list[tuple[str, bytes, int]] = []
+    records: list[tuple[str, bytes, int]] = []
     aliases: dict[str, str] = {}
     for _ in range(answers):
         owner, at = _name(message, at)
@@ -168,13 +168,13 @@ def _found(message: bytes, name: str, kind: int) -> Found:
         if group == INTERNET and its_kind == CNAME:
             aliases[owner] = _name(message, at)[0]
         elif group == INTERNET and its_kind == kind and size == (4 if kind == A else 16):
-            held.append((owner, message[at : at + size], seconds))
+            records.append((owner, message[at : at + size], seconds))
         at += size
     named = {name}
     for _ in range(_MOST_ALIASES):
         name = aliases.get(name, "")
         named.add(name)
-    mine = [(address, seconds) for owner, address, seconds in held if owner in named]
+    mine = [(address, seconds) for owner, address, seconds in records if owner in named]
     shortest = min((seconds for _, seconds in mine), default=0)
     return Found(flags & 0xF, tuple(address for address, _ in mine), shortest)
 
@@ -218,10 +218,10 @@ def _family(server: Server) -> socket.AddressFamily:
 
 
 def _exactly(stream: socket.socket, size: int) -> bytes:
-    found = bytearray()
-    while len(found) < size:
-        piece = stream.recv(size - len(found))
+    received = bytearray()
+    while len(received) < size:
+        piece = stream.recv(size - len(received))
         if not piece:
             raise ConnectionResetError("the stream ended")
-        found += piece
-    return bytes(found)
+        received += piece
+    return bytes(received)

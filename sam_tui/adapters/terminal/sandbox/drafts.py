@@ -47,7 +47,7 @@ class Drafts:
         self._shared: set[int] = set()
 
     def open(
-        self, watch: Watch, call: Notification, real: str, place: Place, flags: int, mode: int
+        self, watch: Watch, call: Notification, real: str, kind: Place, flags: int, mode: int
     ) -> None:
         """Answer an open for writing with a draft. Raises OSError."""
         if len(self._drafts) >= _MOST:
@@ -55,20 +55,20 @@ class Drafts:
         self._hear()
         rights = Target(call.thread, watch.memory).rights()
         with deeds.acting_as(rights):
-            there = _checked(real, flags)
-            content = b"" if there is None or flags & os.O_TRUNC else there[0]
-            made = _nameless(os.path.dirname(real), flags)
+            existing = _checked(real, flags)
+            content = b"" if existing is None or flags & os.O_TRUNC else existing[0]
+            handle = _nameless(os.path.dirname(real), flags)
         try:
             if content:
-                _fill(made, content)
-            reading = os.open(f"/proc/self/fd/{made}", os.O_RDONLY | os.O_CLOEXEC)
-            os.fchmod(made, mode & ~rights.umask & 0o7777 if there is None else there[1])
+                _fill(handle, content)
+            reading = os.open(f"/proc/self/fd/{handle}", os.O_RDONLY | os.O_CLOEXEC)
+            os.fchmod(handle, mode & ~rights.umask & 0o7777 if existing is None else existing[1])
             number = _watch(self._events, reading)
-            self._drafts[number] = Draft(watch, real, place, rights, watch.who(call), reading)
+            self._drafts[number] = Draft(watch, real, kind, rights, watch.who(call), reading)
             watch.drafting()
-            watch.give(call, made, flags)
+            watch.give(call, handle, flags)
         finally:
-            os.close(made)
+            os.close(handle)
 
     def settle(self) -> None:
         """Judge every draft that was closed by now."""
@@ -92,9 +92,9 @@ class Drafts:
 
     def reopened(self, handle: int) -> None:
         """A draft may be opened once more: then its first closing is not its last."""
-        found = os.fstat(handle)
+        status = os.fstat(handle)
         for draft in self._drafts.values():
-            if os.path.samestat(found, os.fstat(draft.reading)):
+            if os.path.samestat(status, os.fstat(draft.reading)):
                 self._shared.add(draft.reading)
 
     def finish(self, watch: Watch) -> None:
@@ -179,20 +179,20 @@ def _checked(real: str, flags: int) -> tuple[bytes, int] | None:
 
 def _nameless(folder: str, flags: int) -> int:
     access = os.O_RDWR if flags & os.O_ACCMODE == os.O_RDWR else os.O_WRONLY
-    kept = flags & (os.O_APPEND | os.O_DSYNC | os.O_SYNC)
+    inherited = flags & (os.O_APPEND | os.O_DSYNC | os.O_SYNC)
     try:
-        return deeds.open_file(folder, access | kept | os.O_TMPFILE, 0o600)
+        return deeds.open_file(folder, access | inherited | os.O_TMPFILE, 0o600)
     except OSError as error:
         if error.errno not in (errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL):
             raise
     path = f"{folder}/{deeds.RESERVED}{os.urandom(8).hex()}"
-    made = deeds.open_file(path, access | kept | os.O_CREAT | os.O_EXCL, 0o600)
+    handle = deeds.open_file(path, access | inherited | os.O_CREAT | os.O_EXCL, 0o600)
     os.unlink(path)
-    return made
+    return handle
 
 
-def _fill(made: int, content: bytes) -> None:
-    again = os.open(f"/proc/self/fd/{made}", os.O_WRONLY | os.O_CLOEXEC)
+def _fill(handle: int, content: bytes) -> None:
+    again = os.open(f"/proc/self/fd/{handle}", os.O_WRONLY | os.O_CLOEXEC)
     with open(again, "wb") as file:
         file.write(content)
 

@@ -40,17 +40,17 @@ def enrolment(ruleset: int, program: bytes, *, live: bool) -> tuple[socket.socke
     return theirs, ours
 
 
-def restrict(way: int) -> None:
+def restrict(entry: int) -> None:
     """Hold the calling thread, and all it starts from now on; there is no way back.
 
-    ``way`` is a Landlock ruleset, or the command's end of an enrolment, whose listener is handed to
+    ``entry`` is a Landlock ruleset, or the command's end of an enrolment, whose listener is handed to
     the supervisor before this returns. Safe right after a fork: a few system calls and no more.
     Raises OSError when the sandbox cannot be entered; nothing may be started then.
     """
-    if not stat.S_ISSOCK(os.fstat(way).st_mode):
-        landlock.restrict(way)
+    if not stat.S_ISSOCK(os.fstat(entry).st_mode):
+        landlock.restrict(entry)
         return
-    with socket.socket(fileno=os.dup(way)) as enrolling:
+    with socket.socket(fileno=os.dup(entry)) as enrolling:
         message, descriptors, _, _ = socket.recv_fds(enrolling, _LONGEST, 1)
         if not message or not descriptors:
             raise OSError(errno.EPIPE, "the sandbox is gone")
@@ -72,9 +72,9 @@ def _hand_over(enrolling: socket.socket, program: bytes) -> None:
         enrolling.sendmsg([LISTENING], [handed], HANDING_OVER)
     finally:
         os.close(listener)
-    known = machine()
-    assert known is not None  # or there were no filter
-    install(sealing(known), 0)
+    native = machine()
+    assert native is not None  # or there were no filter
+    install(sealing(native), 0)
     if enrolling.recv(1) != GO:
         raise OSError(errno.EPIPE, "the supervisor is gone")
 

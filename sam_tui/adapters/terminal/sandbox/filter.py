@@ -146,22 +146,22 @@ def program(
             _give(FAIL | errno.ENOSYS)
         ]  # its flags can change after they were seen
     calls = machine.calls
-    known = sorted((calls[name], block) for name, block in blocks.items() if name in calls)
-    built += _halved(known)
+    entries = sorted((calls[name], block) for name, block in blocks.items() if name in calls)
+    built += _halved(entries)
     return b"".join(struct.pack("=HBBI", *instruction) for instruction in built)
 
 
-def _halved(known: Sequence[tuple[int, list[Instruction]]]) -> list[Instruction]:
+def _halved(entries: Sequence[tuple[int, list[Instruction]]]) -> list[Instruction]:
     """What leads from a call number to its block, and all others to ALLOW."""
-    if len(known) <= _CHAINED:
+    if len(entries) <= _CHAINED:
         chain: list[Instruction] = []
-        for number, block in known:
+        for number, block in entries:
             chain += [(_EQUAL, 0, len(block), number), *block]
         return [*chain, _give(ALLOW)]
-    middle = len(known) // 2
-    below, rest = _halved(known[:middle]), _halved(known[middle:])
+    middle = len(entries) // 2
+    below, above = _halved(entries[:middle]), _halved(entries[middle:])
     # A condition reaches 255 instructions far, a plain jump any distance.
-    return [(_AT_LEAST, 0, 1, known[middle][0]), (_JUMP, 0, 0, len(below)), *below, *rest]
+    return [(_AT_LEAST, 0, 1, entries[middle][0]), (_JUMP, 0, 0, len(below)), *below, *above]
 
 
 def _blocks(network: Network, *, live: bool) -> dict[str, list[Instruction]]:
@@ -201,8 +201,8 @@ def _objects_and_kin(*, live: bool) -> dict[str, list[Instruction]]:
     for name in SCHEDULING:
         itself = 0 if name not in ONE_PROCESS else 1
         blocks[name] = [_argument(itself), (_EQUAL, 0, 1, 0), _give(ALLOW), _give(NOTIFY)]
-    for name, one in ONE_PROCESS.items():
-        blocks[name] = [_argument(0), (_EQUAL, 1, 0, one), _give(NOTIFY), *blocks[name]]
+    for name, selector in ONE_PROCESS.items():
+        blocks[name] = [_argument(0), (_EQUAL, 1, 0, selector), _give(NOTIFY), *blocks[name]]
     return blocks
 
 
@@ -295,10 +295,10 @@ def _sends(refused: list[Instruction]) -> dict[str, list[Instruction]]:
     ]
     flags = {"sendto": 3, "sendmsg": 2, "sendmmsg": 3}
     looked = {name: [_argument(at), *refused] if refused else [] for name, at in flags.items()}
-    rest = {name: unnamed if name == "sendto" else [_give(NOTIFY)] for name in flags}
+    remaining = {name: unnamed if name == "sendto" else [_give(NOTIFY)] for name in flags}
     # Nobody answers before the listener is handed over; ``sealing`` ends that.
-    rest["sendmsg"] = [_argument(2), (_EQUAL, 0, 1, HANDING_OVER), _give(ALLOW), _give(NOTIFY)]
-    return {name: [*looked[name], *rest[name]] for name in flags}
+    remaining["sendmsg"] = [_argument(2), (_EQUAL, 0, 1, HANDING_OVER), _give(ALLOW), _give(NOTIFY)]
+    return {name: [*looked[name], *remaining[name]] for name in flags}
 
 
 def _socket(network: Network, *, live: bool) -> list[Instruction]:

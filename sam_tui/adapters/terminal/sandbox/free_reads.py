@@ -41,25 +41,25 @@ class Reads:
 
     def __post_init__(self) -> None:
         """Prepare what is compared with every path."""
-        own = (*self.roots, *self.terms.own)
-        self._own = tuple(f"{path.rstrip('/')}/" for path in own)
+        prefixes = (*self.roots, *self.terms.own)
+        self._own = tuple(f"{path.rstrip('/')}/" for path in prefixes)
         self._free = (*(f"{path.rstrip('/')}/" for path in self.terms.free), *_KERNEL)
         self._within = (*self._own, *self._free)
 
     @classmethod
-    def of(cls, told: dict[str, Any], roots: tuple[str, ...]) -> "Reads":
+    def of(cls, terms: dict[str, Any], roots: tuple[str, ...]) -> "Reads":
         """From the message that begins a run."""
-        free, own = tuple(map(str, told["free"])), tuple(map(str, told["own"]))
-        return cls(ReadTerms(str(told["home"]), free, own, bool(told["restricted"])), roots)
+        free, roots_own = tuple(map(str, terms["free"])), tuple(map(str, terms["own"]))
+        return cls(ReadTerms(str(terms["home"]), free, roots_own, bool(terms["restricted"])), roots)
 
     def secret(self, real: str) -> bool:
         """Whether a real path is secret by its name. Packages bring keys and environments to test with."""
         if not _SUSPECT.search(real, real.rfind("/")) or real.startswith(_KERNEL):
             return False
-        own = real.startswith(self._own)
+        inside = real.startswith(self._own)
         installed = real.startswith(self._free) and not real.startswith(_CONFIGURED)
-        what = _secrets(self.terms.home).named(real, inside=own or installed)
-        return bool(what) and (own or not installed or what not in _OF_PACKAGES)
+        what = _secrets(self.terms.home).named(real, inside=inside or installed)
+        return bool(what) and (inside or not installed or what not in _OF_PACKAGES)
 
     def within(self, real: str) -> bool:
         """Whether a real path lies where the kernel lets it read."""
@@ -71,11 +71,11 @@ class Reads:
         """Whether it belongs to a virtual environment, which is no project's secret."""
         folder, looked = os.path.dirname(real), 0
         while folder not in ("/", "") and looked < _DEEPEST:
-            known = self._environments.get(folder)
-            if known is None:
-                known = os.path.isfile(f"{folder}/{_ENVIRONMENT_MARK}")
-                self._environments[folder] = known
-            if known:
+            cached = self._environments.get(folder)
+            if cached is None:
+                cached = os.path.isfile(f"{folder}/{_ENVIRONMENT_MARK}")
+                self._environments[folder] = cached
+            if cached:
                 return True
             folder, looked = os.path.dirname(folder), looked + 1
         return False

@@ -52,17 +52,17 @@ class Islands:
             self._control = None
             os.waitpid(self._process, 0)
 
-    def _ask(self, wanted: dict[str, Any]) -> list[int]:
+    def _ask(self, request: dict[str, Any]) -> list[int]:
         if self._control is None:
             if self._failed:
                 raise PermissionError(1, "This system gives no networks of one's own")
             self._start()
         assert self._control is not None
-        self._control.send(json.dumps(wanted).encode())
+        self._control.send(json.dumps(request).encode())
         data, descriptors, _, _ = socket.recv_fds(self._control, _MESSAGE, 4)
         code = int.from_bytes(data, "little") if data else 5
         if code:
-            self._failed = self._failed or "make" in wanted
+            self._failed = self._failed or "make" in request
             raise OSError(code, os.strerror(code))
         return descriptors
 
@@ -87,8 +87,8 @@ def has_islands() -> bool:
     """Whether this system gives them."""
     islands = Islands()
     try:
-        for made in islands.make(1):
-            made.close()
+        for network in islands.make(1):
+            network.close()
     except OSError:
         return False
     finally:
@@ -99,21 +99,21 @@ def has_islands() -> bool:
 def main() -> None:
     """Hold networks until the socket that is named last closes."""
     with socket.socket(fileno=int(sys.argv[-1])) as control:
-        held: dict[int, int] = {}
-        begun = False
+        networks: dict[int, int] = {}
+        started = False
         while data := control.recv(_MESSAGE):
-            given: list[int] = []
+            descriptors: list[int] = []
             try:
-                wanted = json.loads(data)
-                if not begun:
+                request = json.loads(data)
+                if not started:
                     _begin()
-                    begun = True
-                given = _obey(wanted, held)
+                    started = True
+                descriptors = _obey(request, networks)
             except OSError as error:
                 control.send((error.errno or 1).to_bytes(2, "little"))
             else:
-                socket.send_fds(control, [b"\0\0"], given)
-            for descriptor in given:
+                socket.send_fds(control, [b"\0\0"], descriptors)
+            for descriptor in descriptors:
                 os.close(descriptor)
 
 
@@ -125,16 +125,16 @@ def _begin() -> None:
         call("unshare", _NEW_NETWORK)
 
 
-def _obey(wanted: dict[str, Any], held: dict[int, int]) -> list[int]:
-    if "make" in wanted:
-        held[wanted["make"]] = _network()
+def _obey(request: dict[str, Any], networks: dict[int, int]) -> list[int]:
+    if "make" in request:
+        networks[request["make"]] = _network()
         return _name_sockets()
-    if "drop" in wanted:
-        if (place := held.pop(wanted["drop"], -1)) >= 0:
-            os.close(place)
+    if "drop" in request:
+        if (network := networks.pop(request["drop"], -1)) >= 0:
+            os.close(network)
         return []
-    call("setns", held[wanted["socket"]], _NEW_NETWORK)
-    return [socket.socket(wanted["family"], wanted["kind"]).detach()]
+    call("setns", networks[request["socket"]], _NEW_NETWORK)
+    return [socket.socket(request["family"], request["kind"]).detach()]
 
 
 def _network() -> int:
@@ -172,7 +172,7 @@ def _name_sockets() -> list[int]:
     four = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     four.setsockopt(socket.IPPROTO_IP, _PKTINFO_4, 1)
     four.bind(("", _NAMES))
-    found = [four.detach()]
+    sockets = [four.detach()]
     try:
         six = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
         six.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
@@ -180,5 +180,5 @@ def _name_sockets() -> list[int]:
         six.setsockopt(socket.IPPROTO_IPV6, _FREEBIND_6, 1)  # to answer from any address
         six.bind(("::", _NAMES))
     except OSError:
-        return found
-    return [*found, six.detach()]
+        return sockets
+    return [*sockets, six.detach()]

@@ -14,42 +14,42 @@ _MOST_ENTRIES = 4096
 """Of a folder with more nothing is allowed as a whole: all of it goes through the supervisor."""
 
 
-def kept_within(places: Sequence[str], writable: Sequence[str]) -> tuple[str, ...]:
+def kept_within(paths: Sequence[str], writable: Sequence[str]) -> tuple[str, ...]:
     """The real paths of those places that lie below a folder that may be changed, there or not yet."""
     below = tuple(f"{folder.rstrip('/')}/" for folder in writable)
     real_paths = RealPaths()
-    found = (real_paths.of(place) for place in places)
-    return tuple(dict.fromkeys(real for real in found if real.startswith(below)))
+    resolved = (real_paths.of(path) for path in paths)
+    return tuple(dict.fromkeys(real for real in resolved if real.startswith(below)))
 
 
-def ways(folder: str, kept: Sequence[str]) -> tuple[str, ...]:
+def ways(folder: str, secret_paths: Sequence[str]) -> tuple[str, ...]:
     """The folders from ``folder`` down to what is kept below it, as far as they are there."""
     top = folder.rstrip("/")
-    found: dict[str, None] = {}
-    for place in kept:
-        above = os.path.dirname(place)
+    parents: dict[str, None] = {}
+    for path in secret_paths:
+        above = os.path.dirname(path)
         while above == folder or above.startswith(f"{top}/"):
             if os.path.isdir(above):
-                found[above] = None
+                parents[above] = None
             if above == folder:
                 break
             above = os.path.dirname(above)
-    return tuple(sorted(found))
+    return tuple(sorted(parents))
 
 
-def carved(folder: str, kept: Sequence[str]) -> tuple[str, ...]:
+def carved(folder: str, secret_paths: Sequence[str]) -> tuple[str, ...]:
     """What of a folder can be allowed as a whole: itself where nothing is kept below it, else the
     entries beside the ways there."""
-    split = ways(folder, kept)
+    split = ways(folder, secret_paths)
     if not split:
         return (folder,)
-    apart = {*split, *kept}
-    found: list[str] = []
-    for way in split:
+    apart = {*split, *secret_paths}
+    folders: list[str] = []
+    for parent in split:
         try:
-            names = os.listdir(way)
+            names = os.listdir(parent)
         except OSError:
             continue
         if len(names) <= _MOST_ENTRIES:
-            found += [path for name in names if (path := os.path.join(way, name)) not in apart]
-    return tuple(found)
+            folders += [path for name in names if (path := os.path.join(parent, name)) not in apart]
+    return tuple(folders)

@@ -47,10 +47,10 @@ def syscall(number: int, *arguments: Any) -> int:
 
 def call(name: str, *arguments: Any) -> int:
     """A system call of this machine by its name. Raises OSError."""
-    known = machine()
-    if known is None:
+    native = machine()
+    if native is None:
         raise OSError(38, "No system call table for this machine")
-    return syscall(known.calls[name], *arguments)
+    return syscall(native.calls[name], *arguments)
 
 
 def forbid_new_privileges() -> None:
@@ -192,10 +192,10 @@ class Memory:
 
     def status(self, thread: int) -> bytes:
         """/proc/<thread>/status as it is now, by a descriptor that is kept open. Raises OSError."""
-        known = self._statuses.get(thread)
-        if known is not None:
+        opened = self._statuses.get(thread)
+        if opened is not None:
             try:
-                return os.pread(known, _LONGEST_STATUS, 0)
+                return os.pread(opened, _LONGEST_STATUS, 0)
             except OSError:  # that thread is gone, and this is another one
                 os.close(self._statuses.pop(thread))
         handle = os.open(f"/proc/{thread}/status", os.O_RDONLY | os.O_CLOEXEC)

@@ -26,8 +26,8 @@ def _schedule(watch: Watch, call: Notification) -> None:
     name = watch.names[call.number]
     which = ONE_PROCESS.get(name)
     at = 0 if which is None else 1
-    one = which is None or signed(call.arguments[0]) == which
-    _decide(watch, call, one and _belongs(call.thread, signed(call.arguments[at])))
+    alone = which is None or signed(call.arguments[0]) == which
+    _decide(watch, call, alone and _belongs(call.thread, signed(call.arguments[at])))
 
 
 def _signal(watch: Watch, call: Notification) -> None:
@@ -84,8 +84,8 @@ def _descends(process: int, caller: int) -> bool:
     """Whether one of the caller's threads started it, or one of those that it started."""
     threads = f"/proc/{caller}/task/"
     for _ in range(_MOST_ANCESTORS):
-        found = stat_fields(process)
-        process = 0 if found is None else int(found[_PARENT])
+        fields = stat_fields(process)
+        process = 0 if fields is None else int(fields[_PARENT])
         if process <= 1:
             return False
         if os.path.exists(f"{threads}{process}"):
@@ -97,8 +97,8 @@ def _is_group_of(caller: int, group: int) -> bool:
     """Whether a process group is of the caller's session; all of a group share one."""
     for entry in os.listdir("/proc"):
         if entry.isdecimal():
-            found = stat_fields(int(entry))
-            if found is not None and int(found[_GROUP]) == group:
+            fields = stat_fields(int(entry))
+            if fields is not None and int(fields[_GROUP]) == group:
                 return _belongs(caller, int(entry))
     return True  # the kernel says that there is none
 
@@ -107,10 +107,10 @@ def _behind(caller: int, descriptor: int) -> int:
     """The process behind a pidfd of the caller; -1 for any other descriptor."""
     try:
         with open(f"/proc/{caller}/fdinfo/{descriptor}", encoding="ascii") as info:
-            found = _PIDFD.search(info.read(4096))
+            match = _PIDFD.search(info.read(4096))
     except OSError:
         return -1
-    return int(found.group(1)) if found else -1
+    return int(match.group(1)) if match else -1
 
 
 def kin_handlers() -> dict[str, Callable[[Watch, Notification], None]]:

@@ -131,15 +131,15 @@ def maskable(bounds: Bounds) -> tuple[str, ...]:
     are allowed one by one. Inside the workspace that would hide new files from their maker, unless a
     supervisor opens them.
     """
-    found: list[str] = []
+    maskables: list[str] = []
     real_paths = RealPaths()
     below = tuple(f"{folder.rstrip('/')}/" for folder in bounds.writable)
     for secret in (*bounds.secrets, *raw_devices()):
         real = real_paths.of(secret)
         inside = f"{real}/".startswith(below) and real not in bounds.kept
         if real != "/" and not inside and os.path.lexists(real):
-            found.append(real)
-    return tuple(found)
+            maskables.append(real)
+    return tuple(maskables)
 
 
 @lru_cache(8)
@@ -157,10 +157,10 @@ def splits(masked: tuple[str, ...]) -> tuple[str, ...]:
 def identity(path: str, *, listing: bool = False) -> tuple[str, int, int, int]:
     """What changes when a path becomes another file, or with ``listing`` a folder gets an entry."""
     try:
-        found = os.stat(path, follow_symlinks=False)
+        status = os.stat(path, follow_symlinks=False)
     except OSError:
         return path, 0, 0, 0
-    return path, found.st_dev, found.st_ino, found.st_mtime_ns if listing else 0
+    return path, status.st_dev, status.st_ino, status.st_mtime_ns if listing else 0
 
 
 def _read_within(
@@ -189,8 +189,8 @@ def _readable(split: Sequence[str], masked: Sequence[str]) -> Iterable[str]:
         if len(names) > _MOST_SIBLINGS:
             import logging  # a launcher that starts for each command has no use for it
 
-            said = "%s: too many entries to hide the secrets below it"
-            logging.getLogger(__name__).warning(said, folder)
+            message = "%s: too many entries to hide the secrets below it"
+            logging.getLogger(__name__).warning(message, folder)
             allowed.append(folder)
             continue
         allowed += [path for name in names if (path := os.path.join(folder, name)) not in hidden]

@@ -34,9 +34,9 @@ def listening(port: int) -> frozenset[int]:
 
 def bearer(name: bytes) -> int:
     """The inode of the unix socket with an abstract name, its leading NUL included; 0 without one."""
-    wanted = _UNIX_WANTED.pack(socket.AF_UNIX, 0, 0, _ANY_STATE, 0, _SHOW_NAME, 0, 0)
+    query = _UNIX_WANTED.pack(socket.AF_UNIX, 0, 0, _ANY_STATE, 0, _SHOW_NAME, 0, 0)
     try:
-        for body in _dumped(wanted):
+        for body in _dumped(query):
             at = _UNIX_MESSAGE
             while at + _ATTRIBUTE.size <= len(body):
                 size, kind = _ATTRIBUTE.unpack_from(body, at)
@@ -50,19 +50,19 @@ def bearer(name: bytes) -> int:
 
 def _asked(family: int, port: int) -> set[int]:
     """By sock_diag(7), which walks the listening sockets alone. Raises OSError."""
-    wanted = _WANTED.pack(family, socket.IPPROTO_TCP, 0, 0, 1 << _LISTEN)
+    query = _WANTED.pack(family, socket.IPPROTO_TCP, 0, 0, 1 << _LISTEN)
     return {
         struct.unpack_from("=I", body, _INODE_AT)[0]
-        for body in _dumped(wanted)
+        for body in _dumped(query)
         if struct.unpack_from(">H", body, _PORT_AT)[0] == port
     }
 
 
-def _dumped(wanted: bytes) -> Iterator[bytes]:
+def _dumped(query: bytes) -> Iterator[bytes]:
     """What sock_diag(7) says of each socket that is asked for. Raises OSError."""
-    header = _HEADER.pack(_HEADER.size + len(wanted), _BY_FAMILY, _REQUEST_AND_DUMP, 1, 0)
+    header = _HEADER.pack(_HEADER.size + len(query), _BY_FAMILY, _REQUEST_AND_DUMP, 1, 0)
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _DIAG) as kernel:
-        kernel.send(header + wanted)
+        kernel.send(header + query)
         while True:
             data = kernel.recv(_READ)
             at = 0
@@ -83,15 +83,15 @@ def _up(size: int) -> int:
 
 def _read(port: int) -> frozenset[int]:
     """By tables that list every connection as well."""
-    found: set[int] = set()
-    wanted = b":%04X" % port
+    inodes: set[int] = set()
+    port_text = b":%04X" % port
     for table in _TABLES:
         try:
             with open(table, "rb") as lines:
                 for line in lines:
                     words = line.split()
-                    if len(words) > 9 and words[3] == _LISTENING and words[1].endswith(wanted):
-                        found.add(int(words[9]))
+                    if len(words) > 9 and words[3] == _LISTENING and words[1].endswith(port_text):
+                        inodes.add(int(words[9]))
         except OSError:
             continue
-    return frozenset(found)
+    return frozenset(inodes)

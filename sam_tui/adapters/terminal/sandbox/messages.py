@@ -104,10 +104,10 @@ class Messages:
         kind = call.arguments[1]
 
         def make() -> None:
-            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM, call.arguments[2]) as made:
-                made.setblocking(not kind & socket.SOCK_NONBLOCK)
-                self._remember((made,))
-                watch.give(call, made.fileno(), kind)
+            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM, call.arguments[2]) as endpoint:
+                endpoint.setblocking(not kind & socket.SOCK_NONBLOCK)
+                self._remember((endpoint,))
+                watch.give(call, endpoint.fileno(), kind)
 
         self._look_first(watch, call, make)
 
@@ -117,11 +117,11 @@ class Messages:
         def make() -> None:
             with ExitStack() as stack:
                 both = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM, protocol)
-                for made in both:
-                    stack.enter_context(made)
-                    made.setblocking(not kind & socket.SOCK_NONBLOCK)
+                for endpoint in both:
+                    stack.enter_context(endpoint)
+                    endpoint.setblocking(not kind & socket.SOCK_NONBLOCK)
                 self._remember(both)
-                numbers = [watch.add(call, made.fileno(), kind) for made in both]
+                numbers = [watch.add(call, endpoint.fileno(), kind) for endpoint in both]
                 write_memory(call.thread, address, struct.pack("=ii", *numbers))
             watch.succeed(call)
 
@@ -130,7 +130,7 @@ class Messages:
     def _remember(self, sockets: Iterable[socket.socket]) -> None:
         if len(self.inodes) >= _MOST_SOCKETS:
             self.inodes.clear()
-        self.inodes.update(os.fstat(made.fileno()).st_ino for made in sockets)
+        self.inodes.update(os.fstat(endpoint.fileno()).st_ino for endpoint in sockets)
 
     def _look_first(self, watch: Watch, call: Notification, make: Callable[[], None]) -> None:
         """Make sockets once nothing that was left to the kernel could still be sent by them.
@@ -231,8 +231,10 @@ def _read(target: Target, address: int, flags: int, *, noted_at: int = 0) -> _Me
         room = _LONGEST - len(content)
         whole = whole and size <= room
         content += target.data(base, min(size, room))
-    told = target.data(control, control_length) if control else b""
-    return _Message(_address(target, name, length), bytes(content), whole, told, flags, noted_at)
+    ancillary = target.data(control, control_length) if control else b""
+    return _Message(
+        _address(target, name, length), bytes(content), whole, ancillary, flags, noted_at
+    )
 
 
 def _address(target: Target, address: int, length: int) -> bytes:
@@ -249,7 +251,7 @@ def _handed_over(target: Target, control: bytes, stack: ExitStack) -> bytes:
 
     Unix sockets for datagrams stay with their run: elsewhere nobody might look at what they send.
     """
-    told, at = bytearray(control), 0
+    rewritten, at = bytearray(control), 0
     while at + _CONTROL.size <= len(control):
         size, level, kind = _CONTROL.unpack_from(control, at)
         if not _CONTROL.size <= size <= len(control) - at:
@@ -257,9 +259,11 @@ def _handed_over(target: Target, control: bytes, stack: ExitStack) -> bytes:
         if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
             start = at + _CONTROL.size
             numbers = struct.unpack_from(f"={(at + size - start) // 4}i", control, start)
-            struct.pack_into(f"={len(numbers)}i", told, start, *_copies(target, numbers, stack))
+            struct.pack_into(
+                f"={len(numbers)}i", rewritten, start, *_copies(target, numbers, stack)
+            )
         at += (size + _WORD - 1) // _WORD * _WORD
-    return bytes(told)
+    return bytes(rewritten)
 
 
 def _copies(target: Target, numbers: Sequence[int], stack: ExitStack) -> list[int]:
@@ -277,8 +281,8 @@ def _copies(target: Target, numbers: Sequence[int], stack: ExitStack) -> list[in
 
 def _takes_datagrams(descriptor: int) -> bool:
     try:
-        with socket.socket(fileno=os.dup(descriptor)) as found:
-            return found.family == socket.AF_UNIX and found.type == socket.SOCK_DGRAM
+        with socket.socket(fileno=os.dup(descriptor)) as duplicate:
+            return duplicate.family == socket.AF_UNIX and duplicate.type == socket.SOCK_DGRAM
     except OSError:
         return False
 

@@ -102,10 +102,10 @@ def _opened(watch: Watch, target: Target, subject: Subject) -> int:
             if not (subject.follow and stat.S_ISLNK(os.fstat(handle).st_mode)):
                 return handle
             os.close(handle)
-    place = target.place(subject.directory, subject.path, follow=subject.follow)
-    if place.special:
+    target_path = target.place(subject.directory, subject.path, follow=subject.follow)
+    if target_path.special:
         raise PermissionError(errno.EACCES, "Not a name in a file system")
-    return open_exactly(place.real, os.O_PATH | os.O_NOFOLLOW)
+    return open_exactly(target_path.real, os.O_PATH | os.O_NOFOLLOW)
 
 
 @contextmanager
@@ -178,14 +178,14 @@ def _times(watch: Watch, call: Notification) -> None:
     a, target = call.arguments, Target(call.thread, watch.memory)
     name = watch.names[call.number]
     if name in ("utime", "utimes"):
-        subject, given = _subject(target, AT_FDCWD, a[0], 0), a[1]
+        subject, address = _subject(target, AT_FDCWD, a[0], 0), a[1]
     elif not a[1]:
         if signed(a[0]) == AT_FDCWD:
             raise OSError(errno.EFAULT, "Bad address")
-        subject, given = Subject(signed(a[0]), None), a[2]
+        subject, address = Subject(signed(a[0]), None), a[2]
     else:
-        subject, given = _subject(target, a[0], a[1], a[3] if name == "utimensat" else 0), a[2]
-    times = _timespecs(target, name, given) if given else None
+        subject, address = _subject(target, a[0], a[1], a[3] if name == "utimensat" else 0), a[2]
+    times = _timespecs(target, name, address) if address else None
     _judge(watch, call, subject, lambda handle: deeds.change_times(handle, times))
 
 

@@ -22,26 +22,28 @@ def move_folder(
     """Rename a folder. Raises OSError."""
     old, new = paths
     pairs = (paths, (new, old)) if flags & _EXCHANGE else (paths,)
-    found = [item for pair in pairs if not _alike(watch, *pair) for item in _becoming(watch, *pair)]
-    asked = [change for _, _, change in found if change is not None]
-    if flags & _EXCHANGE and found:
+    becoming = [
+        item for pair in pairs if not _alike(watch, *pair) for item in _becoming(watch, *pair)
+    ]
+    changes = [change for _, _, change in becoming if change is not None]
+    if flags & _EXCHANGE and becoming:
         raise OSError(errno.EINVAL, "Invalid argument")
 
     def move() -> None:
-        _move(old, new, flags, {path: digest for path, digest, _ in found})
+        _move(old, new, flags, {path: digest for path, digest, _ in becoming})
 
-    if gone := _gone(watch, old):
-        asked.append(change_of(gone, None, b""))
-    if not asked:
+    if reason_gone := _gone(watch, old):
+        changes.append(change_of(reason_gone, None, b""))
+    if not changes:
         watch.do(call, rights, move)
         return
-    whole = hashlib.sha256("".join(change.digest for change in asked).encode()).hexdigest()
-    shown = asked[0]
-    if len(asked) > 1:
-        why = f"{shown.why} ({len(asked) - 1} more like it)"
-        text = "\n".join(f"{change.why}\n{change.difference}" for change in asked)[:16_000]
-        shown = Change(why, text, sum(c.added for c in asked), 0, whole)
-    watch.ask(call, Wish("rename", old, new, content=whole), shown, rights, move)
+    whole = hashlib.sha256("".join(change.digest for change in changes).encode()).hexdigest()
+    first = changes[0]
+    if len(changes) > 1:
+        why = f"{first.why} ({len(changes) - 1} more like it)"
+        text = "\n".join(f"{change.why}\n{change.difference}" for change in changes)[:16_000]
+        first = Change(why, text, sum(c.added for c in changes), 0, whole)
+    watch.ask(call, Wish("rename", old, new, content=whole), first, rights, move)
 
 
 def _alike(watch: Watch, old: str, new: str) -> bool:
@@ -67,11 +69,11 @@ def _becoming(watch: Watch, old: str, new: str) -> Iterator[tuple[str, str, Chan
                 why = f"{moved} is where programs look for what they start"
                 yield path, digest_of(text), change_of(why, None, text)
             continue
-        place = place_of(moved, root, disk=path)
-        if place is None or (before and place_of(path, before) == place):
+        kind = place_of(moved, root, disk=path)
+        if kind is None or (before and place_of(path, before) == kind):
             continue
         content = _content(path)
-        why = reason(place, moved, None, content, roots=(root,))
+        why = reason(kind, moved, None, content, roots=(root,))
         yield path, digest_of(content), change_of(why, None, content) if why else None
 
 
@@ -95,8 +97,8 @@ def _entries(folder: str) -> Iterator[tuple[str, bool]]:
 def _gone(watch: Watch, old: str) -> str:
     """Why a folder is not moved away without a question; empty when it may."""
     root = watch.places.root_of(old)
-    place = place_of(f"{old}/x", root) if root else None
-    return f"{old} {place.what}, and would be gone" if place is not None and place.removal else ""
+    kind = place_of(f"{old}/x", root) if root else None
+    return f"{old} {kind.what}, and would be gone" if kind is not None and kind.removal else ""
 
 
 def _move(old: str, new: str, flags: int, judged: Mapping[str, str]) -> None:
@@ -108,12 +110,12 @@ def _move(old: str, new: str, flags: int, judged: Mapping[str, str]) -> None:
     deeds.rename(old, aside, 0)
     try:
         for path, agreed in judged.items():
-            there = aside + path[len(old) :]
-            content = _content(there)
+            moved_path = aside + path[len(old) :]
+            content = _content(moved_path)
             if digest_of(content) != agreed:
                 raise PermissionError(errno.EACCES, "It is another file by now")
-            if not os.path.islink(there):
-                deeds.place(there, content, os.stat(there).st_mode)
+            if not os.path.islink(moved_path):
+                deeds.place(moved_path, content, os.stat(moved_path).st_mode)
         deeds.rename(aside, new, flags)
     except OSError:
         deeds.rename(aside, old, 0)

@@ -95,7 +95,7 @@ def _judge_write(
         watch,
         target,
         Named(named.directory, named.address, follow),
-        lambda real, place: carrying.open_inside(watch, call, drafts, (real, place), (flags, mode)),
+        lambda real, kind: carrying.open_inside(watch, call, drafts, (real, kind), (flags, mode)),
     ):
         return
     path = target.text(named.address)
@@ -105,18 +105,18 @@ def _judge_write(
     ):
         watch.proceed(call)
         return
-    place = target.place(named.directory, path, follow=follow)
-    if place.link and carrying.opened_again(watch, call, drafts, place.link, flags):
+    target_path = target.place(named.directory, path, follow=follow)
+    if target_path.link and carrying.opened_again(watch, call, drafts, target_path.link, flags):
         return
-    left = left_to_landlock(watch, place) or place.real in watch.devices
-    if left or not chances.can_open(place.real, flags):
+    left = left_to_landlock(watch, target_path) or target_path.real in watch.devices
+    if left or not chances.can_open(target_path.real, flags):
         if trusted:
             watch.proceed(call)
             return
-        if not is_inside(watch, place):
+        if not is_inside(watch, target_path):
             watch.refuse(call)
             return
-    _settle_open(watch, call, place.real, flags, mode)
+    _settle_open(watch, call, target_path.real, flags, mode)
 
 
 def _judge_read(watch: Watch, call: Notification, named: Named, flags: int) -> None:
@@ -127,12 +127,12 @@ def _judge_read(watch: Watch, call: Notification, named: Named, flags: int) -> N
     if flags & os.O_PATH or watch.readable.surely(target, named.directory, path, follow=follow):
         watch.proceed(call)
         return
-    place = target.place(named.directory, path, follow=follow)
-    new = is_inside(watch, place) and not watch.readable.holds(place.real)
-    if not new or not os.path.isfile(place.real):
+    target_path = target.place(named.directory, path, follow=follow)
+    new = is_inside(watch, target_path) and not watch.readable.holds(target_path.real)
+    if not new or not os.path.isfile(target_path.real):
         watch.proceed(call)
         return
-    _settle_open(watch, call, place.real, flags, 0)
+    _settle_open(watch, call, target_path.real, flags, 0)
 
 
 def _only_truncates(flags: int) -> bool:
@@ -143,8 +143,8 @@ def _only_truncates(flags: int) -> bool:
 def _settle_open(watch: Watch, call: Notification, real: str, flags: int, mode: int) -> None:
     target = Target(call.thread, watch.memory)
     rights = target.rights()
-    own = watch.own
-    new = bool(flags & os.O_CREAT) and own.may_make(real)
+    mine = watch.own
+    new = bool(flags & os.O_CREAT) and mine.may_make(real)
     master = real in TERMINAL_MAKERS
 
     def open_it() -> None:
@@ -153,14 +153,14 @@ def _settle_open(watch: Watch, call: Notification, real: str, flags: int, mode: 
             opened = deeds.open_file(real, flags | exclusively, mode & ~rights.umask)
         try:
             if new:
-                own.made(real)
+                mine.made(real)
             elif master:
-                own.opened_master(opened)
+                mine.opened_master(opened)
             watch.give(call, opened, flags)
         finally:
             os.close(opened)
 
-    if new or master or watch.inside.holds(real) or own.holds(target, real):
+    if new or master or watch.inside.holds(real) or mine.holds(target, real):
         watch.carry_out(call, open_it)
     else:
         watch.settle(call, Wish("write", real), open_it)
@@ -179,8 +179,8 @@ def judge_openat2(watch: Watch, call: Notification, drafts: Drafts) -> None:
     flags, mode, resolve = struct.unpack("=QQQ", target.data(how, _SMALLEST_HOW))
     named = Named(signed(directory), address)
     if resolve and flags & WRITE_FLAGS:
-        place = target.place(named.directory, target.text(address), follow=True)
-        if watch.places.root_of(place.real):
+        target_path = target.place(named.directory, target.text(address), follow=True)
+        if watch.places.root_of(target_path.real):
             watch.refuse(call, errno.ENOSYS)
             return
     if resolve and flags & WRITE_FLAGS:
@@ -201,16 +201,16 @@ def judge_truncate(watch: Watch, call: Notification) -> None:
         watch,
         target,
         path,
-        lambda real, place: carrying.truncate_inside(watch, call, real, place, size),
+        lambda real, kind: carrying.truncate_inside(watch, call, real, kind, size),
     ):
         return
-    deed = _Deed(
+    action = _Deed(
         "write",
         lambda real, _: deeds.truncate(real, size),
         chances.can_change,
         trusted=watch.landlock >= TRUNCATION_HELD,
     )
-    _judge_name(watch, call, path, deed)
+    _judge_name(watch, call, path, action)
 
 
 def judge_remove(watch: Watch, call: Notification, path: Named, *, folder: bool) -> None:
@@ -220,85 +220,85 @@ def judge_remove(watch: Watch, call: Notification, path: Named, *, folder: bool)
         watch,
         target,
         path,
-        lambda real, place: carrying.remove_inside(watch, call, real, place, folder=folder),
+        lambda real, kind: carrying.remove_inside(watch, call, real, kind, folder=folder),
     ):
         return
-    deed = _Deed("delete", lambda real, _: deeds.remove(real, folder=folder), chances.can_remove)
-    _judge_name(watch, call, path, deed)
+    action = _Deed("delete", lambda real, _: deeds.remove(real, folder=folder), chances.can_remove)
+    _judge_name(watch, call, path, action)
 
 
 def judge_folder(watch: Watch, call: Notification, path: Named, mode: int) -> None:
     """mkdir, mkdirat."""
-    deed = _Deed(
+    action = _Deed(
         "write", lambda real, umask: deeds.make_folder(real, mode & ~umask), makes_folder=True
     )
-    _judge_name(watch, call, path, deed)
+    _judge_name(watch, call, path, action)
 
 
 def judge_node(watch: Watch, call: Notification, path: Named, mode: int) -> None:
     """mknod, mknodat."""
     leads = "" if stat.S_IFMT(mode) in (0, stat.S_IFREG, stat.S_IFSOCK) else "a pipe or device"
-    deed = _Deed("write", lambda real, umask: deeds.make_node(real, mode & ~umask), leads=leads)
-    _judge_name(watch, call, path, deed)
+    action = _Deed("write", lambda real, umask: deeds.make_node(real, mode & ~umask), leads=leads)
+    _judge_name(watch, call, path, action)
 
 
 def judge_symlink(watch: Watch, call: Notification, path: Named) -> None:
     """symlink, symlinkat; the text of the link is the first argument."""
     text = Target(call.thread, watch.memory).text(call.arguments[0])
-    deed = _Deed("write", lambda real, _: deeds.link_symbolically(text, real), leads=text)
-    _judge_name(watch, call, path, deed)
+    action = _Deed("write", lambda real, _: deeds.link_symbolically(text, real), leads=text)
+    _judge_name(watch, call, path, action)
 
 
-def _made_inside(watch: Watch, call: Notification, path: Named, deed: _Deed) -> bool:
+def _made_inside(watch: Watch, call: Notification, path: Named, action: _Deed) -> bool:
     """Make a name in a watched folder; False where it leads elsewhere."""
 
-    def make(real: str, place: Kind | None) -> None:
-        if watch.inside.leads(real) and not deed.makes_folder:
+    def make(real: str, kind: Kind | None) -> None:
+        if watch.inside.leads(real) and not action.makes_folder:
             raise PermissionError(errno.EACCES, "Permission denied")
         carrying.make_inside(
-            watch, call, (real, place), lambda umask: deed.act(real, umask), content=deed.leads
+            watch, call, (real, kind), lambda umask: action.act(real, umask), content=action.leads
         )
 
     target = Target(call.thread, watch.memory)
-    return carried_inside(watch, target, path, make, quick=not deed.leads)
+    return carried_inside(watch, target, path, make, quick=not action.leads)
 
 
-def _judge_name(watch: Watch, call: Notification, path: Named, deed: _Deed) -> None:
+def _judge_name(watch: Watch, call: Notification, path: Named, action: _Deed) -> None:
     target = Target(call.thread, watch.memory)
     text = target.text(path.address)
-    if deed.kind == "write" and _made_inside(watch, call, path, deed):
+    if action.kind == "write" and _made_inside(watch, call, path, action):
         return
-    if deed.trusted and watch.granted.surely(target, path.directory, text, follow=path.follow):
+    if action.trusted and watch.granted.surely(target, path.directory, text, follow=path.follow):
         watch.proceed(call)
         return
-    place = target.place(path.directory, text, follow=path.follow)
-    if watch.inside.leads(place.real) and not deed.makes_folder:
+    target_path = target.place(path.directory, text, follow=path.follow)
+    if watch.inside.leads(target_path.real) and not action.makes_folder:
         watch.refuse(call)
         return
-    inside = is_inside(watch, place)
-    if left_to_landlock(watch, place) or not deed.could(place.real):
-        if deed.trusted:
+    inside = is_inside(watch, target_path)
+    if left_to_landlock(watch, target_path) or not action.could(target_path.real):
+        if action.trusted:
             watch.proceed(call)
             return
         if not inside:
             watch.refuse(call)
             return
     rights = target.rights()
-    new = deed.kind == "write" and watch.own.may_make(place.real)
+    new = action.kind == "write" and watch.own.may_make(target_path.real)
 
     def do_it() -> None:
         with deeds.acting_as(rights):
-            deed.act(place.real, rights.umask)
+            action.act(target_path.real, rights.umask)
         if new:
-            watch.own.made(place.real)
-        elif deed.kind == "delete":
-            watch.own.removed(place.real)
+            watch.own.made(target_path.real)
+        elif action.kind == "delete":
+            watch.own.removed(target_path.real)
         watch.succeed(call)
 
-    if new or inside or watch.own.holds(target, place.real):
+    if new or inside or watch.own.holds(target, target_path.real):
         watch.carry_out(call, do_it)
     else:
-        watch.settle(call, Wish(deed.kind, place.real), do_it)
+        watch.settle(call, Wish(action.kind, target_path.real), do_it)
 
 
 def _start(watch: Watch, call: Notification) -> None:

@@ -41,9 +41,9 @@ class Naming:
         except ValueError:
             return question.answer(dns.NO_NAME)
         if name == "localhost" or name.endswith(".localhost"):
-            here = ipaddress.ip_address("127.0.0.1" if question.kind == dns.A else "::1").packed
-            known = question.kind in _ADDRESSES
-            return question.answer(dns.NO_ERROR, (here,) if known else ())
+            local = ipaddress.ip_address("127.0.0.1" if question.kind == dns.A else "::1").packed
+            served = question.kind in _ADDRESSES
+            return question.answer(dns.NO_ERROR, (local,) if served else ())
         if name.rpartition(".")[2] in _NOWHERE:
             return question.answer(dns.NO_NAME)
         if self._reach.lists(name):
@@ -51,10 +51,12 @@ class Naming:
         if not self._asking():
             refused(name)
             return question.answer(dns.NO_NAME)
-        found = self._reach.stand_in(name, question.kind) if question.kind in _ADDRESSES else b""
-        if not found and question.kind not in _HINTS:
+        address = self._reach.stand_in(name, question.kind) if question.kind in _ADDRESSES else b""
+        if not address and question.kind not in _HINTS:
             refused(name)
-        return question.answer(dns.NO_ERROR, (found,) if found else (), seconds=_STAND_IN_SECONDS)
+        return question.answer(
+            dns.NO_ERROR, (address,) if address else (), seconds=_STAND_IN_SECONDS
+        )
 
     def later(self, question: dns.Question, refused: Refused) -> bytes:
         """The answer of name servers, for a name that is listed. Waits for them."""
@@ -76,18 +78,18 @@ class Naming:
 def hear(server: socket.socket, naming: Naming, refused: Callable[[int], Refused]) -> None:
     """Answer one datagram. ``refused`` is told by the port that asked."""
     try:
-        message, given, _, sender = server.recvmsg(_READ, 128, socket.MSG_DONTWAIT)
+        message, ancillary, _, sender = server.recvmsg(_READ, 128, socket.MSG_DONTWAIT)
         question = dns.Question.read(message)
     except (OSError, ValueError):
         return
-    told = refused(sender[1])
-    answer = naming.at_once(question, told)
+    verdict = refused(sender[1])
+    answer = naming.at_once(question, verdict)
     if answer is not None:
-        _reply(server, answer, question, given, sender)
+        _reply(server, answer, question, ancillary, sender)
         return
 
     def work() -> None:
-        _reply(server, naming.later(question, told), question, given, sender)
+        _reply(server, naming.later(question, verdict), question, ancillary, sender)
 
     _aside(work)
 
@@ -111,13 +113,13 @@ def _reply(
     server: socket.socket,
     answer: bytes,
     question: dns.Question,
-    given: list[tuple[int, int, bytes]],
+    ancillary: list[tuple[int, int, bytes]],
     sender: tuple[str, int],
 ) -> None:
     if len(answer) > _LONGEST_DATAGRAM:
         answer = question.answer(dns.NO_ERROR | dns.TRUNCATED)
     try:
-        server.sendmsg([answer], [_from(item) for item in given], 0, sender)
+        server.sendmsg([answer], [_from(item) for item in ancillary], 0, sender)
     except OSError:
         return  # whoever asked is gone
 

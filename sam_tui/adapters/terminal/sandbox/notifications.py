@@ -61,13 +61,13 @@ class Listener:
 
     def give(self, number: int, descriptor: int, *, flags: int) -> None:
         """Let the call return a copy of a descriptor; ``flags`` may hold O_CLOEXEC."""
-        given = struct.pack("=QIIII", number, _AND_ANSWER, descriptor, 0, flags & os.O_CLOEXEC)
-        fcntl.ioctl(self.descriptor, _ADD_DESCRIPTOR, given)
+        request = struct.pack("=QIIII", number, _AND_ANSWER, descriptor, 0, flags & os.O_CLOEXEC)
+        fcntl.ioctl(self.descriptor, _ADD_DESCRIPTOR, request)
 
     def add(self, number: int, descriptor: int, *, flags: int) -> int:
         """Give the caller a copy of a descriptor before its call returns: the number it has there."""
-        wanted = struct.pack("=QIIII", number, 0, descriptor, 0, flags & os.O_CLOEXEC)
-        added = bytearray(wanted)  # of what can be changed, Python gives the result
+        request = struct.pack("=QIIII", number, 0, descriptor, 0, flags & os.O_CLOEXEC)
+        added = bytearray(request)  # of what can be changed, Python gives the result
         return fcntl.ioctl(self.descriptor, _ADD_DESCRIPTOR, added)
 
     def waits(self, number: int) -> bool:

@@ -32,15 +32,15 @@ def _get(watch: Watch, notification: Notification) -> None:
     """shmget, semget, msgget: an object of this run's, or a new one."""
     name = watch.names[notification.number]
     target = Target(notification.thread, watch.memory)
-    own = own_rights()
-    if os.geteuid() == 0 and target.rights().user != own.user:
+    mine = own_rights()
+    if os.geteuid() == 0 and target.rights().user != mine.user:
         watch.refuse(notification)  # it would not be the caller's own
         return
     key = signed(notification.arguments[0])
     sizes = [notification.arguments[1]] if name != "msgget" else []
     flags = signed(notification.arguments[1 + len(sizes)])
-    if key != _PRIVATE and (known := _existing(name, key, len(sizes))) is not None:
-        if (name[:3], known) not in watch.objects:
+    if key != _PRIVATE and (existing := _existing(name, key, len(sizes))) is not None:
+        if (name[:3], existing) not in watch.objects:
             watch.refuse(notification)
             return
     elif key != _PRIVATE and flags & _CREATE:

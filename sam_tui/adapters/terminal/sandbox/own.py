@@ -46,8 +46,8 @@ class Own:
         """Shared memory that the run made from now on is its own."""
         if real.startswith(_SHARED):
             with suppress(OSError):
-                found = os.lstat(real)
-                self._shared[real] = (found.st_dev, found.st_ino)
+                status = os.lstat(real)
+                self._shared[real] = (status.st_dev, status.st_ino)
 
     def removed(self, real: str) -> None:
         """It may be made anew by anybody."""
@@ -62,9 +62,9 @@ class Own:
         """Remove the shared memory that the run left behind."""
         for real, (device, inode) in sorted(self._shared.items(), reverse=True):
             with suppress(OSError):
-                found = os.lstat(real)
-                if (found.st_dev, found.st_ino) == (device, inode):
-                    if stat.S_ISDIR(found.st_mode):
+                status = os.lstat(real)
+                if (status.st_dev, status.st_ino) == (device, inode):
+                    if stat.S_ISDIR(status.st_mode):
                         os.rmdir(real)
                     else:
                         os.unlink(real)
@@ -84,10 +84,10 @@ class Own:
 
 def _controlling(target: Target) -> str:
     """The path of the pseudo-terminal that controls a target; empty without one."""
-    found = stat_fields(target.thread)
-    if found is None:
+    fields = stat_fields(target.thread)
+    if fields is None:
         return ""
-    device = int(found[4])
+    device = int(fields[4])
     major, minor = os.major(device & 0xFFFFFFFF), os.minor(device & 0xFFFFFFFF)
     if not _FIRST_MAJOR <= major <= _LAST_MAJOR:
         return ""

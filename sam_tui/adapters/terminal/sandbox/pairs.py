@@ -57,8 +57,8 @@ def _renamed_plainly(
     return True
 
 
-def _rename(watch: Watch, call: Notification, places: tuple[Place, Place], flags: int) -> None:
-    first, second = places
+def _rename(watch: Watch, call: Notification, paths: tuple[Place, Place], flags: int) -> None:
+    first, second = paths
     if watch.inside.leads(first.real) or watch.inside.leads(second.real):
         watch.refuse(call)
         return
@@ -92,8 +92,8 @@ def judge_link(
         go()
 
 
-def _link(watch: Watch, call: Notification, places: tuple[Place, Place]) -> None:
-    first, second = places
+def _link(watch: Watch, call: Notification, paths: tuple[Place, Place]) -> None:
+    first, second = paths
     watched = is_watched(watch, first) or is_watched(watch, second)
     if first.special and is_watched(watch, second):
         _link_nameless(watch, call, first.link, second.real)
@@ -136,12 +136,12 @@ def _places(target: Target, old: Named, new: Named) -> tuple[Place, Place]:
 def _judge(
     watch: Watch,
     call: Notification,
-    places: tuple[Place, Place],
+    paths: tuple[Place, Place],
     kind: str,
     act: Callable[[str, str], None],
 ) -> None:
     target = Target(call.thread, watch.memory)
-    old, new = places
+    old, new = paths
     inside = is_inside(watch, old) and is_inside(watch, new)
     early = watch.landlock < RENAMING_HELD  # which lets nothing change its folder
     if left_to_landlock(watch, old) and left_to_landlock(watch, new) and not (inside and early):
@@ -155,17 +155,17 @@ def _judge(
         watch.proceed(call)
         return
     rights = target.rights()
-    own = watch.own
-    free = own.may_make(new.real)
+    mine = watch.own
+    free = mine.may_make(new.real)
 
     def do_it() -> None:
         with deeds.acting_as(rights):
             act(old.real, new.real)
         if free:
-            own.made(new.real)
+            mine.made(new.real)
         watch.succeed(call)
 
-    if inside or (own.holds(target, old.real) and (free or own.holds(target, new.real))):
+    if inside or (mine.holds(target, old.real) and (free or mine.holds(target, new.real))):
         watch.carry_out(call, do_it)
     else:
         wish = Wish("write", new.real) if kind == "write" else Wish(kind, old.real, new.real)

@@ -33,24 +33,24 @@ def signed(word: int) -> int:
     return low - (1 << 32) if low >> 31 else low
 
 
-def left_to_landlock(watch: Watch, place: Place) -> bool:
+def left_to_landlock(watch: Watch, path: Place) -> bool:
     """What the kernel lets through, or nothing that a person could decide about."""
-    return place.special or watch.granted.holds(place.real) or place.real.startswith(_UNASKED)
+    return path.special or watch.granted.holds(path.real) or path.real.startswith(_UNASKED)
 
 
-def is_inside(watch: Watch, place: Place) -> bool:
+def is_inside(watch: Watch, path: Place) -> bool:
     """Whether the run may change it."""
-    return not place.special and watch.inside.holds(place.real)
+    return not path.special and watch.inside.holds(path.real)
 
 
-def hopeless(place: Place) -> bool:
+def hopeless(path: Place) -> bool:
     """What nobody is asked about."""
-    return place.special or place.real.startswith(_UNASKED)
+    return path.special or path.real.startswith(_UNASKED)
 
 
-def is_watched(watch: Watch, place: Place) -> bool:
+def is_watched(watch: Watch, path: Place) -> bool:
     """Whether the supervisor makes every change there."""
-    return not place.special and bool(watch.places.root_of(place.real))
+    return not path.special and bool(watch.places.root_of(path.real))
 
 
 def plainly(watch: Watch, target: Target, directory: int, text: str) -> str:
@@ -86,10 +86,10 @@ def carried_inside(
                 raise
         else:
             return True
-    place = target.place(path.directory, text, follow=path.follow)
-    if not is_watched(watch, place):
+    target_path = target.place(path.directory, text, follow=path.follow)
+    if not is_watched(watch, target_path):
         return False
-    act(place.real, judged(watch, place.real))
+    act(target_path.real, judged(watch, target_path.real))
     return True
 
 
@@ -106,9 +106,9 @@ def nameless(watch: Watch, link: str) -> int:
     -1 for any other.
     """
     handle = os.open(link, os.O_PATH | os.O_CLOEXEC)
-    found = os.fstat(handle)
+    status = os.fstat(handle)
     made_here = watch.places.root_of(os.readlink(f"/proc/self/fd/{handle}"))
-    if made_here and stat.S_ISREG(found.st_mode) and not found.st_nlink:
+    if made_here and stat.S_ISREG(status.st_mode) and not status.st_nlink:
         return handle
     os.close(handle)
     return -1

@@ -42,12 +42,12 @@ def change_of(why: str, before: bytes | None, after: bytes) -> Change:
         (side or b"").decode("utf-8", "backslashreplace").splitlines() for side in (before, after)
     )
     lines = list(difflib.unified_diff(old, new, lineterm="", n=3))[2:]
-    shown = "\n".join(lines)
-    if len(shown) > _MOST_SHOWN:
-        shown = f"{shown[:_MOST_SHOWN]}\n[{len(shown) - _MOST_SHOWN} more characters]"
+    unified = "\n".join(lines)
+    if len(unified) > _MOST_SHOWN:
+        unified = f"{unified[:_MOST_SHOWN]}\n[{len(unified) - _MOST_SHOWN} more characters]"
     added = sum(line.startswith("+") for line in lines)
     removed = sum(line.startswith("-") for line in lines)
-    return Change(why, shown, added, removed, digest_of(after))
+    return Change(why, unified, added, removed, digest_of(after))
 
 
 def digest_of(content: bytes) -> str:
@@ -59,9 +59,11 @@ class Places:
     """The places of one run. ``watched`` are folders whose changes the supervisor makes; not those
     ``free`` or ``kept`` below them."""
 
-    def __init__(self, watched: Sequence[str], free: Sequence[str], kept: Sequence[str]) -> None:
+    def __init__(
+        self, watched: Sequence[str], free: Sequence[str], unwritable: Sequence[str]
+    ) -> None:
         self._roots = tuple(sorted(watched, key=len, reverse=True))
-        self._free = tuple(f"{path.rstrip('/')}/" for path in (*free, *kept))
+        self._free = tuple(f"{path.rstrip('/')}/" for path in (*free, *unwritable))
         self._below = tuple(f"{root.rstrip('/')}/" for root in self._roots)
         self._stood: set[tuple[str, str]] = set()
         self._asked: dict[str, list[Callable[[], None]]] = {}
@@ -92,12 +94,12 @@ class Places:
 
     def runs(self, real: str) -> bool:
         """Whether what stands there would be run if it were executable."""
-        place = self.at(real)
-        if place is None or place.grammar not in ("hook", "husky"):
+        kind = self.at(real)
+        if kind is None or kind.grammar not in ("hook", "husky"):
             return False
-        return bool(reason(place, real, None, _content(real) or b"", roots=self._roots))
+        return bool(reason(kind, real, None, _content(real) or b"", roots=self._roots))
 
-    def judge(self, real: str, place: Place, after: bytes) -> Change | None:
+    def judge(self, real: str, kind: Place, after: bytes) -> Change | None:
         """What of new content has to be asked for; None when nothing starts by it.
 
         Raises OSError for what cannot be read.
@@ -107,31 +109,31 @@ class Places:
             return None
         if any(_content(path) == after for path in higher(real, self.root_of(real))):
             return None
-        why = reason(place, real, before, after, roots=self._roots)
-        if place.grammar == "git head" and before is None:
+        why = reason(kind, real, before, after, roots=self._roots)
+        if kind.grammar == "git head" and before is None:
             return self._founded(os.path.dirname(real))
         return change_of(why, before, after) if why else None
 
     def _founded(self, folder: str) -> Change | None:
         """What a folder that becomes a repository would start by what lies in it."""
         for path in founding(folder):
-            place = place_of(path, self.root_of(path)) or place_of(f"{folder}/.git/config", folder)
-            named = place_of(f"{folder}/.git{path[len(folder) :]}", folder) or place
+            kind = place_of(path, self.root_of(path)) or place_of(f"{folder}/.git/config", folder)
+            named = place_of(f"{folder}/.git{path[len(folder) :]}", folder) or kind
             if named is None:
                 continue
             content = _content(path)
             if os.path.islink(path) or content is None:
                 return change_of(f"{path} would be git's own", None, b"")
-            if any(_content(known) == content for known in higher(path, self.root_of(path))):
+            if any(_content(other) == content for other in higher(path, self.root_of(path))):
                 continue
             if why := reason(named, path, None, content, roots=self._roots):
                 return change_of(why, None, content)
         return None
 
-    def put(self, real: str, place: Place, after: bytes, mode: int) -> None:
+    def put(self, real: str, kind: Place, after: bytes, mode: int) -> None:
         """Make exactly this the content of a place. Raises OSError."""
         self.leaves(real)
-        if place.grammar == "git head" and not os.path.lexists(real):
+        if kind.grammar == "git head" and not os.path.lexists(real):
             for path in founding(os.path.dirname(real)):
                 deeds.place(path, *deeds.read_file(path))  # whoever has it open has another file
         deeds.place(real, after, mode)

@@ -27,9 +27,9 @@ _MOST_ADDRESSES = 50_000
 class Reach:
     """The hosts of one run. Its methods may be called on any thread."""
 
-    def __init__(self, told: dict[str, Any]) -> None:
-        self._hosts = HostLists(told["lists"], told["local"], told["judged"])
-        self._servers = tuple((str(host), int(port)) for host, port in told["resolvers"])
+    def __init__(self, terms: dict[str, Any]) -> None:
+        self._hosts = HostLists(terms["lists"], terms["local"], terms["judged"])
+        self._servers = tuple((str(host), int(port)) for host, port in terms["resolvers"])
         self._lock = threading.Lock()
         self._learned: dict[str, dict[str, float]] = {}
         self._names: list[str] = []
@@ -90,13 +90,13 @@ class Reach:
         One address that it may not have is enough for none: it is not what it says.
         """
         try:
-            found = dns.look_up(name, kind, self.servers)
+            reply = dns.look_up(name, kind, self.servers)
         except ValueError:
             return dns.SERVER_FAILURE, (), 0.0
-        addresses = tuple(str(ipaddress.ip_address(packed)) for packed in found.addresses)
+        addresses = tuple(str(ipaddress.ip_address(packed)) for packed in reply.addresses)
         if not all(self._hosts.keep(name, address) for address in addresses):
             return dns.REFUSED, addresses, 0.0
-        return found.code, addresses, float(found.seconds)
+        return reply.code, addresses, float(reply.seconds)
 
     def _stood_for(self, address: str) -> str:
         value = ipaddress.ip_address(address)

@@ -52,17 +52,17 @@ class Doors:
         self._streams: dict[int, socket.socket] = {}
         self._callers: dict[int, tuple[Reaching, Notification]] = {}
 
-    def let(self, watch: Watch, told: dict[str, Any]) -> "Reaching":
+    def let(self, watch: Watch, terms: dict[str, Any]) -> "Reaching":
         """A new run."""
-        return Reaching(watch, Reach(told), self)
+        return Reaching(watch, Reach(terms), self)
 
     def name_server(self, family: int) -> tuple[str, int]:
         """Where streams ask for names. Raises OSError."""
         server = self._streams.get(family)
         if server is None:
-            here = "127.0.0.1" if family == socket.AF_INET else "::1"
+            local = "127.0.0.1" if family == socket.AF_INET else "::1"
             server = socket.create_server(
-                (here, 0), family=socket.AddressFamily(family), backlog=_BACKLOG
+                (local, 0), family=socket.AddressFamily(family), backlog=_BACKLOG
             )
             server.setblocking(False)
             self._streams[family] = server
@@ -92,11 +92,11 @@ class Doors:
             client, sender = server.accept()
         except OSError:
             return
-        known = self._callers.pop(sender[1], None)
-        if known is None:
+        caller_known = self._callers.pop(sender[1], None)
+        if caller_known is None:
             client.close()  # not of ours
             return
-        run, caller = known
+        run, caller = caller_known
         converse(client, run.naming, run.refused_to(caller))
 
 
@@ -110,14 +110,14 @@ class _Peer:
     given: bytes
 
     @classmethod
-    def of(cls, given: bytes) -> "_Peer":
+    def of(cls, address: bytes) -> "_Peer":
         """From a sockaddr_in or sockaddr_in6. Raises OSError for one that is cut off."""
-        family = int.from_bytes(given[:2], "little")
-        if len(given) < (_LONGEST_FOUR if family == socket.AF_INET else _LONGEST_SIX):
+        family = int.from_bytes(address[:2], "little")
+        if len(address) < (_LONGEST_FOUR if family == socket.AF_INET else _LONGEST_SIX):
             raise OSError(errno.EINVAL, "Invalid argument")
-        packed = given[4:8] if family == socket.AF_INET else given[8:24]
+        packed = address[4:8] if family == socket.AF_INET else address[8:24]
         host = str(plain(ipaddress.ip_address(packed)))
-        return cls(family, host, int.from_bytes(given[2:4], "big"), given)
+        return cls(family, host, int.from_bytes(address[2:4], "big"), address)
 
     def at(self, host: str, port: int) -> bytes:
         """The same with another host; an IPv4 one in IPv6 clothes on a socket of that kind."""
@@ -171,12 +171,12 @@ class Reaching:
             self._island = islands.make(self._watch.number)
             for server in self._island:
                 self._serve(server)
-        made = islands.socket(self._watch.number, family, kind & (_KINDS | os.O_NONBLOCK))
+        descriptor = islands.socket(self._watch.number, family, kind & (_KINDS | os.O_NONBLOCK))
         self._last = call
         try:
-            self._watch.give(call, made, kind & os.O_CLOEXEC)
+            self._watch.give(call, descriptor, kind & os.O_CLOEXEC)
         finally:
-            os.close(made)
+            os.close(descriptor)
 
     def listen(self, call: Notification) -> None:
         """Listen on a caller's socket: one of the internet hears this machine alone."""
@@ -197,32 +197,32 @@ class Reaching:
         """Whether a command of this program listens on a socket."""
         return inode in self._doors.servers
 
-    def connect(self, call: Notification, rights: Rights, given: bytes) -> None:
+    def connect(self, call: Notification, rights: Rights, address: bytes) -> None:
         """Connect a caller's socket, ask first, or refuse."""
         watch = self._watch
-        family = int.from_bytes(given[:2], "little")
+        family = int.from_bytes(address[:2], "little")
         if family in _PLAIN_FAMILIES:
-            in_its_own_time(watch, call, rights, given)
+            in_its_own_time(watch, call, rights, address)
             return
         if family not in (socket.AF_INET, socket.AF_INET6):
             raise OSError(errno.EAFNOSUPPORT, "Address family not supported by protocol")
-        peer = _Peer.of(given)
+        peer = _Peer.of(address)
         target = Target(call.thread, watch.memory)
         with copy_of(target, signed(call.arguments[0])) as copied:
             if copied.type == socket.SOCK_DGRAM:
-                self._connect_datagrams(call, copied, given)
+                self._connect_datagrams(call, copied, address)
                 return
             names = peer.port == dns.PORT
             server = self._doors.name_server(_served_by(copied)) if names else None
         if server is None:
             self._judge(call, rights, peer)
         else:
-            there = functools.partial(self._to_name_server, call, peer, server)
-            in_its_own_time(watch, call, rights, there)
+            to_server = functools.partial(self._to_name_server, call, peer, server)
+            in_its_own_time(watch, call, rights, to_server)
 
     def _judge(self, call: Notification, rights: Rights, peer: _Peer) -> None:
         watch, reach = self._watch, self._reach
-        here, stood = loopback(peer.host), reach.stands_in(peer.host)
+        local, stood = loopback(peer.host), reach.stands_in(peer.host)
         names = reach.names_of(peer.host)
         listed = any(reach.lists(name, peer.port) for name in names)
 
@@ -235,21 +235,21 @@ class Reaching:
         if listed or (not stood and reach.lists(peer.host, peer.port)):
             watch.carry_out(call, go)
             return
-        if here:
+        if local:
             servers = listening(peer.port)
             if not servers:
                 raise OSError(errno.ECONNREFUSED, "Connection refused")
             if servers <= self._doors.servers:
                 watch.carry_out(call, go)
                 return
-        host = peer.host if here or not names else names[0]
+        host = peer.host if local or not names else names[0]
         watch.settle(call, Wish("connect", with_port(host, peer.port)), go)
 
-    def _connect_datagrams(self, call: Notification, copied: socket.socket, given: bytes) -> None:
+    def _connect_datagrams(self, call: Notification, copied: socket.socket, address: bytes) -> None:
         """Nothing sent through it leaves this machine, so it may be connected anywhere."""
         if not self._watch.waits(call):
             return
-        if libc().connect(copied.fileno(), given, len(given)):
+        if libc().connect(copied.fileno(), address, len(address)):
             _fail()
         if len(self._callers) >= _MOST_CALLERS:
             self._callers.clear()
@@ -274,13 +274,13 @@ class Reaching:
         self, call: Notification, peer: _Peer, server: tuple[str, int], copied: socket.socket
     ) -> bytes:
         """Whatever name server was meant: ours, which knows the run by the port it asks from."""
-        there = peer.at(*server)
+        rewritten = peer.at(*server)
         if not copied.getsockname()[1]:
-            start = there[:2] + bytes(2) + there[4:]
+            start = rewritten[:2] + bytes(2) + rewritten[4:]
             if libc().bind(copied.fileno(), start, len(start)):
                 _fail()
         self._doors.expect(int(copied.getsockname()[1]), self, call)
-        return there
+        return rewritten
 
     def _serve(self, server: socket.socket) -> None:
         def refused(port: int) -> Refused:

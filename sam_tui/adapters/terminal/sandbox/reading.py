@@ -77,5 +77,5 @@ def _real(watch: Watch, target: Target, directory: int, path: str, *, follow: bo
             os.readlink(likely)
         except OSError:
             return likely
-    place = target.place(directory, path, follow=follow)
-    return "" if place.special else place.real
+    target_path = target.place(directory, path, follow=follow)
+    return "" if target_path.special else target_path.real

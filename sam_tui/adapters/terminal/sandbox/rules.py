@@ -13,8 +13,8 @@ _REMEMBERED_FOLDERS = 512
 class Inside:
     """The folders that a command may change without anybody being asked, but for what is ``kept``."""
 
-    def __init__(self, roots: Sequence[str], kept: Sequence[str] = ()) -> None:
-        self._kept = tuple(f"{place}/" for place in kept)
+    def __init__(self, roots: Sequence[str], secret_paths: Sequence[str] = ()) -> None:
+        self._kept = tuple(f"{path}/" for path in secret_paths)
         self._exact = frozenset(roots)
         self._beneath = tuple(f"{root.rstrip('/')}/" for root in roots)
         self._folders: dict[str, tuple[float, str]] = {}
@@ -32,7 +32,7 @@ class Inside:
 
     def leads(self, real: str) -> bool:
         """Whether a real path is on the way to what is kept: moved away or exchanged, it would not be."""
-        return any(place.startswith(f"{real.rstrip('/')}/") for place in self._kept)
+        return any(path.startswith(f"{real.rstrip('/')}/") for path in self._kept)
 
     def surely(self, target: Target, directory: int, path: str, *, follow: bool) -> bool:
         """A quick yes for a path that leads inside; False means that it has to be looked at.
@@ -65,13 +65,13 @@ class Inside:
 
     def _folder(self, target: Target, folder: str) -> str:
         now = time.monotonic()
-        known = self._folders.get(folder)
-        if known is not None and now < known[0]:
-            return known[1]
-        place = target.place(-1, folder, follow=True)
-        if place.by_proc:
-            return place.real  # means another folder for each process
+        cached = self._folders.get(folder)
+        if cached is not None and now < cached[0]:
+            return cached[1]
+        target_path = target.place(-1, folder, follow=True)
+        if target_path.by_proc:
+            return target_path.real  # means another folder for each process
         if len(self._folders) >= _REMEMBERED_FOLDERS:
             self._folders.clear()
-        self._folders[folder] = (now + _REMEMBERED_SECONDS, place.real)
-        return place.real
+        self._folders[folder] = (now + _REMEMBERED_SECONDS, target_path.real)
+        return target_path.real

@@ -35,10 +35,13 @@ class Held:
     """One confined run: the way into it, what it was refused, and its open questions."""
 
     def __init__(
-        self, way: int, ask: AskOutside | None = None, hear: Callable[[], None] = lambda: None
+        self,
+        entry: int,
+        ask: AskOutside | None = None,
+        on_message: Callable[[], None] = lambda: None,
     ) -> None:
-        self.way = way
-        self.hear = hear
+        self.way = entry
+        self.hear = on_message
         """Takes in all that the supervisor said by now."""
         self.refused: list[OutsideAccess] = []
         self.lives = True
@@ -153,12 +156,12 @@ class Answer:
 async def _put(ask: AskOutside, access: OutsideAccess, answer: Answer) -> None:
     allowed, seconds = False, None
     try:
-        said = await ask(access)
-        if isinstance(said, OutsideAnswer):
-            allowed = said.allowed
-            seconds = said.seconds if math.isfinite(said.seconds) else None
+        reply = await ask(access)
+        if isinstance(reply, OutsideAnswer):
+            allowed = reply.allowed
+            seconds = reply.seconds if math.isfinite(reply.seconds) else None
         else:
-            allowed = said
+            allowed = reply
     finally:
         answer(allowed=allowed, seconds=seconds)
 
@@ -177,24 +180,24 @@ class Supervision:
     @classmethod
     def apart(cls, landlock: int) -> "tuple[Supervision, socket.socket]":
         """One whose supervisor somebody else runs: (it, the end that the supervisor serves)."""
-        made = cls("kept", landlock)
-        made._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        return made, theirs
+        supervision = cls("kept", landlock)
+        supervision._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        return supervision, theirs
 
     @classmethod
     def adopted(cls, control: socket.socket) -> "Supervision":
         """The same, taken over from a program that is gone, with its one run; ``attend`` hears it."""
-        made = cls("kept", 0)
-        made._control = control
-        made._last = 1
-        made.attend(None)
-        return made
+        supervision = cls("kept", 0)
+        supervision._control = control
+        supervision._last = 1
+        supervision.attend(None)
+        return supervision
 
     @property
     def attended(self) -> bool:
         """Whether questions of its first run are put to somebody."""
-        held = self._held.get(1)
-        return held is not None and held.attended
+        handle = self._held.get(1)
+        return handle is not None and handle.attended
 
     def attend(self, ask: AskOutside | None) -> None:
         """Put the questions of its first run to ``ask`` from now on."""
@@ -243,10 +246,10 @@ class Supervision:
             if not self._send(message, ours.fileno()):
                 theirs.close()
                 raise ToolError("The supervisor of the sandbox does not answer.")
-        held = Held(theirs.detach(), ask, self.receive)
-        self._held[self._last] = held
+        handle = Held(theirs.detach(), ask, self.receive)
+        self._held[self._last] = handle
         self._listen()
-        return self._last, held
+        return self._last, handle
 
     def begin(self, number: int, session: int) -> None:
         """The command of a run leads that session."""
@@ -255,18 +258,18 @@ class Supervision:
     async def finish(self, number: int) -> None:
         """Wait until what an ended run wrote to places was judged, and asked for."""
         self.receive()
-        held = self._held.get(number)
-        if held is not None and held.drafting and held.lives:
+        handle = self._held.get(number)
+        if handle is not None and handle.drafting and handle.lives:
             self.tell({"tell": "finish", "run": number})
-            await held.finished.wait()
+            await handle.finished.wait()
 
     def release(self, number: int) -> None:
         """A run ended: collect what it was refused, and let what it left behind ask no more."""
         self.receive()
-        held = self._held.get(number)
-        if held is not None:
-            held.end()
-            held.shut()
+        handle = self._held.get(number)
+        if handle is not None:
+            handle.end()
+            handle.shut()
             self.tell({"tell": "stop", "run": number})
 
     def tell(self, message: Mapping[str, Any]) -> None:
@@ -297,11 +300,11 @@ class Supervision:
 
     def close(self) -> None:
         """End the supervisor; whatever still waits for it fails."""
-        for number, held in self._held.items():
+        for number, handle in self._held.items():
             if self._host != "kept":  # what others keep goes on without this program
                 self.tell({"tell": "stop", "run": number})
-            held.end()
-            held.shut()
+            handle.end()
+            handle.shut()
         self._held.clear()
         self._lost()
 
@@ -341,8 +344,8 @@ class Supervision:
         self._loop = None
         control.close()
         runs, self._held = self._held, {}
-        for held in runs.values():
-            held.abandon()
+        for handle in runs.values():
+            handle.abandon()
 
     def _listen(self) -> None:
         """Hear the supervisor on the loop that runs now."""
@@ -359,30 +362,30 @@ class Supervision:
 
     def _heard(self, message: dict[str, Any]) -> None:
         number = int(message["run"])
-        held = self._held.get(number)
-        if held is None:
+        handle = self._held.get(number)
+        if handle is None:
             if message["tell"] == "ask":
                 Answer(self, number, int(message["serial"]))(allowed=False)
             return
         match message["tell"]:
             case "ask":
-                held.question(_access(message), Answer(self, number, int(message["serial"])))
+                handle.question(_access(message), Answer(self, number, int(message["serial"])))
             case "refused":
-                held.refused.append(_access(message))
+                handle.refused.append(_access(message))
             case "session":
-                held.sessions[int(message["session"])] = int(message["since"])
+                handle.sessions[int(message["session"])] = int(message["since"])
             case "limit":
-                held.exceeded.add(message["limit"])
+                handle.exceeded.add(message["limit"])
             case "enrolled":
-                held.shut()
+                handle.shut()
             case "drafting":
-                held.drafting = True
+                handle.drafting = True
             case "finished":
-                held.finished.set()
+                handle.finished.set()
             case _:
                 del self._held[number]
-                held.end()
-                held.shut()
+                handle.end()
+                handle.shut()
 
 
 def _access(message: dict[str, Any]) -> OutsideAccess:

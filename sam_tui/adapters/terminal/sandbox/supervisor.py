@@ -47,7 +47,7 @@ class Supervisor:
     """All runs of one program."""
 
     def __init__(self, control: socket.socket) -> None:
-        known = machine()
+        native = machine()
         self._control = control
         self._unsent: deque[bytes] = deque()
         self._memory = Memory()
@@ -61,7 +61,7 @@ class Supervisor:
         self._counted: list[Watch] = []
         """The runs that may have only so many processes."""
         self._count_next = 0.0
-        calls: Mapping[str, int] = known.calls if known else {}
+        calls: Mapping[str, int] = native.calls if native else {}
         self._names = {number: name for name, number in calls.items()}
         self._ended: list[Own] = []
         """What runs that are over made outside of their folders: it goes with the session."""
@@ -80,10 +80,10 @@ class Supervisor:
         self._poll.register(control, select.EPOLLIN)
         try:
             while True:
-                heard = self._poll.poll(_COUNT_SECONDS if self._counted else None)
+                ready = self._poll.poll(_COUNT_SECONDS if self._counted else None)
                 if self._counted and time.monotonic() >= self._count_next:
                     self._count()
-                for descriptor, events in heard:
+                for descriptor, events in ready:
                     if descriptor in self._listening:
                         self._hear(descriptor, events)
                     elif descriptor == control:
@@ -121,8 +121,8 @@ class Supervisor:
             self._doors.close()
         self._drafts.close()
         self._memory.close()
-        for own in (*self._ended, *(watch.own for watch in self._runs.values())):
-            own.remove_left()
+        for mine in (*self._ended, *(watch.own for watch in self._runs.values())):
+            mine.remove_left()
         self._poll.close()
         self._control.close()
 
@@ -188,13 +188,13 @@ class Supervisor:
             self._doors = Doors(self._listen_to)
         return self._doors
 
-    def _listen_to(self, descriptor: int, heard: Callable[[], None] | None) -> None:
-        """Call ``heard`` when there is something to read; None ends that."""
-        if heard is None:
+    def _listen_to(self, descriptor: int, on_ready: Callable[[], None] | None) -> None:
+        """Call ``on_ready`` when there is something to read; None ends that."""
+        if on_ready is None:
             del self._heard[descriptor]
             self._poll.unregister(descriptor)
         else:
-            self._heard[descriptor] = heard
+            self._heard[descriptor] = on_ready
             self._poll.register(descriptor, select.EPOLLIN)
 
     def _tell(self, message: Mapping[str, Any]) -> None:
@@ -205,17 +205,17 @@ class Supervisor:
 
     def _send(self) -> None:
         """Send what the program can take; never wait for it, for it may be waiting for an answer."""
-        wanted = select.EPOLLIN
+        events = select.EPOLLIN
         while self._unsent:
             try:
                 self._control.send(self._unsent[0], socket.MSG_DONTWAIT)
             except BlockingIOError:
-                wanted |= select.EPOLLOUT
+                events |= select.EPOLLOUT
                 break
             except OSError:
                 pass  # the program is going, and every answer will be no
             self._unsent.popleft()
-        self._poll.modify(self._control.fileno(), wanted)
+        self._poll.modify(self._control.fileno(), events)
 
     def _enrol(self, descriptor: int) -> None:
         """Take the listener that a starting command hands over, and let it start."""

@@ -128,21 +128,21 @@ def own_rights() -> Rights:
 
 def _fields(text: bytes) -> tuple[bytes, ...]:
     """The ``_FIELDS`` of a status file. Its first line is the name, in which no new line can stand."""
-    found: list[bytes] = []
+    lines: list[bytes] = []
     at = 0
     try:
         for field in _FIELDS:
             at = text.index(field, at) + len(field)
-            found.append(text[at : text.index(b"\n", at)])
+            lines.append(text[at : text.index(b"\n", at)])
     except ValueError:
         raise OSError(3, "No such process") from None
-    return tuple(found)
+    return tuple(lines)
 
 
 @lru_cache(256)
-def _rights(found: tuple[bytes, ...]) -> Rights:
+def _rights(lines: tuple[bytes, ...]) -> Rights:
     """From the ``_FIELDS``; of the four users and groups the last is that for files."""
-    umask, _, users, groups, others, capabilities = found
+    umask, _, users, groups, others, capabilities = lines
     return Rights(
         int(users.split()[3]),
         int(groups.split()[3]),
@@ -161,20 +161,20 @@ def _walk(path: str, target: Target, *, follow: bool) -> Place:
         if part in (".", ".."):
             real = real.rpartition("/")[0] if part == ".." else real
             continue
-        here = f"{real}/{part}"
-        by_proc = by_proc or here.startswith("/proc/")
+        step_path = f"{real}/{part}"
+        by_proc = by_proc or step_path.startswith("/proc/")
         if not waiting and not follow and not path.endswith("/"):
-            return Place(here, by_proc=by_proc)
-        leads = _link(here, target)
+            return Place(step_path, by_proc=by_proc)
+        leads = _link(step_path, target)
         if leads is None:
-            real = here
+            real = step_path
             continue
         links += 1
         if links > _MOST_LINKS:
             raise OSError(40, "Too many levels of symbolic links")
-        if _MAGIC.fullmatch(here):
+        if _MAGIC.fullmatch(step_path):
             if leads[:1] != "/" or not os.path.lexists(leads):
-                return Place(leads, special=True, link=here, by_proc=True)
+                return Place(leads, special=True, link=step_path, by_proc=True)
             real = leads.rstrip("/")
             continue
         waiting += [piece for piece in reversed(leads.split("/")) if piece]

@@ -61,7 +61,7 @@ class Terms:
 class Hosts(Protocol):
     """Decides the calls that matter where the network is held to hosts. All raise OSError."""
 
-    def connect(self, call: Notification, rights: Rights, given: bytes) -> None:
+    def connect(self, call: Notification, rights: Rights, address: bytes) -> None:
         """Connect to an address that is no file."""
         ...
 
@@ -85,22 +85,22 @@ class Hosts(Protocol):
 class Watch:
     """The state of one run in the supervisor."""
 
-    def __init__(self, terms: Terms, memory: Memory, tell: Callable[[Mapping[str, Any]], None]):
+    def __init__(self, terms: Terms, memory: Memory, publish: Callable[[Mapping[str, Any]], None]):
         self.number = terms.number
         self.inside = Inside(terms.roots, terms.kept)
         free = [root for root in terms.roots if root not in terms.watched]
         whole = [path for root in free for path in carved(root, terms.kept)]
         self.granted = Inside(whole, terms.kept)
         """What of it the kernel lets through; the supervisor opens the rest itself."""
-        held = [path for root in terms.roots for path in carved(root, terms.kept)]
-        self.readable = Inside(held, terms.kept)
+        carved_roots = [path for root in terms.roots for path in carved(root, terms.kept)]
+        self.readable = Inside(carved_roots, terms.kept)
         """What of it may be read as a whole."""
         self.places = Places(terms.watched, free, terms.kept)
         self.devices = frozenset(terms.devices)
         self.own = Own()
         self.asking = terms.asking
         self.landlock = terms.landlock
-        self.census = Census(terms.processes, held=True)
+        self.census = Census(terms.processes, filtered=True)
         self.objects: set[tuple[str, int]] = set()
         """The System V objects that the run made: kind and number."""
         self.memory = memory
@@ -112,7 +112,7 @@ class Watch:
         """Where its network is held to a list of hosts."""
         self.datagram_sockets: Set[int] = frozenset()
         """The inodes of the unix sockets for datagrams of all runs."""
-        self._tell = tell
+        self._tell = publish
         self._answers: dict[Wish, tuple[bool, float]] = {}
         """What was answered, and until when that holds (monotonic seconds)."""
         self._waiting: dict[int, tuple[Wish, list[Callable[[bool], None]]]] = {}
@@ -159,13 +159,13 @@ class Watch:
         return self.listener is not None and self.listener.waits(call.id)
 
     def settle(
-        self, call: Notification, wish: Wish, deed: Deed, change: Change | None = None
+        self, call: Notification, wish: Wish, action: Deed, change: Change | None = None
     ) -> None:
         """Carry an outside call out, refuse it, or ask first, by what is known of such a wish."""
 
         def answered(allowed: bool) -> None:
             if allowed:
-                self.carry_out(call, deed)
+                self.carry_out(call, action)
             else:
                 self.note(self.who(call), wish)
                 self.refuse(call)
@@ -199,18 +199,18 @@ class Watch:
         change: Change | None = None,
     ) -> None:
         """Whether a wish is allowed, at once or after a question; ``who`` has it, in words."""
-        known = self._known(wish)
-        if known is None and self.asking and len(self._refusals) < MOST_REFUSALS:
+        granted = self._known(wish)
+        if granted is None and self.asking and len(self._refusals) < MOST_REFUSALS:
             self._ask(who, wish, answered, change)
         else:
-            answered(bool(known))
+            answered(bool(granted))
 
-    def carry_out(self, call: Notification, deed: Deed) -> None:
+    def carry_out(self, call: Notification, action: Deed) -> None:
         """Do it while the caller still waits; an error becomes the call's own."""
         if not self.waits(call):
             return
         try:
-            deed()
+            action()
         except OSError as error:
             if error.errno == errno.ENOENT and not self.waits(call):
                 return
@@ -258,14 +258,14 @@ class Watch:
         answered: Callable[[bool], None],
         change: Change | None,
     ) -> None:
-        for known, calls in self._waiting.values():
-            if known == wish:
+        for waiting_wish, calls in self._waiting.values():
+            if waiting_wish == wish:
                 calls.append(answered)
                 return
         self._serial += 1
         self._waiting[self._serial] = (wish, [answered])
-        told = {} if change is None else {"change": change.told()}
-        self._tell({"tell": "ask", "serial": self._serial, **self._words(who, wish), **told})
+        details = {} if change is None else {"change": change.told()}
+        self._tell({"tell": "ask", "serial": self._serial, **self._words(who, wish), **details})
 
     def tell(self, message: Mapping[str, Any]) -> None:
         """Tell the program something of this run."""
