@@ -125,10 +125,8 @@ class Leaves:
     @once
     def remembered(self) -> Remembered:
         """Everything that outlives a conversation's window."""
-        storage = self.storage
-        return Remembered(
-            storage.memories, storage.notes, storage.knowledge, storage.documents, storage.archive
-        )
+        db = self.storage
+        return Remembered(db.memories, db.notes, db.knowledge, db.documents, db.archive)
 
     @once
     def prompts(self) -> "FilePrompts":

@@ -30,8 +30,11 @@ def known(stage: Stage) -> list[str]:
     latest = store.latest(str(stage.workspace))
     if latest is None:
         return []
+    waiting = store.queued(
+        latest.id
+    )  # first: what leaves the queue meanwhile has been said by then
     said = [message.text for message in store.everything(latest.id) if message.kind == "user"]
-    return said + [text for text in store.queued(latest.id) if text not in said]
+    return said + [text for text in waiting if text not in said]
 
 
 def script() -> ScriptedModel:

@@ -226,11 +226,8 @@ class Guard:
     def _heed_withdrawn(self) -> None:
         """What was allowed for good and taken back, by whichever process, counts no more."""
         saved_ids = self.policy.rules.kept() if self._saved is not None else frozenset[str]()
-        if (
-            self._saved is not None
-            and saved_ids
-            and (withdrawn := self._saved.withdrawn(saved_ids))
-        ):
+        withdrawn = self._saved.withdrawn(saved_ids) if self._saved and saved_ids else None
+        if withdrawn:
             self.policy = replace(self.policy, rules=self.policy.rules.without(withdrawn))
 
     def trace(
@@ -270,10 +267,8 @@ class Guard:
         if not accesses:
             reason = f"{access.path} led elsewhere when it was looked at again"
             return Decision(operation, "deny", "rule", "moved", reason, targets=(access.path,))
-        particulars = summary_of(access, run), accesses, lambda: preview_of(access), run.asker
-        request = Request(
-            run.conversation, run.call, operation, *particulars, then_of(access), run.once
-        )
+        what = summary_of(access, run), accesses, lambda: preview_of(access), run.asker
+        request = Request(run.conversation, run.call, operation, *what, then_of(access), run.once)
         return await self.decide(replace(request, shown=run.shown, called=run.key))
 
     async def decide_again(
@@ -317,9 +312,8 @@ class Guard:
         return replace(verdict, targets=explained.targets)
 
     async def _ask(self, request: Request, explained: Explanation) -> Decision:
-        judgements = (
-            tuple(j for j in explained.judgements if j.outcome == "ask") or explained.judgements
-        )
+        asking = tuple(j for j in explained.judgements if j.outcome == "ask")
+        judgements = asking or explained.judgements
         targets = tuple(j.target for j in judgements)
         sources = await self.sources() if request.operation == CONNECT else ()
         on_offer = self._offers(request, judgements, sources)

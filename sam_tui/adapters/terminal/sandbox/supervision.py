@@ -35,13 +35,10 @@ class Held:
     """One confined run: the way into it, what it was refused, and its open questions."""
 
     def __init__(
-        self,
-        entry: int,
-        ask: AskOutside | None = None,
-        on_message: Callable[[], None] = lambda: None,
+        self, entry: int, ask: AskOutside | None = None, sync: Callable[[], None] = lambda: None
     ) -> None:
         self.way = entry
-        self.hear = on_message
+        self.hear = sync
         """Takes in all that the supervisor said by now."""
         self.refused: list[OutsideAccess] = []
         self.lives = True
