@@ -208,7 +208,8 @@ async def _variable(me: Person) -> None:
 
 async def _folder(me: Person) -> None:
     name = me.secret(30)
-    me.keys(f"mkdir {name}; cd {name}; pwd; cd ..; rmdir {name}\r")
+    # In a shell of its own: where one of them fails, the next command is not outside of the workspace.
+    me.keys(f"(mkdir {name} && cd {name} && pwd); rmdir {name}\r")
 
 
 async def _later(me: Person) -> None:
