@@ -212,8 +212,9 @@ def test_an_end_cancels_what_is_open_and_only_some_ends_can_be_taken_back(
     with pytest.raises(WorkflowRefused) as refused:
         bench.workflows.advance(done.opened[0].token, DONE)
     assert code_of(refused) == "execution_closed"
-    with pytest.raises(WorkflowRefused):
+    with pytest.raises(WorkflowRefused) as refused:
         bench.workflows.resume(done.execution_id)
+    assert code_of(refused) == ("transition_invalid" if verb == "abandon" else "execution_closed")
     if verb == "abandon":
         with pytest.raises(WorkflowRefused) as refused:
             bench.workflows.retry(done.execution_id, "design")

@@ -8,6 +8,7 @@ import pytest
 
 from sam_reminders.workflow_phase import WorkflowPhaseReminder
 from sam_tools.workflow import WorkflowTool
+from sam_tui.assembly.catalogue import adverts
 from sam_tui.core.display import Terminal
 from sam_tui.core.events import ToolFinished
 from sam_tui.core.ids import CallId, ConversationId
@@ -19,7 +20,7 @@ from sam_tui.core.prompt.view import TurnView
 from sam_tui.core.tooling.execute import Executed, Executor
 from sam_tui.core.tooling.registry import Registry
 from sam_tui.core.tooling.schema import canonical, tool_schema
-from sam_tui.core.workflow.gate import GROUPS, allows, covers, spelled
+from sam_tui.core.workflow.gate import GROUPS, VERBS, allows, covers, spelled
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.witness import Witness
 from tests.fakes.engine_kit import Kit, example_tools, open_kit
@@ -135,6 +136,22 @@ def test_a_list_covers_another_only_if_it_allows_all_of_it() -> None:
     assert not covers(("read",), ("file_operations",))
     assert not covers(("read",), ("*",))
     assert all(not any(e in GROUPS for e in group) for group in GROUPS.values())
+
+
+@pytest.mark.requirement("workflow:gate-lists")
+def test_every_operation_on_files_either_reads_or_edits_and_others_are_named() -> None:
+    keys = [f"{name}.{operation}" for name, advert in adverts().items() if name not in VERBS
+            for operation in advert.operations]  # fmt: skip
+    reads, edits = ({key for key in keys if allows([group], key)} for group in ("read", "edit"))
+    files = {key for key in keys if key.startswith("file_operations.")}
+    assert (reads | edits, reads & edits) == (
+        files | {"build_and_version_control.get_changed_files", "document_operations.get_doc_info"},
+        set(),
+    )
+    assert {key.partition(".")[2] for key in edits} == {
+        "create_file", "replace_string", "multi_replace_string", "insert_edit", "rename_file",
+        "delete_file", "apply_patch",
+    }  # fmt: skip
 
 
 @pytest.mark.requirement("workflow:gate")

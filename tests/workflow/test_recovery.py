@@ -137,7 +137,9 @@ def test_an_attempt_over_its_deadline_is_timed_out_also_when_its_output_comes(
     bench: Bench,
 ) -> None:
     done = bench.begin("steps: [{id: a, prompt: a, timeout: 60, attempts: 2}]")
-    bench.clock.time += 61
+    bench.clock.time += 60
+    assert bench.workflows.expire() == ()
+    bench.clock.time += 1
     late = bench.workflows.advance(done.opened[0].token, DONE)
     assert (late.outcome, late.opened[0].attempt) == ("retried", 2)
     assert bench.workflows.expire() == ()
@@ -162,6 +164,23 @@ def test_a_whole_execution_has_a_deadline_and_a_pause_stops_the_clock_of_steps(
     bench.clock.time += 400
     ended = bench.workflows.advance(again.opened[0].token, DONE)
     assert (ended.state, "500 seconds" in ended.message) == ("failed", True)
+
+
+@pytest.mark.requirement("workflow:timeouts")
+@pytest.mark.parametrize("noticed_by", ["expire", "submit"])
+def test_an_execution_may_take_all_of_its_time_and_then_fails_as_a_whole(
+    bench: Bench, noticed_by: str
+) -> None:
+    done = bench.begin("policy: {timeout: 500}\nsteps: [{id: a, prompt: a}]")
+    bench.clock.time += 500
+    assert bench.workflows.expire() == ()
+    bench.clock.time += 1
+    if noticed_by == "expire":
+        (ended,) = bench.workflows.expire()
+    else:
+        ended = bench.workflows.submit(done.execution_id, "a", DONE)
+    assert (ended.state, "longer than 500 seconds" in ended.message) == ("failed", True)
+    assert [a.status for a in bench.workflows.history(done.execution_id)] == ["cancelled"]
 
 
 @pytest.mark.requirement("workflow:references")

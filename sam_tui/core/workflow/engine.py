@@ -311,17 +311,22 @@ class Engine:
         return self._settled(case, events)
 
     def _overdue(self, case: Case, attempt: AttemptRow | None) -> bool:
-        limit = case.definition.policy.timeout
-        started = case.row.started_at
-        over = limit is not None and started is not None and case.now > started + limit
         late = attempt is not None and attempt.deadline is not None and case.now > attempt.deadline
-        return over or late
+        return late or bool(self._expired(case))
+
+    def _expired(self, case: Case) -> str:
+        """Why an execution that runs has taken too long as a whole; empty while it has not."""
+        limit = case.definition.policy.timeout
+        if limit is None:
+            return ""
+        assert case.row.started_at is not None
+        over = case.now > case.row.started_at + limit
+        return f"it took longer than {limit:g} seconds" if over else ""
 
     def _late(self, case: Case, events: list[EventRow], attempt: AttemptRow | None) -> Advanced:
         """Too late: the attempt is timed out, or the whole execution has failed."""
-        limit, started = case.definition.policy.timeout, case.row.started_at
-        if limit is not None and started is not None and case.now > started + limit:
-            end(case, "failed", f"it took longer than {limit:g} seconds")
+        if reason := self._expired(case):
+            end(case, "failed", reason)
             return self._done(case, events, "failed")
         assert attempt is not None
         case.record("step_timed_out", attempt.step, attempt.id)
