@@ -724,6 +724,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "subagent:cancel-one": Requirement("One subagent is cancelled alone: the others and the sender go on, and the call has its result.", "issue 3.7"),
     "subagent:fewer-tools": Requirement("Tools withheld from a subagent are refused where they run.", "issue 3.7, C26"),
     "subagent:isolated": Requirement("A subagent has its own history and returns its last words.", "issue 3.7, seed 004"),
+    "subagent:model-host": Requirement("A subagent's task goes to another host than its sender's model only with the person's yes to both names.", "issue 12.13"),
     "subagent:not-listed": Requirement("A subagent's conversation opens by its id but is not offered to continue.", "issue 3.7"),
     "subagent:parallel": Requirement("Several subagents of one message work at the same time, at most four, and are told in call order.", "issue 3.7"),
     "subagent:workflow-mode": Requirement("A subagent has workflow mode as its call says, else as its sender.", "seed 004, run_subagent"),

@@ -13,7 +13,9 @@ from sam_tui.core.authorization.containment import Workspace
 from sam_tui.core.board import TodoBoard
 from sam_tui.core.bus import Bus
 from sam_tui.core.clock import SystemClock
+from sam_tui.core.events import Noticed
 from sam_tui.core.inquiries import Inquiries
+from sam_tui.core.ports.model import ModelOffer
 from sam_tui.core.prompt.system import guidance, system_prompt
 from sam_tui.core.services import Online, Remembered
 from sam_tui.core.workflow.entrance import Entrance
@@ -89,7 +91,7 @@ class Leaves:
         self.local_servers: tuple[str, ...] = ()
         """``host:port`` of what the web tools may reach besides the public internet."""
         self.sieve: Callable[[Location], Callable[[str], bool]] = lambda _: lambda _: False
-        """What of a folder a search may show: nothing before there is a guard to say it."""
+        """What of a folder a search may show; nothing while there is no guard."""
 
     # What is kept
 
@@ -214,7 +216,6 @@ class Leaves:
         from sam_tui.adapters.policy import SandboxPlan
         from sam_tui.adapters.policy.reading import free_reads
         from sam_tui.adapters.terminal.confinement import Sandbox
-        from sam_tui.core.events import Noticed
         from sam_tui.core.ports.sandbox import ReadTerms
 
         plan = self.sandbox_plan() if self.sandbox_plan else SandboxPlan()
@@ -230,10 +231,7 @@ class Leaves:
         )
         sandbox.limit(plan.limits)
 
-        def tell(text: str) -> None:
-            self.publish(Noticed(None, "warning", text))
-
-        sandbox.misses.tell = tell
+        sandbox.misses.tell = lambda text: self.publish(Noticed(None, "warning", text))
         return self._closed(sandbox, sandbox.close)
 
     @once
@@ -249,9 +247,9 @@ class Leaves:
         from sam_tui.adapters.terminal.held import Holders
         from sam_tui.adapters.terminal.sessions import PtyTerminals
 
-        keeps = self._options.keeps_terminals
         folder = f"{self._options.data_dir}/terminals"
-        return PtyTerminals(self.sandbox, Holders(folder) if keeps else None)
+        holders = Holders(folder) if self._options.keeps_terminals else None
+        return PtyTerminals(self.sandbox, holders)
 
     def leaders(self) -> "Sequence[int]":
         """The processes that lead the sessions of confined commands and terminals; starts nothing."""
@@ -327,11 +325,10 @@ class Leaves:
         from sam_tui.adapters.web import GuardedWeb, search_from, serpapi_from
 
         local = frozenset(self.local_servers)
-        web = GuardedWeb(clock=self.clock, allowed=local)
-        settings, images = image_settings(self._environ), None
+        web, environ = GuardedWeb(clock=self.clock, allowed=local), self._environ
+        settings, images = image_settings(environ), None
         if settings is not None:
             images = EndpointImages(GuardedWeb(allowed=local | {settings.origin}), settings)
-        environ = self._environ
         return Online(web, search_from(web, environ), serpapi_from(web, environ), images)
 
     @property
@@ -343,7 +340,8 @@ class Leaves:
     def subagents(self) -> Subagents:
         """Errands that run beside the conversation."""
         surroundings = Surroundings(
-            lambda name, extra: self.open_model(name, extra),
+            self.open_model,
+            self.model_host,
             lambda prompt: system_prompt(guidance(self.prompts, prompt), self.workspace),
             self.storage.memories.set_topic,
         )
@@ -368,9 +366,12 @@ class Leaves:
 
     def open_model(self, name: str, options: Mapping[str, Any] | None = None) -> "Model":
         """The model of that name, reached as the person asked for theirs. Raises ``SamError``."""
-        from sam_tui.core.ports.model import ModelOffer
-
         return self.catalog.open(ModelOffer(name, name, ""), options=options)
+
+    def model_host(self, name: str) -> str:
+        """Where requests to that model would go, or to the one asked for where no name is given."""
+        name = name or self.default_model
+        return self.catalog.host(ModelOffer(name, name, "")) if name else ""
 
     # The end
 

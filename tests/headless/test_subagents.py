@@ -1,6 +1,7 @@
 """A subagent's events in a headless run: labelled by the call that sent it, never taken for its own."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -79,3 +80,46 @@ def test_progress_for_people_says_whose_it_is(program: Program) -> None:
 def _text(line: dict[str, Any]) -> str:
     blocks = line["message"]["content"]
     return next((block["text"] for block in blocks if block["type"] == "text"), "")
+
+
+def sends_to(model: str) -> Callable[[Recorded], Reply]:
+    """The parent sends one subagent with another model, then answers."""
+
+    def play(request: Recorded) -> Reply:
+        messages = request.json["messages"]
+        if any(m["role"] == "assistant" for m in messages) or "secret task" in str(messages):
+            return Reply(text="Done.", usage=USAGE)
+        errand = {"task": "the secret task", "model": model}
+        return Reply(calls=(Call("run_subagent", errand, id="sender"),), usage=USAGE)
+
+    return play
+
+
+@pytest.mark.requirement("subagent:model-host")
+@pytest.mark.parametrize(
+    ("model", "reply", "goes", "code"),
+    [
+        ("openai/other", "", "same", 0),
+        ("ollama/other", "", "", 3),
+        ("ollama/other", "deny", "", 0),
+        ("ollama/other", "approve", "elsewhere", 0),
+    ],
+)
+def test_a_task_goes_to_another_host_only_with_a_yes(
+    program: Program, monkeypatch: pytest.MonkeyPatch, model: str, reply: str, goes: str, code: int
+) -> None:
+    answers = program.folder / "answers.json"
+    answers.write_text(json.dumps([{"match": "secret task", "reply": reply}] if reply else []))
+    with background([sends_to(model)] * 3) as first, background([sends_to("")] * 2) as second:
+        monkeypatch.setenv("OPENAI_BASE_URL", first.base)
+        monkeypatch.setenv("OPENAI_API_KEY", "k")
+        monkeypatch.setenv("OLLAMA_API_BASE", second.base)
+        ended = program.stream("go", "--model", "openai/x", "--answers", str(answers))
+        used = [r.json["model"] for r in (*first.requests, *second.requests)]
+        elsewhere = len(second.requests)
+        hosts = [server.base.split("/")[2] for server in (first, second)]
+    assert bool(elsewhere) == (goes == "elsewhere")
+    assert ("other" in used) == bool(goes)
+    refusals = json.dumps(ended.of_kind("user"))
+    assert goes or all(host in refusals for host in hosts)
+    assert ended.code == code

@@ -88,7 +88,7 @@ class Desk:
         self.workflows = self.entrance.workflows()
         self.budgets = Budgets()
         self.model = ScriptedModel(list(plays)) if plays else None
-        surroundings = Surroundings(self._open, lambda _: "", self.storage.memories.set_topic)
+        surroundings = Surroundings(self._open, str, lambda _: "", self.storage.memories.set_topic)
         self.subagents = Subagents(self.storage.conversations, self.budgets, surroundings)
         self.folders = SessionFolders(self.files, self.workspace)
         self.sandbox = Sandbox()

@@ -171,7 +171,7 @@ async def test_a_subagent_obeys_the_phase_of_its_parent_while_it_works(way: Way)
     subagents = Subagents(
         kit.storage.conversations,
         way.engine.budgets,
-        Surroundings(lambda _name, _options: model, str, kit.storage.memories.set_topic),
+        Surroundings(lambda _name, _options: model, str, str, kit.storage.memories.set_topic),
     )
     subagents.connect(way.engine)
     parent = kit.conversation

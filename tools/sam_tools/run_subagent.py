@@ -7,11 +7,14 @@ from pydantic import Field
 from sam_tui.core.agent.subagents import DEFAULT_STEPS, Errand, Report, Sender, Subagents
 from sam_tui.core.display import Text
 from sam_tui.core.errors import ToolError
+from sam_tui.core.plain import printable
 from sam_tui.core.tooling.arguments import Arguments
 from sam_tui.core.tooling.contract import Operation, Tool, ToolContext, ToolResult
+from sam_tui.core.verdict import denial
 
 SUMMARY_LIMIT = 2000
 """Characters of a summary the parent gets; the whole is in the subagent's conversation."""
+_HOST_LENGTH = 100
 
 _ABOUT = (
     "Give a self-contained task to a subagent: it has its own history and budget, sees nothing of"
@@ -74,9 +77,27 @@ class SubagentTool:
             arguments.sharedTopicId,
             workflow_mode=arguments.enableWorkflowMode,
         )
+        await self._stays_at_host(errand, context)
         sender = Sender(context.conversation, context.call, context.emit)
         report = await self._subagents.run(sender, errand)
         return _result(arguments.task, report)
+
+    async def _stays_at_host(self, errand: Errand, context: ToolContext) -> None:
+        """Have the person agree where the task would go to another host. Raises ``ToolError``."""
+        hosts = self._subagents.other_host(context.conversation, errand)
+        if hosts is None:
+            return
+        before, after = (printable(host)[:_HOST_LENGTH] for host in hosts)
+        why = f"its model is at {after}, which would be sent the whole task; yours is "
+        why += f"at {before}" if before else "at no host"
+        host, once = context.permit.host, f"send this task to {after}"
+        decision = await host.confirm(why, once=once, rule="model-host") if host else None
+        if decision is None or not decision.allowed:
+            raise ToolError(
+                denial(decision) if decision else f"No subagent was started: {why}.",
+                hint="Leave out `model`, or name one of the host in use. Only the person changes the"
+                " host: with --model, or /model in the workbench.",
+            )
 
 
 def _result(task: str, report: Report) -> ToolResult:

@@ -84,6 +84,8 @@ class Surroundings:
     """What errands need of the outside: ``system`` raises ``UsageError`` for an unknown prompt."""
 
     open_model: "OpenModel"
+    model_host: Callable[[str], str]
+    """Where requests to a model go, by its name; without one, to the model that was asked for."""
     system: Callable[[str], str]
     join_topic: Callable[[ConversationId, str], None]
 
@@ -141,6 +143,19 @@ class Subagents:
     def working(self) -> Collection[ConversationId]:
         """The conversations of the errands that are being carried out now, oldest first."""
         return tuple(self._working)
+
+    def other_host(self, sender: ConversationId, errand: Errand) -> tuple[str, str] | None:
+        """The hosts of the sender's model and of the errand's, where the errand would change it.
+
+        Raises ``UsageError`` for a model that cannot be meant.
+        """
+        name = self._name_to_open(sender, errand)
+        if not name:
+            return None
+        current = self._budgets.model(sender)
+        before = current.host if current else self._surroundings.model_host("")
+        after = self._surroundings.model_host(name)
+        return None if after in ("", before) else (before, after)
 
     def workflow_mode(self, conversation: ConversationId) -> bool | None:
         """Whether an errand at work was given workflow mode; None where nothing was said of it."""
@@ -223,13 +238,19 @@ class Subagents:
 
     def _model(self, sender: ConversationId, errand: Errand) -> tuple[Model, bool]:
         """The model of an errand, and whether it was opened for it alone."""
-        current = self._budgets.model(sender)
-        if errand.model or errand.options or (current is None and errand.fallback):
-            name = errand.model or (current.name if current else errand.fallback)
+        if name := self._name_to_open(sender, errand):
             return self._surroundings.open_model(name, errand.options or {}), True
+        current = self._budgets.model(sender)
         if current is None:
             raise ToolError("There is no model to give the subagent.", hint="Name one in `model`.")
         return current, False
+
+    def _name_to_open(self, sender: ConversationId, errand: Errand) -> str:
+        """The name of the model to open for an errand alone; empty where the sender's will do."""
+        current = self._budgets.model(sender)
+        if errand.model or (errand.options and current is not None):
+            return errand.model or (current.name if current else "")
+        return errand.fallback if current is None else ""
 
 
 def both(outer: Gate | None, inner: Gate) -> Gate:
