@@ -18,6 +18,10 @@ KEYS = "ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÐÑÒÓÔÕÖØÙÚÛÜÝÞ"
 
 KEY_PAUSE = 0.005
 PATIENCE = 30.0
+QUIET = 4
+"""Seconds one after the other without CPU, after which a start is over."""
+STILL = 0.02
+"""CPU seconds of such a second at most: two ticks of the system's clock."""
 
 
 class Unmeasurable(Exception):
@@ -38,12 +42,14 @@ class Run:
 class Interactive:
     """One program in a pty. ``usable`` is seconds from exec until a typed key was drawn.
 
-    ``memory`` (MB) and ``idle`` (CPU percent) are None where the system has no /proc.
+    ``memory`` (MB), ``idle`` (CPU percent) and ``wakeups`` (a second, of all threads) are None where the
+    system has no /proc.
     """
 
     usable: float
     memory: float | None
     idle: float | None
+    wakeups: float | None
 
 
 def run(command: Sequence[str], *, cwd: Path, environment: Mapping[str, str]) -> Run:
@@ -76,10 +82,9 @@ def interactive(
     *,
     cwd: Path,
     environment: Mapping[str, str],
-    settle: float = 0.0,
     watch: float = 0.0,
 ) -> Interactive:
-    """Start in a pty and type until a key is drawn; then let it settle and watch it idle."""
+    """Start in a pty and type until a key is drawn; then let the start end and watch it idle."""
     begun = time.perf_counter()
     process, master = os.forkpty()
     if process == 0:
@@ -91,13 +96,15 @@ def interactive(
     fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
     try:
         usable = _until_usable(process, master) - begun
-        _drain(master, settle)
-        memory, before = _memory(process), _cpu(process)
+        if not watch:
+            return Interactive(usable, None, None, None)
+        _settle(process, master)
+        memory, before, slept = _memory(process), _cpu(process), _wakeups(process)
         _drain(master, watch)
-        after = _cpu(process)
-        measured = watch > 0 and before is not None and after is not None
-        idle = 100 * (after - before) / watch if measured and after and before else None
-        return Interactive(usable, memory, idle)
+        after, awake = _cpu(process), _wakeups(process)
+        idle = None if before is None or after is None else 100 * (after - before) / watch
+        wakeups = None if slept is None or awake is None else (awake - slept) / watch
+        return Interactive(usable, memory, idle, wakeups)
     finally:
         os.kill(process, signal.SIGKILL)
         os.close(master)
@@ -134,6 +141,17 @@ def _drain(master: int, seconds: float) -> None:
                 raise Unmeasurable("it ended while it should have been idle") from None
 
 
+def _settle(process: int, master: int) -> None:
+    """Wait until the start is over: it used next to no CPU for a while, however busy the machine is."""
+    deadline = time.perf_counter() + PATIENCE
+    quiet, before = 0, _cpu(process)
+    while quiet < QUIET and time.perf_counter() < deadline:
+        _drain(master, 1.0)
+        now = _cpu(process)
+        calm = now is None or before is None or now - before <= STILL
+        quiet, before = quiet + 1 if calm else 0, now
+
+
 def _memory(process: int) -> float | None:
     """Resident MB of one process now."""
     try:
@@ -152,6 +170,17 @@ def _cpu(process: int) -> float | None:
     except OSError:
         return None
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _wakeups(process: int) -> int | None:
+    """How often the threads of one process went to sleep by themselves so far."""
+    try:
+        texts = [file.read_text() for file in Path(f"/proc/{process}/task").glob("*/status")]
+    except OSError:
+        return None
+    lines = [line for text in texts for line in text.splitlines()]
+    counts = [int(line.split()[1]) for line in lines if line.startswith("voluntary_ctxt")]
+    return sum(counts) if counts else None
 
 
 def _megabytes(peak: int) -> float:
