@@ -56,3 +56,19 @@ async def test_a_path_that_leads_elsewhere_by_now_is_refused_and_nobody_is_asked
     assert here.asked == []
     decision = await here.guard.decide_outside(MAKE, OutsideAccess("write", f"{out}/b/x"))
     assert (decision.allowed, here.asked[0].operation) == (True, CHANGE)
+
+
+@pytest.mark.requirement("guard:hosts-scopes")
+async def test_a_yes_for_a_domain_covers_no_socket_whose_name_ends_like_it(
+    ward: Callable[..., Ward],
+) -> None:
+    here = ward(answers=[Approval("scope", scope="session-below")])
+    sockets = (f"{here.folder}/out/c.b.test:443", "@c.b.test:443")
+    outcomes = [
+        (await here.guard.decide_outside(MAKE, OutsideAccess("connect", where))).outcome
+        for where in ("a.b.test:443", "c.b.test:443", *sockets)
+    ]
+    assert outcomes == ["allow", "allow", "deny", "deny"]
+    assert [question.targets for question in here.asked[1:]] == [
+        (f"connect to {where}",) for where in sockets
+    ]

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from sam_tui.adapters.terminal.confinement import Sandbox
+from sam_tui.adapters.terminal.holding import Wanted
 from sam_tui.core.ports.sandbox import OutsideAccess
 from sam_tui.core.ports.terminals import CommandResult
 from tests.fakes.interpreter import INTERPRETER
@@ -54,13 +55,22 @@ from sam_tui.adapters.terminal.confinement import Sandbox
 from sam_tui.core.ports.terminals import CommandRequest
 folder, outside = sys.argv[1:]
 ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # its supervisor becomes a child of this process
+def supervisors():
+    children = map(int, Path(f"/proc/self/task/{os.getpid()}/children").read_text().split())
+    return [p for p in children if b"sandbox.supervisor" in Path(f"/proc/{p}/cmdline").read_bytes()]
 async def end_it(access):
-    for pid in map(int, Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()):
-        if b"sandbox.supervisor" in Path(f"/proc/{pid}/cmdline").read_bytes():
-            os.kill(pid, signal.SIGKILL)
+    print(supervisors() == started)
+    for pid in supervisors():
+        os.kill(pid, signal.SIGKILL)
     return True
 async def main():
-    box = Sandbox()
+    global started
+    other = Sandbox()
+    other.warm()  # proves that this protection works, with a supervisor of its own
+    box, before = Sandbox(), supervisors()
+    box.warm()
+    started = supervisors()
+    print(len(started) - len(before))
     line = f"sleep 300 & echo x > {outside}/new; while :; do :; done"
     request = CommandRequest(line, folder, True, (folder,), 60.0, lambda _: None, ask=end_it)
     result = await ShellCommands(box).run(request)
@@ -70,6 +80,7 @@ async def main():
     )
     print(result.output)
     box.close()
+    other.close()
 asyncio.run(main())
 """
 
@@ -82,8 +93,43 @@ async def test_a_command_whose_supervisor_was_killed_is_ended_and_the_next_gets_
         sys.executable, "-c", BEREFT, str(workspace), str(outside), stdout=asyncio.subprocess.PIPE
     )
     said, _ = await process.communicate()
-    assert said.decode() == "True SIGKILL False None\nagain\n\n"
+    assert said.decode() == "1\nTrue\nTrue SIGKILL False None\nagain\n\n"
     assert not (outside / "new").exists()
+
+
+@pytest.mark.requirement("sandbox:supervisor-gone")
+async def test_a_question_that_is_open_when_the_sandbox_is_closed_is_withdrawn(
+    run: Run, outside: Path
+) -> None:
+    box = Sandbox()
+    asked, withdrawn = asyncio.Event(), asyncio.Event()
+
+    async def never_answers(_: OutsideAccess) -> bool:
+        asked.set()
+        try:
+            return await asyncio.Future[bool]()
+        finally:
+            withdrawn.set()
+
+    async with asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(run(f"echo x > {outside}/new", ask=never_answers, box=box))
+        await asked.wait()
+        box.close()
+        await withdrawn.wait()
+    assert running.result().exit_code != 0
+    assert not (outside / "new").exists()
+
+
+@pytest.mark.requirement("sandbox:supervisor-gone")
+def test_a_sandbox_that_is_closed_leaves_nothing_open_of_runs_that_never_began(
+    workspace: Path,
+) -> None:
+    before = set(os.listdir("/proc/self/fd"))
+    box = Sandbox()
+    holdings = [box.hold(Wanted((str(workspace),))) for _ in range(3)]
+    assert all(holdings)
+    box.close()
+    assert set(os.listdir("/proc/self/fd")) <= before
 
 
 @pytest.mark.requirement("sandbox:thread-host")
