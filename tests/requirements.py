@@ -1021,6 +1021,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "ui:terminal-output": Requirement("Output goes to the prompt, the pager or the editor.", "issue 5.6"),
     "ui:terminal-selection": Requirement("By cell, word, line or block, what is selected in a terminal is marked, copied with soft wraps joined, and told to the agent.", "issue 5.6, 3.3"),
     "ui:terminal-told": Requirement("Focus, title and bell of a terminal are passed on.", "issue 5.1"),
+    "ui:terminal-underlines": Requirement("Underlines keep their kind and colour where the terminal around draws such, and are plain elsewhere.", "issue 13.9"),
     "ui:terminal-zoom": Requirement("The terminal takes the whole width on a key, and gives it back.", "issue 5.2"),
     "ui:themes": Requirement("A dark and a light look are there and can be switched.", "issue 2.1"),
     "ui:titles-clean": Requirement("Titles from programs, files and conversations are one line without control characters.", "architecture 2"),

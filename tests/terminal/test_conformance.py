@@ -74,7 +74,7 @@ def style_at(row: list[CellRun], column: int) -> set[str]:
     """The style of a cell in words. Only for rows of narrow characters."""
     run = next(r for r in chain(*([r] * len(r.text) for r in row)) if (column := column - 1) < 0)
     words = set(run.attributes)
-    for name, colour in (("fg", run.foreground), ("bg", run.background)):
+    for name, colour in (("fg", run.foreground), ("bg", run.background), ("ul", run.underline)):
         if colour is not None:
             values = colour if isinstance(colour, tuple) else (colour,)
             words.add(f"{name}={','.join(map(str, values))}")

@@ -32,9 +32,12 @@ LINES = (
 
 
 class Outside:
-    """The terminal that the workbench runs in. ``clusters`` says how it draws what is joined."""
+    """The terminal that the workbench runs in. ``clusters`` says how it draws what is joined.
 
-    def __init__(self, folder: Path, *, clusters: bool) -> None:
+    ``term`` is what it calls itself.
+    """
+
+    def __init__(self, folder: Path, *, clusters: bool, term: str = "xterm-256color") -> None:
         home, workspace = folder / "home", folder / "workspace"
         home.mkdir()
         workspace.mkdir()
@@ -47,7 +50,8 @@ class Outside:
                 "HOME": str(home),
                 "XDG_DATA_HOME": str(folder / "data"),
                 "SHELL": "/bin/bash",
-                "TERM": "xterm-256color",
+                "TERM": term,
+                **dict.fromkeys(("TERM_PROGRAM", "VTE_VERSION", "KONSOLE_VERSION"), ""),
                 "LANG": "C.UTF-8",
             }
             os.chdir(workspace)

@@ -182,11 +182,11 @@ def test_cells_become_strips_of_the_panels_width_with_their_styles() -> None:
     painter = Painter(Style(color="red"))
     strip = painter.strip(runs, 6)
     assert (strip.text, strip.cell_length) == ("ab日  ", 6)
-    style = painter.style(1, (1, 2, 3), frozenset({"bold", "hidden"}))
+    style = painter.style(runs[0])
     assert style.bold and style.conceal and style.color and style.bgcolor
     assert style.color.number == 1 and style.bgcolor.triplet == (1, 2, 3)
-    assert painter.style(None, None, frozenset({"blink"})).blink is None
-    assert painter.style(None, None, frozenset()) == Style(color="red")
+    assert painter.style(CellRun("a", attributes=frozenset({"blink"}))).blink is None
+    assert painter.style(CellRun("a")) == Style(color="red")
 
 
 @pytest.mark.requirement("ui:terminal-frames")

@@ -17,6 +17,7 @@ from sam_tui.adapters.terminal.recording import Recording, Stage, play
 from sam_tui.adapters.terminal.shell_integration import Mark, MarkStream, lost_mark
 from sam_tui.adapters.terminal.shell_log import told_command
 from sam_tui.adapters.terminal.typed import without_releases, without_replies
+from sam_tui.core.underlines import drawn_by
 
 _LEAVE = re.compile(rb"\x1d|\x1b\[93(?::\d*)*;(?:5|69|133|197)(?::[12]?)?(?:;\d*)?u|\x1b\[27;5;93~")
 """Ctrl+], as terminals send it plainly, by kitty's protocol (with locks on or not), by modifyOtherKeys.
@@ -93,6 +94,7 @@ class _Seat:
         self._cut = b""
         size = os.get_terminal_size(sys.stdin.fileno())
         self._screen = EmulatedScreen(size.columns, size.lines)
+        self._underlines = drawn_by(os.environ)
         self._first = b""
         """A Ctrl+] that may be the first of two."""
         self._timer: asyncio.TimerHandle | None = None
@@ -128,7 +130,7 @@ class _Seat:
     def _redraw(self) -> None:
         from sam_tui.adapters.terminal.picture import drawn
 
-        _write(drawn(self._screen).encode())
+        _write(drawn(self._screen, underlines=self._underlines).encode())
 
     def heard(self) -> bool:
         """The session printed something, or ended; False when there is no more now."""

@@ -16,8 +16,10 @@ from sam_tui.adapters.terminal.ghostty import (
     ref_at,
 )
 from sam_tui.core.ports.screens import DISPUTED, CellRun, CursorShape
+from sam_tui.core.underlines import KINDS
 
-Style = tuple[Colour, Colour, frozenset[str]]
+Style = tuple[Colour, Colour, frozenset[str], Colour]
+"""The fields of a run in their order, behind its text."""
 
 _NO_NAMES: frozenset[str] = frozenset()
 _KEPT_STYLES = 4096
@@ -48,9 +50,13 @@ _ATTRIBUTES = (
     ("strikethrough", "strike"),
     ("invisible", "hidden"),
 )
+_KINDS: dict[int, str] = {
+    getattr(lib, f"GHOSTTY_SGR_UNDERLINE_{name.upper()}"): name for name in KINDS
+}
 
 
 # A style is read from its bytes: in a picture every cell has its own, and asking field by field is slow.
+_UNDERLINE: int = ffi.offsetof("GhosttyStyle", "underline_color")
 _FOREGROUND: int = ffi.offsetof("GhosttyStyle", "fg_color")
 _GROUND: int = ffi.offsetof("GhosttyStyle", "bg_color")
 _VALUE: int = ffi.offsetof("GhosttyStyleColor", "value")
@@ -86,7 +92,7 @@ class Grid:
         self._length = ffi.new("uint32_t*")
         self._points = ffi.new(f"uint32_t[{_GRAPHEME}]")
         self._colours = Colours(terminal)
-        self._plain: Style = (None, None, _NO_NAMES)
+        self._plain: Style = (None, None, _NO_NAMES, None)
         self._recoloured = False
         self._styles: dict[bytes, Style] = {}
         self._names: dict[bytes, frozenset[str]] = {}
@@ -111,7 +117,8 @@ class Grid:
         check(lib.ghostty_render_state_update(self._state[0], self._terminal._t[0]), "update")
         if self._colours.changed():
             self._styles.clear()
-            self._plain = (self._colours.foreground, self._colours.background, _NO_NAMES)
+            of = self._colours
+            self._plain = (of.foreground, of.background, _NO_NAMES, None)
             self._recoloured = True
 
     def cursor_shape(self) -> tuple[CursorShape, bool]:
@@ -300,12 +307,15 @@ class Grid:
             if names is None:
                 style = self._style
                 names = frozenset(name for field, name in _ATTRIBUTES if getattr(style, field))
+                if (kind := _KINDS.get(style.underline)) is not None:
+                    names |= {kind}
                 self._names[flags] = names
             of = self._colours
             cached = self._styles[raw] = (
                 of.drawn(_colour(raw, _FOREGROUND), of.foreground),
                 of.drawn(_colour(raw, _GROUND), of.background),
                 names,
+                of.drawn(_colour(raw, _UNDERLINE), None) if "underline" in names else None,
             )
         return cached
 
@@ -313,8 +323,8 @@ class Grid:
         """The style of a cell that is nothing but a background colour."""
         value, of = cell >> 2 & 0xFFFFFF, self._colours
         if cell & 3 == _BACKGROUND_ONLY:
-            return of.foreground, of.drawn(value & 0xFF, None), _NO_NAMES
-        return of.foreground, (value & 0xFF, value >> 8 & 0xFF, value >> 16), _NO_NAMES
+            return of.foreground, of.drawn(value & 0xFF, None), _NO_NAMES, None
+        return of.foreground, (value & 0xFF, value >> 8 & 0xFF, value >> 16), _NO_NAMES, None
 
 
 def _narrow(raw: bytes) -> str | None:

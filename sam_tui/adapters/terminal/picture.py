@@ -2,6 +2,7 @@
 
 from sam_tui.adapters.terminal.screen import EmulatedScreen
 from sam_tui.core.ports.screens import CellRun
+from sam_tui.core.underlines import codes
 
 _SGR = {
     **{"bold": "1", "dim": "2", "italic": "3", "underline": "4", "blink": "5"},
@@ -9,10 +10,13 @@ _SGR = {
 }
 
 
-def drawn(screen: EmulatedScreen) -> str:
-    """What draws a screen as it is, where the cursor is as well."""
+def drawn(screen: EmulatedScreen, *, underlines: bool = True) -> str:
+    """What draws a screen as it is, where the cursor is as well.
+
+    Without ``underlines`` all of them are plain, for a terminal that draws no others.
+    """
     rows = (
-        f"\x1b[{number};1H" + "".join(map(_styled, row))
+        f"\x1b[{number};1H" + "".join(_styled(run, underlines) for run in row)
         for number, row in enumerate(screen.all_rows(), 1)
         if any(run.text.strip() or run.background is not None for run in row)
     )
@@ -21,11 +25,13 @@ def drawn(screen: EmulatedScreen) -> str:
     return f"\x1b[m\x1b[H\x1b[2J{''.join(rows)}\x1b[m{cursor_sequence}"
 
 
-def _styled(run: CellRun) -> str:
-    codes = [_SGR[name] for name in sorted(run.attributes)]
+def _styled(run: CellRun, underlines: bool) -> str:
+    parameters = [_SGR[name] for name in sorted(run.attributes) if name in _SGR]
     for base, colour in (("38", run.foreground), ("48", run.background)):
         if isinstance(colour, int):
-            codes.append(f"{base};5;{colour}")
+            parameters.append(f"{base};5;{colour}")
         elif colour is not None:
-            codes.append(";".join((base, "2", *map(str, colour))))
-    return f"\x1b[{';'.join(('0', *codes))}m{run.text}"
+            parameters.append(";".join((base, "2", *map(str, colour))))
+    if underlines:
+        parameters.extend(codes(run.attributes, run.underline))
+    return f"\x1b[{';'.join(('0', *parameters))}m{run.text}"

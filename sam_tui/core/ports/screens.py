@@ -14,7 +14,12 @@ class CellRun:
     foreground: int | tuple[int, int, int] | None = None
     background: int | tuple[int, int, int] | None = None
     attributes: frozenset[str] = frozenset()
-    """Of bold, dim, italic, underline, blink, reverse, strike, hidden."""
+    """Of bold, dim, italic, underline, blink, reverse, strike, hidden.
+
+    Beside underline, for one that is no plain line: double, curly, dotted, dashed.
+    """
+    underline: int | tuple[int, int, int] | None = None
+    """The colour of its underline; None for that of the text."""
     link: str = ""
     """Where it leads (OSC 8), as the program wrote it: to be shown before it is followed."""
     cells: int = 0

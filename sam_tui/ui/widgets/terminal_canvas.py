@@ -1,5 +1,6 @@
 """A terminal's screen, drawn: only rows that changed, at most 60 times a second."""
 
+import os
 import time
 from asyncio import TimerHandle
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from textual.strip import Strip
 from textual.timer import Timer
 from textual.widget import Widget
 
+from sam_tui.core.underlines import drawn_by
 from sam_tui.ui.later import after
 from sam_tui.ui.widgets.terminal_cells import Link, Painter, laid_over, links_of, with_cursor
 from sam_tui.ui.widgets.terminal_clusters import settled
@@ -168,7 +170,9 @@ class TerminalCanvas(Widget):
             self.refresh()
             return
         if self.rich_style != self._painter.ground:
-            self._painter = Painter(self.rich_style)
+            no_colour = self.app.no_color  # pyright: ignore[reportUnknownMemberType]
+            underlines = not no_colour and drawn_by(os.environ)
+            self._painter = Painter(self.rich_style, underlines=underlines)
         screen, width = self.shown.screen, self.row_width
         screen.dirty_rows()  # clears the marks: all rows are taken below
         rows = screen.all_rows()

@@ -10,7 +10,9 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
+from sam_tui.core.underlines import KINDS, codes
 from sam_tui.ui.widgets.terminal_clusters import fitted
+from sam_tui.ui.widgets.terminal_underlines import with_codes
 
 if TYPE_CHECKING:
     from sam_tui.core.ports.screens import CellRun, CursorShape
@@ -36,20 +38,24 @@ def _colour(value: Colour) -> Color | None:
 
 
 class Painter:
-    """Turns runs of cells into strips over one ground, whose colours default cells have."""
+    """Turns runs of cells into strips over one ground, whose colours default cells have.
 
-    def __init__(self, ground: Style) -> None:
+    With ``underlines`` they keep their kind and colour, for ``settled`` to draw; without, all are plain.
+    """
+
+    def __init__(self, ground: Style, *, underlines: bool = False) -> None:
         self.ground = ground
-        self._styles: dict[tuple[Colour, Colour, frozenset[str]], Style] = {}
+        self._underlines = underlines
+        self._styles: dict[tuple[Colour, Colour, frozenset[str], Colour], Style] = {}
 
-    def style(self, foreground: Colour, background: Colour, attributes: frozenset[str]) -> Style:
+    def style(self, run: "CellRun") -> Style:
         """The style of a run of cells."""
-        key = (foreground, background, attributes)
+        key = (run.foreground, run.background, run.attributes, run.underline)
         cached = self._styles.get(key)
         if cached is None:
             if len(self._styles) >= _KEPT_STYLES:
                 self._styles.clear()
-            cached = self._styles[key] = self._made(foreground, background, attributes)
+            cached = self._styles[key] = self._made(run)
         return cached
 
     def strip(self, runs: "Sequence[CellRun]", width: int) -> Strip:
@@ -58,25 +64,28 @@ class Painter:
         segments: list[Segment] = []
         cells = 0
         for run in runs:
-            style = styles.get((run.foreground, run.background, run.attributes))
+            style = styles.get((run.foreground, run.background, run.attributes, run.underline))
             if style is None:
-                style = self.style(run.foreground, run.background, run.attributes)
+                style = self.style(run)
             text = fitted(run.text, run.cells) if run.cells else run.text
             segments.append(Segment(text, style))
             cells += len(text) if text.isascii() else cell_len(text)
         strip = Strip(segments, cells)
         return strip if cells == width else strip.adjust_cell_length(width, self.ground)
 
-    def _made(self, foreground: Colour, background: Colour, attributes: frozenset[str]) -> Style:
-        color = self.ground.color if foreground is None else _colour(foreground)
-        bgcolor = self.ground.bgcolor if background is None else _colour(background)
+    def _made(self, run: "CellRun") -> Style:
+        color = self.ground.color if run.foreground is None else _colour(run.foreground)
+        bgcolor = self.ground.bgcolor if run.background is None else _colour(run.background)
         plain = Style.from_color(color, bgcolor)
-        if not attributes:
+        if not run.attributes:
             return plain
-        return Style.combine([
+        names = sorted(run.attributes.difference(KINDS))
+        style = Style.combine([
             plain,
-            *(Style.parse(_RICH_NAMES.get(name, name)) for name in sorted(attributes)),
+            *(Style.parse(_RICH_NAMES.get(name, name)) for name in names),
         ])
+        underline = codes(run.attributes, run.underline) if self._underlines else ()
+        return with_codes(style, underline) if underline else style
 
 
 def links_of(runs: "Sequence[CellRun]") -> list[Link]:

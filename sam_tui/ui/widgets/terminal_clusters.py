@@ -12,6 +12,7 @@ from rich.style import Style
 from textual.strip import Strip
 
 from sam_tui.core.ports.screens import DISPUTED
+from sam_tui.ui.widgets.terminal_underlines import rendered, underlined
 
 
 class _Afterwards(Style):
@@ -19,7 +20,7 @@ class _Afterwards(Style):
 
     def __init__(self, character: str, cells: int, style: Style, colours: ColorSystem) -> None:
         super().__init__()
-        ansi = Strip.render_ansi(style, colours)
+        ansi = rendered(style, colours)
         # A strip puts what follows between CSI and m, and a reset behind it.
         self._ansi = f"m\x1b7\x1b[{cells}D\x1b[{ansi}m{character}\x1b8\x1b["
 
@@ -32,9 +33,9 @@ def fitted(text: str, cells: int) -> str:
 
 
 def settled(strip: Strip, colours: ColorSystem) -> Strip:
-    """A row in which no such character moves what stands beside it."""
+    """A row in which no such character moves what stands beside it, with its kinds of underlines."""
     if not DISPUTED.search(strip.text):
-        return strip
+        return underlined(strip, colours)
     width = strip.cell_length
     segments: list[Segment] = []
     column = 0
@@ -53,7 +54,7 @@ def settled(strip: Strip, colours: ColorSystem) -> Strip:
         else:
             segments.append(segment)
         column += cells
-    return Strip(segments, width)
+    return underlined(Strip(segments, width), colours)
 
 
 def _widest(text: str) -> int:
