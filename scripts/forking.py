@@ -10,6 +10,7 @@ import json
 import os
 import signal
 import socket
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from select import select
@@ -101,13 +102,16 @@ def swap(module: str, was: str, becomes: str) -> bool:
     if [code.co_qualname for code in before] != [code.co_qualname for code in after]:
         return False
     places = {_place(code): new for code, new in zip(before, after, strict=True)}
+    swapped = False
+    gc.unfreeze()  # what is kept from the search for garbage is in no list of objects
     for live in gc.get_objects():
         if type(live) is FunctionType and live.__code__.co_filename == module:
+            swapped = True
             try:
                 live.__code__ = places[_place(live.__code__)]
             except (KeyError, ValueError):  # of another form: it binds other names
                 return False
-    return True
+    return swapped or all(getattr(m, "__file__", "") != module for m in [*sys.modules.values()])
 
 
 def _place(code: CodeType) -> object:
