@@ -258,6 +258,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "headless:empty-prompt": Requirement("An empty prompt is a usage error with exit code 2.", "brief headless 2"),
     "headless:exit-codes": Requirement("The exit code is a pure function of the result's subtype.", "peers 3.8 rule 4"),
     "headless:first-frame-imports": Requirement("The workbench command imports neither pydantic nor any leaf before the first frame.", "architecture 9"),
+    "headless:full-disk": Requirement("A full disk under the data folder ends a run with code 70 and the folder's name; what is stored stays whole.", "issue 12.16"),
     "headless:guard-explain": Requirement("Guard explain tells allow, ask or deny with each access, and does nothing.", "brief headless 3"),
     "headless:hijack": Requirement("No module of the workspace runs, by console script, python -m or PYTHONPATH, whatever its name.", "codebases 4.2"),
     "headless:json": Requirement("Json output is exactly one result object.", "peers 3.8"),

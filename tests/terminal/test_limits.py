@@ -1,8 +1,10 @@
 """What a command may use up: it ends or fails at the limit, is told why, and nothing else notices."""
 
 import asyncio
+import contextlib
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Coroutine
@@ -15,6 +17,7 @@ from sam_tui.adapters.policy.files import parse_policy
 from sam_tui.adapters.policy.usage import tightened
 from sam_tui.adapters.terminal.commands import ShellCommands
 from sam_tui.adapters.terminal.confinement import Sandbox
+from sam_tui.adapters.terminal.sandbox.amounts import memory_of
 from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.ports.sandbox import CommandLimits
 from sam_tui.core.ports.terminals import CommandRequest, CommandResult
@@ -22,8 +25,8 @@ from tests.fakes.interpreter import INTERPRETER
 
 Run = Callable[..., Coroutine[None, None, CommandResult]]
 
-LIMITS = CommandLimits(memory=512 * 1024**2, processes=40, file_size=2 * 1024**2, open_files=64)
 MEGABYTES = 1024**2
+LIMITS = CommandLimits(512 * MEGABYTES, 40, 2 * MEGABYTES, 64, 400 * MEGABYTES)
 # Doubles eight times: where nothing held it there would be 512 processes, and they end by themselves.
 BOMB = "f() { [ $1 -gt 7 ] || { f $(($1 + 1)) & f $(($1 + 1)) & sleep 20; }; }; f 0; sleep 20"
 
@@ -87,6 +90,44 @@ async def test_a_command_with_too_many_processes_is_ended_with_all_of_them(
     assert (beside.output, beside.exceeded) == ("all\n", ())
 
 
+# Eight processes: the first writes so many MiB before the others fork from it, then each writes its own.
+HOGS = """
+import os, sys
+shared, own = (int(word) << 20 for word in sys.argv[1:])
+before = b"x" * shared
+for _ in range(7):
+    if not os.fork():
+        break
+more = b"y" * own
+print(os.getpid(), flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.requirement("terminal:limits")
+async def test_a_command_whose_processes_have_too_much_memory_together_is_ended(
+    limited: Run, workspace: Path
+) -> None:
+    (workspace / "hogs.py").write_text(HOGS)
+    command = f"sleep 50 | {INTERPRETER} -I hogs.py 0 100"
+    result = await limited(command, confined=True)
+    assert (result.signal, result.exceeded) == ("SIGKILL", ("total_memory",))
+    words = "400 MiB of memory for all processes together"
+    assert notes == [f"[limit of commands here: {words}; see docs/sandbox.md]"]
+    assert result.left is None
+
+
+@pytest.mark.requirement("terminal:limits")
+def test_memory_that_processes_share_counts_once() -> None:
+    command = [sys.executable, "-I", "-c", HOGS, "200", "5"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as hogs:
+        assert hogs.stdin and hogs.stdout
+        pids = [int(hogs.stdout.readline()) for _ in range(8)]
+        assert 240 <= memory_of(pids, 0) // MEGABYTES < 400
+        assert memory_of(pids, 1 << 40) // MEGABYTES > 1600
+        hogs.stdin.close()
+
+
 FORKING = """
 import os, signal
 signal.signal(signal.SIGALRM, lambda *_: None)
@@ -142,24 +183,27 @@ def test_the_policy_sets_limits_and_a_project_only_lowers_them() -> None:
     assert user == {"memory": 2 * 1024**3, "processes": 100}
     project = {"memory": 1024**3, "processes": 5000, "open_files": 99}
     assert tightened(user, project) == CommandLimits(1024**3, 100, 64 * 1024**3, 99)
-    assert tightened({}, {"memory": 1024**3}).memory == 1024**3
+    assert tightened({}, {"memory": 64 * 1024**2}).memory == 64 * 1024**2
+    usual = CommandLimits()
+    assert tightened({}, {"memory": 1024**5, "total_memory": 1024**5}) == usual
     for wrong in ('memory = "2X"', "processes = 1", "open_files = true", "speed = 3"):
         with pytest.raises(ConfigurationError, match=r"p:2: "):
             parse_policy(f"[commands]\n{wrong}\n", "p", "user", root="/", home="/")
 
 
-@pytest.mark.requirement("terminal:limits")
-@pytest.mark.skipif(os.geteuid() != 0, reason="mounts a small disk")
-def test_a_command_that_fills_the_disk_fails_and_the_program_goes_on(tmp_path: Path) -> None:
+def on_small_disk(tmp_path: Path, data: Path, after: str = "") -> subprocess.CompletedProcess[str]:
+    """A run whose command fills the small disk that its workspace is on; ``after`` is run behind it."""
     script, small = tmp_path / "script.json", tmp_path / "small"
     small.mkdir()
     call = {"name": "run_command", "arguments": {"command": "cat /dev/zero > fill"}}
     script.write_text(json.dumps([{"calls": [call]}, {"text": "went on"}]))
-    inner = 'mount -t tmpfs -o size=4m none "$0" && mkdir "$0/ws" && exec "$@"'
-    place = ["-C", str(small / "ws"), "--data-dir", str(tmp_path / "data")]
+    inner = (
+        f'mount -t tmpfs -o size=4m none "$0" && mkdir "$0/ws" && "$@"; code=$?; {after} exit $code'
+    )
+    place = ["-C", str(small / "ws"), "--data-dir", str(data)]
     words = ["run", "go", "--model", f"scripted:{script}", "--permission-mode", "auto", *place]
     program = [sys.executable, "-m", "sam_tui", *words]
-    done = subprocess.run(
+    return subprocess.run(
         ["unshare", "--mount", "sh", "-c", inner, str(small), *program],
         env={**os.environ, "TMPDIR": str(small)},
         capture_output=True,
@@ -167,4 +211,27 @@ def test_a_command_that_fills_the_disk_fails_and_the_program_goes_on(tmp_path: P
         timeout=120,
         check=False,
     )
+
+
+@pytest.mark.requirement("terminal:limits")
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounts a small disk")
+def test_a_command_that_fills_the_disk_fails_and_the_program_goes_on(tmp_path: Path) -> None:
+    done = on_small_disk(tmp_path, tmp_path / "data")
     assert (done.returncode, done.stdout.strip()) == (0, "went on"), done.stderr
+
+
+@pytest.mark.requirement("headless:full-disk")
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounts a small disk")
+def test_a_full_disk_under_the_data_folder_is_named_and_nothing_stored_is_damaged(
+    tmp_path: Path,
+) -> None:
+    data, copy = tmp_path / "small" / "data", tmp_path / "copy"
+    done = on_small_disk(tmp_path, data, f'cp -r "{data}" "{copy}";')
+    folder = f"Free some space on the disk that holds {data}, then try again."
+    assert (done.returncode, done.stdout) == (70, "")
+    assert "Conversations cannot be stored" in done.stderr and folder in done.stderr
+    assert "defect" not in done.stderr
+    with contextlib.closing(sqlite3.connect(copy / "sam.db")) as database:
+        assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        stored = database.execute("SELECT count(*) FROM messages").fetchone()
+    assert stored[0] >= 1

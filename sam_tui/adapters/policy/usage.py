@@ -10,9 +10,15 @@ KEY = "commands"
 """Of a policy file."""
 _UNITS = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3, "T": 1024**4}
 _SIZE = re.compile(r"(\d{1,15})([KMGT]?)")
-_LEAST = {"memory": 64 * 1024**2, "processes": 16, "file_size": 1024**2, "open_files": 64}
+_LEAST = {
+    "memory": 64 * 1024**2,
+    "processes": 16,
+    "file_size": 1024**2,
+    "open_files": 64,
+    "total_memory": 128 * 1024**2,
+}
 """Less starts no program any more."""
-_SIZES = frozenset({"memory", "file_size"})
+_SIZES = frozenset({"memory", "file_size", "total_memory"})
 
 Fault = Callable[[str, tuple[str | int, ...], str], Exception]
 
@@ -45,10 +51,5 @@ def _number(name: str, value: object) -> int | None:
 def tightened(user: Mapping[str, int], project: Mapping[str, int]) -> CommandLimits:
     """The person's limits, or the usual ones; those of a project count where they are lower."""
     limits = CommandLimits(**user)
-    lower = {
-        name: value
-        for name, value in project.items()
-        # Memory 0 stands for what the machine has.
-        if value < getattr(limits, name) or (name == "memory" and not limits.memory)
-    }
+    lower = {name: value for name, value in project.items() if value < getattr(limits, name)}
     return CommandLimits(**{**user, **lower})

@@ -258,9 +258,9 @@ class Sandbox:
             table, network, live=True, landlock=self._ability.landlock, reads=True
         )
         hosts = self._hosts if network == "hosts" else None
-        processes = self.tracking.limits.processes
+        limits = self.tracking.limits.together
         number, handle = supervision.hold(
-            bounds, ruleset, code, terms.ask, hosts=hosts, processes=processes
+            bounds, ruleset, code, terms.ask, hosts=hosts, limits=limits
         )
         return Holding(
             handle,

@@ -1,32 +1,26 @@
 """Limits of what a command starts: memory, processes, file size, open files, and who dies first."""
 
-import os
 import resource
 import sys
 from contextlib import suppress
 from functools import cache
 
-from sam_tui.adapters.terminal.sandbox.census import tasks_of_the_system
+from sam_tui.adapters.terminal.sandbox.amounts import tasks_of_the_system
 from sam_tui.core.ports.sandbox import CommandLimits
 
 _FIRST_TO_GO = 500
 """Of 1000 (oom_score_adj in proc_pid_oom_score_adj(5)): without memory commands go before the program."""
-_OF_MEMORY = 0.75
 
 
 def words(limits: CommandLimits) -> dict[str, str]:
     """Each limit in words, by its name in the policy file."""
     return {
-        "memory": f"{_size(memory(limits))} of memory for one process",
+        "memory": f"{_size(limits.memory)} of memory for one process",
         "processes": f"{limits.processes} processes at once",
         "file_size": f"{_size(limits.file_size)} for one file",
+        "total_memory": f"{_size(limits.total_memory)} of memory for all processes together",
         "open_files": f"{limits.open_files} open files for one process",
     }
-
-
-def memory(limits: CommandLimits) -> int:
-    """Bytes that one process may have; where nothing is said three quarters of what there is."""
-    return limits.memory or int(_installed() * _OF_MEMORY)
 
 
 def restrain(pid: int, limits: CommandLimits, *, counted: bool) -> None:
@@ -39,7 +33,7 @@ def restrain(pid: int, limits: CommandLimits, *, counted: bool) -> None:
         return
     most = {
         # Of the address space programs reserve far more than they use; this counts what they can write.
-        resource.RLIMIT_DATA: memory(limits),
+        resource.RLIMIT_DATA: limits.memory,
         resource.RLIMIT_FSIZE: limits.file_size,
         resource.RLIMIT_NOFILE: limits.open_files,
     }
@@ -59,11 +53,6 @@ def restrain(pid: int, limits: CommandLimits, *, counted: bool) -> None:
 @cache
 def _own(which: int) -> tuple[int, int]:
     return resource.getrlimit(which)
-
-
-@cache
-def _installed() -> int:
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def _size(count: int) -> str:

@@ -1,8 +1,9 @@
 """What a confined command may reach outside of its folders, and how a person is asked for it."""
 
 import math
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+import os
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 OutsideKind = Literal["read", "write", "delete", "rename", "metadata", "connect"]
@@ -104,18 +105,27 @@ class HostTerms:
     resolvers: tuple[tuple[str, int], ...] = ()
 
 
+def _most_memory() -> int:
+    """Three quarters of what the machine has, in bytes."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * 3 // 4
+
+
 @dataclass(frozen=True, slots=True)
 class CommandLimits:
     """What a command may use up. Sizes are in bytes; ``memory``, ``file_size`` and ``open_files`` hold
-    for each of its processes, ``processes`` for all that it has at once.
-
-    ``memory`` 0 is three quarters of what the machine has.
+    for each of its processes, ``processes`` and ``total_memory`` for all that it has at once.
     """
 
-    memory: int = 0
+    memory: int = field(default_factory=_most_memory)
     processes: int = 4096
     file_size: int = 64 * 1024**3
     open_files: int = 65536
+    total_memory: int = field(default_factory=_most_memory)
+
+    @property
+    def together(self) -> Mapping[str, int]:
+        """The limits of all processes together, by name."""
+        return {"processes": self.processes, "total_memory": self.total_memory}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,15 @@
 """The processes of a run: the sessions that they are in, how many there are, and the end of them all."""
 
+import functools
 import os
 import re
 import select
 import signal
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 
+from sam_tui.adapters.terminal.sandbox.amounts import Bound, memory_of
 from sam_tui.adapters.terminal.sandbox.targets import stat_fields
 
 MARK = "SAM_TUI_RUN"
@@ -18,27 +20,26 @@ _MOST_ROUNDS = 50
 GRACE = 1.0
 """Seconds that processes have to end by themselves."""
 _MOMENT = 0.02
-_COUNTED_FOR = 50
-"""So often at most the count of the processes is taken for granted while the system has no more tasks."""
 _HELD = re.compile(rb"\nNoNewPrivs:\t1\nSeccomp:\t2\n")
 
 
 class Census:
-    """The processes of one run, of which there may be ``most`` at once; 0 does not count them.
+    """The processes of one run. ``limits`` are how much of what they may have together, by the names
+    in the policy file; what is not among them is not counted.
 
     A process leaves its session only by ``setsid``. Where that waits for the supervisor the sessions of
     a run are known, and with them every process, whoever its parent is. Elsewhere the processes carry
     ``mark`` in their environment, which one can take off; with ``held`` only those under a filter count.
     """
 
-    def __init__(self, most: int = 0, *, mark: str = "", filtered: bool = False) -> None:
-        self._most = most
+    def __init__(
+        self, limits: Mapping[str, int] | None = None, *, mark: str = "", filtered: bool = False
+    ) -> None:
+        self._limits = dict(limits or {})
+        self._bounds = {name: Bound(most) for name, most in self._limits.items()}
         self._mark = f"{MARK}={mark}".encode() if mark else b""
         self._held = filtered
         self._sessions: dict[int, int] = {}
-        self._room = 0
-        """So many tasks the system may have before there can be too many of this run."""
-        self._unlooked = 0
 
     def add(self, session: int, since: int = 0) -> int:
         """The process of that number leads a session of this run; gives the time when it started.
@@ -57,21 +58,19 @@ class Census:
 
     @property
     def limited(self) -> bool:
-        """Whether there may be only so many."""
-        return self._most > 0
+        """Whether there is anything to count."""
+        return bool(self._bounds)
 
-    def too_many(self, tasks: int) -> bool:
-        """Whether it has more processes than it may; ``tasks`` are all threads of the system.
+    def exceeded(self, system: Mapping[str, int]) -> str:
+        """The limit beyond which its processes are; ``system`` is what all of the system use."""
+        for name, bound in self._bounds.items():
+            if bound.is_exceeded(system[name], functools.partial(self._amount, name)):
+                return name
+        return ""
 
-        They are counted only when there could be: each of them is one of those.
-        """
-        self._unlooked += 1
-        if tasks < self._room and self._unlooked < _COUNTED_FOR:
-            return False
-        self._unlooked = 0
-        count = sum(1 for _ in self._members(0))
-        self._room = max(self._most, tasks + self._most - count)
-        return count > self._most
+    def _amount(self, limit: str) -> int:
+        pids = [pid for pid, _ in self._members(0)]
+        return len(pids) if limit == "processes" else memory_of(pids, self._limits[limit])
 
     def living(self, *, after: int = 0) -> list[int]:
         """The processes that have not ended, of those with a greater number than ``after``."""
@@ -171,12 +170,3 @@ def name_of(process: int) -> str:
             return os.fsdecode(comm.read().rstrip(b"\n"))
     except OSError:
         return ""
-
-
-def tasks_of_the_system() -> int:
-    """How many threads the system has now: the kernel counts them by person, and these are no fewer."""
-    try:
-        with open("/proc/loadavg", "rb", buffering=0) as load:
-            return int(load.read().split()[3].partition(b"/")[2])
-    except (OSError, ValueError, IndexError):
-        return 0

@@ -214,12 +214,12 @@ class Supervision:
         ask: AskOutside | None,
         *,
         hosts: HostTerms | None = None,
-        processes: int = 0,
+        limits: Mapping[str, int] | None = None,
     ) -> tuple[int, Held]:
         """Enrol a run: (its number, the run). Raises ``ToolError`` when there is no supervisor.
 
-        ``hosts`` is what it may reach where its network is held to a list, ``processes`` how many it
-        may have at once (0: any number).
+        ``hosts`` is what it may reach where its network is held to a list, ``limits`` how much its
+        processes may have together, by the names in the policy file.
         """
         try:
             theirs, ours = enrolment(ruleset, program, live=True)
@@ -236,7 +236,7 @@ class Supervision:
             "reads": asdict(bounds.reads),
             "asking": ask is not None,
             "landlock": self._landlock,
-            "processes": processes,
+            "limits": limits or {},
             "hosts": None if hosts is None else asdict(hosts),
         }
         with ours:

@@ -16,7 +16,8 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from sam_tui.adapters.terminal.sandbox.census import GRACE, Census, tasks_of_the_system
+from sam_tui.adapters.terminal.sandbox.amounts import system_amounts
+from sam_tui.adapters.terminal.sandbox.census import GRACE, Census
 from sam_tui.adapters.terminal.sandbox.connecting import connection_handlers
 from sam_tui.adapters.terminal.sandbox.drafts import Drafts
 from sam_tui.adapters.terminal.sandbox.filter import TRUNCATION_HELD
@@ -59,7 +60,7 @@ class Supervisor:
         self._doors: Doors | None = None
         self._telling = threading.Lock()
         self._counted: list[Watch] = []
-        """The runs that may have only so many processes."""
+        """The runs whose processes may have only so much together."""
         self._count_next = 0.0
         calls: Mapping[str, int] = native.calls if native else {}
         self._names = {number: name for name, number in calls.items()}
@@ -100,12 +101,12 @@ class Supervisor:
             self._end()
 
     def _count(self) -> None:
-        """End every run that has more processes than it may."""
+        """End every run whose processes have more together than they may."""
         self._count_next = time.monotonic() + _COUNT_SECONDS
-        tasks = tasks_of_the_system()
+        system = system_amounts()
         for watch in self._counted:
-            if watch.census.too_many(tasks):
-                watch.tell({"tell": "limit", "limit": "processes"})
+            if limit := watch.census.exceeded(system):
+                watch.tell({"tell": "limit", "limit": limit})
                 # Nobody is answered meanwhile, so that no session is begun while they are killed.
                 watch.census.end_at_once()
 
@@ -153,7 +154,7 @@ class Supervisor:
             tuple(message["devices"]),
             message["asking"],
             message["landlock"],
-            message["processes"],
+            message["limits"],
         )
         watch = Watch(terms, self._memory, self._tell)
         watch.names = self._names

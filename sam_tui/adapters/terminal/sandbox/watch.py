@@ -54,8 +54,8 @@ class Terms:
     asking: bool
     landlock: int
     """The version of Landlock beneath; what it leaves open the supervisor decides."""
-    processes: int = 0
-    """How many it may have at once; 0 is any number."""
+    limits: Mapping[str, int]
+    """How much its processes may have together, by the names in the policy file."""
 
 
 class Hosts(Protocol):
@@ -100,7 +100,7 @@ class Watch:
         self.own = Own()
         self.asking = terms.asking
         self.landlock = terms.landlock
-        self.census = Census(terms.processes, filtered=True)
+        self.census = Census(terms.limits, filtered=True)
         self.objects: set[tuple[str, int]] = set()
         """The System V objects that the run made: kind and number."""
         self.memory = memory

@@ -1,0 +1,89 @@
+"""How much processes use, and the whole system: a limit is looked at closely only near it."""
+
+import os
+import re
+from collections.abc import Callable, Iterable
+
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+_COUNTED_FOR = 50
+"""So often at most a count is relied on while the system uses no more than it did."""
+_SYSTEM = re.compile(rb"^(AnonPages|Shmem|SwapTotal|SwapFree): +(\d+) kB$", re.MULTILINE)
+_SHARE = re.compile(rb"^(?:Pss_Anon|Pss_Shmem): +(\d+) kB$", re.MULTILINE)
+_SWAPPED = re.compile(rb"^SwapPss: +(\d+) kB$", re.MULTILINE)
+_WHOLE_SHARE = re.compile(rb"^Pss: +(\d+) kB$", re.MULTILINE)
+
+
+class Bound:
+    """So much of something a run may have; it is counted only when there can be too much of it.
+
+    What a run has the system has too. So after a count nothing can be too much before the system has
+    more than it had by what was left.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._room = 0
+        self._unlooked = 0
+
+    def is_exceeded(self, system: int, count: Callable[[], int]) -> bool:
+        """Whether it has more than it may; ``system`` is what all have together."""
+        self._unlooked += 1
+        if system < self._room and self._unlooked < _COUNTED_FOR:
+            return False
+        self._unlooked = 0
+        number = count()
+        self._room = max(self._most, system + self._most - number)
+        return number > self._most
+
+
+def system_amounts() -> dict[str, int]:
+    """What the whole system uses of everything that a run is counted for, by the limit's name."""
+    return {"processes": tasks_of_the_system(), "total_memory": _memory_of_the_system()}
+
+
+def tasks_of_the_system() -> int:
+    """How many threads the system has now: the kernel counts them by person, and these are no fewer."""
+    try:
+        return int(_read("/proc/loadavg").split()[3].partition(b"/")[2])
+    except (ValueError, IndexError):
+        return 0
+
+
+def memory_of(processes: Iterable[int], most: int) -> int:
+    """Bytes that these processes wrote and keep, what several share counted once.
+
+    Files that the system can read again are left out. Where even all that is resident is no more than
+    ``most``, that larger number is the answer, because it costs little.
+    """
+    pids = tuple(processes)
+    resident = sum(map(_resident, pids))
+    return resident if resident <= most else sum(map(_written, pids))
+
+
+def _memory_of_the_system() -> int:
+    """Bytes of memory and swap that were written by somebody, without what files hold."""
+    sizes = {name: int(size) for name, size in _SYSTEM.findall(_read("/proc/meminfo"))}
+    swapped = sizes.get(b"SwapTotal", 0) - sizes.get(b"SwapFree", 0)
+    return (sizes.get(b"AnonPages", 0) + sizes.get(b"Shmem", 0) + swapped) * 1024
+
+
+def _resident(process: int) -> int:
+    fields = _read(f"/proc/{process}/statm").split()
+    return int(fields[1]) * _PAGE if len(fields) > 1 else 0
+
+
+def _written(process: int) -> int:
+    rollup = _read(f"/proc/{process}/smaps_rollup")
+    # Linux before 5.9 does not tell one kind from another; who hides its memory is charged with all.
+    sizes = _SHARE.findall(rollup) or _WHOLE_SHARE.findall(rollup)
+    if not sizes:
+        return _resident(process)
+    return sum(map(int, sizes + _SWAPPED.findall(rollup))) * 1024
+
+
+def _read(path: str) -> bytes:
+    try:
+        with open(path, "rb", buffering=0) as file:
+            return file.read()
+    except OSError:
+        return b""
