@@ -215,6 +215,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "guard:one-question-at-a-time": Requirement("A grant answers the questions that wait behind it.", "codebases 4.3"),
     "guard:outside-asks": Requirement("A write outside is asked, showing the resolved path.", "issue 2.5"),
     "guard:own-data": Requirement("No rule and no mode opens the program's own data for writing.", "issue 4.2, architecture 4.6"),
+    "guard:own-servers": Requirement("A port of this machine is free where a command of this program listens there, by name and address; no other host and port is.", "issue 12.2"),
     "guard:places-grammar": Requirement("The content of a place with a grammar is judged: what starts nothing and leads nowhere passes.", "issue 12 A.1"),
     "guard:policy-errors": Requirement("Whatever is not known in a policy file is an error with file and line.", "issue 4.7"),
     "guard:policy-layers": Requirement("User and project files become one policy.", "issue 4.7"),

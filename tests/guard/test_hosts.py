@@ -1,6 +1,7 @@
 """Hosts that commands may reach: entries, lists of several files, scopes, and what is kept of them."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from sam_tui.core.authorization.rules import Rule
 from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.inquiry import Approval
 from sam_tui.core.ports.sandbox import Network
-from tests.guard.ward import Ward
+from tests.guard.ward import ALICE, Ward
 
 CONNECT = "commands.connect_outside"
 
@@ -221,6 +222,28 @@ async def test_a_place_of_this_machine_is_offered_exactly(
     assert here.choices() == ["once", "timed", "session"]
     assert here.explain(Connect(where), operation=CONNECT).outcome == "allow"
     assert here.explain(Connect("127.0.0.1:5433"), operation=CONNECT).outcome == "ask"
+
+
+@pytest.mark.requirement("guard:own-servers")
+@pytest.mark.parametrize(
+    ("where", "outcome"),
+    [
+        ("localhost:3000", "allow"),
+        ("127.0.0.1:3000", "allow"),
+        ("[::1]:3000", "allow"),
+        ("localhost:3001", "ask"),
+        ("localhost", "ask"),
+        ("10.0.0.1:3000", "ask"),
+        ("localhost.a.test:3000", "ask"),
+    ],
+)
+def test_only_this_machines_port_of_a_server_of_our_own_is_free(
+    ward: Callable[..., Ward], where: str, outcome: str
+) -> None:
+    guard = ward().guard
+    guard.use_policy(replace(guard.policy, serves=lambda port: port == 3000))
+    accesses = guard.locate([Connect(where)])
+    assert guard.explain(ALICE, CONNECT, accesses).outcome == outcome
 
 
 LABELS = st.lists(st.sampled_from(["a", "b", "com", "test", "xn--b"]), min_size=1, max_size=4)

@@ -97,6 +97,22 @@ def test_a_token_works_once(bench: Bench) -> None:
 
 
 @pytest.mark.requirement("workflow:token-refusals")
+@pytest.mark.parametrize(("hours", "good"), [(1, True), (23, True), (25, False), (9000, False)])
+def test_a_clock_that_is_put_back_makes_no_token_last_and_loses_no_work(
+    bench: Bench, hours: int, good: bool
+) -> None:
+    done = bench.begin(TWO)
+    bench.clock.time -= hours * 3600
+    token = done.opened[0].token
+    if not good:
+        with pytest.raises(WorkflowRefused) as refused:
+            bench.workflows.advance(token, DONE)
+        assert code_of(refused) == "token_expired"
+        token = bench.workflows.tickets(done.execution_id)[0].token
+    assert opened(bench.workflows.advance(token, DONE)) == ["b"]
+
+
+@pytest.mark.requirement("workflow:token-refusals")
 def test_a_token_expires_after_24_hours(bench: Bench) -> None:
     done = bench.begin(TWO)
     bench.clock.time += 86_399

@@ -34,7 +34,8 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule. Whatever it names must fit; what it leaves open fits anything.
+    """One rule. Whatever it names must fit; what it leaves open fits anything. It names at least an
+    operation, a path, a command, a class or a host.
 
     ``id`` is unique within a policy, ``source`` is ``file:line``. ``workspace`` is the real path of
     the folder it holds in, or empty.
@@ -134,8 +135,7 @@ class Rule:
         return self.concerns(subject.operation) and self.window.open(now)
 
     def _names_operations_alone(self) -> bool:
-        named = self.about_commands or self.path or self.host or self.access
-        return not named and bool(self.operation)
+        return not (self.about_commands or self.path or self.host or self.access)
 
     def _about_files(self, subject: Subject) -> bool:
         if self.about_commands or self.host:
@@ -145,7 +145,7 @@ class Rule:
     def _restricts_command(self, subject: Subject) -> bool:
         reading = subject.reading
         if not (self.about_commands or self.path or self.host):
-            return bool(self.operation) and not self.access
+            return not self.access
         if reading is None:
             return False
         return any(self._restricts_part(part) for part in reading.parts)

@@ -4,7 +4,7 @@ from sam_tui.core.ports.workflows import AttemptRow, WorkflowUnit
 from sam_tui.core.workflow.case import Case
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.states import require_running
-from sam_tui.core.workflow.tokens import token_hash
+from sam_tui.core.workflow.tokens import LIFETIME, token_hash
 
 
 def redeem(
@@ -24,6 +24,9 @@ def redeem(
         raise refused_token("token_revoked", f"That token is void: {row.revoked}.", row.step)
     if now >= row.expires_at:
         raise refused_token("token_expired", "That token is older than 24 hours.", row.step)
+    if now < row.issued_at - LIFETIME:
+        why = "That token is from more than 24 hours ahead: the clock was put back."
+        raise refused_token("token_expired", why, row.step)
     for attempt in case.attempts(step=row.step):
         if attempt.id == row.attempt:
             return case, attempt
