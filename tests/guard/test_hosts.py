@@ -241,7 +241,7 @@ def test_only_this_machines_port_of_a_server_of_our_own_is_free(
     ward: Callable[..., Ward], where: str, outcome: str
 ) -> None:
     guard = ward().guard
-    guard.use_policy(replace(guard.policy, serves=lambda port: port == 3000))
+    guard.use_policy(replace(guard.policy, serves={3000}.__contains__))
     accesses = guard.locate([Connect(where)])
     assert guard.explain(ALICE, CONNECT, accesses).outcome == outcome
 
