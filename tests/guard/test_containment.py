@@ -147,6 +147,9 @@ def test_a_workspace_that_is_no_folder_is_refused(tmp_path: Path) -> None:
         with pytest.raises(WorkspaceError, match=word) as refused:
             Workspace.open(str(path))
         assert refused.value.exit_code == 52
+    for nothing in ("", "a\0b"):
+        with pytest.raises(WorkspaceError, match="is not a folder"):
+            Workspace.open(nothing)
 
 
 def test_a_link_loop_is_not_followed_anywhere(folders: tuple[Workspace, Path, Path]) -> None:

@@ -129,6 +129,29 @@ def test_the_words_of_a_scope_never_end_at_a_program_that_runs_any_other(
     assert command_prefix(READER.read(command).parts[-1]) == words
 
 
+@pytest.mark.requirement("guard:grants-properties")
+@pytest.mark.parametrize(
+    ("granted", "command", "covered"),
+    [
+        ("chmod", "chmod +x a; ls", True),
+        ("chmod", "chmod -R 777 .", False),
+        ("chmod", "chmod +x a > b", False),
+        ("chmod", "chmod +x a; date", True),
+        ("chmod", "ls", False),
+        ("date", "date -s 1", False),
+        ("apt", "apt install x", False),
+    ],
+)
+def test_words_that_were_granted_cover_nothing_that_destroys_or_changes_the_system(
+    granted: str, command: str, covered: bool
+) -> None:
+    grants = Grants(Hand())
+    pattern = CommandPattern.of(granted)
+    grants.add(ALICE, RUN, f"{granted} ...", seconds=60, pattern=pattern)
+    grant = grants.find(ALICE, RUN, f"$ {command}", READER.read(command))
+    assert (grant is not None) is covered
+
+
 @pytest.mark.requirement("guard:rules-commands")
 @pytest.mark.parametrize(
     "command",

@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from sam_tui.core.accesses import Run
 from sam_tui.core.authorization.containment import Workspace
 from sam_tui.core.authorization.grants import Grants
 from sam_tui.core.authorization.guard import Guard
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.tooling.execute import Executed
-from tests.guard.ward import Ward
+from tests.guard.ward import ALICE, RUN, Ward
 from tests.guard.world import HIDDEN, World
 
 TARGETS = ("secret.txt", "new.txt", "deep/inner.txt", "deep/new/file.txt")
@@ -200,3 +201,12 @@ def test_where_two_spellings_name_one_folder_the_folder_counts_and_not_its_name(
     assert workspace.same_folder(str(tmp_path / "other" / "a")) is None
     assert workspace.same_folder("/") is None
     assert workspace.same_folder(str(tmp_path)) is None
+
+
+@pytest.mark.requirement("guard:command-modes")
+def test_where_the_whole_disk_is_the_workspace_the_network_is_no_file_of_it(tmp_path: Path) -> None:
+    here = Ward(tmp_path, mode="accept-edits", sandboxed=False)
+    everything = Guard(Workspace.open("/"), here.policy(), Grants(here.clock), here.inquiries)
+    for target, outcome in ((f"{tmp_path}/out/x", "allow"), ("/dev/tcp/a.test/80", "ask")):
+        commands = everything.locate([Run(f"echo x > {target}")])
+        assert everything.explain(ALICE, RUN, commands).outcome == outcome, target

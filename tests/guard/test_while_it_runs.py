@@ -8,6 +8,7 @@ import pytest
 from sam_tui.core.accesses import Run
 from sam_tui.core.authorization.outside import CHANGE
 from sam_tui.core.authorization.outside import Run as CommandRun
+from sam_tui.core.display import Diff
 from sam_tui.core.ids import CallId
 from sam_tui.core.inquiry import Approval
 from sam_tui.core.ports.sandbox import OutsideAccess
@@ -72,3 +73,29 @@ async def test_a_yes_for_a_domain_covers_no_socket_whose_name_ends_like_it(
     assert [question.targets for question in here.asked[1:]] == [
         (f"connect to {where}",) for where in sockets
     ]
+
+
+@pytest.mark.requirement("outside:asked")
+async def test_every_question_of_a_running_command_names_the_subagent_that_runs_it(
+    ward: Callable[..., Ward],
+) -> None:
+    here = ward(answers=[Approval("once")] * 3)
+    run = replace(MAKE, asker="subagent: tidy up")
+    refused = OutsideAccess("write", f"{here.folder}/out/x")
+    assert (await here.guard.decide_outside(run, refused)).allowed
+    decision, paths = await here.guard.decide_again(run, [refused])
+    assert (decision.allowed, paths) == (True, (f"{here.folder}/out",))
+    changes = (Diff("a", "@@", 1, 0, made=False),)
+    assert (await here.guard.decide_kept(run, "1 change", changes)).allowed
+    assert [question.asker for question in here.asked] == ["subagent: tidy up"] * 3
+
+
+@pytest.mark.requirement("outside:asked")
+async def test_what_nobody_may_write_is_not_offered_for_another_run(
+    ward: Callable[..., Ward],
+) -> None:
+    here = ward(answers=[Approval("once")])
+    refused = OutsideAccess("write", f"{here.folder}/own/policy.toml")
+    decision, paths = await here.guard.decide_again(MAKE, [refused])
+    assert (decision.outcome, decision.rule.partition(":")[0]) == ("deny", "protected")
+    assert (paths, here.asked) == ((), [])

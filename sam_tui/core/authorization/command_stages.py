@@ -128,7 +128,7 @@ def unconfined(_: Grounds, case: Case) -> Judgement | None:
     """Everything else without a sandbox."""
     reading = case.subject.reading
     part = reading.heaviest if reading else None
-    why = f" ({part.why})" if part is not None and part.why else ""
+    why = f" ({part.why})" if part is not None else ""
     reason = f"no kernel sandbox here, so every command that does not only read is asked{why}"
     if reading is None:
         reason = "no kernel sandbox here, so every command is asked"
