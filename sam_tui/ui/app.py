@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, cast
 from textual import events
 from textual.app import App
 from textual.driver import Driver
+from textual.reactive import Reactive
 from textual.worker import Worker
 
 from sam_tui.core import charsets
@@ -72,6 +73,8 @@ class SamApp(App[None], inherit_bindings=False):
     ENABLE_COMMAND_PALETTE = False  # its own binding would be taken from programs in the terminal
     PAUSE_GC_ON_SCROLL = True
     PATIENCE = Patience()
+    ansi_theme_dark = Reactive(theme.ANSI_DARK, init=False)
+    ansi_theme_light = Reactive(theme.ANSI_LIGHT, init=False)
 
     def __init__(
         self,
@@ -86,11 +89,7 @@ class SamApp(App[None], inherit_bindings=False):
         super().__init__()
         keyboard.tell_alt()
         self.use_command_palette = True
-        self.register_theme(theme.DARK)
-        self.register_theme(theme.LIGHT)
-        self.ansi_theme_dark, self.ansi_theme_light = theme.ANSI_DARK, theme.ANSI_LIGHT
-        self.theme = theme.DARK.name
-        self.stylesheet = ThemeStylesheet(self.get_css_variables())
+        self._set_looks()
         self.runtime: Runtime | None = None
         self.last_key = self.PATIENCE.clock() - self.PATIENCE.hush
         standing = Standing(os.environ.get("HOME", ""), workspace)
@@ -133,6 +132,14 @@ class SamApp(App[None], inherit_bindings=False):
         self._keys = 0
         """How many keys and pastes came."""
         self._first = (conversation, resume)
+
+    def _set_looks(self) -> None:
+        """Both looks, the dark one first, and a style sheet for them."""
+        self.register_theme(theme.DARK)
+        self.register_theme(theme.LIGHT)
+        # Without its watcher, which has every style worked out anew before the first frame.
+        self.set_reactive(App.theme, theme.DARK.name)
+        self.stylesheet = ThemeStylesheet(self.get_css_variables())
 
     def get_driver_class(self) -> type[Driver]:
         """The driver of this system, which outlives its terminal until the app has ended."""

@@ -1,13 +1,21 @@
 """Sizes: everything to be seen fits, and nothing breaks."""
 
 import operator
+from typing import Any
 
 import pytest
 from rich.color import Color
+from rich.segment import Segment
+from rich.style import Style
 from textual import events
+from textual.app import App
+from textual.color import TRANSPARENT
+from textual.strip import Strip
 from textual.widget import Widget
 
 from sam_tui.core.ports.model import TextDelta
+from sam_tui.ui import theme
+from sam_tui.ui.screens import STYLES
 from sam_tui.ui.screens.dialogs import HelpScreen
 from tests.fakes.engine_kit import RawModel
 from tests.ui.driver import Driver, Stage, app_over, driven
@@ -157,6 +165,36 @@ async def test_a_source_of_styles_is_parsed_once_for_a_look(stage: Stage) -> Non
         assert len(after) > len(before)
         # But for a source that became closer to a widget, all are the same rules.
         assert len({*map(id, before)} & {*map(id, after)}) > len(before) / 2
+
+
+@pytest.mark.requirement("ui:parsed-once")
+async def test_the_start_works_styles_out_as_rarely_as_a_bare_app_and_reads_no_dialogs(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refreshed: list[App[None]] = []
+    textual: Any = App
+    refresh_css = textual.refresh_css
+
+    def counted(app: App[None], animate: bool = True) -> None:
+        refreshed.append(app)
+        refresh_css(app, animate)
+
+    monkeypatch.setattr(App, "refresh_css", counted)
+    bare, ours = App[None](), app_over(stage)
+    async with bare.run_test():
+        pass
+    async with driven(ours) as me:
+        await me.ready()
+        assert refreshed.count(ours) <= refreshed.count(bare)
+        red = Strip([Segment("x", Style(color="red"))])
+        for line_filter in ours.get_line_filters():
+            red = red.apply_filter(line_filter, TRANSPARENT)
+        (segment,) = red
+        assert segment.style is not None and segment.style.color is not None
+        assert segment.style.color.get_truecolor() == theme.ANSI_DARK.ansi_colors[1]
+        assert not ours.stylesheet.has_source(str(STYLES))
+        await ours.push_screen(HelpScreen())
+        assert ours.stylesheet.has_source(str(STYLES))
 
 
 @pytest.mark.requirement("ui:no-color")

@@ -15,7 +15,8 @@ from sam_tui.adapters.terminal.ghostty import (
     lib,
     ref_at,
 )
-from sam_tui.core.ports.screens import DISPUTED, CellRun, CursorShape
+from sam_tui.core.disputed import DISPUTED
+from sam_tui.core.ports.screens import CellRun, CursorShape
 from sam_tui.core.underlines import KINDS
 
 Style = tuple[Colour, Colour, frozenset[str], Colour]

@@ -10,11 +10,14 @@ import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from sam_tui.core.accesses import Location
 from sam_tui.core.errors import ToolError, WorkspaceError
 from sam_tui.core.plain import printable
+
+if TYPE_CHECKING:
+    from sam_tui.core.accesses import Location
 
 _LONGEST = 4096
 """Bytes: PATH_MAX on Linux; macOS allows less and refuses by itself."""
@@ -39,7 +42,7 @@ class Workspace:
         """All allowed folders, the workspace first."""
         return (self.root, *self.added)
 
-    def locate(self, path: str, *, follow: bool = True) -> Location:
+    def locate(self, path: str, *, follow: bool = True) -> "Location":
         """Resolve a path as an argument gave it: ``~``, then relative to the workspace.
 
         With ``follow`` false a link at the very end is not followed: the location is the link.
@@ -57,6 +60,9 @@ class Workspace:
             # The kernel refuses to say where some links of /proc lead.
             raise ToolError(f"Where {path} leads cannot be told: {error.strerror}.") from error
         _refuse_circle(real, path, follow=follow)
+        # Imported here: a first frame opens a workspace and locates nothing in it.
+        from sam_tui.core.accesses import Location
+
         return Location(path, real, self._holder(real))
 
     def _meant(self, full: str, path: str) -> str:

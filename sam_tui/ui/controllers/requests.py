@@ -11,7 +11,6 @@ from textual.color import Color
 from sam_tui.ui import clipboard, outside
 from sam_tui.ui.plain import one_line, visible_line
 from sam_tui.ui.screens.chat import ChatScreen
-from sam_tui.ui.transcript.render.cleaning import clean_output
 from sam_tui.ui.widgets.terminal_messages import TerminalAsked
 from sam_tui.ui.widgets.terminal_view import TerminalView
 
@@ -120,6 +119,8 @@ class Requests:
             return screen.text()
         last = done[-1]
         output = session.output(last.start, last.end).text
+        from sam_tui.ui.transcript.render.cleaning import clean_output
+
         return f"$ {last.command}\n{clean_output(output)}"
 
     def _to_prompt(self, text: str) -> None:

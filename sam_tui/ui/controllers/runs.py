@@ -12,8 +12,6 @@ from sam_tui.ui.controllers.conversations import Conversations
 from sam_tui.ui.plain import one_line
 from sam_tui.ui.screens.chat import ChatScreen
 from sam_tui.ui.screens.dialogs import Choice, Picker
-from sam_tui.ui.screens.param_form import ParamForm
-from sam_tui.ui.screens.reader import Reader, whole
 from sam_tui.ui.widgets.run_lines import gate_words
 
 if TYPE_CHECKING:
@@ -170,6 +168,8 @@ class Runs:
             if params is not None:
                 self._start(view.name, params)
 
+        from sam_tui.ui.screens.param_form import ParamForm
+
         self._app.push_screen(ParamForm(view.name, view.params), filled)
 
     def _start(self, name: str, params: dict[str, str]) -> None:
@@ -226,6 +226,8 @@ class Runs:
             # A conversation at work cannot be opened: what was said so far can be read.
             messages = self._runtime.conversations.everything(conversation)
             text = "\n\n".join(f"{message.kind}\n{message.text}" for message in messages)
+            from sam_tui.ui.screens.reader import Reader, whole
+
             self._app.push_screen(Reader(f"{conversation}, at work", whole(text)))
             return
         if self._shown is not None:

@@ -15,6 +15,7 @@ from textual.widgets.option_list import Option
 from sam_tui.core.errors import SamError
 from sam_tui.ui.actions import ACTIONS, Action, spelled_all
 from sam_tui.ui.plain import one_line
+from sam_tui.ui.screens import STYLES
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,7 @@ class Choice:
 class Dialog(ModalScreen[int | None]):
     """Goes away with Esc, and with the key that interrupts."""
 
+    CSS_PATH = STYLES
     BINDINGS = [Binding("escape,ctrl+c,ctrl+q", "leave", "Close", show=False)]  # noqa: RUF012
 
     def action_leave(self) -> None:

@@ -9,10 +9,13 @@ from textual.widgets import Static
 
 from sam_tui.core.errors import SamError
 from sam_tui.ui.plain import visible
+from sam_tui.ui.screens import STYLES
 
 
 class FailureScreen(Screen[None]):
     """Says what happened and what to do; any key ends the program with the error's exit code."""
+
+    CSS_PATH = STYLES
 
     def __init__(self, error: SamError) -> None:
         super().__init__()

@@ -10,10 +10,13 @@ from textual.widgets import Input, Static
 
 from sam_tui.ui.guard import KeyGuard, Patience
 from sam_tui.ui.plain import one_line, visible, visible_line
+from sam_tui.ui.screens import STYLES
 
 
 class HostQuestion(ModalScreen[bool]):
     """Whether requests may go to another host from now on. Enter chooses nothing."""
+
+    CSS_PATH = STYLES
 
     def __init__(self, before: str, after: str, model: str, patience: Patience) -> None:
         super().__init__()
@@ -49,6 +52,7 @@ class HostQuestion(ModalScreen[bool]):
 class KeyForm(ModalScreen[str]):
     """Asks for the key of a host; what is typed is shown by no letter. Empty: there is none."""
 
+    CSS_PATH = STYLES
     BINDINGS = [Binding("escape,ctrl+c,ctrl+q", "leave", "Close", show=False)]  # noqa: RUF012
     AUTO_FOCUS = "Input"
 

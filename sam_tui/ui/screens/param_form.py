@@ -11,11 +11,13 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from sam_tui.ui.plain import one_line
+from sam_tui.ui.screens import STYLES
 
 
 class ParamForm(ModalScreen[dict[str, str] | None]):
     """A line for each parameter. The result maps their names to what was typed; None: not now."""
 
+    CSS_PATH = STYLES
     BINDINGS = [Binding("escape,ctrl+c,ctrl+q", "leave", "Close", show=False)]  # noqa: RUF012
     AUTO_FOCUS = "Input"
 

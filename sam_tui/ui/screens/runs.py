@@ -13,6 +13,7 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from sam_tui.core.errors import SamError
+from sam_tui.ui.screens import STYLES
 from sam_tui.ui.screens.reader import Part, Reader, whole
 from sam_tui.ui.widgets.run_lines import (
     artifact_line,
@@ -47,6 +48,7 @@ _AGAIN = "Press x again to end this run for good"
 class RunsScreen(Screen[None]):
     """Looks at the store alone; what is to be done is asked of ``act`` by verb and run."""
 
+    CSS_PATH = STYLES
     BINDINGS = [  # noqa: RUF012
         Binding("escape,ctrl+c,q", "leave", "Back", show=False),
         Binding("n", "act('new')", "New", show=False),

@@ -11,6 +11,7 @@ from textual.widgets import Static
 
 from sam_tui.ui.guard import KeyGuard, Patience
 from sam_tui.ui.plain import visible, visible_line
+from sam_tui.ui.screens import STYLES
 
 if TYPE_CHECKING:
     from sam_tui.core.authorization.trust import FolderTrust
@@ -32,6 +33,8 @@ class TrustScreen(ModalScreen[str]):
 
     Enter chooses nothing, and keys of the first moment count for nothing.
     """
+
+    CSS_PATH = STYLES
 
     def __init__(self, trust: "FolderTrust", patience: Patience) -> None:
         super().__init__()

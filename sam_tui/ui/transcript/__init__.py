@@ -1,6 +1,5 @@
-"""The conversation pane."""
+"""The conversation pane. What draws its blocks is imported with the first block: no first frame has one."""
 
-from sam_tui.ui.transcript.render.content import warm_up
 from sam_tui.ui.transcript.view import Transcript
 
-__all__ = ["Transcript", "warm_up"]
+__all__ = ["Transcript"]

@@ -1,10 +1,12 @@
 """What a transcript is made of: frozen blocks of content, drawn elsewhere."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from sam_tui.core.display import Diff, Display, Table, Terminal, Text, Todos
 from sam_tui.core.ids import CallId
+
+if TYPE_CHECKING:
+    from sam_tui.core.display import Display
 
 LONG_LINES, LONG_TEXT = 24, 4_000
 """Lines and characters of a prompt beyond which it folds, such as when a log was pasted."""
@@ -85,7 +87,7 @@ class Card:
     arguments: str
     state: CardState = "running"
     output: str = ""
-    displays: tuple[Display, ...] = ()
+    displays: "tuple[Display, ...]" = ()
     seconds: float | None = None
 
 
@@ -203,8 +205,10 @@ def plain_card(card: Card) -> str:
     return "\n".join(part for part in parts if part)
 
 
-def plain_display(display: Display) -> str:
+def plain_display(display: "Display") -> str:
     """A display as text."""
+    from sam_tui.core.display import Diff, Table, Terminal, Text, Todos
+
     match display:
         case Text(text=text):
             return text.rstrip("\n")

@@ -1,6 +1,7 @@
 """What a selection over rows means as text."""
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -8,7 +9,8 @@ from rich.style import Style
 from textual.selection import Selection
 from textual.strip import Strip
 
-from sam_tui.ui.transcript.render.rows import Row
+if TYPE_CHECKING:
+    from sam_tui.ui.transcript.render.rows import Row
 
 ROW_BITS = 20
 """A place is ``order << ROW_BITS | row``: it names a row for as long as its block lives."""
@@ -30,7 +32,7 @@ class Copy:
     def __init__(self) -> None:
         self._lines: list[str] = []
 
-    def take(self, row: Row, span: tuple[int, int]) -> None:
+    def take(self, row: "Row", span: tuple[int, int]) -> None:
         """A row, of which the characters of ``span`` are selected (end -1: to its end)."""
         if row.ornament:
             return
@@ -56,7 +58,7 @@ class Copy:
         return "\n".join(line.rstrip() for line in self._lines)
 
 
-def take_rows(copy: Copy, rows: Sequence[Row], order: int, selection: Selection) -> None:
+def take_rows(copy: Copy, rows: "Sequence[Row]", order: int, selection: Selection) -> None:
     """Add the selected rows of one block."""
     for number, row in enumerate(rows):
         span = selection.get_span(place(order, number))
@@ -64,7 +66,7 @@ def take_rows(copy: Copy, rows: Sequence[Row], order: int, selection: Selection)
             copy.take(row, span)
 
 
-def paint_selected(row: Row, span: tuple[int, int], style: Style) -> Strip:
+def paint_selected(row: "Row", span: tuple[int, int], style: Style) -> Strip:
     """The row's strip with the selected characters in the selection's style."""
     start, end = span
     strip = row.strip

@@ -12,7 +12,6 @@ from textual.message import Message
 
 from sam_tui.ui.transcript.blocks import Block, expanded
 from sam_tui.ui.transcript.pane import BlockPane
-from sam_tui.ui.transcript.render.cleaning import clean
 
 
 class CursorPane(BlockPane):
@@ -154,6 +153,8 @@ class CursorPane(BlockPane):
         index = self._cursor_index()
         if index is None:
             raise SkipAction
+        from sam_tui.ui.transcript.render.cleaning import clean
+
         text = clean(self.source_of(self.ledger[index]))
         app = cast("App[Any]", self.app)  # pyright: ignore[reportUnknownMemberType]
         app.copy_to_clipboard(text)

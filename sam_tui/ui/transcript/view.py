@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from textual.notifications import SeverityLevel
 from textual.timer import Timer
 
-from sam_tui.core.display import Display, Text
 from sam_tui.core.errors import SamError
 from sam_tui.core.ids import CallId
 from sam_tui.ui.transcript.blocks import (
@@ -25,12 +24,13 @@ from sam_tui.ui.transcript.blocks import (
     plain,
 )
 from sam_tui.ui.transcript.cursor import CursorPane
-from sam_tui.ui.transcript.live import LiveAnswer
-from sam_tui.ui.transcript.render.rows import Row
 
 if TYPE_CHECKING:
+    from sam_tui.core.display import Display
     from sam_tui.core.events import ToolFinished
     from sam_tui.core.messages import Message
+    from sam_tui.ui.transcript.live import LiveAnswer
+    from sam_tui.ui.transcript.render.rows import Row
 
 FRAME = 1 / 30
 """Seconds between two drawings of what streams, at the least."""
@@ -96,6 +96,8 @@ class Transcript(CursorPane):
             return
         if self._answer is None:
             self._end_thought()
+            from sam_tui.ui.transcript.live import LiveAnswer
+
             self._answer = LiveAnswer(self._new_group(), self._new_order())
             self._order += _LATER
             self._step.add(self._answer.group)
@@ -286,7 +288,7 @@ class Transcript(CursorPane):
         return True
 
     def _show_answer(
-        self, answer: LiveAnswer, pieces: Sequence[Piece], opened: Piece | None
+        self, answer: "LiveAnswer", pieces: Sequence[Piece], opened: Piece | None
     ) -> None:
         """Put finished pieces where the open block stands, and the open one behind them."""
         index = self.ledger.from_order(answer.order)
@@ -312,7 +314,7 @@ class Transcript(CursorPane):
     def _drawn(self, index: int) -> bool:
         return self.ledger.measured(index)
 
-    def _unchanged(self, top: int, before: list[Row]) -> int:
+    def _unchanged(self, top: int, before: "list[Row]") -> int:
         """How many rows from ``top`` on look as before."""
         if not before or not len(self.ledger):
             return 0
@@ -326,7 +328,7 @@ class Transcript(CursorPane):
             same += 1
         return same
 
-    def draw_block(self, block: Block, width: int) -> list[Row]:
+    def draw_block(self, block: Block, width: int) -> "list[Row]":
         """Code of the open answer grows row by row; all else is drawn whole."""
         answer = self._answer
         if answer is not None and block.group == answer.group:
@@ -367,5 +369,7 @@ class Transcript(CursorPane):
             self._update(index, replace(block, content=card))
 
 
-def _as_text(text: str) -> tuple[Display, ...]:
+def _as_text(text: str) -> "tuple[Display, ...]":
+    from sam_tui.core.display import Text
+
     return (Text(text),) if text.strip() else ()

@@ -2,7 +2,7 @@
 
 from collections import OrderedDict
 from dataclasses import replace
-from typing import Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from rich.style import Style
 from textual import events
@@ -15,10 +15,10 @@ from textual.widget import Widget
 
 from sam_tui.ui.transcript.blocks import Answer, Block, Plain, estimate
 from sam_tui.ui.transcript.ledger import Ledger
-from sam_tui.ui.transcript.render.content import draw
 from sam_tui.ui.transcript.render.palette import Palette, make_palette, terminal_palette
-from sam_tui.ui.transcript.render.rows import Row
-from sam_tui.ui.transcript.splitter import split
+
+if TYPE_CHECKING:
+    from sam_tui.ui.transcript.render.rows import Row
 
 KEPT = 2_000
 """Blocks whose rows are kept; of older ones only the content is."""
@@ -82,11 +82,13 @@ class Viewport(ScrollView, can_focus=True):
             self._palette = make_palette(foreground, background, theme, dark=dark)
         return self._palette
 
-    def draw_block(self, block: Block, width: int) -> list[Row]:
+    def draw_block(self, block: Block, width: int) -> "list[Row]":
         """The rows of a block; the open one may be drawn in a cheaper way by who knows it."""
+        from sam_tui.ui.transcript.render.content import draw
+
         return draw(block, width, self.palette)
 
-    def rows_of(self, index: int) -> list[Row]:
+    def rows_of(self, index: int) -> "list[Row]":
         """The rows of a block, from memory where it was drawn before."""
         block = self.ledger[index]
         cached = self._kept.get(block.order)
@@ -123,6 +125,8 @@ class Viewport(ScrollView, can_focus=True):
         block = self.ledger[index]
         if not isinstance(block.content, Answer):
             return 1
+        from sam_tui.ui.transcript.splitter import split
+
         pieces = split(block.content.source)
         blocks = [
             replace(block, order=block.order + count, content=piece.content, gap=piece.gap)

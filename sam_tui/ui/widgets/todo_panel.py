@@ -11,7 +11,6 @@ from textual.geometry import Region
 from textual.message import Message
 from textual.widgets import Input, Static
 
-from sam_tui.core.todo_rules import MAX_TITLE
 from sam_tui.ui.messages import ActionAsked
 from sam_tui.ui.plain import one_line
 
@@ -82,7 +81,7 @@ class TodoPanel(VerticalScroll, can_focus=True, inherit_bindings=False):
         super().__init__(id="todos")
         self._above = Static(markup=False)
         self._below = Static(markup=False)
-        self._editor = Input(max_length=MAX_TITLE, compact=True, id="todo-title")
+        self._editor = Input(compact=True, id="todo-title")
         self._editor.cursor_blink = False
         self.border_title = Content("todos")
         self.items: tuple[Todo, ...] = ()
@@ -224,7 +223,10 @@ class TodoPanel(VerticalScroll, can_focus=True, inherit_bindings=False):
         self.post_message(ActionAsked("edit_todos"))
 
     def _edit(self, id_: int, title: str) -> None:
+        from sam_tui.core.todo_rules import MAX_TITLE
+
         self._editing = id_
+        self._editor.max_length = MAX_TITLE
         self._editor.value = title
         self._editor.cursor_position = len(title)
         self._editor.display = True

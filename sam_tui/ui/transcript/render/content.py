@@ -65,14 +65,6 @@ def draw(block: Block, width: int, palette: Palette) -> list[Row]:
     return canvas.rows
 
 
-def warm_up(palette: Palette) -> None:
-    """Load what the first answer needs (parser, lexers), from a thread beside the first frames."""
-    text = "a **b** `c`\n\n- d\n\n| e |\n|---|\n"
-    for language in ("python", "bash", "json", "diff", "javascript"):
-        text += f"\n```{language}\nx = 1\n```\n"
-    draw(Block(0, 0, Markdown(text), 0), 80, palette)
-
-
 def _draw_event(
     canvas: Canvas, block: Block, content: User | Reasoning | Card | Reminder | Notice | Decided
 ) -> None:
