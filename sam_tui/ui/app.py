@@ -240,8 +240,10 @@ class SamApp(App[None], inherit_bindings=False):
         return widget is not None and widget.parent is None
 
     def _led(self, event: events.Key | events.Paste) -> bool:
-        """Whether text went to the prompt already: none is lost for being typed elsewhere."""
+        """Whether it went to the terminal or the prompt already: none is lost for being typed elsewhere."""
         if self.screen is self.chat:
+            if self.chat.gives(event):
+                return True
             action = TO_TERMINAL.get(event.key) if isinstance(event, events.Key) else None
             if action is not None and self.chat.leads_on:
                 # At once: what is typed right behind it is meant for the terminal.

@@ -232,12 +232,14 @@ async def test_a_session_on_its_other_screen_is_drawn_and_comes_back_to_its_line
             seat.write(b"\r")
             seen.append(until("earlier"))
             assert around.alternate
-            # One Ctrl+] is the program's, with what follows on it or with nothing.
-            seat.write(b"stty -icanon -echo; cat -v\r")
+            # One Ctrl+] is nothing to a shell's line, which would search for the next key.
+            seat.write(b"\x1decho at-li''ne; stty -icanon -echo; cat -v\r")
+            until("at-line")
+            # A program gets it where that was waited for, and with the next key on a full screen.
             seat.write(b"\x1dx")
-            until("^]x")
+            until("x")
             seat.write(b"\x1d")
-            until("^]x^]")
+            assert "^]x" not in until("x^]")
             seat.write(b"\x1d\x1d")
             _read_until(seat, b"goes on]")
         return seen

@@ -1,5 +1,7 @@
 """The two terminals: real shells on real PTYs, drawn and typed into."""
 
+import asyncio
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -7,11 +9,13 @@ from rich.style import Style
 from textual.geometry import Region
 from textual.strip import Strip
 
+from sam_tui.adapters.terminal.screen import EmulatedScreen
 from sam_tui.core.events import TerminalOpened
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.messages import ToolCall
 from sam_tui.core.ports.model import TextDelta
 from sam_tui.core.ports.terminals import CellRun, SessionSpec
+from sam_tui.core.runtime import Runtime
 from sam_tui.ui.widgets import terminal_chord
 from sam_tui.ui.widgets.terminal_cells import Painter
 from sam_tui.ui.widgets.terminal_view import TerminalView
@@ -51,7 +55,7 @@ async def test_every_key_goes_to_the_program_but_the_one_that_leaves(stage: Stag
 
 
 @pytest.mark.requirement("ui:terminal-keys")
-async def test_the_chords_first_key_reaches_the_program_unless_the_second_follows(
+async def test_the_chords_first_key_takes_no_other_key_with_it(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with driven(app_over(stage)) as me:
@@ -60,16 +64,60 @@ async def test_the_chords_first_key_reaches_the_program_unless_the_second_follow
         await me.until(lambda: view.session and view.session.state.name == "waiting")
         await me.pilot.press(LEAVE_CHORD[0])
         assert view.label == "Ctrl+] again leaves"
+        # A line gets the key that follows, and the chord's own where that was waited for.
         await me.pilot.press("x")
-        await me.until(lambda: "1d\n 78" in drawn(view))
+        await me.until(lambda: " 78" in drawn(view))
         assert view.has_focus and view.label == "Ctrl+] twice leaves"
         with monkeypatch.context() as hasty:
             hasty.setattr(terminal_chord, "WITHIN", 0.001)
             await me.pilot.press(LEAVE_CHORD[0])
-            await me.until(lambda: "1d\n 78\n 1d" in drawn(view))
-        await me.pilot.press(*LEAVE_CHORD)
-        await me.until(lambda: me.app.chat.prompt.area.has_focus)
-        assert drawn(view).count("1d") == 2
+            await me.until(lambda: " 78\n 1d" in drawn(view))
+        # A full screen gets both.
+        screen = view.session and view.session.screen
+        assert isinstance(screen, EmulatedScreen)
+        screen.feed(b"\x1b[?1049h")
+        await me.pilot.press(LEAVE_CHORD[0], "y")
+        await me.until(lambda: "1d\n 79" in drawn(view))
+        screen.feed(b"\x1b[?1049l")
+        await me.pilot.press(*LEAVE_CHORD, "x")
+        await me.until(lambda: me.app.chat.prompt.area.text == "x")
+        assert (drawn(view).count("1d"), drawn(view).count("78")) == (1, 1)
+
+
+@pytest.mark.requirement("ui:terminal-keys")
+async def test_keys_typed_before_the_shell_starts_are_its_own(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ready = asyncio.Event()
+
+    async def start(_: Callable[[str], None]) -> Runtime:
+        await ready.wait()
+        return stage.runtime
+
+    monkeypatch.setattr(stage, "start", start)
+    async with driven(app_over(stage)) as me:
+        await me.pilot.press(LEAVE_CHORD[0])
+        view = me.app.chat.terminals.shell
+        await me.until(lambda: view.has_focus)
+        view.paste("echo an-")
+        await type_line(me, "early")
+        assert view.session is None and view.has_focus
+        ready.set()
+        await me.until(lambda: "\nan-early" in drawn(view))
+
+
+@pytest.mark.requirement("ui:terminal-keys")
+async def test_the_chords_first_key_is_nothing_to_a_shell_at_its_prompt(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with driven(app_over(stage)) as me:
+        view = await in_shell(me)
+        await me.until(lambda: view.session and view.session.state.name == "finished")
+        monkeypatch.setattr(terminal_chord, "WITHIN", 0.001)
+        await me.pilot.press(LEAVE_CHORD[0])
+        await me.until(lambda: view.label == "Ctrl+] twice leaves")
+        await type_line(me, "echo at-$((1+1))")
+        await me.until(lambda: "\nat-2" in drawn(view))
 
 
 @pytest.mark.requirement("ui:terminal-paste")
@@ -159,6 +207,15 @@ async def test_the_agents_terminal_appears_can_be_typed_into_and_goes_with_its_c
         await me.until(lambda: panel.agent.badge[0] == "agent")
         opened.pass_to("person", "your password")
         await me.until(lambda: panel.agent.badge[0] == "you type: your password")
+        # A long reason is cut, and the key's name stands whole in the border.
+        opened.pass_to("person", "the password of the staging machine's database")
+        border = me.app.export_screenshot
+        await me.until(
+            lambda: (
+                "you type: the" in (text := border().replace("&#160;", " "))
+                and "F8 hands it back" in text
+            )
+        )
         opened.pass_to("agent")
         await me.pilot.press("f4")
         assert panel.current is panel.shell

@@ -44,6 +44,20 @@ class Person(Driver):
         await self.until(lambda: list(self.app.chat.todos.items) == self.items())
 
 
+@pytest.mark.requirement("ui:todo-keys")
+async def test_an_empty_list_names_its_key_only_while_it_has_the_keys(stage: Stage) -> None:
+    async with driven(app_over(stage)) as driver:
+        me = Person(driver.app, driver.pilot)
+        await me.ready()
+        await me.press("ctrl+t")
+        await me.until(lambda: "Press a to add." in me.drawn())
+        await me.press("ctrl+right_square_bracket")
+        await me.until(lambda: me.app.chat.terminals.current.has_focus)
+        await me.until(lambda: not me.app.chat.todos.has_focus)
+        assert "Nothing to do yet." in me.drawn()
+        assert "Press a" not in me.drawn()
+
+
 @asynccontextmanager
 async def at_the_list(stage: Stage, size: tuple[int, int] = (120, 40)) -> AsyncGenerator[Person]:
     """The app with a list of three, the keys given to it."""

@@ -83,7 +83,13 @@ def test_escape_and_a_key_right_behind_it_are_two_keys_in_vim(tmp_path: Path) ->
         me.sees("closed")
         assert (tmp_path / "ws/note.txt").read_text() == "A one-!\nthree\n"
         # Out with the chord and in with the key: what follows on either is not lost.
-        me.type(b"\x1d\x1d")
-        me.sees("Ask anything")
-        me.type(b"\x1b[17~echo zoo''med\r")
+        me.type(b"\x1d\x1d\x1b[17~echo zoo''med\r")
         me.sees("zoomed")
+        me.type(b"\x1decho one-chord-k''ey\r")
+        me.sees("one-chord-key")
+        # Back from the whole width with the key that led there: it types nothing.
+        me.type(b"\x1b[17~echo un''zoomed\r")
+        me.sees("Ask anything")
+        me.sees("unzoomed")
+        me.type(b"\x1d\x1dto-the-prompt")
+        me.sees("to-the-prompt")

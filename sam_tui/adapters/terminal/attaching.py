@@ -23,7 +23,7 @@ _LEAVE = re.compile(rb"\x1d|\x1b\[93(?::\d*)*;(?:5|69|133|197)(?::[12]?)?(?:;\d*
 """Ctrl+], as terminals send it plainly, by kitty's protocol (with locks on or not), by modifyOtherKeys.
 Pressed twice it ends being here, as in the workbench, and leaves the session running."""
 _WITHIN = 0.6
-"""Seconds after which the first of the two was meant for the program, as in the workbench."""
+"""Seconds after which the first of the two stands alone, as in the workbench."""
 _OPENING = b"\x1b[?1049h\x1b[22;0t\x1b]2;sam-tui: Ctrl+] twice leaves\a\x1b[H\x1b[2J"
 """The other screen, so that nothing of the session stays here; the title, which was put by before."""
 _CLOSING = b"\x1b[<99u\x1b[23;0t"
@@ -98,6 +98,8 @@ class _Seat:
         self._first = b""
         """A Ctrl+] that may be the first of two."""
         self._timer: asyncio.TimerHandle | None = None
+        self._at_prompt = False
+        """Whether the shell waits for a line."""
         self._before = process.held.holder
         self._baton = Baton(personal=False)
         self._baton.resume(process.held)
@@ -113,7 +115,10 @@ class _Seat:
         for part in self._marks.split(data):
             if not isinstance(part, Mark):
                 self._draw(self._tame(part))
-            elif self._baton.withheld and part.kind == "C":
+                continue
+            if part.kind in "BCD":
+                self._at_prompt = part.kind != "C"
+            if self._baton.withheld and part.kind == "C":
                 self._baton.saw(told_command(part.text))
 
     def _draw(self, data: bytes) -> None:
@@ -161,7 +166,7 @@ class _Seat:
                 self.over.set()
                 return
             self._first = match[0]
-            self._timer = asyncio.get_running_loop().call_later(_WITHIN, self._release)
+            self._timer = asyncio.get_running_loop().call_later(_WITHIN, self._stands_alone)
         self._pass_on(data[at:])
         if not data:
             self.over.set()
@@ -169,16 +174,23 @@ class _Seat:
     def _pass_on(self, data: bytes) -> None:
         """Keys, and what the terminal says itself, which is no key behind the first of the two."""
         if without_releases(without_replies(data)):
-            self._release()
+            self._release(followed=True)
         if data:
             self._type(data)
 
-    def _release(self) -> None:
-        """The first Ctrl+] was meant for the program: another key followed, or none in time."""
+    def _stands_alone(self) -> None:
+        self._release(followed=False)
+
+    def _release(self, *, followed: bool) -> None:
+        """A Ctrl+] was not the first of two: another key followed, or none in time.
+
+        A line editor would search for the next character, so it gets it as in the workbench: only where
+        that was waited for, and a shell's never.
+        """
         if self._timer is not None:
             self._timer.cancel()
-        if self._first:
-            first, self._first = self._first, b""
+        first, self._first = self._first, b""
+        if first and (self._screen.alternate or not (followed or self._at_prompt)):
             self._type(first)
 
     def _type(self, data: bytes) -> None:

@@ -123,6 +123,23 @@ class ChatScreen(Screen[None], inherit_bindings=False):
         self._lay_out()
         if self._zoomed:
             self.set_focus(self.terminals.current)
+        elif self._works_in_side and not self.side_shown:
+            self.focus_bottom()
+
+    def gives(self, event: events.Key | events.Paste) -> bool:
+        """Give it to the terminal that has the keys; False where the workbench is to look at it.
+
+        Here and at once, so that of keys typed right behind each other none goes where the keys were.
+        """
+        if self.focused is None:
+            self.focus_bottom()
+        view = self.focused
+        if not isinstance(view, TerminalView):
+            return False
+        if isinstance(event, events.Key):
+            return view.takes(event)
+        view.paste(event.text)
+        return True
 
     def lead(self, event: events.Key | events.Paste) -> bool:
         """Have text go to the prompt wherever the keys are, unless something there takes it.
@@ -152,7 +169,7 @@ class ChatScreen(Screen[None], inherit_bindings=False):
     @property
     def leads_on(self) -> bool:
         """Whether what has the keys leaves it to the workbench where they go next."""
-        return not isinstance(self.focused, TerminalView) and not self._asks
+        return not self._asks
 
     @property
     def _asks(self) -> bool:

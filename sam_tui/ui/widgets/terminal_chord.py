@@ -1,4 +1,4 @@
-"""The chord that leads out of a terminal, and never eats a key."""
+"""The chord that leads out of a terminal, and takes no other key with it."""
 
 from asyncio import TimerHandle
 from collections.abc import Callable
@@ -17,12 +17,13 @@ WITHIN = 0.6
 class Chord:
     """Holds the first key back until it is clear whom it is for.
 
-    ``typed`` is called to give it to the program: another key followed, or none in time.
+    ``alone`` is called when it was no chord: with True where something else followed, with False where
+    nothing did in time.
     """
 
-    def __init__(self, widget: Widget, typed: Callable[[], None]) -> None:
+    def __init__(self, widget: Widget, alone: Callable[[bool], None]) -> None:
         self._widget = widget
-        self._typed = typed
+        self._alone = alone
         self._timer: TimerHandle | None = None
 
     @property
@@ -35,14 +36,18 @@ class Chord:
         if self._timer is not None:
             self._stop()
             return True
-        self._timer = after(self._widget, WITHIN, self.release)
+        self._timer = after(self._widget, WITHIN, self._late)
         return False
 
     def release(self) -> None:
-        """Something else happened: what was held back is the program's. Nothing when none was."""
+        """Something else happened. Nothing when no key was held back."""
         if self._timer is not None:
             self._stop()
-            self._typed()
+            self._alone(True)
+
+    def _late(self) -> None:
+        self._stop()
+        self._alone(False)
 
     def _stop(self) -> None:
         if self._timer is not None:

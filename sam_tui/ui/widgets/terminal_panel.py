@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 
 MOST_TABS = 20
 _NAME = 16
+_BESIDE = 4
+"""Cells of the border beside what stands in it."""
+_BADGE = 8
+"""As many are left of why the person types, at least."""
 _TITLE_AT = 3
 """Where the border's title begins: behind the corner, a line and a space."""
 _UNSEEN = {"output": "•", "bell": "!"}
@@ -219,9 +223,12 @@ class TerminalPanel(Vertical):
     def _name_tabs(self) -> None:
         view = self._current
         text, style = view.badge
-        badge = [(text, style), (" · " if view.label else "", "$text-muted")] if text else []
-        if view.recording:
-            badge.insert(0, ("● rec ", "$error"))
+        recording = "● rec " if view.recording else ""
+        between = " · " if text and view.label else ""
+        room = self.size.width - _BESIDE - cell_len(recording + between + view.label)
+        # The reason gives way: the keys are what the person needs.
+        text = one_line(text, max(_BADGE, room))
+        badge = [(recording, "$error"), (text, style), (between, "$text-muted")]
         self.border_subtitle = Content.assemble(*badge, view.label)
         tabs = self.tabs
         room = max(10, self.size.width - 6 - cell_len(_NEW))

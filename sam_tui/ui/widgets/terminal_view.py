@@ -33,6 +33,13 @@ if TYPE_CHECKING:
     from sam_tui.core.ports.terminals import TerminalSession
 
 
+ZOOM = "f6"
+_WITHOUT_FULL_SCREEN = ("shift+pageup", "shift+pagedown", ZOOM)
+"""Keys that are the workbench's unless a program fills the screen."""
+_MOST_AHEAD = 1000
+"""Keys that wait for a shell to start."""
+
+
 class TerminalView(TerminalPast, can_focus=True):
     """A terminal under the person's hands.
 
@@ -59,7 +66,9 @@ class TerminalView(TerminalPast, can_focus=True):
         self._restartable = restartable
         self._title = ""
         self._pointer = Pointer(self)
-        self._chord = Chord(self, self._chord_typed)
+        self._chord = Chord(self, self._chord_key_alone)
+        self._ahead: list[Callable[[], object]] = []
+        """What was typed before there was a program."""
         self.interrupting = Interrupting(self)
         """What becomes of a Ctrl+C that is not heeded."""
 
@@ -72,6 +81,9 @@ class TerminalView(TerminalPast, can_focus=True):
         session.screen.on_clipboard(self._clipboard_asked)
         self.post_message(TerminalAsked(self, "colours"))
         self.post_message(SessionChanged(self))
+        ahead, self._ahead = self._ahead, []
+        for give in ahead:
+            give()
 
     def detach(self) -> None:
         """Show nothing; the session goes on."""
@@ -163,18 +175,15 @@ class TerminalView(TerminalPast, can_focus=True):
         self.redraw()
         self.post_message(Fitted())
 
-    def on_focus(self) -> None:
-        """The cursor and the way out appear; the program hears of it if it asked."""
-        self._report_focus(gained=True)
-        self.stir()
-        self.painted()
-        self.refresh()
-
-    def on_blur(self) -> None:
-        """The cursor goes, and what was held back is the program's."""
-        self._chord.release()
-        self._report_focus(gained=False)
-        self.still()
+    def watch_has_focus(self, has_focus: bool) -> None:
+        """Cursor and way out appear or go; the program hears of it if it asked."""
+        super().watch_has_focus(has_focus)
+        if has_focus:
+            self.stir()
+        else:
+            self._chord.release()
+            self.still()
+        self._report_focus(gained=has_focus)
         self.painted()
         self.refresh()
 
@@ -187,26 +196,26 @@ class TerminalView(TerminalPast, can_focus=True):
 
     # ---- keys
 
-    def on_key(self, event: events.Key) -> None:
-        """Every key is for what is shown, unless that leaves it to the workbench."""
-        if self.takes(event):
-            event.stop()
-            event.prevent_default()
-
     def takes(self, event: events.Key) -> bool:
-        """Every key belongs to the program, but for the chord that leaves and looking back."""
+        """Whether a key was for what is shown: the workbench asks before it looks at one itself.
+
+        Every key belongs to the program, but for the chord that leaves, looking back and zooming.
+        """
         if event.key == LEAVE:
             self._leave_or_wait()
-        elif self.session is None:
-            self.post_message(ActionAsked("leave_terminal"))
         elif self.browser is not None:
             self.browse(self.browser, event)
+        elif self.session is None and not self._restartable:
+            self._leave()
         elif self.ended:
             if event.key == "enter" and self._restartable:
                 self.post_message(RestartAsked(self))
-        elif watched_only(self.session):
+        elif self.session is not None and watched_only(self.session):
             return self._takes_or_gives(self.session, event.key)
-        elif self._looks_back(event.key):
+        elif event.key in _WITHOUT_FULL_SCREEN and not self._full_screen:
+            self._chord.release()
+            if event.key == ZOOM:
+                return False
             page = max(1, self.size.height - 1)
             self.scroll_lines(-page if event.key == "shift+pageup" else page)
         else:
@@ -214,14 +223,10 @@ class TerminalView(TerminalPast, can_focus=True):
             self._press(event.key, event.character)
         return True
 
-    def _looks_back(self, key: str) -> bool:
-        """Shift and a page key look back, where there is something: else they are the program's."""
-        session = self.session
-        return (
-            key in ("shift+pageup", "shift+pagedown")
-            and session is not None
-            and not session.screen.alternate
-        )
+    @property
+    def _full_screen(self) -> bool:
+        """Whether a program fills the screen: then there is nothing to look back to."""
+        return self.session is not None and self.session.screen.alternate
 
     def _takes_or_gives(self, session: "TerminalSession", key: str) -> bool:
         """Nobody types: the keys that change that are heard, all others are the workbench's."""
@@ -232,36 +237,57 @@ class TerminalView(TerminalPast, can_focus=True):
         return True
 
     def _leave_or_wait(self) -> None:
-        at_once = self.session is None or self.ended or watched_only(self.session)
+        nobody = self.session is None and not self._restartable
+        at_once = nobody or self.ended or watched_only(self.session)
         if at_once or self.browser is not None or self._chord.press():
             self.look_back(False)
             if self.session is not None and held(self.session):
                 self.session.pass_to("agent")
-            self.post_message(ActionAsked("leave_terminal"))
+            self._leave()
         self.painted()
 
-    def _chord_typed(self) -> None:
-        """The chord's first key was meant for the program."""
-        self._press(LEAVE, None)
+    def _leave(self) -> None:
+        """Give the keys away, at once: what is typed right behind is not for the program."""
+        self.screen.set_focus(None)
+        self.post_message(ActionAsked("leave_terminal"))
+
+    def _chord_key_alone(self, followed: bool) -> None:
+        """The chord's first key goes to the program, unless that would take the next key with it.
+
+        A line editor searches for the next character: it gets the key only where that was waited for, and
+        a shell's never.
+        """
+        session = self.session
+        if session is not None:
+            waited = not followed and session.state.name != "finished"
+            if self._full_screen or waited:
+                self._press(LEAVE, None)
         self.painted()
 
     def _press(self, key: str, character: str | None) -> None:
         # Loaded with the session: by now the core is there anyway.
         from sam_tui.core.ports.screens import KeyPress
 
-        if self.session is not None and self.session.running:
+        if self.session is None:
+            self._later(lambda: self._press(key, character))
+        elif self.session.running:
             # To the program in any case: a key is never eaten.
             self.type(self.session.screen.encode_key(KeyPress(key, character)))
             if key == "ctrl+c" and self.interrupting.pressed(self.session):
                 self.ask("end")
 
-    def on_paste(self, event: events.Paste) -> None:
+    def paste(self, text: str) -> None:
         """Pasted text goes in as a paste, so that a shell does not run it."""
-        event.stop()
-        event.prevent_default()
-        if self.session is not None and self.session.running and self.browser is None:
-            self._chord.release()
-            self.type(self.session.screen.encode_paste(event.text))
+        self._chord.release()
+        if self.session is None:
+            self._later(lambda: self.paste(text))
+        elif self.session.running and self.browser is None:
+            self.type(self.session.screen.encode_paste(text))
+
+    def _later(self, give: "Callable[[], object]") -> None:
+        """Give it to the shell that is about to start here."""
+        if self._restartable and len(self._ahead) < _MOST_AHEAD:
+            self._ahead.append(give)
 
     def type(self, data: bytes) -> bool:
         """Give the program what the person typed; whether there was anything to give."""

@@ -136,17 +136,16 @@ class TodoPanel(VerticalScroll, can_focus=True, inherit_bindings=False):
         running = next((item.id for item in items if item.status == "in-progress"), None)
         self._keep_in_view(self.selected if self._has_keys else running)
 
-    def on_focus(self) -> None:
-        """Show which item the keys are about; a title being written goes on."""
-        if self._editing is not None:
+    def watch_has_focus(self, has_focus: bool) -> None:
+        """Show which item the keys are about; without them nothing is about to be removed any more."""
+        super().watch_has_focus(has_focus)
+        if not has_focus:
+            self._armed = None
+        elif self._editing is not None:
             self._editor.focus()
         self._draw()
-        self._keep_in_view(self.selected)
-
-    def on_blur(self) -> None:
-        """Nothing is about to be removed any more."""
-        self._armed = None
-        self._draw()
+        if has_focus:
+            self._keep_in_view(self.selected)
 
     def answers(self, key: str) -> bool:
         """Whether a key does something in the list."""
