@@ -182,6 +182,7 @@ def test_a_write_to_a_device_pipe_or_socket_is_refused_wherever_it_lies(tmp_path
         found = here.explain(Write(path, "p"))
         assert (found.outcome, found.rule) == ("deny", "special-file"), path
     assert here.explain(Read("pipe", "p")).outcome == "allow"
+    assert here.explain(Write("sub", "p")).outcome == "allow", "a folder is nothing special"
     everything = Guard(Workspace.open("/"), here.policy(), Grants(here.clock), here.inquiries)
     for path in ("/dev/null", "/proc/sysrq-trigger"):
         found = everything.explain(ConversationId("c"), "o", everything.locate([Write(path, "p")]))
