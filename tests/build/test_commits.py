@@ -1,6 +1,7 @@
 """Commits: exactly what was named, under the person's own name, or a clear refusal."""
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -175,6 +176,7 @@ async def test_the_first_commit_of_a_repository_can_be_made(
     assert git("ls-tree", "--name-only", "HEAD") == "b.txt"
 
 
+@pytest.mark.skipif(not shutil.which("git"), reason="git is not installed")
 @pytest.mark.requirement("build:no-repository")
 async def test_a_folder_without_repository_is_named(desk: Desk, folder: Path) -> None:
     assert f"{folder} is not in a git repository" in await desk.bad("get_changed_files")

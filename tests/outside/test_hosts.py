@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import socket
 from collections.abc import Iterator
 
@@ -99,6 +100,7 @@ async def test_a_server_in_the_agents_terminal_is_reached_by_its_commands(
 
 
 @watched
+@pytest.mark.skipif(not shutil.which("git"), reason="git is not installed")
 @pytest.mark.requirement("outside:hosts-sources")
 async def test_what_the_persons_tools_are_configured_to_use_is_one_scope(
     desk: Desk, monkeypatch: pytest.MonkeyPatch

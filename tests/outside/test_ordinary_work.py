@@ -68,7 +68,8 @@ WORK = {
 
 
 NEEDED = dict.fromkeys(WORK, "true") | {
-    **{name: f"command -v {name}" for name in ("git", "make", "node", "npm")},
+    **{name: f"command -v {name}" for name in ("git", "make", "node")},
+    "npm": "command -v npm && command -v git",
     "pip": f"{sys.executable} -m pip --version",
     "cargo": "cargo --version",
     "docker": "docker compose version",

@@ -1,6 +1,7 @@
 """Agent terminals that outlive what they were allowed: grants, rules and modes that end while they run."""
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -81,6 +82,7 @@ async def test_a_mode_that_asks_nobody_holds_for_a_session_that_was_allowed(desk
     assert len(desk.asked) == 1
 
 
+@pytest.mark.skipif(not shutil.which("git"), reason="git is not installed")
 @pytest.mark.requirement("outside:session-grants")
 async def test_a_session_reads_secrets_and_plants_code_no_more_than_a_command(desk: Desk) -> None:
     secret = "value-of-nothing-known"
