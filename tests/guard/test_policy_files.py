@@ -65,6 +65,15 @@ def test_a_rule_holds_for_tools_of_servers_only_where_it_names_nothing_but_them(
     )
 
 
+@pytest.mark.requirement("guard:command-modes")
+@pytest.mark.parametrize(("effect", "outcome"), [("allow", "allow"), ("ask", "deny")])
+def test_plan_mode_uses_a_tool_of_a_server_only_where_a_rule_allows_it(
+    ward: Callable[..., Ward], effect: str, outcome: str
+) -> None:
+    here = ward(mode="plan", rules=f'[[rule]]\neffect = "{effect}"\noperation = "mcp__s__t"\n')
+    assert here.explain(Use("s", "t"), operation="mcp__s__t").outcome == outcome
+
+
 @pytest.mark.requirement("guard:policy-errors")
 @pytest.mark.parametrize(
     ("text", "line", "words"),
