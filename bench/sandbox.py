@@ -81,7 +81,7 @@ def _only_python(folder: str, names: list[str]) -> list[str]:
 async def measure(rounds: int) -> list[Figure]:
     """Each load in each way."""
     base = Path(tempfile.mkdtemp(prefix="bench-sandbox-", dir=Path.home()))
-    places = Secrets(str(Path.home())).places
+    places = Secrets(str(Path.home())).paths
     hidden = [place for place in places if not place.startswith(("/proc/", "/dev/"))]
     boxes = {
         "landlock": Sandbox(live=False, secrets=hidden),

@@ -66,7 +66,7 @@ class InstructionsReminder:
 
 
 def _body(instruction: "Instruction") -> str:
-    whose = "The person's own, for all work." if instruction.own else "For this project."
+    whose = "The person's own, for all work." if instruction.personal else "For this project."
     if instruction.folder:
         whose = f"For work in {_quiet(instruction.folder)}."
     text = _TAG.sub(r"<\\\1", instruction.text)

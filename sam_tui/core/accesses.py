@@ -93,7 +93,7 @@ class Location:
     resolved; ``root`` is the allowed folder that holds it, or None when it lies outside all.
     """
 
-    given: str
+    argument: str
     real: str
     root: str | None
 
@@ -103,7 +103,7 @@ class Location:
         return self.root is not None
 
     @property
-    def shown(self) -> str:
+    def display_path(self) -> str:
         """Relative to its root where it has one, else absolute: what results and cards print."""
         if self.root is None:
             return self.real

@@ -210,7 +210,7 @@ class Runtime:
         self.conversations.claim(identifier, take_over=how == "take over")
         if record is None:
             self.conversations.create(identifier, self.workspace.root)
-            self.workflows.begun(identifier)
+            self.workflows.on_conversation(identifier)
             self._made.add(identifier)
             if self.topic:
                 self.memories.set_topic(identifier, self.topic)

@@ -106,7 +106,7 @@ class Shield:
         names = tuple(dict.fromkeys(p.split(":")[1] for p in counts))
         return Masked(text, sum(counts.values()), names, unseen)
 
-    def begun(self, text: str) -> int:
+    def length_of_beginning(self, text: str) -> int:
         """How many characters at the end of a text may be the beginning of a known value that has
         blanks in it."""
         most = 0

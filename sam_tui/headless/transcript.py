@@ -39,12 +39,12 @@ async def tell_turn(runtime: Runtime, prompt: str, out: TextIO) -> int:
                 if foreign and not isinstance(event, InquiryOpened | DecisionMade):
                     continue  # a subagent's: its summary is told where its call ends
                 ended = ended or isinstance(event, TurnFinished)
-                for line in told(event):
+                for line in event_lines(event):
                     output.text(line)
     return turn.result().exit_code
 
 
-def told(event: Event) -> Iterator[str]:
+def event_lines(event: Event) -> Iterator[str]:
     """The lines of one event; most have none."""
     match event:
         case TurnStarted(text=text):

@@ -36,8 +36,8 @@ class Call:
     id: CallId
     conversation: ConversationId
     asks: bool
-    heard: Subscription
-    asked: deque[Inquiry] = field(default_factory=deque[Inquiry])
+    subscription: Subscription
+    inquiries: deque[Inquiry] = field(default_factory=deque[Inquiry])
     rung: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when a question came or the call ended."""
     unanswered: str = ""
@@ -104,7 +104,7 @@ class Calls:
         call = self._running.get(inquiry.call) or _current.get() or self._of(inquiry.conversation)
         if call is None or not call.asks or call.running.done():
             return False
-        call.asked.append(inquiry)
+        call.inquiries.append(inquiry)
         call.rung.set()
         return True
 
@@ -163,7 +163,7 @@ class Calls:
 
     def _ended(self, call: Call) -> None:
         self._running.pop(call.id, None)
-        call.heard.close()
+        call.subscription.close()
         call.rung.set()
         if not call.running.cancelled():
             call.running.exception()  # seen by whoever follows the call, if anybody still does

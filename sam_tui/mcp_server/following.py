@@ -70,8 +70,8 @@ class Follower:
         while True:
             await self._call.rung.wait()
             self._call.rung.clear()
-            while self._call.asked:
-                inquiry = self._call.asked.popleft()
+            while self._call.inquiries:
+                inquiry = self._call.inquiries.popleft()
                 if not self._calls.waiting(inquiry.id):
                     continue
                 if is_modern(self._context):
@@ -134,7 +134,7 @@ class Follower:
     ) -> types.InputRequiredResult:
         """The question as a result; the same request comes again with its answer."""
         form = form_of(inquiry, self._context.protocol_version)
-        self._call.asked.appendleft(inquiry)
+        self._call.inquiries.appendleft(inquiry)
         handle = self._calls.park(self._call, owner_of(self._client, params))
         request = types.ElicitRequest(
             params=types.ElicitRequestFormParams(message=form.message, requested_schema=form.schema)
@@ -144,9 +144,9 @@ class Follower:
     def resume(self, params: types.CallToolRequestParams) -> None:
         """Take the answer that a repeated request brings to the question it was asked."""
         response: Any = (params.input_responses or {}).get(_QUESTION)
-        inquiry = self._call.asked[0] if self._call.asked else None
+        inquiry = self._call.inquiries[0] if self._call.inquiries else None
         if inquiry is not None and isinstance(response, types.ElicitResult):
-            self._call.asked.popleft()
+            self._call.inquiries.popleft()
             self.settle(inquiry, response)
         self._call.rung.set()
 
@@ -159,7 +159,7 @@ class Follower:
         hangup = asyncio.ensure_future(self._hang_up())
         try:
             yield
-            self._unsent.extend(self._call.heard.drain())
+            self._unsent.extend(self._call.subscription.drain())
             await self._send()
         finally:
             relay.cancel()
@@ -167,7 +167,7 @@ class Follower:
 
     async def _relay(self) -> None:
         while True:
-            self._unsent.extend(await self._call.heard.batch())
+            self._unsent.extend(await self._call.subscription.batch())
             await self._send()
 
     async def _send(self) -> None:

@@ -57,7 +57,9 @@ class Kept:
         entry = self._entries.get(number)
         return entry.stream if entry is not None and entry.session is session else None
 
-    def told(self, session: "SessionEvents", stream: str, after: int) -> list[tuple[int, _Entry]]:
+    def events_after(
+        self, session: "SessionEvents", stream: str, after: int
+    ) -> list[tuple[int, _Entry]]:
         """What was told on a stream after an event."""
         return [
             (number, entry)
@@ -138,7 +140,7 @@ class SessionEvents(EventStore):
         if stream is None:
             return None
         at, ended = last - 1, False
-        while entries := self._kept.told(self, stream, at):
+        while entries := self._kept.events_after(self, stream, at):
             for at, entry in entries:
                 ended = entry.ends
                 if at > last and entry.message is not None:

@@ -60,7 +60,9 @@ async def opened(runtime: Runtime, calls: Calls, service: Service) -> AsyncGener
         from sam_tui.mcp_server.store_watch import StoreWatch
 
         watch = StoreWatch(runtime.workflows.workflows, runtime.bus)
-        watches.append(loop.create_task(watch.run(subscriptions.wanted), name="mcp-store-watch"))
+        watches.append(
+            loop.create_task(watch.run(subscriptions.has_subscribers), name="mcp-store-watch")
+        )
     try:
         yield SamServer(offer, calls, Clients(service.conversation), subscriptions)
     finally:

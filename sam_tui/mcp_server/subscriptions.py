@@ -79,7 +79,7 @@ class Subscriptions:
         finally:
             del self._hearers[key]
 
-    def wanted(self) -> bool:
+    def has_subscribers(self) -> bool:
         """Whether anybody would hear of a change."""
         return bool(self._hearers)
 

@@ -304,7 +304,7 @@ class SamApp(App[None], inherit_bindings=False):
 
     def on_terminal_asked(self, event: TerminalAsked) -> None:
         """A terminal wants something of the workbench."""
-        self.requests.hear(event)
+        self.requests.handle(event)
 
     def leave(self, code: int) -> None:
         """End once what was typed has arrived, or did not in time; asked again at once."""

@@ -17,7 +17,7 @@ def sequences(text: str) -> list[str]:
     return [plain, f"\x1bPtmux;{wrapped}\x1b\\"]
 
 
-def told(text: str) -> str:
+def copied_words(text: str) -> str:
     """What was copied, in words."""
     lines = text.count("\n") + 1
     size = f"{lines} lines" if lines > 1 else f"{len(text)} characters"

@@ -9,7 +9,7 @@ LISTED = 50
 _BEGUN = re.compile(r"(?:^|(?<=[\s(\"'`]))@([^\s@]*)$")
 
 
-def begun(before: str) -> str | None:
+def partial_mention(before: str) -> str | None:
     """What stands between the last ``@`` and the end of a line; None where none begins a word."""
     match = _BEGUN.search(before)
     return match[1] if match is not None else None

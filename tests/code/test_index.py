@@ -105,7 +105,7 @@ class CountingFiles(LocalFiles):
         self.paths: list[str] = []
 
     def read(self, where: Location, *, limit: int) -> bytes:
-        self.paths.append(where.given)
+        self.paths.append(where.argument)
         return super().read(where, limit=limit)
 
 

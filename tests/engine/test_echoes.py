@@ -29,7 +29,7 @@ def filtered(text: str, cuts: list[int]) -> str:
     seen = EchoFilter()
     places = sorted({0, len(text), *(cut % (len(text) + 1) for cut in cuts)})
     pieces = [text[a:b] for a, b in itertools.pairwise(places)]
-    return "".join([*map(seen, pieces), seen.rest()])
+    return "".join([*map(seen, pieces), seen.remainder()])
 
 
 @pytest.mark.requirement("reminders:echoes")

@@ -10,7 +10,7 @@ from sam_tui.core.events import DecisionMade, ToolFinished, ToolProgressed, Tool
 from sam_tui.core.ids import CallId
 from sam_tui.core.messages import ToolCall
 from sam_tui.core.shield import Shield
-from sam_tui.core.tooling.masking import told
+from sam_tui.core.tooling.masking import masked_decision
 from sam_tui.core.verdict import Decision
 from tests.fakes.engine_kit import Kit
 
@@ -185,8 +185,8 @@ def test_keys_that_nothing_echoes_stand_in_no_decision() -> None:
     access = LocatedAccess(Type("s", "hunter2\r", hidden=True), None)
     keys = "keys 'hunter2\\r'"
     decision = Decision("o", "allow", "user", "r", "w", f"exactly this: {keys}", targets=(keys,))
-    kept = told(decision, [access], Shield())
+    kept = masked_decision(decision, [access], Shield())
     assert kept.targets == ("keys (hidden input)",)
     assert kept.scope == "exactly this: keys (hidden input)"
     open_keys = LocatedAccess(Type("s", "hunter2\r"), None)
-    assert told(decision, [open_keys], Shield()) == decision
+    assert masked_decision(decision, [open_keys], Shield()) == decision

@@ -85,7 +85,9 @@ class Journal:
     async def note(self, arguments: Note, context: ToolContext) -> ToolResult:
         """Answer where the note would go."""
         where = context.location("filePath")
-        return ToolResult(f"{where.shown} {arguments.text} {arguments.times} {arguments.marks}")
+        return ToolResult(
+            f"{where.display_path} {arguments.text} {arguments.times} {arguments.marks}"
+        )
 
     async def ping(self, _: NoArguments, context: ToolContext) -> ToolResult:
         """Answer who asked."""

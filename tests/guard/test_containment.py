@@ -90,7 +90,7 @@ def test_a_workspace_that_is_a_link_is_its_target(tmp_path: Path) -> None:
 def test_everything_is_inside_a_workspace_of_the_root() -> None:
     workspace = Workspace.open("/")
     assert workspace.locate("/etc/hosts").inside
-    assert workspace.locate("etc/hosts").shown == "etc/hosts"
+    assert workspace.locate("etc/hosts").display_path == "etc/hosts"
 
 
 def test_an_added_folder_counts_as_inside(tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ def test_what_is_meant_as_something_else_is_no_new_name_but_an_existing_one(
     (inside / path.lstrip("/")).parent.mkdir(parents=True, exist_ok=True)
     (inside / path.lstrip("/")).write_text("", encoding="utf-8")
     assert workspace.locate(path).inside
-    assert workspace.locate("$id.tsx").shown == "$id.tsx"
+    assert workspace.locate("$id.tsx").display_path == "$id.tsx"
 
 
 @pytest.mark.requirement("workspace:unusable")

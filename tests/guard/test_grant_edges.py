@@ -69,10 +69,10 @@ def test_a_granted_folder_that_a_link_leads_elsewhere_by_now_is_handed_to_nobody
     for place in (folder, other):
         place.mkdir(parents=True)
     grants.add(ALICE, CREATE, f"{folder}/", seconds=60)
-    assert grants.places(ALICE, CREATE) == (str(folder),)
+    assert grants.real_paths(ALICE, CREATE) == (str(folder),)
     (tmp_path / "out/deep").rename(tmp_path / "out/gone")
     (tmp_path / "out/deep").symlink_to(tmp_path / "other")
-    assert grants.places(ALICE, CREATE) == ()
+    assert grants.real_paths(ALICE, CREATE) == ()
 
 
 @pytest.mark.requirement("guard:rules-kept")
@@ -87,7 +87,7 @@ async def test_what_was_allowed_for_good_ends_in_a_running_program_once_it_is_re
     elsewhere = SavedRules(str(tmp_path / "cfg"), "/h")
     assert elsewhere.revoke(rule)
     assert not (await here.decide(Run("npm run build"))).allowed
-    assert here.guard.policy.rules.kept() == frozenset()
+    assert here.guard.policy.rules.saved_ids() == frozenset()
 
 
 @pytest.mark.requirement("guard:rules-kept")

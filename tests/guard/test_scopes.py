@@ -371,7 +371,7 @@ def test_a_counted_grant_is_as_wide_as_its_words_whatever_the_path_becomes(
         assert wide or f"exactly {place}," in timed.choice.words
         covered = grants.find(ALICE, CREATE, os.path.normpath(f"{place}{asked}")) is not None
         assert covered is (asked == "" or (wide and asked.startswith("/in")))
-        handed = grants.places(ALICE, CREATE)
+        handed = grants.real_paths(ALICE, CREATE)
         assert handed == ((str(place),) if wide or after != "folder" else ())
 
 

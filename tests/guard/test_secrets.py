@@ -125,7 +125,7 @@ def test_a_secret_folder_that_is_a_link_means_its_target(tmp_path: Path) -> None
     (tmp_path / "home" / ".ssh").symlink_to(tmp_path / "vault")
     secrets = Secrets(str(tmp_path / "home"))
     assert secrets.find(str(tmp_path / "vault" / "id"), inside=False)
-    assert str(tmp_path / "vault") in secrets.places
+    assert str(tmp_path / "vault") in secrets.paths
 
 
 @pytest.mark.requirement("guard:secrets")

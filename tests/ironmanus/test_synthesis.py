@@ -29,7 +29,7 @@ def test_the_four_modes_measure_as_the_seed_s(mode: Mode, confidence: float, kep
     found = synthesize(THREE, mode)
     assert found is not None
     assert round(found.confidence, 3) == confidence
-    assert "".join(s.source for _, s in found.kept) == kept
+    assert "".join(s.source for _, s in found.accepted) == kept
     assert len(found.contradictions) == 2
     assert round(found.agreement, 3) == 0.267
     assert found.shared == (("alpha beta gamma delta",) if mode == "consensus" else ())

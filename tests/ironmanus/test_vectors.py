@@ -257,7 +257,7 @@ def test_the_sure_are_labelled_high_and_what_is_too_unsure_is_dropped() -> None:
     sources = [Statement(name, f"{name} says its own {name}{name}", sure) for name, sure in said]
     found = synthesize(sources, "weighted", threshold=0.4)
     assert found is not None
-    assert [(label, s.source) for label, s in found.kept] == [
+    assert [(label, s.source) for label, s in found.accepted] == [
         ("High", "a"), ("Medium", "b"), ("Low", "c"),
     ]  # fmt: skip
     assert synthesize(sources, "weighted", threshold=0.95) is None

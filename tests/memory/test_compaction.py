@@ -111,7 +111,7 @@ def check(messages: list[Message], limit: int, done: Compacted) -> list[Message]
     for message in messages:
         if not (isinstance(message, ReminderMessage) and message.name == NAME):
             assert id(message) in there
-    assert [messages[place] for place in done.places] == list(done.dropped)
+    assert [messages[place] for place in done.indices] == list(done.dropped)
     return after
 
 

@@ -41,7 +41,7 @@ async def test_what_a_compaction_dropped_is_recalled_in_its_own_words(desk: Desk
             AssistantMessage(f"Answer {number}. " + "filler " * 200),
         ]
     done = compact(messages, 3_000)
-    moments = [1_000.0 + place for place in done.places]
+    moments = [1_000.0 + place for place in done.indices]
     last = desk.storage.archive.last_number(desk.conversation)
     for one in chunks(desk.conversation, done.dropped, moments, last=last):
         desk.storage.archive.add(one)

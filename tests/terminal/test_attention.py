@@ -36,4 +36,4 @@ def test_a_program_at_work_does_not_wait_though_a_helper_of_it_polls(tmp_path: P
             pass
         process.kill()
     assert not any(look.polling or look.reading for look in looks)
-    assert all(look.known for look in looks)
+    assert all(look.readable for look in looks)

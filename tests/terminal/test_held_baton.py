@@ -122,7 +122,7 @@ def test_of_much_that_was_typed_the_newest_is_kept() -> None:
     typed = baton.hold.typed
     assert typed[-1] == "last line"
     next_one = Baton(personal=False)
-    next_one.resume(Hold.told({"holder": "person", "reason": "why", "typed": [*typed]}))
+    next_one.resume(Hold.from_data({"holder": "person", "reason": "why", "typed": [*typed]}))
     assert (next_one.holder, next_one.reason) == ("person", "why")
     assert next_one.veiled("a last line") == f"a {VEIL}"
 

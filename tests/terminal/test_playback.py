@@ -175,7 +175,7 @@ async def test_recordings_are_kept_apart_listed_newest_first_and_exported_masked
     kept = CastRecordings(
         str(tmp_path / "kept"), {"MY_API_KEY": "from-the-environment-99"}, str(work)
     )
-    assert kept.kept() == []
+    assert kept.recordings() == []
     first = kept.fresh()
     assert (tmp_path / "kept").stat().st_mode & 0o777 == 0o700
     written(Path(first), [(0.0, "o", "from-the-env-file-1234 from-the-environment-99\r\n")])
@@ -183,7 +183,10 @@ async def test_recordings_are_kept_apart_listed_newest_first_and_exported_masked
     written(work / "mine.cast", [(0.0, "o", "x")])
     (work / "other.txt").write_text("x")
     os.utime(first, (1, 1))
-    assert [one.name for one in kept.kept(str(work))] == ["mine.cast", os.path.basename(first)]
+    assert [one.name for one in kept.recordings(str(work))] == [
+        "mine.cast",
+        os.path.basename(first),
+    ]
     copy = str(tmp_path / "copy.cast")
     assert await kept.export(first, copy) == 2
     assert all("from-the" not in event.data for event in Recording(copy).events())

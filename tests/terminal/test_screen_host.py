@@ -81,9 +81,9 @@ def test_what_is_half_drawn_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> Non
     screen = shown("before")
     screen.dirty_rows()
     screen.feed(b"\x1b[?2026h\x1b[Hhalf")
-    assert (screen.held, screen.dirty_rows()) == (True, ())
+    assert (screen.drawing, screen.dirty_rows()) == (True, ())
     screen.feed(b"way\x1b[?2026l")
-    assert not screen.held
+    assert not screen.drawing
     assert [y for y, _ in screen.dirty_rows()] == [0]
     screen.feed(b"\x1b[?2026hnever ends")
     assert screen.dirty_rows() == ()

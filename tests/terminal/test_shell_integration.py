@@ -284,7 +284,7 @@ def collected(stream: MarkStream, pieces: list[bytes]) -> tuple[bytes, list[Mark
                 marks.append(part)
             else:
                 text += part
-    return text + stream.rest(), marks
+    return text + stream.remainder(), marks
 
 
 STREAM = (

@@ -3,7 +3,7 @@
 import pytest
 
 from sam_tui.core.ports.model import TextDelta
-from sam_tui.ui.mentions import LISTED, begun, fitting
+from sam_tui.ui.mentions import LISTED, fitting, partial_mention
 from tests.fakes.engine_kit import RawModel
 from tests.ui.driver import Driver, Stage, app_over, driven
 
@@ -34,7 +34,7 @@ async def offered(me: Driver, path: str) -> None:
     ],
 )
 def test_a_name_is_begun_by_an_at_sign_that_begins_a_word(before: str, part: str | None) -> None:
-    assert begun(before) == part
+    assert partial_mention(before) == part
 
 
 @pytest.mark.requirement("ui:mentions")

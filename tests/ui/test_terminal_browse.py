@@ -36,11 +36,11 @@ async def test_text_is_found_while_it_is_typed_also_over_wrapped_lines(stage: St
         await me.pilot.press("slash", *"NEED")
         assert "/NEED▏ 1 of 2" in view.label
         assert "".join(highlighted(view, 1) + highlighted(view, 2)) == "need"
-        assert view.browser is not None and view.browser.place == (width - 3, 1)
+        assert view.browser is not None and view.browser.position == (width - 3, 1)
         await me.pilot.press("enter", "n")
-        assert view.browser.place == (0, 0) and "2 of 2" in view.label
+        assert view.browser.position == (0, 0) and "2 of 2" in view.label
         await me.pilot.press("N", "escape")
-        assert view.browser.place == (width - 3, 1) and "of 2" not in view.label
+        assert view.browser.position == (width - 3, 1) and "of 2" not in view.label
         await me.pilot.press("escape")
         assert view.browser is None and view.has_focus
 

@@ -216,7 +216,7 @@ async def test_before_the_first_workflow_nothing_is_opened_and_every_gate_is_ope
     entrance.close()
     assert way.opened == 0
     way.used = True
-    entrance.begun(ConversationId("new"))
+    entrance.on_conversation(ConversationId("new"))
     assert entrance.gate(ConversationId("new"))("voice.speak") == ""
     assert way.opened == 0
     assert entrance.gate(conversation)("voice.speak") == ""

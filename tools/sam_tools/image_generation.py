@@ -62,7 +62,7 @@ class ImageGeneration:
         folder = context.location("output_path")
         folder_entry = await asyncio.to_thread(self._files.stat, folder)
         if folder_entry is not None and folder_entry.kind != "directory":
-            raise ToolError(f"{folder.shown} is not a folder.", hint="Name a folder.")
+            raise ToolError(f"{folder.display_path} is not a folder.", hint="Name a folder.")
         context.emit(f"Asking {self._images.name}\n")
         order = ImageOrder(
             arguments.prompt,
@@ -90,8 +90,8 @@ class ImageGeneration:
         for again in range(100):
             suffix = f"-{again}" if again else ""
             name = f"image-{tail}-{number}{suffix}{image.extension}"
-            where = replace(folder, given=name, real=f"{folder.real.rstrip('/')}/{name}")
+            where = replace(folder, argument=name, real=f"{folder.real.rstrip('/')}/{name}")
             if await asyncio.to_thread(self._files.stat, where) is None:
                 await asyncio.to_thread(self._files.write, where, image.data, replace=False)
-                return where.shown
-        raise ToolError(f"{folder.shown} holds too many images of that name.")
+                return where.display_path
+        raise ToolError(f"{folder.display_path} holds too many images of that name.")

@@ -220,7 +220,7 @@ def _seen(where: Location, paths: Sequence[str]) -> dict[str, Seen]:
     try:
         folder = os.open(where.real, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError as error:
-        raise ToolError(f"{where.shown} cannot be indexed: {error.strerror}.") from error
+        raise ToolError(f"{where.display_path} cannot be indexed: {error.strerror}.") from error
     try:
         for path in paths:
             with suppress(OSError):

@@ -125,7 +125,7 @@ class SqliteJournal:
 
     def _as_left(self, where: Location, after: str) -> Snapshot:
         conflict = ToolError(
-            f"{where.shown} is not as the edit left it; undoing would lose what came after.",
+            f"{where.display_path} is not as the edit left it; undoing would lose what came after.",
             hint="Undo later edits of it first, or change it by hand.",
         )
         if self._files.stat(where) is None:
@@ -142,9 +142,9 @@ class SqliteJournal:
         )
         paths: dict[str, None] = {}
         for real, root, target, target_root in rows:
-            paths[_location(real, root).shown] = None
+            paths[_location(real, root).display_path] = None
             if target is not None:
-                paths[_location(target, target_root).shown] = None
+                paths[_location(target, target_root).display_path] = None
         return tuple(paths)
 
     def _prune(self, connection: sqlite3.Connection) -> None:

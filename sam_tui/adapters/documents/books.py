@@ -35,7 +35,7 @@ def read_epub(data: bytes) -> DocumentText:
                 if chapter in names:
                     gathered.add(_chapter(archive.read(chapter)))
     title, author = _first(package, "title"), _first(package, "creator")
-    properties = {"chapters": str(gathered.taken), **({"author": author} if author else {})}
+    properties = {"chapters": str(gathered.size), **({"author": author} if author else {})}
     return DocumentText(clean(gathered.text), "epub", title, properties, gathered.notes)
 
 

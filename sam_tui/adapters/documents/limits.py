@@ -74,23 +74,23 @@ class Gathering:
         self._ends_at = time.monotonic() + SECONDS
         self.pieces: list[str] = []
         self.characters = 0
-        self.taken = 0
+        self.size = 0
         self.cut = ""
         """Why it stopped early, or empty."""
 
     def goes_on(self) -> bool:
         """Whether one more page (sheet, chapter) may be taken."""
-        if self.taken >= self._most:
+        if self.size >= self._most:
             self.cut = f"only the first {self._most} {self._unit} were read"
         elif self.characters >= MOST_CHARACTERS:
             self.cut = f"cut after {MOST_CHARACTERS} characters"
         elif time.monotonic() > self._ends_at:
-            self.cut = f"only {self.taken} {self._unit} could be read in {SECONDS:g} s"
+            self.cut = f"only {self.size} {self._unit} could be read in {SECONDS:g} s"
         return not self.cut
 
     def add(self, text: str) -> None:
         """One more page."""
-        self.taken += 1
+        self.size += 1
         self.pieces.append(text[: MOST_CHARACTERS - self.characters])
         self.characters += len(text)
 

@@ -28,7 +28,7 @@ def read_pdf(data: bytes) -> DocumentText:
             except ToolError:
                 failed += 1
                 gathered.add("")
-        if failed and failed == gathered.taken:
+        if failed and failed == gathered.size:
             raise ToolError("No page of the PDF could be read.")
         metadata = reader.metadata
         title = clean(str(metadata.title or "")) if metadata else ""

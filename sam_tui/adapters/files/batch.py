@@ -121,7 +121,7 @@ class Batch:
             entry = self._held.enter_context(entry_of(step.where))
             if stat.S_ISDIR(entry.stat().st_mode):
                 raise ToolError(
-                    f"{printable(step.where.shown)} cannot be deleted: is a folder.",
+                    f"{printable(step.where.display_path)} cannot be deleted: is a folder.",
                     hint="Delete the files in it one by one.",
                 )
             if step.before is not None:
@@ -196,7 +196,8 @@ def insist_unchanged(entry: Entry, where: Location, before: Snapshot) -> None:
         same = False
     if not same:
         raise ToolError(
-            f"{printable(where.shown)} was changed meanwhile by something else; nothing was written.",
+            f"{printable(where.display_path)} was changed meanwhile by something else;"
+            " nothing was written.",
             hint="Read it again and repeat the edit.",
         )
 

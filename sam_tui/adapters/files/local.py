@@ -89,10 +89,10 @@ class LocalFiles:
         """Move a file or folder; an existing target is an error; folders above it are made."""
         if source.real in (source.root, "/"):
             raise ToolError(
-                f"{printable(source.given)} is the workspace itself; it stays in place."
+                f"{printable(source.argument)} is the workspace itself; it stays in place."
             )
         if target.real.startswith(source.real + "/"):
-            raise ToolError(f"{printable(source.shown)} cannot be moved into itself.")
+            raise ToolError(f"{printable(source.display_path)} cannot be moved into itself.")
         with explained(source, "renamed"), entry_of(source) as old:
             old.stat()
             with explained(target, "used as the new name"), entry_of(target, make=True) as new:
@@ -108,7 +108,7 @@ class LocalFiles:
         with explained(where, "deleted"), entry_of(where) as entry:
             if stat.S_ISDIR(entry.stat().st_mode):
                 raise ToolError(
-                    f"{printable(where.shown)} cannot be deleted: is a folder.",
+                    f"{printable(where.display_path)} cannot be deleted: is a folder.",
                     hint="Delete the files in it one by one.",
                 )
             os.unlink(entry.name, dir_fd=entry.folder)

@@ -39,12 +39,12 @@ def refusal(error: OSError, where: Location, done: str) -> ToolError:
     """The error a model reads when the system refused; ``done`` is a participle such as ``read``."""
     if error.errno == errno.ENOENT and where.root is not None and not os.path.isdir(where.root):
         return ToolError(
-            f"{printable(where.shown)} cannot be {done}: the folder {printable(where.root)} itself "
+            f"{printable(where.display_path)} cannot be {done}: the folder {printable(where.root)} itself "
             "is gone.",
             hint="Nothing can be read or written there until it is back; tell the person.",
         )
     what, hint = _MEANINGS.get(error.errno or 0, (error.strerror or "the system refused", ""))
-    return ToolError(f"{printable(where.shown)} cannot be {done}: {what}.", hint=hint)
+    return ToolError(f"{printable(where.display_path)} cannot be {done}: {what}.", hint=hint)
 
 
 def changed(where: Location) -> ToolError:
@@ -55,7 +55,8 @@ def changed(where: Location) -> ToolError:
         if error.errno == errno.ELOOP:
             return refusal(error, where, "followed")
     return ToolError(
-        f"{printable(where.shown)} changed while it was being checked: a link stands in its path now.",
+        f"{printable(where.display_path)} changed while it was being checked: a link stands in its"
+        " path now.",
         hint="Nothing was read or written. Look at the folder again before the next try.",
     )
 
@@ -63,7 +64,7 @@ def changed(where: Location) -> ToolError:
 def special(where: Location) -> ToolError:
     """A FIFO, socket or device: opening one can block or do things."""
     return ToolError(
-        f"{printable(where.shown)} is a special file (device, pipe or socket), not a regular one.",
+        f"{printable(where.display_path)} is a special file (device, pipe or socket), not a regular one.",
         hint="Only regular files can be read and written.",
     )
 
@@ -76,4 +77,4 @@ def explained(where: Location, done: str) -> Generator[None, None, None]:
     except OSError as error:
         raise refusal(error, where, done) from error
     except ValueError as error:  # a NUL in the name
-        raise ToolError(f"{printable(where.shown)} cannot be {done}: {error}.") from error
+        raise ToolError(f"{printable(where.display_path)} cannot be {done}: {error}.") from error

@@ -80,7 +80,7 @@ class FileHooks:
                 self._problems.append(f"{error.explain()} The hooks of this folder do not run.")
 
     @property
-    def held(self) -> bool:
+    def confined(self) -> bool:
         """Whether the kernel holds what hooks run."""
         return self._commands().confinement.kind != "none"
 

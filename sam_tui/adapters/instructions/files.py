@@ -104,7 +104,7 @@ class FileInstructions:
         text = self._sources.clean(data.decode("utf-8-sig", "replace").replace("\r\n", "\n"))
         text = text.replace("\0", "").strip()
         instruction = Instruction(
-            name or path, text, own=not name, folder=posixpath.dirname(name) if name else ""
+            name or path, text, personal=not name, folder=posixpath.dirname(name) if name else ""
         )
         if name == FURTHER:
             instruction = replace(instruction, folder="")

@@ -69,7 +69,7 @@ class DirectModel:
         except httpx.HTTPError as error:
             # What breaks after the answer was complete does not make it less complete.
             if not answer.complete:
-                raise self._broken(error, started=answer.begun) from error
+                raise self._broken(error, started=answer.started) from error
         for delta in answer.end():
             yield delta
 
@@ -140,7 +140,7 @@ class _Answer:
         self.done = False
 
     @property
-    def begun(self) -> bool:
+    def started(self) -> bool:
         """Whether part of the answer came."""
         return self._reader.produced
 
@@ -181,7 +181,7 @@ class _Answer:
         """The last deltas; ModelCut or ModelRejected when the answer was not whole."""
         out: list[Delta] = []
         if not self.done:
-            remainder = self._intake.rest()
+            remainder = self._intake.remainder()
             if self._plain:
                 out += self._event(b"".join((*self._body, remainder)))
             else:
@@ -194,9 +194,9 @@ class _Answer:
             began = f" It began: {body_text[:200]}" if body_text else ""
             raise ModelRejected(f"{where} did not answer as a model does.{began}", hint=_CHECK)
         out += self._reader.end()
-        if not self._reader.finish and not self.begun and not out:
+        if not self._reader.finish and not self.started and not out:
             raise ModelCut(f"{where} ended the stream without an answer.")
-        out += read_finish(self._reader.finish, where, started=self.begun)
+        out += read_finish(self._reader.finish, where, started=self.started)
         if self._reader.usage:
             out.append(self._usage())
         return out
@@ -221,11 +221,11 @@ class _Answer:
             return self._garbled()
         chunk = cast("Mapping[str, Any]", parsed)
         if chunk.get("error") or self._parser.failed:
-            raise failure(read_error(chunk), self._endpoint.source, started=self.begun)
+            raise failure(read_error(chunk), self._endpoint.source, started=self.started)
         self._events += 1
         out = self._reader.read(chunk)
         if self._reader.finish == "error":
-            raise failure(read_error(chunk), self._endpoint.source, started=self.begun)
+            raise failure(read_error(chunk), self._endpoint.source, started=self.started)
         return out
 
     def _garbled(self) -> list[Delta]:

@@ -48,7 +48,7 @@ class Intake:
         self._count_event(data)
         return _mended(lines)
 
-    def rest(self) -> bytes:
+    def remainder(self) -> bytes:
         """What was left without the end of a line when the response ended."""
         remainder = b"".join(self._pieces)
         self._pieces.clear()

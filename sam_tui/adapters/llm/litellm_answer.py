@@ -16,7 +16,7 @@ class Answer:
         self._blocks: list[dict[str, Any]] = []
         self._think = ThinkTags()
         self.usage: Any = None
-        self.begun = False
+        self.started = False
 
     def read(self, chunk: Any) -> list[Delta]:
         """The deltas of one chunk; the usage chunk has no choices."""
@@ -36,13 +36,13 @@ class Answer:
             out += self._think.feed(str(text))
         for piece in getattr(delta, "tool_calls", None) or ():
             out += self._call(piece)
-        self.begun = self.begun or bool(out)
+        self.started = self.started or bool(out)
         return out
 
     def end(self, finish: str, where: str) -> list[Delta]:
         """What is left to say once the answer ended for the reason ``finish``, and what must be sent
         back with it. Raises ``ModelRejected`` where the answer was withheld."""
-        out = [*self._think.end(), *read_finish(finish, where, started=self.begun)]
+        out = [*self._think.end(), *read_finish(finish, where, started=self.started)]
         if self._blocks:
             data = {OWNER: f"litellm:{self._provider}", "thinking_blocks": self._blocks}
             out.append(OpaqueDelta(data))

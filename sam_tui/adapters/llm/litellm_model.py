@@ -185,7 +185,7 @@ class LiteLLMModel:
                     yield delta
                 _forget(stream)
         except Exception as error:  # litellm raises whatever it likes, bugs of its own included
-            failed = wire.error or self._failure(litellm, error, started=answer.begun)
+            failed = wire.error or self._failure(litellm, error, started=answer.started)
             raise failed from error
         finally:
             if stream is not None and hasattr(stream, "aclose"):
@@ -193,7 +193,7 @@ class LiteLLMModel:
         assert stream is not None
         sent = reported(stream)
         finish = str(stream.received_finish_reason or "")
-        self._require_whole(finish, wire, started=answer.begun or bool(sent))
+        self._require_whole(finish, wire, started=answer.started or bool(sent))
         for delta in answer.end(finish, self._source.where):
             yield delta
         if answer.usage is not None and sent:

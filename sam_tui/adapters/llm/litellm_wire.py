@@ -50,7 +50,7 @@ class Wire:
                 if lines := intake.take(data):
                     self._note(lines)
                     yield lines
-            if remainder := intake.rest():
+            if remainder := intake.remainder():
                 self._note(remainder)
                 yield remainder
         except ModelError as error:

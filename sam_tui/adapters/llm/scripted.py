@@ -126,7 +126,7 @@ class ScriptedModel:
         """Nothing to release."""
 
     def _next(self, played: "Played", messages: Sequence[Message]) -> int | None:
-        waiting = (n for n in played.rest(len(self._steps)) if n not in self._failed)
+        waiting = (n for n in played.unplayed(len(self._steps)) if n not in self._failed)
         return next((n for n in waiting if _holds(self._steps[n].when, messages)), None)
 
     async def _wait(self, condition: WaitFor, messages: Sequence[Message]) -> None:
@@ -166,7 +166,7 @@ class Played:
         """A number for a step alone, first and last of a run."""
         return [a if a == b else [a, b] for a, b in self.runs]
 
-    def rest(self, count: int) -> Iterator[int]:
+    def unplayed(self, count: int) -> Iterator[int]:
         """The numbers below ``count`` that are none of these, in order."""
         start = 0
         for first, last in self.runs:

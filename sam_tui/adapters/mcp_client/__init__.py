@@ -15,8 +15,8 @@ from sam_tui.adapters.mcp_client.settings import (
     USER_FILE,
     Reader,
     ServerSettings,
-    places,
     secrets_of,
+    server_files,
 )
 from sam_tui.adapters.mcp_client.surroundings import Caller, Callers, Surroundings, Terms
 
@@ -32,6 +32,6 @@ __all__ = [
     "ServerSettings",
     "Surroundings",
     "Terms",
-    "places",
     "secrets_of",
+    "server_files",
 ]

@@ -19,7 +19,7 @@ _TYPES = frozenset({"object", "array", "string", "integer", "number", "boolean",
 class ServerArguments(Arguments):
     """What a call of a server's tool was given."""
 
-    given: dict[str, Any]
+    values: dict[str, Any]
 
     checked: ClassVar[Mapping[str, Any]] = {}
     """The part of the schema that is looked at here."""
@@ -42,12 +42,12 @@ class ServerArguments(Arguments):
             json.dumps(values, ensure_ascii=False).encode()
         except UnicodeEncodeError:
             raise ValueError("a text holds half a character, which cannot be sent") from None
-        return {"given": values}
+        return {"values": values}
 
     @model_serializer
     def _as_given(self) -> dict[str, Any]:
         """What hooks are told: the arguments themselves."""
-        return self.given
+        return self.values
 
     @classmethod
     def model_json_schema(cls, *args: Any, **options: Any) -> dict[str, Any]:

@@ -52,7 +52,7 @@ class Connection:
         self._starts: list[float] = []
         self._came_once = False
         recalled = around.remembered.recall(settings) if self.usable else None
-        self.known = recalled is not None
+        self.tools_known = recalled is not None
         """Whether its tools are known: from now, or from the last time."""
         if recalled is not None:
             self.fitted = fitted(settings.name, recalled)
@@ -74,7 +74,7 @@ class Connection:
         return not (self.settings.disabled or self.settings.fault)
 
     @property
-    def begun(self) -> bool:
+    def started(self) -> bool:
         """Whether there is something to end."""
         return self._task is not None
 
@@ -118,7 +118,7 @@ class Connection:
 
     async def introduced(self) -> None:
         """Return once its tools are known, or it is clear that they will not be soon."""
-        if not self.known and len(self._starts) < 2:
+        if not self.tools_known and len(self._starts) < 2:
             await self.settled()
 
     async def refresh(self) -> None:
@@ -260,7 +260,7 @@ class Connection:
 
     def _take(self, tools: Sequence[RawTool]) -> None:
         """Its list as it is now; where it is what was known, all that was made of it stays."""
-        self._stale, self.known = False, True
+        self._stale, self.tools_known = False, True
         tools_fitted = fitted(self.name, tools)
         if tools_fitted != self.fitted:
             self.fitted = tools_fitted
@@ -312,7 +312,7 @@ def report_of(
         settings.source,
         settings.file,
         "http" if settings.http else "stdio",
-        plain(settings.shown, 400),
+        plain(settings.summary, 400),
         standing,
         tuple(tool.name for tool in current.tools),
         current.left_out,

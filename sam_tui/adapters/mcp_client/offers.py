@@ -51,15 +51,15 @@ def _made(host: Host, fitted: FittedTool) -> Tool:
         return (used, Fetch(host.url, "server", configured=True)) if host.url else (used,)
 
     async def run(arguments: "ServerArguments", context: ToolContext) -> ToolResult:
-        return await host.call(fitted.raw, arguments.given, context)
+        return await host.call(fitted.raw, arguments.values, context)
 
     def summary(arguments: "ServerArguments") -> str:
-        text = json.dumps(arguments.given, ensure_ascii=False) if arguments.given else ""
+        text = json.dumps(arguments.values, ensure_ascii=False) if arguments.values else ""
         short = text if len(text) <= _SUMMARY else f"{text[: _SUMMARY - 1]}…"
         return f"{host.name}: {plain(fitted.raw, 64)} {short}".rstrip()
 
     def preview(arguments: "ServerArguments", _: Mapping[str, Location]) -> Sequence[Diff]:
-        return (_sent(host.name, arguments.given),) if arguments.given else ()
+        return (_sent(host.name, arguments.values),) if arguments.values else ()
 
     operation = Operation(
         name=fitted.name,

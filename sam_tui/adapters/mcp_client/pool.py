@@ -147,7 +147,7 @@ class ServerPool:
         self._connections = {name: connections[name] for name in sorted(connections)}
 
     def _end(self, connection: Connection) -> None:
-        if not connection.begun:
+        if not connection.started:
             return
         task = asyncio.get_running_loop().create_task(connection.close())
         self._ending.add(task)

@@ -75,7 +75,7 @@ class RememberedTools:
             os.replace(temporary, path)
 
     def _path(self, settings: ServerSettings) -> str:
-        named = (settings.name, settings.file, settings.shown, settings.cwd)
+        named = (settings.name, settings.file, settings.summary, settings.cwd)
         names = (sorted(settings.env), sorted(settings.headers))
         digest = hashlib.sha256(json.dumps([named, names]).encode()).hexdigest()
         return os.path.join(self.folder, f"{digest[:32]}.json")

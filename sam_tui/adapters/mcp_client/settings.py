@@ -29,7 +29,7 @@ _TOP = ("mcpServers", "$schema")
 class ServerSettings:
     """One server as a file names it, variables filled in; ``fault`` says why it cannot be used.
 
-    ``shown`` is its command line or URL as the file has it, before variables.
+    ``summary`` is its command line or URL as the file has it, before variables.
     """
 
     name: str
@@ -46,7 +46,7 @@ class ServerSettings:
     """How long it has to come up."""
     call_seconds: float = CALL_SECONDS
     """How long a call may take."""
-    shown: str = ""
+    summary: str = ""
     fault: str = ""
     http: bool = False
     """Whether it is reached by a URL, also where that cannot be used."""
@@ -167,7 +167,7 @@ class Reader:
             args=tuple(self._filled(word, f"{where}.args") for word in words),
             env=self._texts(fields, "env", where),
             cwd=self._filled(cwd, f"{where}.cwd"),
-            shown=" ".join([command, *words]),
+            summary=" ".join([command, *words]),
         )
 
     def _http(
@@ -178,7 +178,7 @@ class Reader:
         if not all(f"{name}{value}".isprintable() for name, value in headers.items()):
             raise ConfigurationError(f"{where}.headers hold characters that no header can.")
         filled = self._filled(url, f"{where}.url")
-        return replace(common, url=filled, headers=headers, shown=url)
+        return replace(common, url=filled, headers=headers, summary=url)
 
     def _texts(self, fields: Mapping[str, Any], key: str, where: str) -> dict[str, str]:
         texts = _object(fields.get(key, {}), f"{where}.{key}")
@@ -278,6 +278,6 @@ def _brief(text: str) -> str:
     return ascii(text if len(text) <= 40 else f"{text[:40]}…")
 
 
-def places(config_dir: str, root: str) -> tuple[str, str]:
+def server_files(config_dir: str, root: str) -> tuple[str, str]:
     """The person's file, and the project's."""
     return os.path.join(config_dir, USER_FILE), os.path.join(root, PROJECT_FILE)

@@ -209,7 +209,7 @@ def sandbox_plan(
 
     ``local`` are servers that are not public and yet may be reached.
     """
-    secret_paths = policy.secrets.places if policy.secrets is not None else ()
+    secret_paths = policy.secrets.paths if policy.secrets is not None else ()
     now = policy.clock()
 
     def readable(path: str) -> bool:
@@ -221,7 +221,7 @@ def sandbox_plan(
         if not path.startswith(_UNHIDDEN) and not readable(path)
     )
     below = tuple(f"{path}/" for path in hidden)
-    named = [rule.path.fixed for rule in policy.rules.rules if rule.path and not rule.path.rest]
+    named = [rule.path.fixed for rule in policy.rules.rules if rule.path and not rule.path.tail]
     opened = tuple(path for path in named if path.startswith(below) and readable(path))
     opened += tuple(path for path in policy.shared if os.path.isdir(path))
     return SandboxPlan(

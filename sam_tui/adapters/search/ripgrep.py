@@ -38,7 +38,7 @@ class _Hunt:
     """One grep on its way."""
 
     request: GrepRequest
-    place: Place
+    opening: Place
     include: Glob | None
     arguments: list[str]
     hits: list[GrepHit]
@@ -103,7 +103,9 @@ class RipgrepSearch:
             arguments += ["--hidden", "--glob=!.git"]
         with opened(where) as opening:
             if opening.file is not None:
-                raise ToolError(f"{where.shown!a} is a file.", hint="Name the folder to search.")
+                raise ToolError(
+                    f"{where.display_path!a} is a file.", hint="Name the folder to search."
+                )
             try:
                 async with asyncio.timeout(self._seconds):
                     count = Count("files", on_count)
@@ -184,10 +186,10 @@ class RipgrepSearch:
     async def _run(self, hunt: _Hunt, more: Sequence[str], cap: int) -> None:
         """Add hits until there is one more than ``cap`` or no more."""
         records = Records()
-        file = hunt.place.file is not None
+        file = hunt.opening.file is not None
         target = ["--", hunt.request.pattern, "-" if file else "./"]
         async with (
-            running(self._ripgrep(), [*hunt.arguments, *more, *target], hunt.place) as run,
+            running(self._ripgrep(), [*hunt.arguments, *more, *target], hunt.opening) as run,
             aclosing(run.chunks()) as chunks,
         ):
             async for chunk in chunks:

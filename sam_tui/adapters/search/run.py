@@ -61,7 +61,7 @@ def opened(where: Location) -> Generator[Place, None, None]:
 
 
 def _refused(where: Location, why: str) -> ToolError:
-    name = where.shown.encode("utf-8", "backslashreplace").decode()
+    name = where.display_path.encode("utf-8", "backslashreplace").decode()
     return ToolError(
         f"{name} cannot be searched: {why}.", hint="Check the path by listing the folder above it."
     )

@@ -164,7 +164,7 @@ class SqliteConversations:
         key, view = storable(conversation), self._view(conversation)
         through = max((entry.position for entry in view[:dropped]), default=0)
         # An opening that an earlier compaction made and this one keeps has no row of its own.
-        carried = [entry.message for entry in view[dropped:] if not entry.own]
+        carried = [entry.message for entry in view[dropped:] if not entry.has_row]
         body = (
             "["
             + ",".join(storable(dump_message(message)) for message in (*opening, *carried))
@@ -186,7 +186,7 @@ class SqliteConversations:
         if not rows:
             return self._entries(conversation, 0)
         made_at, through, body = rows[0]
-        opening = [_Entry(through, made_at, message, own=False) for message in _opening(body)]
+        opening = [_Entry(through, made_at, message, has_row=False) for message in _opening(body)]
         return opening + self._entries(conversation, through)
 
     def _entries(self, conversation: ConversationId, after: int) -> list["_Entry"]:
@@ -196,7 +196,7 @@ class SqliteConversations:
             storable(conversation),
             after,
         )
-        return _coherent(_Entry(row[0], row[1], _message(row[2:]), own=True) for row in rows)
+        return _coherent(_Entry(row[0], row[1], _message(row[2:]), has_row=True) for row in rows)
 
     def queued(self, conversation: ConversationId) -> list[str]:
         """The prompts that were typed and not sent, in order."""
@@ -256,7 +256,7 @@ class _Entry:
     position: int
     at: float
     message: Message
-    own: bool
+    has_row: bool
 
 
 def _opening(body: str) -> list[Message]:

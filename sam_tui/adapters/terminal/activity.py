@@ -39,7 +39,7 @@ class Activity:
         self._sound = asyncio.Event()
         self._last_output = time.monotonic()
 
-    def heard(self) -> None:
+    def on_output(self) -> None:
         """Output came."""
         self._last_output = time.monotonic()
 
@@ -55,7 +55,7 @@ class Activity:
         if not self._pty.running or (self._log.at_prompt and not self._pty.unread):
             return TerminalState("finished", seconds)
         if self._needs_somebody(seconds):
-            in_foreground = not self._log.told and self._pty.foreground() == self._pty.pid
+            in_foreground = not self._log.trusted and self._pty.foreground() == self._pty.pid
             return TerminalState(
                 "finished" if in_foreground and not secret else "waiting", seconds, secret
             )
@@ -131,10 +131,10 @@ class Activity:
         shell = self._pty.pid
         if not self._pty.running or self._pty.unread or self._pty.foreground() != shell:
             return False
-        if self._log.told and not self._log.at_prompt:
+        if self._log.trusted and not self._log.at_prompt:
             return False
         waiting = blocked([shell], self._pty.tty_name)
-        if not waiting.known:
+        if not waiting.readable:
             return time.monotonic() - self._last_output >= _LONG_PAUSE
         return (waiting.reading or waiting.polling) and not pending(shell, signal.SIGINT)
 
@@ -145,11 +145,11 @@ class Activity:
         """
         if not self._pty.running:
             return True
-        shell, integrated = self._pty.pid, self._log.told
+        shell, integrated = self._pty.pid, self._log.trusted
         if (integrated and not self._log.at_prompt) or self._pty.foreground() != shell:
             return False
         waiting = blocked([shell], self._pty.tty_name)
-        if not waiting.known:
+        if not waiting.readable:
             return integrated or time.monotonic() - self._last_output >= _LONG_PAUSE
         waits = waiting.reading or (integrated and waiting.polling)
         return waits and not pending(shell, signal.SIGINT)
@@ -159,7 +159,7 @@ class Activity:
         if silence < _PAUSE or self._pty.unread:
             return False
         waiting = self._waits()
-        if not waiting.known:
+        if not waiting.readable:
             # All that is left is what it looks like.
             return silence >= (_LONG_PAUSE if self._log.at_prompt else self._patience())
         if waiting.reading or (waiting.polling and self._log.at_prompt):

@@ -59,7 +59,7 @@ async def attach(holders: Holders, terminal: Kept) -> int | None:
         _write(_OPENING)
         seat = _Seat(process, terminal.born.nonce)
         seat.begin()
-        loop.add_reader(process.fd, seat.heard)
+        loop.add_reader(process.fd, seat.on_message)
         loop.add_reader(keys, seat.typed)
         loop.add_signal_handler(signal.SIGWINCH, seat.fit)
         for ending in _ENDINGS:
@@ -100,14 +100,14 @@ class _Seat:
         self._timer: asyncio.TimerHandle | None = None
         self._at_prompt = False
         """Whether the shell waits for a line."""
-        self._before = process.held.holder
+        self._before = process.earlier_hold.holder
         self._baton = Baton(personal=False)
-        self._baton.resume(process.held)
+        self._baton.resume(process.earlier_hold)
 
     def begin(self) -> None:
         """Draw what there is, and give the session the size of this terminal."""
         # What was asked in the past waits for no answer, which would be typed into the session.
-        self._show(QUESTION.sub(b"", self._process.ring.kept()))
+        self._show(QUESTION.sub(b"", self._process.ring.content()))
         self.fit()
 
     def _show(self, data: bytes) -> None:
@@ -137,7 +137,7 @@ class _Seat:
 
         _write(drawn(self._screen, underlines=self._underlines).encode())
 
-    def heard(self) -> bool:
+    def on_message(self) -> bool:
         """The session printed something, or ended; False when there is no more now."""
         try:
             data = os.read(self._process.fd, _READ)
@@ -150,7 +150,7 @@ class _Seat:
             self.over.set()
             return False
         if not self._baton.withheld:
-            self._process.heard(data)
+            self._process.on_output(data)
         self._show(data)
         return True
 
@@ -208,7 +208,7 @@ class _Seat:
             return
         if self._baton.withheld and self._before != "person":
             self._catch_up()
-            self._process.heard(lost_mark(self._nonce))
+            self._process.on_output(lost_mark(self._nonce))
             self._baton.hand_back("")
             if self._before == "watch":
                 self._baton.watch_only()
@@ -219,12 +219,12 @@ class _Seat:
         """It is the person's from now on; what was printed until now was not."""
         if not self._baton.withheld:
             self._catch_up()
-            self._process.heard(NOT_RECORDED.encode())
+            self._process.on_output(NOT_RECORDED.encode())
             self._baton.take("", "")
 
     def _catch_up(self) -> None:
         for _ in range(_LAST_READS):
-            if not self.heard():
+            if not self.on_message():
                 break
 
     def fit(self) -> None:

@@ -71,7 +71,7 @@ class Blocked:
 
     reading: bool = False
     polling: bool = False
-    known: bool = True
+    readable: bool = True
 
 
 def blocked(pids: Iterable[int], terminal: str) -> Blocked:
@@ -88,7 +88,7 @@ def blocked(pids: Iterable[int], terminal: str) -> Blocked:
         if _NO_CALL not in numbers and not _POLLS.isdisjoint(numbers):
             # One may have run since it was looked at, and have left its work to another.
             polling = polling or before == [_turns(pid, task) for task in tasks]
-    return Blocked(polling=polling, known=readable)
+    return Blocked(polling=polling, readable=readable)
 
 
 def pending(pid: int, sent: signal.Signals) -> bool:

@@ -40,7 +40,7 @@ class RunningCommand:
         self._started = asyncio.Event()
         self._waits: set[asyncio.Future[None]] = set()
         self._passes = False
-        self.told = False
+        self.end_read = False
         """Whether the agent has read that it ended."""
         self.unhurried = False
         """Whether its time limit no longer counts."""
@@ -134,9 +134,9 @@ class RunningCommand:
             return "ended"
         return "released" if released.done() else "running"
 
-    def tell(self) -> None:
+    def mark_read(self) -> None:
         """The agent reads its state now: where it ended, that is no news any longer."""
-        self.told = self.told or not self.running
+        self.end_read = self.end_read or not self.running
 
     def release(self) -> None:
         """Nobody waits for it any longer, and it may take as long as it takes."""
@@ -266,7 +266,7 @@ class PortedCommands:
             self._keep(command)
             return command
         if result.left is not None:
-            command.told = True
+            command.end_read = True
             self._keep(command)
             return replace(result, left_id=command.id)
         return result
@@ -307,7 +307,9 @@ class PortedCommands:
     def unread(self, conversation: ConversationId) -> list[RunningCommand]:
         """Those that ended and whose end the agent has not read."""
         return [
-            command for command in self.of(conversation) if not (command.running or command.told)
+            command
+            for command in self.of(conversation)
+            if not (command.running or command.end_read)
         ]
 
     async def stop(self, command: SessionId) -> None:

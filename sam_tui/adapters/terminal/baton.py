@@ -36,7 +36,7 @@ class Hold:
     aside: str = ""
 
     @classmethod
-    def told(cls, data: Mapping[str, Any]) -> "Hold":
+    def from_data(cls, data: Mapping[str, Any]) -> "Hold":
         """From what the keeper of the session gave back; nothing known is the agent's."""
         return cls(
             data.get("holder", "agent"),
@@ -146,11 +146,11 @@ class Baton:
 
     def saw(self, line: str) -> None:
         """The screen, or the shell, showed this while the person held it."""
-        self.veil((self._known.rest(line) if self._known is not None else line).strip())
+        self.veil((self._known.without(line) if self._known is not None else line).strip())
 
-    def known(self, text: str) -> None:
+    def reveal(self, text: str) -> None:
         """The agent typed this itself, or was told."""
-        self._veils.known(text)
+        self._veils.reveal(text)
 
     def veil(self, line: str) -> None:
         """Take a text out of what the agent reads from now on."""

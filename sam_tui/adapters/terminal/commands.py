@@ -136,7 +136,7 @@ class ShellCommands:
             request.on_start(process.pid)
         if holding is not None:
             self.leaders.add(process.pid)
-            holding.held.when_abandoned = run.kill
+            holding.handle.when_abandoned = run.kill
         pipes = [_Pipe(reading, LiveText(request.on_output))]
         if wrong is not None:
             pipes.append(_Pipe(wrong[0], LiveText(lambda _: None)))
@@ -146,14 +146,14 @@ class ShellCommands:
             timed_out = not await execution.wait(request.timeout)
             if holding is not None:
                 await holding.finish()
-                if holding.held.exceeded:
+                if holding.handle.exceeded:
                     # They were killed at once, and the first of them may be gone before the last.
                     await run.end()
         finally:
             execution.close()
             self.leaders.discard(process.pid)
             if holding is not None:
-                holding.held.when_abandoned = None
+                holding.handle.when_abandoned = None
                 holding.close()
         output, dropped = pipes[0].output.text()
         errors = pipes[1].output.text()[0] if wrong is not None else ""
@@ -170,8 +170,8 @@ class ShellCommands:
             errors=errors,
             withheld=missed,
             left=run.left(),
-            exceeded=() if holding is None else tuple(sorted(holding.held.exceeded)),
-            abandoned=holding is not None and holding.held.abandoned,
+            exceeded=() if holding is None else tuple(sorted(holding.handle.exceeded)),
+            abandoned=holding is not None and holding.handle.abandoned,
         )
 
     def _missed(self, command: str, output: str) -> tuple[str, ...]:
@@ -258,7 +258,7 @@ class _Execution:
         """Wait until it ended, or until its time is up; while a person is asked, time stands still."""
         began = self._loop.time()
         while not self._exited.done():
-            handle = None if self._holding is None else self._holding.held
+            handle = None if self._holding is None else self._holding.handle
             paused = 0.0 if handle is None else handle.asked_seconds
             left = seconds + paused - (self._loop.time() - began)
             if handle is not None and handle.asking:

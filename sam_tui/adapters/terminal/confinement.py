@@ -217,7 +217,7 @@ class Sandbox:
         """The run that was made ready, where it is what is wanted now."""
         holding = self._spare.take(self._terms(terms), rules)
         if holding is not None:
-            holding.held.attend(terms.ask)
+            holding.handle.attend(terms.ask)
         return holding
 
     def apart(
@@ -233,10 +233,10 @@ class Sandbox:
         if not self._ability.holds:
             raise ToolError("This system can confine commands, but not terminals.")
         if self._supervision is None:
-            entry = self._enter(terms, self._rules(terms, scratch)).way
+            entry = self._enter(terms, self._rules(terms, scratch)).descriptor
             return None if entry is None else (entry, None)
         supervision, theirs = Supervision.apart(self._ability.landlock)
-        entry = self._enter(terms, self._rules(terms, scratch), supervision).way
+        entry = self._enter(terms, self._rules(terms, scratch), supervision).descriptor
         return None if entry is None else (entry, (supervision, theirs))
 
     def _rules(self, terms: Wanted, scratch: str | None = None) -> Rules:
@@ -322,7 +322,7 @@ class Sandbox:
             self.secrets,
             tcp=supervised or self.network(wanted_terms.network) == "on",
             opened=self.opened,
-            kept=self._rulesets.kept(self.secrets, writable) if supervised else (),
+            unwritable=self._rulesets.secrets_within(self.secrets, writable) if supervised else (),
             watched=watched if supervised else (),
             reads=terms if supervised else ReadTerms(),
         )
@@ -342,7 +342,7 @@ class Sandbox:
             return None
         if not self._ability.holds:
             raise ToolError("This system can confine commands, but not terminals.")
-        return self._enter(terms, self._rules(terms)).way
+        return self._enter(terms, self._rules(terms)).descriptor
 
     def _wrap(self, terms: Wanted, program: str | None) -> Holding:
         """Put bubblewrap, or sandbox-exec where ``program`` is None, before the command line."""

@@ -78,11 +78,11 @@ class HeldProcess:
         self.fd = fd
         self.ring = ring
         self.supervision = supervision
-        self.held = Hold()
+        self.earlier_hold = Hold()
         """Who held it when an earlier program went, and what that left to be veiled."""
         self._control = control
 
-    def heard(self, data: bytes) -> None:
+    def on_output(self, data: bytes) -> None:
         """Keep it for whoever attaches next."""
         self.ring.add(data)
 
@@ -133,7 +133,7 @@ class Holders:
         self._folder = os.path.realpath(folder)
         self._idle = idle
 
-    def place(self, session: str) -> str:
+    def make_folder(self, session: str) -> str:
         """The folder of one session, made; its real path."""
         os.makedirs(self._folder, mode=0o700, exist_ok=True)
         os.chmod(self._folder, 0o700)
@@ -221,7 +221,7 @@ class Holders:
         if len(handed) > 2:
             supervision = Supervision.adopted(socket.socket(fileno=handed[2]))
         process = HeldProcess(control, reply["pid"], handed[1], Ring(handed[0]), supervision)
-        process.held = Hold.told(reply.get("hold", {}))
+        process.earlier_hold = Hold.from_data(reply.get("hold", {}))
         return process
 
     async def end(self, terminal: Kept) -> None:

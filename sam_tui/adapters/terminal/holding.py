@@ -51,7 +51,7 @@ class Holding:
         passed: tuple[int, ...] = (),
         ends_whole: bool = False,
     ) -> None:
-        self.held = handle
+        self.handle = handle
         self._supervised = supervised
         self.prefix = prefix
         self.passed = passed
@@ -72,16 +72,16 @@ class Holding:
         return None if self._supervised is None else self._supervised.rules
 
     @property
-    def way(self) -> int | None:
+    def descriptor(self) -> int | None:
         """The descriptor through which a terminal enters; what ``PtyLaunch`` takes."""
-        return None if self.prefix else self.held.way
+        return None if self.prefix else self.handle.descriptor
 
     def entrance(self) -> Entrance | None:
         """Where the command starts, once; None where the words before its line hold it."""
         if self.prefix:
             return None
         entrance, self.ready = self.ready, None
-        return entrance or Entrance(self.held.way)
+        return entrance or Entrance(self.handle.descriptor)
 
     def begin(self, session: int) -> None:
         """The command leads that session."""
@@ -115,7 +115,7 @@ class Spare:
 
     def keep(self, terms: object, holding: Holding) -> None:
         """Let a run wait for its command, inside the sandbox."""
-        holding.ready = Entrance(holding.held.way)
+        holding.ready = Entrance(holding.handle.descriptor)
         self._ready = (terms, holding)
 
     def take(self, terms: object, rules: Rules) -> Holding | None:
@@ -124,7 +124,7 @@ class Spare:
         if ready is None:
             return None
         known_terms, holding = ready
-        lives = holding.held.lives and holding.ready is not None and holding.ready.waits
+        lives = holding.handle.lives and holding.ready is not None and holding.ready.waits
         if lives and holding.rules == rules and known_terms == terms:
             return holding
         holding.close()

@@ -64,7 +64,7 @@ class Host:
         return copied(self._terminal.get("title", "GhosttyString"))
 
     @property
-    def held(self) -> bool:
+    def drawing(self) -> bool:
         """Whether the program is in the midst of drawing and wants nobody to look."""
         since = self._held_since
         return since is not None and time.monotonic() - since < LONGEST_HOLD

@@ -71,7 +71,7 @@ class RunningProgram:
     @property
     def refused(self) -> Sequence[OutsideAccess]:
         """What the sandbox refused it so far."""
-        return () if self._holding is None else tuple(self._holding.held.refused)
+        return () if self._holding is None else tuple(self._holding.handle.refused)
 
     async def read(self) -> bytes:
         """The next piece of its standard output; empty when it and its pipe have ended."""
@@ -101,7 +101,7 @@ class RunningProgram:
         """Return once so much time has passed, the time apart in which a person was asked."""
         began = self._loop.time()
         while True:
-            handle = None if self._holding is None else self._holding.held
+            handle = None if self._holding is None else self._holding.handle
             paused = 0.0 if handle is None else handle.asked_seconds
             if handle is not None and handle.asking:
                 await handle.answered()

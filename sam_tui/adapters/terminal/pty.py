@@ -57,7 +57,7 @@ class Process(Protocol):
         """The master side of its terminal."""
         ...
 
-    def heard(self, data: bytes) -> None:
+    def on_output(self, data: bytes) -> None:
         """It printed this, and that may be kept."""
         ...
 
@@ -82,7 +82,7 @@ class Child:
         self.fd: int = self._process.fd
         self.pid: int = self._process.pid
 
-    def heard(self, data: bytes) -> None:
+    def on_output(self, data: bytes) -> None:
         """Nobody else has to know."""
 
     def hold(self, hold: Hold) -> None:

@@ -114,7 +114,7 @@ class PtySession:
     @property
     def starts(self) -> bool:
         """Whether its shell has yet to tell its first prompt."""
-        return not self._log.heard
+        return not self._log.integrated
 
     @property
     def running(self) -> bool:
@@ -258,7 +258,7 @@ class PtySession:
 
     def serves(self, spec: SessionSpec) -> bool:
         """Whether it is what a spec asks for: alive, in that folder, and no less confined."""
-        return self.running and self._born.serves(spec) and self.cwd == place(spec)
+        return self.running and self._born.serves(spec) and self.cwd == start_folder(spec)
 
     def looser(self, spec: SessionSpec, network: str) -> bool:
         """Whether one of an earlier run may do more than a spec, and a network in words, allow now."""
@@ -289,23 +289,23 @@ class PtySession:
     def _recall(self, process: HeldProcess) -> None:
         """Take in what was printed before this program came to it, and who held it then."""
         self._log.past = True
-        for part in self._marks.split(process.ring.kept()):
+        for part in self._marks.split(process.ring.content()):
             if isinstance(part, Mark):
                 self._marked(part)
             else:
                 self._take(part)
         self._log.past = False
-        if process.held.holder == "person":
+        if process.earlier_hold.holder == "person":
             # Nobody kept what was printed: the program is made to draw itself anew.
             self._log.lost(self._history.end)
             self._pty.redraw(*self._size)
-        if process.held != Hold():
-            self._turns.resume(process.held)
+        if process.earlier_hold != Hold():
+            self._turns.resume(process.earlier_hold)
 
     def _heard(self, data: bytes) -> None:
-        self._activity.heard()
+        self._activity.on_output()
         if not self._turns.private:
-            self._process.heard(data)
+            self._process.on_output(data)
         for part in self._marks.split(data):
             if isinstance(part, Mark):
                 self._marked(part)
@@ -319,12 +319,12 @@ class PtySession:
             self._emulator()
         if self._recorder is not None:
             self._recorder.output(data)
-        self._turns.heard(data)
+        self._turns.on_output(data)
         if not self._turns.private:
             self._history.add(data)
         if self._screen is not None:
             self._screen.feed(data)
-            if self._screen.held and self._release is None:
+            if self._screen.drawing and self._release is None:
                 # Nobody may come to draw again, if the program never says that it is done.
                 self._release = asyncio.get_running_loop().call_later(_LONGEST_HOLD, self._released)
 
@@ -338,7 +338,7 @@ class PtySession:
             self._recorder = None
 
     def _marked(self, mark: Mark) -> None:
-        if not self._log.told:
+        if not self._log.trusted:
             self._integration.discard()
         private = self._turns.private
         if private and mark.kind == "C":
@@ -348,7 +348,7 @@ class PtySession:
         self._turns.marked(mark)
 
     def _ended(self) -> None:
-        if tail := self._marks.rest():
+        if tail := self._marks.remainder():
             self._take(tail)
         self._history.add(b"", final=True)
         self._log.ended(self._history.end, self.exit_code)
@@ -361,7 +361,7 @@ class PtySession:
 
     def _tell(self) -> None:
         self._activity.wake()
-        self._watchers.tell()
+        self._watchers.notify()
 
     # ---- what it looks like
 
@@ -386,7 +386,7 @@ class PtySession:
             self._pty.write(data)
 
 
-def place(spec: SessionSpec) -> str:
+def start_folder(spec: SessionSpec) -> str:
     """Where a session starts: two spellings of one folder are one place."""
     return os.path.realpath(spec.cwd)
 

@@ -39,7 +39,7 @@ class CastRecordings:
         paths = (os.path.join(self._folder, name) for name in names)
         return next(path for path in paths if not os.path.lexists(path))
 
-    def kept(self, *others: str) -> Sequence[KeptRecording]:
+    def recordings(self, *others: str) -> Sequence[KeptRecording]:
         """Those of the data directory and directly in ``others``, newest first."""
         recordings: dict[str, KeptRecording] = {}
         for folder in (self._folder, *others):

@@ -20,7 +20,7 @@ _RENAMES = re.compile(r"\b(?:move|rename)\b")
 def refusals(holding: Holding, output: str, code: int | None) -> tuple[OutsideAccess, ...]:
     """Each refused access once. What is only read from output has no process, and may be wrong."""
     if holding.supervised or not code:
-        return tuple(holding.held.refused)
+        return tuple(holding.handle.refused)
     return printed_refusals(output)
 
 

@@ -39,7 +39,7 @@ class Ring:
         # Last, so that a crash in between shows no byte that is not there.
         _HEAD.pack_into(self._memory, 0, total)
 
-    def kept(self) -> bytes:
+    def content(self) -> bytes:
         """What is kept, oldest first."""
         total = self.written
         inside = self._memory[_HEAD.size :]

@@ -47,15 +47,15 @@ class Rulesets:
         opened = [landlock.identity(path) for path in bounds.opened]
         listed += [
             landlock.identity(split, listing=True)
-            for folder in (bounds.writable if bounds.kept else ())
-            for split in ways(folder, bounds.kept)
+            for folder in (bounds.writable if bounds.unwritable else ())
+            for split in ways(folder, bounds.unwritable)
         ]
         key = (
             *paths,
             *listed,
             *masked,
             *opened,
-            bounds.kept,
+            bounds.unwritable,
             bounds.watched,
             bounds.devices,
             bounds.tcp,
@@ -78,7 +78,9 @@ class Rulesets:
         """Whether it was not closed yet."""
         return any(ruleset is ruleset_kept for ruleset_kept in self._kept.values())
 
-    def kept(self, secrets: tuple[str, ...], writable: tuple[str, ...]) -> tuple[str, ...]:
+    def secrets_within(
+        self, secrets: tuple[str, ...], writable: tuple[str, ...]
+    ) -> tuple[str, ...]:
         """Which secrets lie in what may be changed, looked at once a second."""
         now = time.monotonic()
         if self._within is None or self._within[0] < now or self._within[1] != writable:

@@ -95,9 +95,9 @@ class EmulatedScreen:
         return self._input.mouse_mode
 
     @property
-    def held(self) -> bool:
+    def drawing(self) -> bool:
         """Whether the program is in the midst of drawing (mode 2026): nothing is dirty so long."""
-        return self._host.held
+        return self._host.drawing
 
     def feed(self, data: bytes) -> None:
         """Let the program's output act on the screen."""
@@ -116,7 +116,7 @@ class EmulatedScreen:
 
     def dirty_rows(self) -> Sequence[tuple[int, Sequence[CellRun]]]:
         """The rows that changed since the last call, and their cells; clears the marks."""
-        if self._host.held:
+        if self._host.drawing:
             return ()
         self._refresh()
         return self._grid.dirty()

@@ -29,7 +29,7 @@ class FollowedCell:
         self._handle = track(terminal, column, row, self)
 
     @property
-    def place(self) -> tuple[int, int] | None:
+    def position(self) -> tuple[int, int] | None:
         """(column, row) with 0 the oldest row kept; None once it is let go or out of sight."""
         return tracked(self._handle)
 

@@ -15,7 +15,7 @@ from sam_tui.adapters.terminal.held import Born, Holders
 from sam_tui.adapters.terminal.holding import Wanted
 from sam_tui.adapters.terminal.hush import Hush
 from sam_tui.adapters.terminal.pty import Child, PtyLaunch, require_folder
-from sam_tui.adapters.terminal.pty_session import PtySession, place, side
+from sam_tui.adapters.terminal.pty_session import PtySession, side, start_folder
 from sam_tui.adapters.terminal.restraints import restrain
 from sam_tui.adapters.terminal.shell_integration import Integration, integrate
 from sam_tui.core.errors import ToolError
@@ -134,11 +134,11 @@ class PtyTerminals:
 
     async def _hold(self, spec: SessionSpec, holders: Holders) -> PtySession:
         """A session that outlives this program."""
-        require_folder(place(spec))
+        require_folder(start_folder(spec))
         integration = integrate(_shell())
         born = _born(spec, integration, self._sandbox.reached(spec.network))
         ask = _hushed(spec, integration)
-        folder = holders.place(born.id)
+        folder = holders.make_folder(born.id)
         scratch = _scratch()
         entry = None
         try:
@@ -177,7 +177,7 @@ class PtyTerminals:
         columns, rows = _size(spec)
         return PtyLaunch(
             argv=integration.argv,
-            cwd=place(spec),
+            cwd=start_folder(spec),
             environment={**environment, **integration.environment},
             columns=columns,
             rows=rows,
@@ -217,7 +217,7 @@ def _born(spec: SessionSpec, integration: Integration, network: str) -> Born:
     return Born(
         mint("term"),
         spec.conversation,
-        place(spec),
+        start_folder(spec),
         spec.confined,
         spec.writable,
         network,

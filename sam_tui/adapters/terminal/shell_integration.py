@@ -112,7 +112,7 @@ class MarkStream:
             if (match := _ARGUMENTS.fullmatch(inside)) is not None:
                 yield from self._mark(match[1].decode(), int(match[2] or 0))
 
-    def rest(self) -> bytes:
+    def remainder(self) -> bytes:
         """What was held back, once nothing more will come."""
         buffered, self._held = self._held, b""
         return buffered

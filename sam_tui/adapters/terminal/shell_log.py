@@ -41,7 +41,7 @@ class ShellLog:
         *,
         shell: str,
     ) -> None:
-        self.told = self.heard = False
+        self.trusted = self.integrated = False
         """Whether its last mark counts; whether there ever was one."""
         self.past = False
         """Whether what comes now happened earlier, so that its times are not known."""
@@ -58,7 +58,7 @@ class ShellLog:
     @property
     def at_prompt(self) -> bool:
         """Whether no command runs, as far as the shell tells."""
-        return self.told and self._running is None
+        return self.trusted and self._running is None
 
     @property
     def records(self) -> tuple[CommandRecord, ...]:
@@ -71,7 +71,7 @@ class ShellLog:
         if mark.kind == "L":
             self.lost(index)
             return
-        self.told = self.heard = True
+        self.trusted = self.integrated = True
         if mark.kind == "B":
             self._prompt_end = index
         elif mark.kind == "C":
@@ -88,7 +88,7 @@ class ShellLog:
     def lost(self, index: int) -> None:
         """Marks were lost: until the next one comes, what the shell does is not known from it."""
         self._finish(index, None)
-        self.told, self.directory = False, ""
+        self.trusted, self.directory = False, ""
 
     def ended(self, index: int, code: int | None) -> None:
         """The shell itself is over, and with it what it ran."""

@@ -41,7 +41,7 @@ class Tracking:
         """Whether the process beside has to end what is held like that."""
         return holding is None or not holding.supervised or not self.apart
 
-    def tell(self, session: int, since: int) -> None:
+    def report_session(self, session: int, since: int) -> None:
         """Tell that process of a session, and when its leader started; 0 says that it is over.
 
         Never raises.
@@ -120,7 +120,7 @@ class Run:
     def _over(self) -> None:
         if self._tracking.watches(self._holding):
             for session in self._told:
-                self._tracking.tell(session, 0)
+                self._tracking.report_session(session, 0)
 
     def _looked(self, look: Callable[[], _Seen]) -> _Seen:
         """What a look at its processes gives, taken again while some left for sessions of their own."""
@@ -137,8 +137,8 @@ class Run:
     def _learn(self) -> None:
         """Take in which sessions its processes began."""
         if self._holding is not None:
-            self._holding.held.hear()
-            for session, since in self._holding.held.sessions.items():
+            self._holding.handle.receive()
+            for session, since in self._holding.handle.sessions.items():
                 self._census.add(session, since)
                 self._watch(session, since)
 
@@ -146,4 +146,4 @@ class Run:
         if session not in self._told:
             self._told.add(session)
             if self._tracking.watches(self._holding):
-                self._tracking.tell(session, since)
+                self._tracking.report_session(session, since)

@@ -52,7 +52,7 @@ class Parts:
     history: History
     emulator: Callable[[], "EmulatedScreen"]
     write: Callable[[bytes], None]
-    tell: Callable[[], None]
+    notify: Callable[[], None]
 
 
 class Turns:
@@ -125,11 +125,11 @@ class Turns:
             if not baton.withheld:
                 self._begin()
                 self._parts.history.append(NOT_RECORDED)
-                process.heard(NOT_RECORDED.encode())
+                process.on_output(NOT_RECORDED.encode())
             baton.take(reason, self._parts.history.since(0).text)
         else:
             if baton.withheld:
-                process.heard(lost_mark(self._parts.born.nonce))
+                process.on_output(lost_mark(self._parts.born.nonce))
                 tidy = baton.touched
             baton.hand_back(self._changed(screen))
         if holder == "watch":
@@ -174,7 +174,7 @@ class Turns:
             raise ToolError(self.blocked, hint=_WAYS)
         self.blocked = ""
         self._untouched = False
-        self.baton.known(data.decode(errors="replace"))
+        self.baton.reveal(data.decode(errors="replace"))
         if self._tidying is not None:
             self._queued += data
         return self._tidying is None
@@ -195,7 +195,7 @@ class Turns:
         self._drawing = self._running = False
         self._parts.process.hold(self.baton.hold)
 
-    def heard(self, data: bytes) -> None:
+    def on_output(self, data: bytes) -> None:
         """It printed this."""
         if self.view is not None:
             self.view.feed(data, visible=not self.private or self._drawing or self._running)
@@ -247,7 +247,7 @@ class Turns:
             self._parts.process.hold(self.baton.hold)
             if queued and not self.blocked:
                 self._parts.write(queued)
-        self._parts.tell()
+        self._parts.notify()
 
     async def _tidied(self) -> None:
         with suppress(ToolError):
@@ -271,8 +271,8 @@ class Turns:
     async def _set_aside(self) -> None:
         deadline = time.monotonic() + _TAKEN_IN
         while self._pty.running and time.monotonic() < deadline:
-            runs = self._log.told and not self._log.at_prompt
-            if not self._log.heard or runs or self._pty.foreground() != self._pty.pid:
+            runs = self._log.trusted and not self._log.at_prompt
+            if not self._log.integrated or runs or self._pty.foreground() != self._pty.pid:
                 break
             if self._activity.at_line():
                 self.blocked = "" if await self._empty_line() else _LEFT

@@ -40,7 +40,7 @@ class Veils:
             if _RUN > len(bare) >= least and telling and bare not in seen:
                 self._short.add(bare)
 
-    def known(self, text: str) -> None:
+    def reveal(self, text: str) -> None:
         """The agent knows this: it typed it itself."""
         bare = _bare(text)
         self._runs -= set(_runs(bare))
@@ -94,7 +94,7 @@ class Known:
         self.text = _bare(text[-_MOST_KNOWN:])
         self.runs = frozenset(_runs(self.text))
 
-    def rest(self, line: str) -> str:
+    def without(self, line: str) -> str:
         """A line without what it begins with and was known, such as a prompt."""
         for at, character in enumerate(line):
             if _bare(line[: at + 1]) not in self.text and not _PASSED_OVER.fullmatch(character):

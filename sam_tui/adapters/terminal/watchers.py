@@ -20,7 +20,7 @@ class Watchers:
 
         return stop
 
-    def tell(self) -> None:
+    def notify(self) -> None:
         """Something happened."""
         for watcher in tuple(self._watchers):
             watcher.changed()

@@ -17,7 +17,7 @@ class _Engine:
     """How one engine is asked. ``count`` is its parameter for the number of results, where it has one."""
 
     query: str = "q"
-    place: str = "location"
+    location_parameter: str = "location"
     count: str = ""
 
 
@@ -55,10 +55,10 @@ class SerpApiClient:
         """The engine's results in its order; a place that the engine cannot use is an error."""
         engine = _ENGINES[question.engine]
         parameters: dict[str, str] = {"engine": question.engine, engine.query: question.query}
-        if question.location and not engine.place:
+        if question.location and not engine.location_parameter:
             raise ToolError(f"{question.engine} takes no location.", hint="Leave location out.")
         if question.location:
-            parameters[engine.place] = question.location
+            parameters[engine.location_parameter] = question.location
         elif question.engine == "yelp":
             raise ToolError("yelp needs a location.", hint='Such as location="Berlin, Germany".')
         if engine.count:

@@ -42,7 +42,7 @@ class Compacted:
     opening: tuple[Message, ...]
     kept_from: int
     dropped: tuple[Message, ...]
-    places: tuple[int, ...]
+    indices: tuple[int, ...]
     tokens: int
 
     @property

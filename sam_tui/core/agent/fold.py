@@ -46,7 +46,7 @@ class Shown:
         """Show a piece, or what of it is certain to be no echo."""
         match delta:
             case TextDelta(text):
-                self._say(ReasoningStreamed, self._reasoning.rest())
+                self._say(ReasoningStreamed, self._reasoning.remainder())
                 self._say(TextStreamed, self._text(text))
             case ReasoningDelta(text):
                 self._say(ReasoningStreamed, self._reasoning(text))
@@ -55,8 +55,8 @@ class Shown:
 
     def end(self) -> None:
         """The answer is whole."""
-        self._say(ReasoningStreamed, self._reasoning.rest())
-        self._say(TextStreamed, self._text.rest())
+        self._say(ReasoningStreamed, self._reasoning.remainder())
+        self._say(TextStreamed, self._text.remainder())
 
     def _say(self, kind: type[TextStreamed | ReasoningStreamed], text: str) -> None:
         if text:

@@ -62,7 +62,7 @@ class Room:
 
         before, moments = history.tokens, history.moments()
         last = self._archive.last_number(history.conversation)
-        left = [moments[index] for index in compacted.places]
+        left = [moments[index] for index in compacted.indices]
         for chunk in chunks(history.conversation, compacted.dropped, left, last=last):
             self._archive.add(chunk)
         history.shorten(compacted)

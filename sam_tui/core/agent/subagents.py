@@ -62,7 +62,7 @@ class Sender:
 
     conversation: ConversationId
     call: CallId
-    tell: Callable[[str], None]
+    report: Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +165,7 @@ class Subagents:
         child = ConversationId(mint("sub"))
         started = engine.clock.monotonic()
         turn = self._prepare(engine, sender, errand, child)
-        sender.tell(f"At work as {child}\n")
+        sender.report(f"At work as {child}\n")
         parent = self._budgets.get(sender.conversation)
         budget = Budget(errand.max_steps, parent=parent)
         history = History(self._store, child)
@@ -222,13 +222,13 @@ class Subagents:
         subscription = bus.subscribe()
         try:
             async with asyncio.TaskGroup() as group:
-                listener = group.create_task(_tell(subscription, child, sender.tell))
+                listener = group.create_task(_tell(subscription, child, sender.report))
                 work = self._working[child] = group.create_task(turn)
                 try:
                     await asyncio.wait({work})
                 finally:
                     listener.cancel()
-                    _say(subscription.drain(), child, sender.tell)
+                    _say(subscription.drain(), child, sender.report)
         except BaseExceptionGroup as faults:
             raise faults.exceptions[0] from None
         finally:

@@ -169,7 +169,7 @@ def _secret_path(grounds: Grounds, part: Part, path: NamedPath) -> Iterator[tupl
     inside = grounds.inside(path.real)
     what = secrets.touched_by(path.real) if path.pattern else secrets.find(path.real, inside=inside)
     # What is shared the kernel keeps from being written; without it the name alone is refused.
-    owner = "" if grounds.shares(path.real) and grounds.confined else grounds.own(path.real)
+    owner = "" if grounds.shares(path.real) and grounds.confined else grounds.own_folder(path.real)
     if owner or what:
         # A name that only looks secret is asked about; a place that is known to be is refused.
         yield owner or what, path.real, inside or not (owner or what).startswith("/")
@@ -193,4 +193,4 @@ def _device(path: NamedPath) -> bool:
 
 
 def _plain_edit(part: Part) -> bool:
-    return part.known and part.exact and part.heaviest in ("read-only", "workspace-write")
+    return part.exact_words and part.exact and part.heaviest in ("read-only", "workspace-write")

@@ -63,7 +63,7 @@ class Part:
     words: tuple[str, ...]
     classes: frozenset[CommandClass]
     why: str
-    known: bool = False
+    exact_words: bool = False
     exact: bool = True
     paths: tuple[NamedPath, ...] = ()
     hosts: tuple[str, ...] = ()
@@ -139,7 +139,7 @@ class CommandReader:
         if scene.tainted:
             why = f"{scene.tainted} is changed, so a name may mean another program"
             parts = [
-                replace(part, classes=frozenset(("workspace-write",)), why=why, known=False)
+                replace(part, classes=frozenset(("workspace-write",)), why=why, exact_words=False)
                 if part.calm
                 else part
                 for part in parts
@@ -235,7 +235,7 @@ def _part(
         classes, why = (classes - _READS) | _NETWORK, f"it speaks to {reached[0]}"
     operands = inner.words[1:]
     writes = name in table.WRITES or name in ("rm", "dd", "tar")
-    plain = judged.known and classes != _READS  # then every word may be a file of the folder
+    plain = judged.exact and classes != _READS  # then every word may be a file of the folder
     words = [
         o for w in operands if _pathlike(o := _operand(w)) or (plain and w.text[:1] not in "-+")
     ]
@@ -251,7 +251,7 @@ def _part(
         (name, *(word.text for word in operands)),
         classes,
         why,
-        judged.known,
+        judged.exact,
         all(word.static for word in inner.words) and not inner.words[0].pattern,
         (*paths, *files),
         (*hosts, *reached),
@@ -271,7 +271,7 @@ def _judge(inner: Inner, functions: Sequence[str]) -> tuple[str, Traits]:
     if folder and folder not in _SYSTEM_FOLDERS:
         return first.text, traits("workspace-write", f"{first.text} may write", exact=False)
     judged = classify(name, inner.words)
-    if name in functions and judged.classes == _UNKNOWN and not judged.known:
+    if name in functions and judged.classes == _UNKNOWN and not judged.exact:
         return name, traits("read-only", "a function whose body is judged by itself")
     return name, judged
 

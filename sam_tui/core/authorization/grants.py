@@ -168,7 +168,7 @@ class Grants:
         self._expire()
         return [g for g in self._grants if conversation in (None, g.conversation)]
 
-    def places(self, conversation: ConversationId, operation: str) -> tuple[str, ...]:
+    def real_paths(self, conversation: ConversationId, operation: str) -> tuple[str, ...]:
         """The real paths of a conversation's grants, as they may be handed out now.
 
         One that was granted alone is left out while it is a folder: its content was not. So is one on

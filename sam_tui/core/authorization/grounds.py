@@ -76,7 +76,7 @@ class Grounds:
     serves: Callable[[int], bool] = lambda _: False
     """Whether who listens on a port of this machine is a command or session of this program."""
 
-    def own(self, real: str) -> str:
+    def own_folder(self, real: str) -> str:
         """The program's own folder that a real path lies in, or nothing."""
         return next((p for p in self.protected if real == p or real.startswith(p + "/")), "")
 

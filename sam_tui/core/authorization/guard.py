@@ -115,7 +115,7 @@ class Guard:
             choices=(ScopeChoice("once", "make exactly these changes", "once"),),
         )
         verdict = Decision(run.key, "deny", "user", "rehearsed", words, targets=question.targets)
-        return await self._confirmed(run.conversation, run.call, run.shown(question), verdict)
+        return await self._confirmed(run.conversation, run.call, run.mask(question), verdict)
 
     def _planted(self, changes: Sequence[Diff]) -> str:
         """Which changes would later run or instruct, in words."""
@@ -138,7 +138,7 @@ class Guard:
         )
         verdict = request.decided("deny", "user", rule, why)
         verdict = replace(verdict, scope=ONCE, targets=question.targets)
-        card = request.shown(question)
+        card = request.mask(question)
         return await self._confirmed(request.conversation, request.call, card, verdict)
 
     async def _confirmed(
@@ -169,7 +169,7 @@ class Guard:
 
     def granted(self, conversation: ConversationId) -> tuple[str, ...]:
         """Real paths outside that the commands of a conversation may change now."""
-        return self.grants.places(conversation, CHANGE)
+        return self.grants.real_paths(conversation, CHANGE)
 
     def locate(self, accesses: Sequence[Access]) -> tuple[LocatedAccess, ...]:
         """Resolve every declared path, once. Raises ``ToolError`` for an unusable one."""
@@ -225,7 +225,7 @@ class Guard:
 
     def _heed_withdrawn(self) -> None:
         """What was allowed for good and taken back, by whichever process, counts no more."""
-        saved_ids = self.policy.rules.kept() if self._saved is not None else frozenset[str]()
+        saved_ids = self.policy.rules.saved_ids() if self._saved is not None else frozenset[str]()
         withdrawn = self._saved.withdrawn(saved_ids) if self._saved and saved_ids else None
         if withdrawn:
             self.policy = replace(self.policy, rules=self.policy.rules.without(withdrawn))
@@ -269,7 +269,7 @@ class Guard:
             return Decision(operation, "deny", "rule", "moved", reason, targets=(access.path,))
         what = summary_of(access, run), accesses, lambda: preview_of(access), run.asker
         request = Request(run.conversation, run.call, operation, *what, then_of(access), run.once)
-        return await self.decide(replace(request, shown=run.shown, called=run.key))
+        return await self.decide(replace(request, mask=run.mask, called=run.key))
 
     async def decide_again(
         self, run: CommandRun, refused: Sequence[OutsideAccess]
@@ -293,7 +293,7 @@ class Guard:
             run.asker,
             AGAIN,
             "exactly this, for one more run",
-            shown=run.shown,
+            mask=run.mask,
         )
         explained = self.explain(run.conversation, CHANGE, accesses)
         if explained.outcome == "deny":
@@ -333,7 +333,7 @@ class Guard:
             words=request.words,
         )
         outcome = await self._inquiries.ask(
-            request.conversation, request.call, request.shown(question)
+            request.conversation, request.call, request.mask(question)
         )
         verdict = replace(
             request.decided("deny", "user", explained.rule, explained.reason),

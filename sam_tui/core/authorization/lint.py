@@ -129,7 +129,7 @@ def _broad(rule: Rule, secrets: Secrets | None) -> Iterator[Finding]:
     if rule.command is not None and (why := _broad_command(rule.command)):
         yield Finding(rule, "over-broad", why)
     if rule.path is not None and rule.path.fixed and not rule.about_commands:
-        if not rule.path.rest and rule.path.fixed.count("/") < 2:
+        if not rule.path.tail and rule.path.fixed.count("/") < 2:
             yield Finding(rule, "over-broad", f"it covers everything below {rule.path.fixed}")
         elif secrets is not None and secrets.above(rule.path.fixed):
             yield Finding(rule, "over-broad", f"secrets lie below {rule.path.fixed}")

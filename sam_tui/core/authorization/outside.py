@@ -39,7 +39,7 @@ class Run:
     asker: str = ""
     lasting: bool = False
     lasts: str = "the terminal session"
-    shown: Callable[[ApprovalRequest], ApprovalRequest] = lambda question: question
+    mask: Callable[[ApprovalRequest], ApprovalRequest] = lambda question: question
     """The question as people see it."""
 
     @property

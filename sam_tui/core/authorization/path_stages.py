@@ -26,7 +26,7 @@ _KERNEL = ("/proc", "/sys", "/dev")
 def own_data(grounds: Grounds, case: Case) -> Judgement | None:
     """The program's own data: never written, read only where the person's rule says so."""
     real = case.where.real
-    folder = grounds.own(real)
+    folder = grounds.own_folder(real)
     if not folder:
         return None
     opened = grounds.shares(real) or grounds.rules.unlocks(case.subject, case.now)

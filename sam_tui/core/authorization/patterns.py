@@ -20,7 +20,7 @@ class PathPattern:
 
     text: str
     fixed: str
-    rest: str = ""
+    tail: str = ""
 
     @classmethod
     def of(cls, text: str, *, root: str, home: str) -> "PathPattern":
@@ -39,12 +39,12 @@ class PathPattern:
     def covers(self, real: str) -> bool:
         """Whether a real path is named, or lies below what is named."""
         if not self.fixed:
-            return any(fnmatch.fnmatchcase(part, self.rest) for part in real.split("/"))
+            return any(fnmatch.fnmatchcase(part, self.tail) for part in real.split("/"))
         below = self.fixed if self.fixed.endswith("/") else self.fixed + "/"
-        if not self.rest:
+        if not self.tail:
             return real == self.fixed or real.startswith(below)
         return real.startswith(below) and _below(
-            self.rest.split("/"), real[len(below) :].split("/")
+            self.tail.split("/"), real[len(below) :].split("/")
         )
 
     def within(self, other: "PathPattern") -> bool:
@@ -52,9 +52,9 @@ class PathPattern:
         if self == other:
             return True
         if not other.fixed:
-            fixed = self.fixed if self.fixed or _GLOB.search(self.rest) else "/" + self.rest
+            fixed = self.fixed if self.fixed or _GLOB.search(self.tail) else "/" + self.tail
             return bool(fixed) and other.covers(fixed)
-        return bool(self.fixed) and not other.rest and other.covers(self.fixed)
+        return bool(self.fixed) and not other.tail and other.covers(self.fixed)
 
 
 @dataclass(frozen=True, slots=True)

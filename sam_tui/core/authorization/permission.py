@@ -32,7 +32,7 @@ class Plea:
     operation: str
     words: str
     asker: str = ""
-    shown: Callable[[ApprovalRequest], ApprovalRequest] = lambda question: question
+    mask: Callable[[ApprovalRequest], ApprovalRequest] = lambda question: question
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ def _request(plea: Plea, group: list[Refusal]) -> Request:
         no_preview,
         plea.asker,
         _THEN,
-        shown=plea.shown,
+        mask=plea.mask,
         called=plea.operation,
         words=_brief(plea.words),
     )

@@ -119,7 +119,7 @@ def _git(words: Sequence[Word]) -> Traits:
     if not classes_found and not known_words(words):
         return traits("workspace-write", "git with words that are not known yet", exact=False)
     classes: set[CommandClass] = {c for c in COMMAND_CLASSES if c in classes_found}
-    return Traits(frozenset(classes or {"read-only"}), why, known=False)
+    return Traits(frozenset(classes or {"read-only"}), why, exact=False)
 
 
 def _writes(name: str, texts: Sequence[str]) -> Traits:

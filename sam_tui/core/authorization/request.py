@@ -30,7 +30,7 @@ class Request:
     """What a single yes covers, in words."""
     rehearsable: bool = False
     """Whether it can be tried on a copy of the workspace first."""
-    shown: Callable[[ApprovalRequest], ApprovalRequest] = lambda question: question
+    mask: Callable[[ApprovalRequest], ApprovalRequest] = lambda question: question
     """The question as it leaves the guard: without secrets."""
     called: str = ""
     """The operation of the call that leads to it, where that is another one."""

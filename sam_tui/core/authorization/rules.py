@@ -216,7 +216,7 @@ class RuleSet:
             match = allowed
         return match
 
-    def kept(self) -> frozenset[str]:
+    def saved_ids(self) -> frozenset[str]:
         """The ids of what the person allowed for good in a question."""
         return frozenset(rule.id for rule in self.rules if rule.id.startswith(KEPT))
 
@@ -231,7 +231,7 @@ class RuleSet:
                 rule.effect == "allow"
                 and rule.layer != "project"
                 and rule.path is not None
-                and (rule.path.fixed != "/" or rule.path.rest)
+                and (rule.path.fixed != "/" or rule.path.tail)
                 and rule.permits(subject, now)
             ):
                 return rule

@@ -91,7 +91,7 @@ class Secrets:
 
     home: str
     extra: tuple[str, ...] = ()
-    places: tuple[str, ...] = field(init=False)
+    paths: tuple[str, ...] = field(init=False)
     """Absolute paths of files and folders, resolved: what a sandbox should hide."""
     _keys: tuple[tuple[str, str], ...] = field(init=False, repr=False)
     _home: str = field(init=False, repr=False)
@@ -101,7 +101,7 @@ class Secrets:
         named = [os.path.join(self.home, path) for path in _HOME_PLACES] if self.home else []
         both = [*named, *(os.path.realpath(p) for p in named), *_SYSTEM_PLACES, *self.extra]
         paths = tuple(dict.fromkeys(both))
-        object.__setattr__(self, "places", paths)
+        object.__setattr__(self, "paths", paths)
         keys = tuple(_key(path) for path in paths)
         object.__setattr__(self, "_keys", tuple((key, key.rstrip("/") + "/") for key in keys))
         object.__setattr__(self, "_home", _key(os.path.realpath(self.home)) if self.home else "")

@@ -23,7 +23,7 @@ class Traits:
 
     classes: frozenset[CommandClass]
     why: str
-    known: bool = True
+    exact: bool = True
 
 
 def traits(kind: CommandClass, why: str, *more: CommandClass, exact: bool = True) -> Traits:

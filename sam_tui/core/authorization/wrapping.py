@@ -66,7 +66,7 @@ def _wrapper(name: str, words: tuple[Word, ...], stripped: "_Stripped") -> Itera
         yield Inner(words, verdict=traits("privileged", f"{name} runs with other rights"))
     elif name in ("strace", "ltrace", "flock", "parallel"):
         yield Inner(words, verdict=traits("workspace-write", f"{name} may write a file"))
-    elif not stripped.known:
+    elif not stripped.exact:
         why = f"{name} with options that are not known here"
         yield Inner(words, verdict=traits("workspace-write", why, exact=False))
     if stripped.assignments:
@@ -129,7 +129,7 @@ class _Stripped:
     words: tuple[Word, ...] = ()
     assignments: list[tuple[str, Word]] = field(default_factory=list[tuple[str, Word]])
     script: Word | None = None
-    known: bool = True
+    exact: bool = True
 
 
 def _stripped(name: str, words: Sequence[Word]) -> _Stripped:
@@ -155,8 +155,8 @@ def _stripped(name: str, words: Sequence[Word]) -> _Stripped:
             return stripped
         if text.startswith("-") and len(text) > 1:
             moved = name == "env" and text.startswith(("-C", "--ch"))
-            stripped.known = (
-                stripped.known and not moved and _understood(words[index], takes_value, flags)
+            stripped.exact = (
+                stripped.exact and not moved and _understood(words[index], takes_value, flags)
             )
             index += 2 if text in takes_value else 1
         elif name in ("env", "sudo", "doas") and equals and variable.isidentifier():

@@ -62,7 +62,9 @@ class EvidenceBook:
         if not data:
             raise _invalid(name, "is empty")
         digest = hashlib.sha256(data).hexdigest()
-        self._witness(caller, FILE, f"{where.shown} ({len(data)} bytes, sha256 {digest})", digest)
+        self._witness(
+            caller, FILE, f"{where.display_path} ({len(data)} bytes, sha256 {digest})", digest
+        )
 
     def add_handoff(self, caller: ConversationId, file: HandoffFile) -> None:
         """A hand-off file that was written just now."""

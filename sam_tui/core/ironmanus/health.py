@@ -28,11 +28,11 @@ class Check:
     """How one check ended, and what it saw."""
 
     status: Status
-    said: str
+    detail: str
 
     def as_object(self) -> dict[str, str]:
         """For the answer."""
-        return {"status": self.status, "message": self.said}
+        return {"status": self.status, "message": self.detail}
 
 
 class Health:

@@ -33,7 +33,7 @@ class Synthesis:
 
     mode: Mode
     confidence: float
-    kept: tuple[tuple[str, Statement], ...]
+    accepted: tuple[tuple[str, Statement], ...]
     shared: tuple[str, ...]
     contradictions: tuple[str, ...]
     agreement: float

@@ -31,11 +31,11 @@ class BackgroundCommand(Protocol):
     def running(self) -> bool: ...
 
     @property
-    def told(self) -> bool:
+    def end_read(self) -> bool:
         """Whether the agent has read that it ended."""
         ...
 
-    def tell(self) -> None:
+    def mark_read(self) -> None:
         """The agent reads its state now: where it ended, that is no news any longer."""
         ...
 

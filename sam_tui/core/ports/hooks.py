@@ -96,7 +96,7 @@ class Hooks(Protocol):
     """Knows which hooks there are, and runs them."""
 
     @property
-    def held(self) -> bool:
+    def confined(self) -> bool:
         """Whether the kernel holds what hooks run."""
         ...
 

@@ -14,7 +14,7 @@ class Instruction:
 
     file: str
     text: str
-    own: bool = False
+    personal: bool = False
     """Whether it is the person's own."""
     folder: str = ""
     left: int = 0

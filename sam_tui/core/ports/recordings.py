@@ -89,7 +89,7 @@ class Recordings(Protocol):
         """Where the next recording goes, its folder made. Raises ``errors.ToolError``."""
         ...
 
-    def kept(self, *others: str) -> Sequence[KeptRecording]:
+    def recordings(self, *others: str) -> Sequence[KeptRecording]:
         """Those of the data directory and directly in ``others``, newest first."""
         ...
 

@@ -77,7 +77,7 @@ class Pin(Protocol):
     """A cell that is followed while the screen scrolls, is resized, and lets old rows go."""
 
     @property
-    def place(self) -> tuple[int, int] | None:
+    def position(self) -> tuple[int, int] | None:
         """(column, row) with 0 the oldest row kept; None once it is gone or out of sight."""
         ...
 

@@ -30,7 +30,7 @@ from sam_tui.core.tooling.contract import (
 )
 from sam_tui.core.tooling.host_questions import HostQuestions
 from sam_tui.core.tooling.ignored_arguments import with_ignored
-from sam_tui.core.tooling.masking import MaskedStream, asked, masked, told
+from sam_tui.core.tooling.masking import MaskedStream, masked, masked_decision, masked_question
 from sam_tui.core.tooling.neutral import mended, neutralise
 from sam_tui.core.tooling.outside import OutsideQuestions
 from sam_tui.core.tooling.registry import Registry, operation_key
@@ -247,7 +247,7 @@ class Executor:
             accesses,
             lambda: self._preview(plan, accesses),
             self.asker,
-            shown=self._shown,
+            mask=self._shown,
             rehearsable=_rehearsable(plan),
         )
 
@@ -262,7 +262,7 @@ class Executor:
     async def decide(self, request: Request, hooked: "HookedCall | None" = None) -> Decision:
         """Put something to the guard, and the decision on record."""
         conversation, call = request.conversation, request.call
-        request = replace(request, shown=self._shown)
+        request = replace(request, mask=self._shown)
         decide = self._guard.decide(request) if hooked is None else hooked.decide()
         try:
             decision = await decide
@@ -282,7 +282,7 @@ class Executor:
         def record(decision: Decision) -> None:
             self.record(run.conversation, run.call, decision, accesses)
 
-        return OutsideQuestions(self._guard, replace(run, shown=self._shown), record)
+        return OutsideQuestions(self._guard, replace(run, mask=self._shown), record)
 
     def record(
         self,
@@ -292,12 +292,14 @@ class Executor:
         accesses: Sequence[LocatedAccess] = (),
     ) -> None:
         """Put a decision on record, without secrets."""
-        decision = told(replace(decision, workspace=self.workspace), accesses, self.shield)
+        decision = masked_decision(
+            replace(decision, workspace=self.workspace), accesses, self.shield
+        )
         self._log.record(conversation, call, decision)
         self._bus.publish(DecisionMade(conversation, call, decision))
 
     def _shown(self, question: ApprovalRequest) -> ApprovalRequest:
-        return asked(question, self.shield)
+        return masked_question(question, self.shield)
 
     def _permit(self, plan: Plan, request: Request, decision: Decision) -> Permit:
         """What the call may use, and how what it starts may ask for more."""
@@ -317,7 +319,7 @@ class Executor:
             host=HostQuestions(
                 guard, request, lambda decision: self.record(conversation, call, decision, accesses)
             ),
-            ask_kept=questions.kept if guard.rehearsed(decision, accesses) else None,
+            ask_kept=questions.confirm_rehearsal if guard.rehearsed(decision, accesses) else None,
         )
 
     def _preview(self, plan: Plan, accesses: tuple[LocatedAccess, ...]):

@@ -50,7 +50,7 @@ def find_tools(registry: Tools) -> Tool:
     """The tool, over one registry: what is disabled or withheld there is not found."""
 
     async def find(arguments: Query, _: ToolContext) -> ToolResult:
-        return ToolResult(found(registry, arguments.query.strip()))
+        return ToolResult(lookup(registry, arguments.query.strip()))
 
     operation = Operation(
         FIND,
@@ -62,7 +62,7 @@ def find_tools(registry: Tools) -> Tool:
     return Tool(FIND, "Finds tools and their arguments.", (operation,), consolidated=False)
 
 
-def found(registry: Tools, query: str) -> str:
+def lookup(registry: Tools, query: str) -> str:
     """What a name means, with its arguments; else the tools that the words fit best."""
     try:
         match = registry.resolve(query)

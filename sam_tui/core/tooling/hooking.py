@@ -18,7 +18,7 @@ from sam_tui.core.ports.hooks import Hook, HookAnswer, HookEvent, Hooks, HookWor
 from sam_tui.core.ports.storage import DecisionLog
 from sam_tui.core.shield import Shield
 from sam_tui.core.tooling.contract import ToolResult
-from sam_tui.core.tooling.masking import asked, told
+from sam_tui.core.tooling.masking import masked_decision, masked_question
 from sam_tui.core.tooling.neutral import neutralise
 from sam_tui.core.tooling.outside import OutsideQuestions
 from sam_tui.core.verdict import Decision, Outcome
@@ -120,7 +120,7 @@ class Hooking:
     def record(self, asker: Asker, decision: Decision) -> None:
         """Put a decision that hooks brought about on record."""
         decision = replace(decision, workspace=self.guard.workspace.root)
-        decision = told(decision, (), self.shield)
+        decision = masked_decision(decision, (), self.shield)
         self.log.record(asker.conversation, asker.call, decision)
         self.bus.publish(DecisionMade(asker.conversation, asker.call, decision))
 
@@ -151,7 +151,7 @@ class Hooking:
 
     async def _refusal(self, hook: Hook, asker: Asker) -> str:
         """Why a folder's hook may not run: where the kernel holds nothing, the guard is asked."""
-        if hook.source == "user" or self.hooks.held:
+        if hook.source == "user" or self.hooks.confined:
             return ""
         if hook.event == "Notification":
             return "nothing holds it here, and a question is open already"
@@ -163,7 +163,7 @@ class Hooking:
             (LocatedAccess(Run(hook.command), None),),
             no_preview,
             asker.who,
-            shown=lambda question: asked(question, self.shield),
+            mask=lambda question: masked_question(question, self.shield),
         )
         decision = await self.guard.decide(request)
         self.record(asker, decision)
@@ -181,7 +181,7 @@ class Hooking:
             f"hooks.{hook.event}",
             f"hook: {self._name(hook)}",
             asker.who,
-            shown=lambda question: asked(question, self.shield),
+            mask=lambda question: masked_question(question, self.shield),
         )
         questions = OutsideQuestions(self.guard, run, lambda decision: self.record(asker, decision))
         return Leash(self.guard.workspace.roots, self.guard.network, questions.ask)
@@ -236,7 +236,7 @@ class HookedCall:
 
     hooking: Hooking
     request: Request
-    given: Any
+    arguments: Any
     notes: list[str] = field(default_factory=list[str])
     """What the model is told beside the result."""
     halt: str = ""
@@ -280,7 +280,7 @@ class HookedCall:
         request = self.request
         facts = {
             "tool_name": request.operation,
-            "tool_input": self.given,
+            "tool_input": self.arguments,
             "tool_use_id": request.call,
             **fields,
         }

@@ -48,7 +48,7 @@ class HostQuestions:
             operation,
             words,
             asker=request.asker,
-            shown=request.shown,
+            mask=request.mask,
         )
         try:
             response = await ask_permission(self._guard, plea)

@@ -18,7 +18,9 @@ from sam_tui.core.verdict import Decision
 _HIDDEN_KEYS = "keys (hidden input)"
 
 
-def told(decision: Decision, accesses: Sequence[LocatedAccess], shield: Shield) -> Decision:
+def masked_decision(
+    decision: Decision, accesses: Sequence[LocatedAccess], shield: Shield
+) -> Decision:
     """A decision as it is kept and shown: without secrets, and without keys that nobody was to see."""
     hidden = [
         f"keys {located.access.keys!r}"
@@ -40,7 +42,7 @@ def told(decision: Decision, accesses: Sequence[LocatedAccess], shield: Shield) 
     )
 
 
-def asked(question: ApprovalRequest, shield: Shield) -> ApprovalRequest:
+def masked_question(question: ApprovalRequest, shield: Shield) -> ApprovalRequest:
     """A question as it is shown: secrets by their placeholders, which say whose they are."""
 
     def clean(text: str) -> str:
@@ -190,4 +192,4 @@ class MaskedStream:
             return line
         word = _WORD.search(text, line, end)
         end = word.start() if word else end
-        return end - self._shield.begun(text[:end])
+        return end - self._shield.length_of_beginning(text[:end])

@@ -136,7 +136,7 @@ class EchoFilter:
         self._held = text[end:]
         return "".join([*visible, text[:end]])
 
-    def rest(self) -> str:
+    def remainder(self) -> str:
         """What was held back when the answer ended; it was no echo."""
         remainder = scrub_echoes("".join((self._held, *self._reminder)))
         self._held, self._after_echo, self._seam = "", False, ""

@@ -44,7 +44,7 @@ class OutsideQuestions:
         self._record(decision)
         return paths
 
-    async def kept(self, words: str, changes: Sequence[Diff]) -> bool:
+    async def confirm_rehearsal(self, words: str, changes: Sequence[Diff]) -> bool:
         """Whether the changes of a rehearsal are made."""
         try:
             decision = await self._guard.decide_kept(self._run, words, changes)

@@ -163,7 +163,7 @@ def _read_entry(file: DefinitionFile, personas: Mapping[str, str]) -> Entry:
     except ValidationError as error:
         return Entry(name, None, file, _shape_problems(file, error))
     problems = tuple(
-        Problem(file.path, file.line(_in_file(fault.place, file)), fault.message)
+        Problem(file.path, file.line(_in_file(fault.path, file)), fault.message)
         for fault in definition_faults(definition, personas)
     )
     return Entry(name, definition, file, problems)

@@ -16,7 +16,7 @@ Place = tuple[str | int, ...]
 class Fault:
     """Something wrong at a place of the definition."""
 
-    place: Place
+    path: Place
     message: str
 
 

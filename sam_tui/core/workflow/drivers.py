@@ -40,7 +40,7 @@ class Crew:
     inquiries: Inquiries
     model: Model | None
     parent: ConversationId
-    tell: Callable[[str], None] = lambda _: None
+    report: Callable[[str], None] = lambda _: None
 
     def person(self) -> Person:
         """Whom the run asks."""
@@ -57,7 +57,7 @@ class Drivers:
 
     async def drive(self, ticket: Ticket) -> None:
         """Work on a step to its end. Raises ``ConfigurationError`` when it needs a model."""
-        self._crew.tell(f"{ticket.step}: begins ({ticket.kind}, attempt {ticket.attempt})")
+        self._crew.report(f"{ticket.step}: begins ({ticket.kind}, attempt {ticket.attempt})")
         try:
             async with asyncio.timeout(self._seconds(ticket)):
                 match ticket.kind:
@@ -69,9 +69,9 @@ class Drivers:
                         await self._converse(ticket)
         except TimeoutError:
             self._workflows.expire()
-            self._crew.tell(f"{ticket.step}: timed out")
+            self._crew.report(f"{ticket.step}: timed out")
         except WorkflowRefused as refusal:
-            self._crew.tell(f"{ticket.step}: {refusal}")
+            self._crew.report(f"{ticket.step}: {refusal}")
             self._fail_if_open(ticket, str(refusal))
 
     def _fail_if_open(self, ticket: Ticket, why: str) -> None:
@@ -119,7 +119,7 @@ class Drivers:
                 if refusal.code != "output_invalid":
                     raise
                 prompt = repair_prompt(refusal.details.get("faults", [str(refusal)]))
-                self._crew.tell(f"{ticket.step}: {refusal}")
+                self._crew.report(f"{ticket.step}: {refusal}")
         self._workflows.fail_step(
             ticket.execution_id, ticket.step, f"the answer did not fit: {prompt.splitlines()[1]}"
         )
@@ -195,7 +195,7 @@ class Drivers:
         self._witness.watch(conversation)
         cut_off = self._workflows.begin_call(ticket.execution_id, ticket.step)
         if cut_off is not None:
-            self._crew.tell(f"{ticket.step}: {cut_off.message}")
+            self._crew.report(f"{ticket.step}: {cut_off.message}")
             return
         self._submit(ticket, output_of_call(await executor.run(plan, conversation)))
 
@@ -214,7 +214,7 @@ class Drivers:
         self._witness.flush()
         done = self._workflows.submit(ticket.execution_id, ticket.step, output)
         why = "; ".join(failure.message for failure in done.failures)
-        self._crew.tell(f"{ticket.step}: {why or 'done'} -> {done.message}")
+        self._crew.report(f"{ticket.step}: {why or 'done'} -> {done.message}")
 
     def _seconds(self, ticket: Ticket) -> float | None:
         if ticket.deadline is None:

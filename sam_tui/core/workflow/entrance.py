@@ -46,7 +46,7 @@ class Entrance:
         self._witness: Witness | None = None
         self._new: set[ConversationId] = set()
 
-    def begun(self, conversation: ConversationId) -> None:
+    def on_conversation(self, conversation: ConversationId) -> None:
         """A conversation began in this program: before a workflow is opened here it is in no phase."""
         self._new.add(conversation)
 

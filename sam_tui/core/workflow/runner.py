@@ -98,6 +98,6 @@ class Runner:
         try:
             self._workflows.decide(view.id, await self._crew.person().decide(view))
         except WorkflowRefused as refusal:
-            self._crew.tell(f"{view.id}: {refusal}")
+            self._crew.report(f"{view.id}: {refusal}")
             return False
         return True

@@ -92,7 +92,7 @@ class InquiryRow:
 
     def _count(self) -> None:
         if self._panel is not None:
-            self._panel.place(self._answered + 1, self._answered + len(self._row))
+            self._panel.number_among(self._answered + 1, self._answered + len(self._row))
 
     def _remind(self) -> None:
         self._timer = None

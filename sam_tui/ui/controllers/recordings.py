@@ -66,7 +66,7 @@ class RecordingDesk:
         if target.strip():
             self._play(self._path(target))
             return
-        listed = runtime.recordings.kept(runtime.workspace.root)
+        listed = runtime.recordings.recordings(runtime.workspace.root)
 
         async def load() -> Sequence[Choice]:
             return [

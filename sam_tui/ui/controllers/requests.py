@@ -54,9 +54,9 @@ class Requests:
         if self._titled:
             self._emit("\x1b[23;2t")
 
-    def hear(self, message: TerminalAsked) -> None:
+    def handle(self, message: TerminalAsked) -> None:
         """One request."""
-        view, text = message.view, message.given if isinstance(message.given, str) else ""
+        view, text = message.view, message.value if isinstance(message.value, str) else ""
         if not isinstance(view, TerminalView):
             return  # nothing else asks
         match message.what:
@@ -70,12 +70,12 @@ class Requests:
                 self.end_command(view)
             case "copy":
                 self._app.copy_to_clipboard(text)
-                self.tell(clipboard.told(text))
+                self.notify_briefly(clipboard.copied_words(text))
             case "link":
                 self._app.run_worker(self._open(text), group="terminal-link")
             case "clipboard":
-                if not isinstance(message.given, str):
-                    self._clipboard(view, message.given)
+                if not isinstance(message.value, str):
+                    self._clipboard(view, message.value)
             case "send" | "pager" | "editor":
                 self.use(message.what, view, text)
             case _:
@@ -84,13 +84,13 @@ class Requests:
     def end_command(self, view: TerminalView) -> None:
         """End what runs in a terminal, not its shell."""
         if view.session is None or view.session.state.name == "finished":
-            self.tell("No command runs in this terminal.")
+            self.notify_briefly("No command runs in this terminal.")
             return
         self._app.run_worker(self._end(view, view.session), group=f"end-{view.id}")
 
     async def _end(self, view: TerminalView, session: "TerminalSession") -> None:
         if not await view.interrupting.end(session):
-            self.tell("The command did not end: it heeds neither INT, TERM nor KILL.")
+            self.notify_briefly("The command did not end: it heeds neither INT, TERM nor KILL.")
 
     # ---- what is at hand
 
@@ -98,7 +98,7 @@ class Requests:
         """Send, or open in the pager or editor: what is marked, else the last output, else all."""
         text = text or self._at_hand(view, whole=target != "send")
         if not text:
-            self.tell("There is no output yet.")
+            self.notify_briefly("There is no output yet.")
         elif target == "send":
             self._to_prompt(text)
         else:
@@ -140,7 +140,7 @@ class Requests:
     async def _read(self, reader: outside.Reader, text: str) -> None:
         trouble = await outside.read(self._app, reader, text)
         if trouble:
-            self.tell(trouble)
+            self.notify_briefly(trouble)
 
     # ---- the clipboard
 
@@ -220,7 +220,7 @@ class Requests:
             return
         if not await outside.browse(address):
             self._app.copy_to_clipboard(address)
-            self.tell(f"No browser here. Copied: {one_line(address, 80)}")
+            self.notify_briefly(f"No browser here. Copied: {one_line(address, 80)}")
 
     async def _agreed(self, address: str) -> bool:
         """Anything but a web page may start any program: ask."""
@@ -274,7 +274,7 @@ class Requests:
             self._rung = now
             self._app.bell()  # pyright: ignore[reportUnknownMemberType]
 
-    def tell(self, text: str) -> None:
+    def notify_briefly(self, text: str) -> None:
         """Say something in passing: in the status bar where it is short."""
         if len(text) <= _SHORT:
             self._screen.status.flash(text)

@@ -84,7 +84,7 @@ class TerminalDeeds:
         mine = panel.current if not panel.owned(panel.current) else panel.agent
         view = mine if mine.session is not None else panel.agent
         if view.session is None or not view.session.running:
-            self._requests.tell("The agent has no terminal here.")
+            self._requests.notify_briefly("The agent has no terminal here.")
             return None
         self._screen.show_side(True)
         panel.show(view)

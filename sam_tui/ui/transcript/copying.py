@@ -16,7 +16,7 @@ ROW_BITS = 20
 """A place is ``order << ROW_BITS | row``: it names a row for as long as its block lives."""
 
 
-def place(order: int, row: int) -> int:
+def row_coordinate(order: int, row: int) -> int:
     """The vertical coordinate of a row in a selection."""
     return order << ROW_BITS | row
 
@@ -61,7 +61,7 @@ class Copy:
 def take_rows(copy: Copy, rows: "Sequence[Row]", order: int, selection: Selection) -> None:
     """Add the selected rows of one block."""
     for number, row in enumerate(rows):
-        span = selection.get_span(place(order, number))
+        span = selection.get_span(row_coordinate(order, number))
         if span is not None:
             copy.take(row, span)
 

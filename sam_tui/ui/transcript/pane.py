@@ -6,7 +6,7 @@ from textual.selection import Selection
 from textual.strip import Strip
 
 from sam_tui.ui.transcript.blocks import plain
-from sam_tui.ui.transcript.copying import Copy, order_of, paint_selected, place, take_rows
+from sam_tui.ui.transcript.copying import Copy, order_of, paint_selected, row_coordinate, take_rows
 from sam_tui.ui.transcript.viewport import Viewport
 
 
@@ -42,7 +42,7 @@ class BlockPane(Viewport):
         if hit is None:
             return self._blank_strip()
         index, row = hit
-        where = place(self.ledger[index].order, max(0, row))
+        where = row_coordinate(self.ledger[index].order, max(0, row))
         if row < 0:
             return self._blank_strip().apply_offsets(0, where)
         return self.rows_of(index)[row].strip.apply_offsets(0, where)
@@ -68,7 +68,9 @@ class BlockPane(Viewport):
             block = self.ledger[index]
             strip = row.strip
             selection = self.text_selection
-            if selection is not None and (span := selection.get_span(place(block.order, number))):
+            if selection is not None and (
+                span := selection.get_span(row_coordinate(block.order, number))
+            ):
                 style = self.screen.get_component_rich_style("screen--selection")
                 strip = paint_selected(row, span, style)
             if self.cursor == block.group and self.has_focus:

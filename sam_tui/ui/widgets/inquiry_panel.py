@@ -35,7 +35,7 @@ class InquiryPanel(Vertical):
         if self.grabs:
             self.take_focus()
 
-    def place(self, number: int, total: int) -> None:
+    def number_among(self, number: int, total: int) -> None:
         """Say that this is one of several."""
         count = f" {number} of {total}" if total > 1 else ""
         self.border_title = Content(self.heading + count)

@@ -122,7 +122,9 @@ class PromptArea(Composer):
     def mentioned(self) -> str | None:
         """What is typed of a file's name before the cursor; None when none is being named."""
         row, column = self.cursor_location
-        return None if self.recalls else mentions.begun(self.document.get_line(row)[:column])
+        return (
+            None if self.recalls else mentions.partial_mention(self.document.get_line(row)[:column])
+        )
 
     def take_file(self, path: str) -> None:
         """Put a file's path in place of what was typed of it."""

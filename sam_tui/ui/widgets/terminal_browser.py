@@ -44,7 +44,7 @@ class Browser:
         self._screen = screen
         column, row = screen.cursor or (0, screen.rows - 1)
         self._pin = screen.pin(column, screen.top + row)
-        self._before: Place = self.place
+        self._before: Place = self.position
         height = max(1, screen.rows - 1)
         self._moves: dict[str, Callable[[int, int], Place]] = {
             "left": lambda x, y: (x - 1, y),
@@ -63,9 +63,9 @@ class Browser:
         self._moves |= {key: self._moves[twin] for key, twin in twins.items()}
 
     @property
-    def place(self) -> Place:
+    def position(self) -> Place:
         """Where the cursor is; at the oldest row once its own is let go."""
-        return self._pin.place or (0, 0)
+        return self._pin.position or (0, 0)
 
     @property
     def words(self) -> str:
@@ -94,17 +94,17 @@ class Browser:
             return _WISHES[key]
         shifted = key.removeprefix("shift+")
         if key in self._moves:
-            self._go(self._moves[key](*self.place))
+            self._go(self._moves[key](*self.position))
         elif shifted != key and shifted in self._moves:
             self._mark("cells")
-            self._go(self._moves[shifted](*self.place))
+            self._go(self._moves[shifted](*self.position))
         elif key in _KINDS:
             self._turn(_KINDS[key])
         elif key in ("n", "N"):
             self.finding.step(1 if key == "n" else -1)
             self._to_hit()
         elif key in ("slash", "question_mark"):
-            self.typing, self._before = "", self.place
+            self.typing, self._before = "", self.position
         return None
 
     def move(self, position: Place) -> None:
@@ -114,11 +114,11 @@ class Browser:
     def _go(self, position: Place) -> None:
         self._pin = self._screen.pin(*position)
         if self.marking is not None:
-            self.marking.move(self.place)
+            self.marking.move(self.position)
 
     def _mark(self, kind: Kind) -> None:
         if self.marking is None:
-            self.marking = Marking(self._screen, kind, self.place)
+            self.marking = Marking(self._screen, kind, self.position)
 
     def _turn(self, kind: Kind) -> None:
         """Begin to mark, mark otherwise, or stop where it is asked for again."""

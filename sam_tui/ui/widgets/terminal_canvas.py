@@ -44,7 +44,7 @@ class TerminalCanvas(Widget):
 
     def __init__(self, *, waiting: str, id: str) -> None:
         super().__init__(id=id)
-        self.shown: Shown | None = None
+        self.displayed: Shown | None = None
         self.marking: Marking | None = None
         self.browser: Browser | None = None
         self.hovered: tuple[int, Link] | None = None
@@ -70,12 +70,12 @@ class TerminalCanvas(Widget):
     @property
     def ended(self) -> bool:
         """Whether there was a program and it ended."""
-        return self.shown is not None and not self.shown.running
+        return self.displayed is not None and not self.displayed.running
 
     def draw(self, session: "Shown") -> None:
         """Show this from now on."""
         self.undraw()
-        self.shown = session
+        self.displayed = session
         self._stop_watching = session.watch(self._changed)
         self._fit(self.size)
         self.redraw()
@@ -85,7 +85,7 @@ class TerminalCanvas(Widget):
         if self._stop_watching is not None:
             self._stop_watching()
         self._stop_watching = None
-        self.shown = None
+        self.displayed = None
         self.marking = self.browser = self._stretch = self.hovered = None
         self._strips, self._links = [], {}
 
@@ -130,10 +130,10 @@ class TerminalCanvas(Widget):
 
     def _paint(self) -> None:
         self._timer = None
-        if self.shown is None or not self.looked_at:
+        if self.displayed is None or not self.looked_at:
             return
         began = time.monotonic()
-        screen, width = self.shown.screen, self.row_width
+        screen, width = self.displayed.screen, self.row_width
         rows = screen.dirty_rows()
         regions: list[Region] = []
         for y, runs in rows:
@@ -166,14 +166,14 @@ class TerminalCanvas(Widget):
 
     def redraw(self) -> None:
         """Draw every row anew, after a change of session, size, view or colours."""
-        if self.shown is None or not self.size:
+        if self.displayed is None or not self.size:
             self.refresh()
             return
         if self.rich_style != self._painter.ground:
             no_colour = self.app.no_color  # pyright: ignore[reportUnknownMemberType]
             underlines = not no_colour and drawn_by(os.environ)
             self._painter = Painter(self.rich_style, underlines=underlines)
-        screen, width = self.shown.screen, self.row_width
+        screen, width = self.displayed.screen, self.row_width
         screen.dirty_rows()  # clears the marks: all rows are taken below
         rows = screen.all_rows()
         self._strips = [self._painter.strip(runs, width) for runs in rows]
@@ -187,7 +187,7 @@ class TerminalCanvas(Widget):
 
     def remark(self) -> None:
         """What is marked or found changed: draw it, and nothing else anew."""
-        if self.shown is not None:
+        if self.displayed is not None:
             self._overlays_moved()
             self.painted()
             self.refresh()
@@ -214,9 +214,9 @@ class TerminalCanvas(Widget):
 
     def _overlays_moved(self) -> bool:
         """Follow what is marked and found while the screen changes; whether any of it moved."""
-        assert self.shown is not None
+        assert self.displayed is not None
         before = (self._top, self._stretch)
-        self._top = self.shown.screen.top
+        self._top = self.displayed.screen.top
         marking = self.browser.marking if self.browser is not None else self.marking
         self._stretch = marking.stretch() if marking is not None else None
         if self.browser is not None:
@@ -226,18 +226,18 @@ class TerminalCanvas(Widget):
     # ---- size
 
     def _fit(self, size: Size) -> None:
-        if self.shown is None or size.width < 2 or size.height < 1:
+        if self.displayed is None or size.width < 2 or size.height < 1:
             return
-        screen = self.shown.screen
+        screen = self.displayed.screen
         if (screen.columns, screen.rows) != (size.width, size.height):
-            self.shown.resize(size.width, size.height)
+            self.displayed.resize(size.width, size.height)
 
     # ---- the cursor
 
     def stir(self) -> None:
         """Something happened: the cursor is to be seen, and blinks again if its program wants that."""
         self._blinks = 0
-        session = self.shown
+        session = self.displayed
         blinks = session is not None and self.has_focus and session.screen.cursor_blinks
         if blinks and self.looked_at and self._blinker is None:
             self._blinker = self.set_interval(_BLINK, self._turn)
@@ -266,7 +266,7 @@ class TerminalCanvas(Widget):
         A frame may come between a new size and the rows for it.
         """
         filters, ground = self.get_line_filters(), self.background_colors[1]
-        drawn = 1 if self.shown is None else len(self._strips)
+        drawn = 1 if self.displayed is None else len(self._strips)
         empty: Strip | None = None
         strips: list[Strip] = []
         for y in crop.line_range:
@@ -285,14 +285,14 @@ class TerminalCanvas(Widget):
 
     def render_line(self, y: int) -> Strip:
         """One row, with what is marked and found in it, and with the cursor where the keys go."""
-        session = self.shown
+        session = self.displayed
         if session is None or y >= len(self._strips):
             base = self.rich_style
             text = f" {self._waiting}" if session is None and y == 0 else ""
             return Strip([Segment(text, base)]).adjust_cell_length(self.size.width, base)
         strip = self._with_overlays(self._strips[y], y)
         if self.browser is not None:
-            column, row = self.browser.place
+            column, row = self.browser.position
             return with_cursor(strip, column, "block") if row - self._top == y else strip
         if self._cursor is None or self._cursor[1] != y or not self.has_focus or self.ended:
             return strip

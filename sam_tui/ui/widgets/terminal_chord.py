@@ -27,7 +27,7 @@ class Chord:
         self._timer: TimerHandle | None = None
 
     @property
-    def held(self) -> bool:
+    def pending(self) -> bool:
         """Whether the first key waits."""
         return self._timer is not None
 

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from sam_tui.core.ports.terminals import TerminalSession
 
 
-def held(session: "TerminalSession | None") -> bool:
+def person_types(session: "TerminalSession | None") -> bool:
     """Whether the person types in a session of the agent now."""
     return session is not None and session.conversation is not None and session.holder == "person"
 
@@ -23,7 +23,7 @@ def ways_out(session: "TerminalSession", *, chord_held: bool) -> str:
     again = f"Ctrl+] {'again' if chord_held else 'twice'}"
     if watched_only(session):
         return "Enter: you · a: agent"
-    if held(session):
+    if person_types(session):
         return f"{again} hands back"
     if session.conversation is not None:
         return f"keys take it · {again} out"

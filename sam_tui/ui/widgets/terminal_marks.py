@@ -45,7 +45,7 @@ class Marking:
 
     def stretch(self) -> Stretch | None:
         """What is marked now; None once its text is gone."""
-        anchor, head = self._anchor.place, self._head.place
+        anchor, head = self._anchor.position, self._head.position
         if anchor is None or head is None:
             return None
         start, end = sorted((anchor, head), key=lambda position: position[::-1])

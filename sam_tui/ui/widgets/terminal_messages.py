@@ -36,7 +36,7 @@ class TerminalAsked(Message):
         super().__init__()
         self.view = view
         self.what: TerminalWish = what
-        self.given = value
+        self.value = value
 
 
 class SessionChanged(Message):

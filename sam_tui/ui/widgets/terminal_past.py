@@ -41,17 +41,17 @@ class TerminalPast(TerminalCanvas):
 
     def scroll_lines(self, lines: int) -> None:
         """Move the view through what is kept; negative is up."""
-        if self.shown is not None:
-            screen = self.shown.screen
+        if self.displayed is not None:
+            screen = self.displayed.screen
             screen.scroll(lines)
             self.scrolled = screen.top + screen.rows < screen.total_rows
             self.redraw()
 
     def to_newest(self) -> None:
         """Back to the newest output, where typing happens."""
-        if self.scrolled and self.shown is not None:
+        if self.scrolled and self.displayed is not None:
             self.scrolled = False
-            self.shown.screen.scroll(0)
+            self.displayed.screen.scroll(0)
             self.redraw()
 
     def mark(self, marking: "Marking | None") -> None:
@@ -70,7 +70,7 @@ class TerminalPast(TerminalCanvas):
 
     def look_back(self, on: bool) -> None:
         """Give the keys to looking through what is kept, or back to the program."""
-        if not on or self.shown is None:
+        if not on or self.displayed is None:
             if self.browser is not None:
                 self.browser = None
                 self.scrolled = True
@@ -78,7 +78,7 @@ class TerminalPast(TerminalCanvas):
             return
         if self.browser is None:
             self.mark(None)
-            self.browser = Browser(self.shown.screen)
+            self.browser = Browser(self.displayed.screen)
             self.remark()
 
     def browse(self, browser: Browser, event: events.Key) -> None:
@@ -88,7 +88,7 @@ class TerminalPast(TerminalCanvas):
             self.selected(browser.marking.text())
         match wish:
             case None:
-                self._bring_into_view(browser.place[1])
+                self._bring_into_view(browser.position[1])
                 return
             case "copy" if browser.marking is not None:
                 self.copy_marked()
@@ -106,17 +106,17 @@ class TerminalPast(TerminalCanvas):
                 self.ask(wish, text)
 
     def _follow_at_cursor(self, browser: Browser) -> None:
-        if self.shown is None:
+        if self.displayed is None:
             return
-        column, row = browser.place
-        link = self.link_at(column, row - self.shown.screen.top)
+        column, row = browser.position
+        link = self.link_at(column, row - self.displayed.screen.top)
         if link is not None:
             self.follow(link)
 
     def _bring_into_view(self, row: int) -> None:
-        if self.shown is None:
+        if self.displayed is None:
             return
-        screen = self.shown.screen
+        screen = self.displayed.screen
         if not screen.top <= row < screen.top + screen.rows:
             third = screen.rows // 3
             screen.scroll_to(row - (third if row < screen.top else screen.rows - 1 - third))

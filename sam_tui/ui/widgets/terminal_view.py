@@ -10,8 +10,8 @@ from sam_tui.ui.messages import ActionAsked
 from sam_tui.ui.plain import one_line
 from sam_tui.ui.widgets.terminal_chord import LEAVE, Chord
 from sam_tui.ui.widgets.terminal_holder import (
-    held,
     holder_badge,
+    person_types,
     watched_only,
     ways_in,
     ways_out,
@@ -140,7 +140,7 @@ class TerminalView(TerminalPast, can_focus=True):
         if session is None:
             return ""
         if self.browser is not None:
-            total, row = session.screen.total_rows, self.browser.place[1]
+            total, row = session.screen.total_rows, self.browser.position[1]
             return f"{row + 1}/{total} · {self.browser.words}"
         if self.hovered is not None:
             return f"Ctrl+click: {one_line(self.hovered[1][2], 60)}"
@@ -150,7 +150,7 @@ class TerminalView(TerminalPast, can_focus=True):
         if self.interrupting.words:
             return self.interrupting.words
         if self.has_focus:
-            ways = ways_out(session, chord_held=self._chord.held)
+            ways = ways_out(session, chord_held=self._chord.pending)
             return ways + (" · scrolled" if self.scrolled else "")
         return ways_in(session) or one_line(session.screen.title, 40)
 
@@ -241,7 +241,7 @@ class TerminalView(TerminalPast, can_focus=True):
         at_once = nobody or self.ended or watched_only(self.session)
         if at_once or self.browser is not None or self._chord.press():
             self.look_back(False)
-            if self.session is not None and held(self.session):
+            if self.session is not None and person_types(self.session):
                 self.session.pass_to("agent")
             self._leave()
         self.painted()
@@ -361,7 +361,7 @@ class TerminalView(TerminalPast, can_focus=True):
     @property
     def _pointed(self) -> "Shown | None":
         """What the mouse is over; nothing where the cells under it are others than they seem."""
-        return self.shown if self.origin == (0, 0) else None
+        return self.displayed if self.origin == (0, 0) else None
 
     def ask(self, what: TerminalWish, value: str = "") -> None:
         """Ask the workbench for something."""

@@ -75,14 +75,14 @@ _MATCHERS["$gcc-compile"] = _MATCHERS["$gcc"]
 KNOWN = tuple(sorted(_MATCHERS))
 
 
-def known(name: str) -> bool:
+def has_matcher(name: str) -> bool:
     """Whether there is a matcher of that name."""
     return name.lower() in _MATCHERS
 
 
 def find_problems(output: str, names: Sequence[str]) -> tuple[Problem, ...]:
     """What the named matchers find in an output, in its order, each once, at most 200."""
-    matchers = [_MATCHERS[name.lower()] for name in names if known(name)]
+    matchers = [_MATCHERS[name.lower()] for name in names if has_matcher(name)]
     rows = [row[:_LONGEST_LINE] for row in output.split("\n")] if matchers else []
     problems: dict[Problem, None] = {}
     for matcher in matchers:

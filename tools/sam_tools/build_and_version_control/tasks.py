@@ -16,7 +16,7 @@ from sam_tools.build_and_version_control.problems import (
     KNOWN,
     Problem,
     find_problems,
-    known,
+    has_matcher,
     tally,
 )
 from sam_tools.build_and_version_control.shelf import TASKS_FILE, TaskShelf
@@ -60,7 +60,7 @@ class TaskDesk:
 
     def create_accesses(self, arguments: CreateAndRunTask) -> Sequence[Access]:
         """The workspace's own definitions, the command line, and the folder where one is named."""
-        strange = [name for name in arguments.task.problemMatcher or () if not known(name)]
+        strange = [name for name in arguments.task.problemMatcher or () if not has_matcher(name)]
         if strange:
             raise ToolError(
                 f"There is no problem matcher {gist(strange[0], 80)!r}.",

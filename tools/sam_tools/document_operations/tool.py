@@ -161,7 +161,7 @@ class DocumentOperations:
         where = context.location("output_path")
         if not arguments.overwrite and self._files.stat(where) is not None:
             raise ToolError(
-                f"{printable(where.shown)} exists already.",
+                f"{printable(where.display_path)} exists already.",
                 hint="Use another filename, or overwrite=true.",
             )
         styling = (arguments.styling or Looks()).styling()
@@ -171,10 +171,10 @@ class DocumentOperations:
         )
         await asyncio.to_thread(self._files.write, where, file.data, replace=arguments.overwrite)
         size = len(file.data)
-        text = "\n".join([f"Created {printable(where.shown)} ({arguments.chosen}, {size} bytes).",
+        text = "\n".join([f"Created {printable(where.display_path)} ({arguments.chosen}, {size} bytes).",
                           *(f"Note: {note}." for note in file.notes)])  # fmt: skip
-        data = {"path": printable(where.shown), "format": arguments.chosen, "bytes": size}
-        return ToolResult(text, display=(Text(printable(where.shown)),), data=data)
+        data = {"path": printable(where.display_path), "format": arguments.chosen, "bytes": size}
+        return ToolResult(text, display=(Text(printable(where.display_path)),), data=data)
 
     async def _info(self, arguments: DocumentInfo, context: ToolContext) -> ToolResult:
         if not arguments.path.strip():
@@ -225,7 +225,7 @@ class DocumentOperations:
         data = await asyncio.to_thread(self._files.read, where, limit=_MOST_BYTES + 1)
         if len(data) > _MOST_BYTES:
             raise ToolError(
-                f"{printable(where.shown)} has more than {_MOST_BYTES // 1_000_000} MB."
+                f"{printable(where.display_path)} has more than {_MOST_BYTES // 1_000_000} MB."
             )
         return data, _basename(where), where.real, ""
 

@@ -85,7 +85,9 @@ def _alike(files: EditableFiles, where: Location) -> str:
         return ""
     names = [entry.name for entry in beside[:_MOST_NAMES] if entry.kind != "directory"]
     close = get_close_matches(name.strip(_WRAPPING), names, n=3)
-    shown_names = [printable(replace(where, real=f"{folder}/{name}").shown) for name in close]
+    shown_names = [
+        printable(replace(where, real=f"{folder}/{name}").display_path) for name in close
+    ]
     return f"Did you mean {' or '.join(shown_names)}?" if shown_names else ""
 
 
@@ -103,7 +105,7 @@ def standing(files: EditableFiles, where: Location) -> Replaced | None:
     if entry is None:
         return None
     if entry.kind == "directory":
-        raise ToolError(f"{printable(where.shown)} is a folder.", hint="Name a file.")
+        raise ToolError(f"{printable(where.display_path)} is a folder.", hint="Name a file.")
     snapshot = files.snapshot(where, limit=MOST_READ + 1)
     document = decoded(snapshot.data) if len(snapshot.data) <= MOST_READ else None
     return Replaced(document.text if document else "", snapshot)

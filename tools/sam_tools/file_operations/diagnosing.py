@@ -28,7 +28,7 @@ class _Outcome:
     """How one checker ended. ``failure`` is empty when its report can be believed."""
 
     name: str
-    found: tuple[Diagnostic, ...]
+    diagnostics: tuple[Diagnostic, ...]
     failure: str = ""
     seconds: float = 0.0
 
@@ -103,7 +103,9 @@ class Diagnosing:
         for where in files:
             entry = self._files.stat(where)
             if entry is None:
-                raise ToolError(f"{printable(where.shown)} was not found.", hint="Check the path.")
+                raise ToolError(
+                    f"{printable(where.display_path)} was not found.", hint="Check the path."
+                )
             if entry.kind != "file" or (python and where.real.endswith((".py", ".pyi"))):
                 continue
             data = self._files.read(where, limit=_MOST_READ + 1)
@@ -147,7 +149,7 @@ def _told(
     diagnostics = [
         replace(item, file=_shown(item.file, workspace), message=item.message[:_LONGEST_MESSAGE])
         for outcome in outcomes
-        for item in outcome.found
+        for item in outcome.diagnostics
         if _asked_for(item, files)
     ]
     diagnostics.sort(key=lambda d: (_SEVERITIES.index(d.severity), d.file, d.line, d.column))

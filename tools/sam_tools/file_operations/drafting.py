@@ -58,7 +58,7 @@ class Draft:
     def __init__(self, files: EditableFiles, patch: Patch) -> None:
         self._files = files
         self._patch = patch
-        self.told: list[str] = []
+        self.remarks: list[str] = []
         self._before: dict[str, Snapshot | None] = {}
         self._now: dict[str, _Version | None] = {}
         self._places: dict[str, Location] = {}
@@ -77,7 +77,7 @@ class Draft:
             self._insist_direct(source)
             self._insist_direct(target)
             if file.type == "submodule":
-                self.told.append(f"= {printable(source.shown)}: a submodule, left to git")
+                self.remarks.append(f"= {printable(source.display_path)}: a submodule, left to git")
             else:
                 self._add(file, source, target)
 
@@ -85,14 +85,14 @@ class Draft:
 
     def _add(self, file: FilePatch, source: Location, target: Location) -> None:
         self._insist_one_part(file, source, target)
-        name = printable(source.shown)
+        name = printable(source.display_path)
         if file.kind == "create" or self._begins_a_file(file, source):
             self._insist_free(target, "makes it new")
             version = _Version(b"", executable=file.executable, link=file.type == "link")
             data = created(file, name).encode("utf-8", "surrogateescape")
             version = replace(version, data=file.binary.applied(b"", name) if file.binary else data)
             self._take(target, version)
-            self.told.append(f"A {name}")
+            self.remarks.append(f"A {name}")
             return
         moved = file.renamed or file.kind == "copy"
         old = self._version(source, before=moved)
@@ -108,31 +108,31 @@ class Draft:
                     hint="Read the file again, or delete it with delete_file.",
                 )
             self._now[source.real] = None
-            self.told.append(f"D {name}")
+            self.remarks.append(f"D {name}")
         elif file.kind == "copy":
             self._insist_free(target, "makes it new")
             runs = bool((new.bits() or 0) & 0o111)
             self._take(target, replace(new, mode=None, executable=runs))
-            self.told.append(f"A {printable(target.shown)}")
+            self.remarks.append(f"A {printable(target.display_path)}")
         elif file.renamed:
             self._insist_free(target, "renames to it")
             self._now.setdefault(source.real, None)
             self._sources[target.real] = source.real
             self._take(target, new)
-            self.told.append(f"R {name} -> {printable(target.shown)}")
+            self.remarks.append(f"R {name} -> {printable(target.display_path)}")
         elif new == old:
-            self.told.append(f"= {name}: nothing to change, it is so already")
+            self.remarks.append(f"= {name}: nothing to change, it is so already")
         else:
             self._take(source, new)
             counts = difference(name, old.text, new.text)
-            self.told.append(f"M {name} (+{counts.added} -{counts.removed})")
-        self.told += [f"  {remark}" for remark in remarks]
+            self.remarks.append(f"M {name} (+{counts.added} -{counts.removed})")
+        self.remarks += [f"  {remark}" for remark in remarks]
 
     def _take(self, where: Location, version: _Version) -> None:
         target = version.data
         if version.link and (not target or b"\n" in target or b"\0" in target):
             raise ToolError(
-                f"{printable(where.shown)} cannot lead to {target[:60]!r}.",
+                f"{printable(where.display_path)} cannot lead to {target[:60]!r}.",
                 hint="A symbolic link has one line, with `\\ No newline at end of file` below it.",
             )
         self._now[where.real] = version
@@ -166,7 +166,7 @@ class Draft:
             version = _Version.of(stood) if stood else None
         if version is None:
             raise ToolError(
-                f"{printable(where.shown)} was deleted or renamed by an earlier part of the patch.",
+                f"{printable(where.display_path)} was deleted or renamed by an earlier part of the patch.",
                 hint="Put all changes of a file into one part.",
             )
         return version
@@ -196,17 +196,17 @@ class Draft:
             occupied = entry is not None and not (entry.kind == "directory" and empties)
         if occupied:
             raise ToolError(
-                f"{printable(where.shown)} already exists, and the patch {does}.",
+                f"{printable(where.display_path)} already exists, and the patch {does}.",
                 hint="Update it instead, delete it first, or choose another name.",
             )
 
     def _insist_direct(self, where: Location) -> None:
         """No part leads through a link that another one takes away: it was located through it."""
-        path = posixpath.normpath(posixpath.join(where.root or "/", where.given))
+        path = posixpath.normpath(posixpath.join(where.root or "/", where.argument))
         through = [removed for removed in self._leaving if path.startswith(removed + "/")]
         if any(not where.real.startswith(removed + "/") for removed in through):
             raise ToolError(
-                f"{printable(where.given)} leads through a link that the patch takes away.",
+                f"{printable(where.argument)} leads through a link that the patch takes away.",
                 hint="Make two calls: one for the link, one for what comes in its place.",
             )
 
@@ -217,7 +217,7 @@ class Draft:
         for where in (source, target):
             if where.real in self._now:
                 raise ToolError(
-                    f"{printable(where.shown)} is named by two parts of the patch.",
+                    f"{printable(where.display_path)} is named by two parts of the patch.",
                     hint="Put all changes of a file into one part, or make two calls.",
                 )
 
@@ -268,9 +268,13 @@ class Draft:
             old = _Version.of(stood) if stood else None
             if (version is None and real in given_up) or (source == real and version == old):
                 continue
-            name = printable(self._places[source].shown)
+            name = printable(self._places[source].display_path)
             diff = difference(name, old.text if old else "", version.text if version else "")
-            title = f"{name} -> {printable(self._places[real].shown)}" if source != real else name
+            title = (
+                f"{name} -> {printable(self._places[real].display_path)}"
+                if source != real
+                else name
+            )
             diffs.append(replace(diff, path=title))
         return diffs
 
@@ -280,7 +284,7 @@ def _put(where: Location, version: _Version, base: Snapshot | None) -> Put | Non
     if len(version.data) > MOST_READ:
         if base and version.data == base.data and version.executable is None:
             return None
-        raise ToolError(f"{printable(where.shown)} is too large to be patched.")
+        raise ToolError(f"{printable(where.display_path)} is too large to be patched.")
     bits = version.bits()
     if base is None:
         runs = version.executable if bits is None else None

@@ -29,7 +29,7 @@ class Change:
 
     put: Put
     diff: Diff
-    told: str
+    summary: str
     facts: Mapping[str, Any]
 
 
@@ -68,14 +68,14 @@ class Editing:
             remark = self._commits.make(name, [change.put], context)
             counts = {"added": change.diff.added, "removed": change.diff.removed}
             data = {"filePath": shown_path, **counts, **change.facts}
-            return ToolResult(change.told + remark, display=(change.diff,), data=data)
+            return ToolResult(change.summary + remark, display=(change.diff,), data=data)
 
         def preview(arguments: A, locations: Mapping[str, Location]) -> Sequence[Diff]:
             where = locations.get("filePath")
             if where is None:
                 return ()
             try:
-                return (plan(arguments, where, printable(where.shown)).diff,)
+                return (plan(arguments, where, printable(where.display_path)).diff,)
             except ToolError:
                 return ()
 
@@ -99,7 +99,7 @@ class Editing:
             )
         data = Document("", "utf-8", b"").encode(arguments.content)
         before = old.text if old else ""
-        diff = difference(printable(where.shown), lf(before), lf(arguments.content))
+        diff = difference(printable(where.display_path), lf(before), lf(arguments.content))
         lines = line_count(arguments.content)
         verb = "CREATED" if old is None else "OVERWRITTEN"
         summary = f"{verb} {name} ({counted(lines, 'line')}, {sized(len(data))})"
@@ -113,7 +113,7 @@ class Editing:
         new = replaced(
             content.document, arguments.oldString, arguments.newString, expected=times, name=name
         )
-        diff = difference(printable(where.shown), lf(old), lf(new))
+        diff = difference(printable(where.display_path), lf(old), lf(new))
         summary = f"Replaced {counted(times, 'place')} in {name} (+{diff.added} -{diff.removed})"
         put = Put(where, content.document.encode(new), content.snapshot)
         return Change(put, diff, summary, {"replacements": times})
@@ -122,7 +122,7 @@ class Editing:
         content = text_of(self._files, where, name, whole=True)
         document = content.document
         new = _with_lines(document, arguments, name)
-        diff = difference(printable(where.shown), lf(document.text), lf(new))
+        diff = difference(printable(where.display_path), lf(document.text), lf(new))
         verb = "Inserted at" if arguments.insertOperation == "insert" else "Replaced"
         summary = f"{verb} line {arguments.lineNumber} of {name} (+{diff.added} -{diff.removed})"
         facts = {

@@ -91,8 +91,8 @@ class Moving:
 
 def _without(where: Location, old: Replaced | None) -> Diff:
     """All lines of a text file as removed; no lines for anything else."""
-    return difference(printable(where.shown), old.text if old else "", "")
+    return difference(printable(where.display_path), old.text if old else "", "")
 
 
 def _moved(old: Location, new: Location) -> Diff:
-    return Diff(printable(new.shown), "", 0, 0, note=f"was {printable(old.shown)}")
+    return Diff(printable(new.display_path), "", 0, 0, note=f"was {printable(old.display_path)}")

@@ -8,7 +8,7 @@ _UNITS = ("bytes", "kB", "MB", "GB", "TB")
 
 def named(where: Location, workspace: str) -> str:
     """A path that can be passed back: relative in the workspace, absolute elsewhere."""
-    return printable(where.shown if where.root == workspace else where.real)
+    return printable(where.display_path if where.root == workspace else where.real)
 
 
 def basename(path: str) -> str:

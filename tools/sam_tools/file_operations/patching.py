@@ -54,10 +54,10 @@ class Patching:
         }
         if arguments.dry_run:
             hunks = [f"{diff.path}\n{diff.unified}" for diff in diffs]
-            text = "\n".join([f"Dry run, nothing was changed: {counts}", *draft.told, *hunks])
+            text = "\n".join([f"Dry run, nothing was changed: {counts}", *draft.remarks, *hunks])
             return ToolResult(text, display=tuple(diffs), data=data)
         remark = self._commits.make("apply_patch", steps, context)
-        text = "\n".join([f"Patched {counts}", *draft.told]) + remark
+        text = "\n".join([f"Patched {counts}", *draft.remarks]) + remark
         return ToolResult(text, display=tuple(diffs), data=data)
 
     def _preview(self, arguments: ApplyPatch, locations: Mapping[str, Location]) -> Sequence[Diff]:

@@ -84,7 +84,7 @@ class SeveralReplacements:
         contents: dict[str, tuple[Location, Content]] = {}
         texts: dict[str, str] = {}
         for index, (item, where) in enumerate(zip(arguments.replacements, locations, strict=True)):
-            name = printable(where.shown)
+            name = printable(where.display_path)
             if where.real not in contents:
                 content = text_of(self._files, where, name, whole=True)
                 contents[where.real] = where, content
@@ -108,7 +108,9 @@ class SeveralReplacements:
         for real, (where, content) in contents.items():
             document = content.document
             puts.append(Put(where, document.encode(texts[real]), content.snapshot))
-            diffs.append(difference(printable(where.shown), lf(document.text), lf(texts[real])))
+            diffs.append(
+                difference(printable(where.display_path), lf(document.text), lf(texts[real]))
+            )
         return puts, diffs
 
 

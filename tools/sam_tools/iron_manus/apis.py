@@ -137,7 +137,7 @@ class ApiTools:
         headers = bound_headers(arguments.headers, urls)
         tried: list[dict[str, Any]] = []
         for index, url in enumerate(urls):
-            fetched = await self._fetcher.one(Ask((url,), headers, tries=1), url, index)
+            fetched = await self._fetcher.fetch(Ask((url,), headers, tries=1), url, index)
             tried.append(as_object(fetched, {}))
             listed = api_of_host(host_of(url))
             if listed is not None:

@@ -73,7 +73,7 @@ class Fetcher:
 
         async def one(index: int, url: str) -> Fetched:
             async with room:
-                fetched = await self.one(ask, url, index)
+                fetched = await self.fetch(ask, url, index)
             report(f"{url}: {'ok' if fetched.ok else fetched.fault}\n")
             return fetched
 
@@ -81,7 +81,7 @@ class Fetcher:
             tasks = [group.create_task(one(i, url)) for i, url in enumerate(ask.urls)]
         return tuple(task.result() for task in tasks)
 
-    async def one(self, ask: Ask, url: str, index: int = 0) -> Fetched:
+    async def fetch(self, ask: Ask, url: str, index: int = 0) -> Fetched:
         """One endpoint. Tried again after 408, 425, 429, 5xx and broken connections only."""
         began, attempt = self._clock.monotonic(), 0
         while True:

@@ -150,7 +150,7 @@ class ResearchTools:
                 f"No source reaches the confidence of {arguments.confidence_threshold:g}.",
                 hint="Lower confidence_threshold, or bring better sources.",
             )
-        quoted = [(label, s.source, s.data) for label, s in synthesis.kept]
+        quoted = [(label, s.source, s.data) for label, s in synthesis.accepted]
         sender = Sender(context.conversation, context.call, context.emit)
         goal = arguments.objective_context or "what these sources say"
         text, why_not = await self._writer.write(sender, goal, [(s, d) for _, s, d in quoted])
@@ -158,14 +158,14 @@ class ResearchTools:
             **compared(synthesis),
             "sources": [
                 {"source": s.source, "label": label, "confidence": s.confidence}
-                for label, s in synthesis.kept
+                for label, s in synthesis.accepted
             ],
             "synthesis": text or None,
             "synthesis_by": "a model, from these sources alone" if text else None,
         }
         if not text:
             data["message"] = f"No synthesis was written: {why_not} Write it from the sources."
-        rows = tuple((label, s.source, f"{s.confidence:.2f}") for label, s in synthesis.kept)
+        rows = tuple((label, s.source, f"{s.confidence:.2f}") for label, s in synthesis.accepted)
         return answer(data, Text(text), Table(("label", "source", "confidence"), rows))
 
 

@@ -21,7 +21,7 @@ class FolderHand:
         created = self._files.make_directory(where)
         return json_result({
             "success": True,
-            "path": where.shown,
+            "path": where.display_path,
             "created": created,
             "message": "The folder was made." if created else "The folder was there already.",
         })

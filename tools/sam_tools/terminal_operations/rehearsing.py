@@ -24,25 +24,29 @@ class Rehearsed:
     ) -> None:
         self.result = result
         self.changes = changes
-        self.kept = accepted
+        self.accepted = accepted
 
     @property
     def displays(self) -> tuple[Diff, ...]:
         """The changes for people."""
-        return tuple(diff_of(change, applied=self.kept) for change in self.changes[:_MOST_SHOWN])
+        return tuple(
+            diff_of(change, applied=self.accepted) for change in self.changes[:_MOST_SHOWN]
+        )
 
     @property
     def data(self) -> dict[str, Any]:
         """The changes for programs."""
         changes = [{"path": change.path, "kind": change.kind} for change in self.changes]
-        return {"rehearsed": True, "kept": self.kept, "changes": changes}
+        return {"rehearsed": True, "kept": self.accepted, "changes": changes}
 
     @property
     def notes(self) -> list[str]:
         """What became of it, as lines for the model."""
         if not self.changes:
             return ["[rehearsed on a copy of the workspace: it changes nothing there]"]
-        became = "the changes were made" if self.kept else "the changes were dropped, none was made"
+        became = (
+            "the changes were made" if self.accepted else "the changes were dropped, none was made"
+        )
         lines = [f"[rehearsed on a copy of the workspace: {tally(self.changes)}; {became}]"]
         lines += [f"{change.kind} {escaped(change.path)}" for change in self.changes[:_MOST_NAMED]]
         if len(self.changes) > _MOST_NAMED:

@@ -17,7 +17,7 @@ from sam_tools.terminal_operations.answers import (
 )
 from sam_tools.terminal_operations.arguments import GetTerminalOutput, RunCommand
 from sam_tools.terminal_operations.rehearsing import Rehearsed, refuse_rehearsal, rehearse
-from sam_tools.terminal_operations.shown import session_result, shown
+from sam_tools.terminal_operations.shown import session_result, view_of
 from sam_tui.core.display import Table, Terminal, Text
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ids import ConversationId, SessionId
@@ -139,7 +139,7 @@ class CommandHand:
                 session,
                 {
                     "terminalId": session.id,
-                    **shown(session, read.text),
+                    **view_of(session, read.text),
                     "isRunning": session.running,
                     "exitCode": session.exit_code,
                     "truncated": read.start > arguments.from_index,
@@ -160,7 +160,7 @@ class CommandHand:
             context.conversation, _request(arguments, context, cwd, None)
         )
         await command.wait(within=_FIRST_LOOK)
-        command.tell()
+        command.mark_read()
         if command.failure:
             raise ToolError(command.failure)
         output = plain(command.output(0).text)
@@ -182,7 +182,7 @@ class CommandHand:
     def _list(self, context: ToolContext) -> ToolResult:
         commands = self._background.of(context.conversation) if self._background else ()
         for command in commands:
-            command.tell()
+            command.mark_read()
         terminals = [
             {
                 "terminalId": command.id,
@@ -247,7 +247,7 @@ async def _follow(command: BackgroundCommand, wait: float, context: ToolContext)
 
 def _told(command: BackgroundCommand, start: int, *, message: str = "") -> ToolResult:
     """Its output from an index on and how it goes."""
-    command.tell()
+    command.mark_read()
     read = command.output(start)
     output = plain(read.text)
     result = command.result

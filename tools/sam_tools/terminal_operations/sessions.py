@@ -26,7 +26,7 @@ from sam_tools.terminal_operations.arguments import (
 from sam_tools.terminal_operations.handing import HandingOver
 from sam_tools.terminal_operations.rehearsing import refuse_rehearsal
 from sam_tools.terminal_operations.running import Ran
-from sam_tools.terminal_operations.shown import lines, screen_data, session_result, shown
+from sam_tools.terminal_operations.shown import lines, screen_data, session_result, view_of
 from sam_tui.core.accesses import Access, Type
 from sam_tui.core.display import Terminal
 from sam_tui.core.errors import ToolError
@@ -189,13 +189,13 @@ class SessionHand:
         context.emit("Typed; waiting for the end of the command\n")
         await session.settled(within=arguments.timeout)
         if arguments.hand_over:
-            first = shown(session, session.output(start).text)
+            first = view_of(session, session.output(start).text)
             return await self._handing.ask(session, arguments.hand_over, context, first)
         if await doings.answered():
             # The person took their time, which is not the command's.
             await session.settled(within=arguments.timeout)
         printed = session.output(start)
-        view = shown(session, printed.text)
+        view = view_of(session, printed.text)
         text = view["screen"]["text"] if "screen" in view else view["output"]
         data: dict[str, Any] = {
             "session_id": session.id,
@@ -228,7 +228,7 @@ class SessionHand:
                 "session_id": session.id,
                 "status": status(session),
                 "state": state_words(session),
-                **shown(session, piece.text),
+                **view_of(session, piece.text),
                 "from_index": piece.start,
                 "end_index": piece.end,
                 "truncated": piece.start > arguments.from_index,

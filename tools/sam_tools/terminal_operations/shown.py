@@ -33,7 +33,7 @@ def lines(session: TerminalSession, printed: str) -> str:
     return session.veiled(plain("".join(_ordinary(session, printed))))
 
 
-def shown(session: TerminalSession, printed: str) -> dict[str, Any]:
+def view_of(session: TerminalSession, printed: str) -> dict[str, Any]:
     """What came of keys: the lines that were printed, or the screen where a program draws all of it."""
     seen = session.agent_screen
     ordinary = "".join(_ordinary(session, printed))

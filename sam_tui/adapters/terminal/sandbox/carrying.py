@@ -50,7 +50,7 @@ def open_inside(
                 with suppress(OSError):
                     watch.refuse(call, error.errno or errno.EACCES)
 
-        if not watch.places.waits(real, again):
+        if not watch.later_run.waits(real, again):
             drafts.open(watch, call, real, kind, flags, mode)
         return
     making = bool(flags & os.O_CREAT) or nameless_one
@@ -162,11 +162,11 @@ def put(
 
     def place_it() -> None:
         with deeds.acting_as(rights):
-            watch.places.put(real, kind, content, mode)
+            watch.later_run.put(real, kind, content, mode)
             after()
         watch.succeed(call)
 
-    change = watch.places.judge(real, kind, content)
+    change = watch.later_run.judge(real, kind, content)
     if change is None:
         if watch.waits(call):
             place_it()
@@ -182,7 +182,7 @@ def remove_inside(
 
     def remove() -> None:
         if kind is not None:
-            watch.places.leaves(real)
+            watch.later_run.leaves(real)
         deeds.remove(real, folder=folder)
 
     if kind is not None and kind.removal and os.path.lexists(real) and not folder:
@@ -208,7 +208,7 @@ def make_inside(
     def act() -> None:
         make(rights.umask)
 
-    linked = bool(content) and leads_to_places(real, watch.places.root_of(real), content)
+    linked = bool(content) and leads_to_places(real, watch.later_run.root_of(real), content)
     if content and (linked or kind is not None) and not os.path.lexists(real):
         change = change_of(
             f"{real} is where programs look for what they start", None, content.encode()
@@ -256,7 +256,7 @@ def rename_inside(watch: Watch, call: Notification, old: str, new: str, flags: i
     if flags & _EXCHANGE and (kind is not None or leaves is not None):
         raise OSError(errno.EINVAL, "Invalid argument")
     if stat.S_ISLNK(status.st_mode) or not stat.S_ISREG(status.st_mode):
-        root = watch.places.root_of(new)
+        root = watch.later_run.root_of(new)
         if kind is not None or (root and leads_to_places(new, root)):
             text = os.readlink(old) if stat.S_ISLNK(status.st_mode) else "a pipe, socket or device"
             change = change_of(
@@ -267,7 +267,7 @@ def rename_inside(watch: Watch, call: Notification, old: str, new: str, flags: i
             return
     if kind is None or not stat.S_ISREG(status.st_mode):
         if leaves is not None:
-            watch.places.leaves(old)
+            watch.later_run.leaves(old)
         watch.do(call, rights, lambda: deeds.rename(old, new, flags))
         return
     if flags & _NO_REPLACE and os.path.lexists(new):
@@ -279,7 +279,7 @@ def rename_inside(watch: Watch, call: Notification, old: str, new: str, flags: i
 
     def after() -> None:
         if leaves is not None:
-            watch.places.leaves(old)
+            watch.later_run.leaves(old)
         deeds.remove(old, folder=False)
 
     put(watch, call, new, kind, content, after)

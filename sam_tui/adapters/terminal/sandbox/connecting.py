@@ -71,7 +71,7 @@ def judge_unix(
             watch.settle(notification, Wish("connect", name_shown), lambda: go(""))
         return
     path = os.fsdecode(name.split(b"\0", 1)[0])
-    target_path = Target(notification.thread, watch.memory).place(AT_FDCWD, path, follow=True)
+    target_path = Target(notification.thread, watch.memory).resolve(AT_FDCWD, path, follow=True)
     if (
         target_path.special
         or not _is_socket(target_path.real)

@@ -133,7 +133,7 @@ def content_of(handle: int) -> bytes:
     return b"".join(parts)
 
 
-def place(path: str, content: bytes, mode: int) -> None:
+def put_file(path: str, content: bytes, mode: int) -> None:
     """Put a new file with exactly this content at a path, in one step. Raises OSError.
 
     Nobody has the new file open, and nobody can: its first name is refused to everybody.

@@ -31,7 +31,7 @@ class Layer:
     """What a branch holds beside the workspace: entries by relative path, and what is gone from it."""
 
     present: dict[str, str]
-    gone: set[str]
+    deleted: set[str]
 
 
 def snapshot(folder: str) -> Snapshot:
@@ -67,7 +67,7 @@ def copied_layer(copy: str, workspace: str) -> Layer:
             layer.present[path] = changed
     for path in _below(workspace, ""):
         if not os.path.lexists(os.path.join(copy, path)):
-            layer.gone.add(path)
+            layer.deleted.add(path)
     return layer
 
 
@@ -79,7 +79,7 @@ def differences(layer: Layer, workspace: str) -> list[Differing]:
         for path, source in layer.present.items()
         if _is_folder(os.path.join(workspace, path)) and not _is_folder(source)
     ]
-    for root in (*layer.gone, *replaced):
+    for root in (*layer.deleted, *replaced):
         for path in (root, *_below(workspace, root)):
             differing[path] = Differing(_change(path, os.path.join(workspace, path), None), None)
     for path, source in layer.present.items():
@@ -100,12 +100,12 @@ def _read_upper(layer: Layer, upper: str, workspace: str, at: str) -> None:
         status = entry.stat(follow_symlinks=False)
         if stat.S_ISCHR(status.st_mode) and status.st_rdev == 0:
             if os.path.lexists(old):
-                layer.gone.add(path)
+                layer.deleted.add(path)
             continue
         layer.present[path] = entry.path
         if entry.is_dir(follow_symlinks=False):
             if _opaque(entry.path) and _is_folder(old):
-                layer.gone |= {os.path.join(path, name) for name in os.listdir(old)}
+                layer.deleted |= {os.path.join(path, name) for name in os.listdir(old)}
             _read_upper(layer, upper, workspace, path)
 
 

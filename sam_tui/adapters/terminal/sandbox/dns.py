@@ -31,7 +31,7 @@ class Question:
     id: int
     name: str
     kind: int
-    asked: bytes
+    query: bytes
     message: bytes
 
     @classmethod
@@ -55,7 +55,7 @@ class Question:
             + address
             for address in addresses
         )
-        return _HEADER.pack(self.id, flags, 1, len(addresses), 0, 0) + self.asked + records
+        return _HEADER.pack(self.id, flags, 1, len(addresses), 0, 0) + self.query + records
 
 
 @dataclass(frozen=True, slots=True)

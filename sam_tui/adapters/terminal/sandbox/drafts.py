@@ -31,7 +31,7 @@ class Draft:
 
     watch: Watch
     real: str
-    place: Place
+    kind: Place
     rights: Rights
     who: Mapping[str, Any]
     reading: int
@@ -136,10 +136,10 @@ class Drafts:
 
     def _judge(self, draft: Draft, content: bytes, mode: int) -> None:
         watch, real = draft.watch, draft.real
-        if watch.places.waits(real, lambda: self._judge(draft, content, mode)):
+        if watch.later_run.waits(real, lambda: self._judge(draft, content, mode)):
             return
         with suppress(OSError):
-            change = watch.places.judge(real, draft.place, content)
+            change = watch.later_run.judge(real, draft.kind, content)
             if change is None:
                 _put(draft, content, mode)
                 return
@@ -152,15 +152,15 @@ class Drafts:
                     else:
                         watch.note(draft.who, wish)
                 finally:
-                    watch.places.answered(real)
+                    watch.later_run.answered(real)
 
-            watch.places.asked(real)
+            watch.later_run.note_question(real)
             watch.decide(draft.who, wish, answered, change)
 
 
 def _put(draft: Draft, content: bytes, mode: int) -> None:
     with deeds.acting_as(draft.rights):
-        draft.watch.places.put(draft.real, draft.place, content, mode)
+        draft.watch.later_run.put(draft.real, draft.kind, content, mode)
 
 
 def _checked(real: str, flags: int) -> tuple[bytes, int] | None:

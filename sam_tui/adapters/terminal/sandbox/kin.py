@@ -76,7 +76,7 @@ def _session(watch: Watch, call: Notification) -> None:
     process = Target(call.thread, watch.memory).process
     since = watch.census.add(process)
     # Before it can leave, so that whoever looks for it afterwards knows where.
-    watch.tell({"tell": "session", "session": process, "since": since})
+    watch.report({"tell": "session", "session": process, "since": since})
     watch.proceed(call)
 
 

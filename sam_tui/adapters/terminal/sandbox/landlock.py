@@ -58,7 +58,7 @@ class Bounds:
     secrets: tuple[str, ...] = ()
     tcp: bool = True
     opened: tuple[str, ...] = ()
-    kept: tuple[str, ...] = ()
+    unwritable: tuple[str, ...] = ()
     """Real paths below the writable folders that stay as they are; for supervised runs alone."""
     watched: tuple[str, ...] = ()
     """Those of the writable folders in which the supervisor makes every change itself."""
@@ -103,7 +103,7 @@ def build(version: int, bounds: Bounds) -> int:
         for folder in bounds.writable:
             # The supervisor makes no sockets: those are bound, not opened.
             rights = _MAKE_SOCKET | reads if folder in bounds.watched else full
-            for path in carved(folder, bounds.kept):
+            for path in carved(folder, bounds.unwritable):
                 _allow(ruleset, path, rights)
         for path in bounds.devices:
             _allow(ruleset, path, full)
@@ -136,7 +136,7 @@ def maskable(bounds: Bounds) -> tuple[str, ...]:
     below = tuple(f"{folder.rstrip('/')}/" for folder in bounds.writable)
     for secret in (*bounds.secrets, *raw_devices()):
         real = real_paths.of(secret)
-        inside = f"{real}/".startswith(below) and real not in bounds.kept
+        inside = f"{real}/".startswith(below) and real not in bounds.unwritable
         if real != "/" and not inside and os.path.lexists(real):
             maskables.append(real)
     return tuple(maskables)

@@ -53,16 +53,16 @@ def _judge(
         with deeds.acting_as(rights):
             opened = _opened(watch, target, subject)
     except FileNotFoundError:
-        if not watch.places.asking:
+        if not watch.later_run.asking:
             raise
         # It was written to a place, and the person is still asked for that.
-        watch.places.when_settled(
+        watch.later_run.when_settled(
             lambda: watch.carry_out(call, lambda: _judge(watch, call, subject, change, mode=mode))
         )
         return
     with deeds.acting_as(rights), _handle(opened) as handle:
         real = _real(handle)
-        starts = bool(mode & 0o111 & ~os.fstat(handle).st_mode) and watch.places.runs(real)
+        starts = bool(mode & 0o111 & ~os.fstat(handle).st_mode) and watch.later_run.runs(real)
         if not starts and (_is_own(watch, target, real) or not os.fstat(handle).st_nlink):
             if watch.waits(call):
                 change(handle)
@@ -80,7 +80,7 @@ def _judge(
 
 def _is_own(watch: Watch, target: Target, real: str) -> bool:
     """Inside, made by the run, or a pipe or socket, which has no place at all."""
-    return watch.inside.holds(real) or real[:1] != "/" or watch.own.holds(target, real)
+    return watch.inside.holds(real) or real[:1] != "/" or watch.created.holds(target, real)
 
 
 @contextmanager
@@ -102,7 +102,7 @@ def _opened(watch: Watch, target: Target, subject: Subject) -> int:
             if not (subject.follow and stat.S_ISLNK(os.fstat(handle).st_mode)):
                 return handle
             os.close(handle)
-    target_path = target.place(subject.directory, subject.path, follow=subject.follow)
+    target_path = target.resolve(subject.directory, subject.path, follow=subject.follow)
     if target_path.special:
         raise PermissionError(errno.EACCES, "Not a name in a file system")
     return open_exactly(target_path.real, os.O_PATH | os.O_NOFOLLOW)

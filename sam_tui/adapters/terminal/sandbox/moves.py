@@ -48,7 +48,7 @@ def move_folder(
 
 def _alike(watch: Watch, old: str, new: str) -> bool:
     """Whether what lies below means the same in both places."""
-    before, after = watch.places.root_of(old), watch.places.root_of(new)
+    before, after = watch.later_run.root_of(old), watch.later_run.root_of(new)
     if not after:
         return True  # nothing is judged where it goes
     return bool(before) and surroundings(old, before) == surroundings(new, after)
@@ -56,7 +56,7 @@ def _alike(watch: Watch, old: str, new: str) -> bool:
 
 def _becoming(watch: Watch, old: str, new: str) -> Iterator[tuple[str, str, Change | None]]:
     """What becomes a place: where it is now, what tells its content, what has to be asked about it."""
-    root, before = watch.places.root_of(new), watch.places.root_of(old)
+    root, before = watch.later_run.root_of(new), watch.later_run.root_of(old)
     for count, (path, is_link) in enumerate(_entries(old)):
         moved = new + path[len(old) :]
         if count >= _MOST_ENTRIES:
@@ -96,7 +96,7 @@ def _entries(folder: str) -> Iterator[tuple[str, bool]]:
 
 def _gone(watch: Watch, old: str) -> str:
     """Why a folder is not moved away without a question; empty when it may."""
-    root = watch.places.root_of(old)
+    root = watch.later_run.root_of(old)
     kind = place_of(f"{old}/x", root) if root else None
     return f"{old} {kind.what}, and would be gone" if kind is not None and kind.removal else ""
 
@@ -115,7 +115,7 @@ def _move(old: str, new: str, flags: int, judged: Mapping[str, str]) -> None:
             if digest_of(content) != agreed:
                 raise PermissionError(errno.EACCES, "It is another file by now")
             if not os.path.islink(moved_path):
-                deeds.place(moved_path, content, os.stat(moved_path).st_mode)
+                deeds.put_file(moved_path, content, os.stat(moved_path).st_mode)
         deeds.rename(aside, new, flags)
     except OSError:
         deeds.rename(aside, old, 0)

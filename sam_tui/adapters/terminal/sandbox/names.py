@@ -80,8 +80,8 @@ def _own_terminal(watch: Watch, target: Target, path: str) -> str:
 
     Landlock takes the settings of a terminal from those that it lets read: a pager got no keys.
     """
-    real = target.place(AT_FDCWD, path, follow=True).real
-    return real if watch.own.holds(target, real) else ""
+    real = target.resolve(AT_FDCWD, path, follow=True).real
+    return real if watch.created.holds(target, real) else ""
 
 
 def _judge_write(
@@ -105,7 +105,7 @@ def _judge_write(
     ):
         watch.proceed(call)
         return
-    target_path = target.place(named.directory, path, follow=follow)
+    target_path = target.resolve(named.directory, path, follow=follow)
     if target_path.link and carrying.opened_again(watch, call, drafts, target_path.link, flags):
         return
     left = left_to_landlock(watch, target_path) or target_path.real in watch.devices
@@ -127,7 +127,7 @@ def _judge_read(watch: Watch, call: Notification, named: Named, flags: int) -> N
     if flags & os.O_PATH or watch.readable.surely(target, named.directory, path, follow=follow):
         watch.proceed(call)
         return
-    target_path = target.place(named.directory, path, follow=follow)
+    target_path = target.resolve(named.directory, path, follow=follow)
     new = is_inside(watch, target_path) and not watch.readable.holds(target_path.real)
     if not new or not os.path.isfile(target_path.real):
         watch.proceed(call)
@@ -143,7 +143,7 @@ def _only_truncates(flags: int) -> bool:
 def _settle_open(watch: Watch, call: Notification, real: str, flags: int, mode: int) -> None:
     target = Target(call.thread, watch.memory)
     rights = target.rights()
-    mine = watch.own
+    mine = watch.created
     new = bool(flags & os.O_CREAT) and mine.may_make(real)
     master = real in TERMINAL_MAKERS
 
@@ -153,7 +153,7 @@ def _settle_open(watch: Watch, call: Notification, real: str, flags: int, mode: 
             opened = deeds.open_file(real, flags | exclusively, mode & ~rights.umask)
         try:
             if new:
-                mine.made(real)
+                mine.add_shared(real)
             elif master:
                 mine.opened_master(opened)
             watch.give(call, opened, flags)
@@ -179,8 +179,8 @@ def judge_openat2(watch: Watch, call: Notification, drafts: Drafts) -> None:
     flags, mode, resolve = struct.unpack("=QQQ", target.data(how, _SMALLEST_HOW))
     named = Named(signed(directory), address)
     if resolve and flags & WRITE_FLAGS:
-        target_path = target.place(named.directory, target.text(address), follow=True)
-        if watch.places.root_of(target_path.real):
+        target_path = target.resolve(named.directory, target.text(address), follow=True)
+        if watch.later_run.root_of(target_path.real):
             watch.refuse(call, errno.ENOSYS)
             return
     if resolve and flags & WRITE_FLAGS:
@@ -271,7 +271,7 @@ def _judge_name(watch: Watch, call: Notification, path: Named, action: _Deed) ->
     if action.trusted and watch.granted.surely(target, path.directory, text, follow=path.follow):
         watch.proceed(call)
         return
-    target_path = target.place(path.directory, text, follow=path.follow)
+    target_path = target.resolve(path.directory, text, follow=path.follow)
     if watch.inside.leads(target_path.real) and not action.makes_folder:
         watch.refuse(call)
         return
@@ -284,18 +284,18 @@ def _judge_name(watch: Watch, call: Notification, path: Named, action: _Deed) ->
             watch.refuse(call)
             return
     rights = target.rights()
-    new = action.kind == "write" and watch.own.may_make(target_path.real)
+    new = action.kind == "write" and watch.created.may_make(target_path.real)
 
     def do_it() -> None:
         with deeds.acting_as(rights):
             action.act(target_path.real, rights.umask)
         if new:
-            watch.own.made(target_path.real)
+            watch.created.add_shared(target_path.real)
         elif action.kind == "delete":
-            watch.own.removed(target_path.real)
+            watch.created.removed(target_path.real)
         watch.succeed(call)
 
-    if new or inside or watch.own.holds(target, target_path.real):
+    if new or inside or watch.created.holds(target, target_path.real):
         watch.carry_out(call, do_it)
     else:
         watch.settle(call, Wish(action.kind, target_path.real), do_it)
@@ -308,7 +308,7 @@ def _start(watch: Watch, call: Notification) -> None:
         with suppress(OSError):  # the caller may be gone by then
             watch.proceed(call)
 
-    watch.places.when_settled(go_on)
+    watch.later_run.when_settled(go_on)
 
 
 def name_handlers(drafts: Drafts) -> dict[str, Callable[[Watch, Notification], None]]:

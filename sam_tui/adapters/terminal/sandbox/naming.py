@@ -75,7 +75,9 @@ class Naming:
         return question.answer(dns.NO_ERROR, packed, seconds=int(seconds))
 
 
-def hear(server: socket.socket, naming: Naming, refused: Callable[[int], Refused]) -> None:
+def answer_datagram(
+    server: socket.socket, naming: Naming, refused: Callable[[int], Refused]
+) -> None:
     """Answer one datagram. ``refused`` is told by the port that asked."""
     try:
         message, ancillary, _, sender = server.recvmsg(_READ, 128, socket.MSG_DONTWAIT)

@@ -42,7 +42,7 @@ class Own:
         free = f"{above}/" == _SHARED or self._below(real)
         return real.startswith(_SHARED) and free and not os.path.lexists(real)
 
-    def made(self, real: str) -> None:
+    def add_shared(self, real: str) -> None:
         """Shared memory that the run made from now on is its own."""
         if real.startswith(_SHARED):
             with suppress(OSError):

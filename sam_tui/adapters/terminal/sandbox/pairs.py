@@ -81,7 +81,7 @@ def judge_link(
     if itself:
         link = f"/proc/{call.thread}/fd/{old.directory}"
         first = Place(os.readlink(link), special=True, link=link)
-        second = target.place(new.directory, target.text(new.address), follow=False)
+        second = target.resolve(new.directory, target.text(new.address), follow=False)
     else:
         first, second = _places(target, old, new)
 
@@ -127,7 +127,7 @@ def _link_nameless(watch: Watch, call: Notification, link: str, new: str) -> Non
 
 def _places(target: Target, old: Named, new: Named) -> tuple[Place, Place]:
     first, second = (
-        target.place(path.directory, target.text(path.address), follow=path.follow)
+        target.resolve(path.directory, target.text(path.address), follow=path.follow)
         for path in (old, new)
     )
     return first, second
@@ -155,14 +155,14 @@ def _judge(
         watch.proceed(call)
         return
     rights = target.rights()
-    mine = watch.own
+    mine = watch.created
     free = mine.may_make(new.real)
 
     def do_it() -> None:
         with deeds.acting_as(rights):
             act(old.real, new.real)
         if free:
-            mine.made(new.real)
+            mine.add_shared(new.real)
         watch.succeed(call)
 
     if inside or (mine.holds(target, old.real) and (free or mine.holds(target, new.real))):

@@ -50,7 +50,7 @@ def hopeless(path: Place) -> bool:
 
 def is_watched(watch: Watch, path: Place) -> bool:
     """Whether the supervisor makes every change there."""
-    return not path.special and bool(watch.places.root_of(path.real))
+    return not path.special and bool(watch.later_run.root_of(path.real))
 
 
 def plainly(watch: Watch, target: Target, directory: int, text: str) -> str:
@@ -61,7 +61,7 @@ def plainly(watch: Watch, target: Target, directory: int, text: str) -> str:
     path = target.absolute(directory, text)
     if _UNRESOLVED.search(path) or RESERVED in path:
         return ""
-    return path if watch.places.ordinary(path) else ""
+    return path if watch.later_run.ordinary(path) else ""
 
 
 def carried_inside(
@@ -86,7 +86,7 @@ def carried_inside(
                 raise
         else:
             return True
-    target_path = target.place(path.directory, text, follow=path.follow)
+    target_path = target.resolve(path.directory, text, follow=path.follow)
     if not is_watched(watch, target_path):
         return False
     act(target_path.real, judged(watch, target_path.real))
@@ -97,7 +97,7 @@ def judged(watch: Watch, real: str) -> PlaceKind | None:
     """The place that a real path is. Raises OSError for a name that nobody may touch."""
     if RESERVED in real:
         raise PermissionError(errno.EACCES, "Permission denied")
-    return watch.places.at(real)
+    return watch.later_run.at(real)
 
 
 def nameless(watch: Watch, link: str) -> int:
@@ -107,7 +107,7 @@ def nameless(watch: Watch, link: str) -> int:
     """
     handle = os.open(link, os.O_PATH | os.O_CLOEXEC)
     status = os.fstat(handle)
-    made_here = watch.places.root_of(os.readlink(f"/proc/self/fd/{handle}"))
+    made_here = watch.later_run.root_of(os.readlink(f"/proc/self/fd/{handle}"))
     if made_here and stat.S_ISREG(status.st_mode) and not status.st_nlink:
         return handle
     os.close(handle)

@@ -24,7 +24,7 @@ class Change:
     removed: int
     digest: str
 
-    def told(self) -> dict[str, Any]:
+    def as_object(self) -> dict[str, Any]:
         """As it goes to the program."""
         return {
             "why": self.why,
@@ -135,8 +135,8 @@ class Places:
         self.leaves(real)
         if kind.grammar == "git head" and not os.path.lexists(real):
             for path in founding(os.path.dirname(real)):
-                deeds.place(path, *deeds.read_file(path))  # whoever has it open has another file
-        deeds.place(real, after, mode)
+                deeds.put_file(path, *deeds.read_file(path))  # whoever has it open has another file
+        deeds.put_file(real, after, mode)
 
     def leaves(self, real: str) -> None:
         """Remember what stands in a place that changes: it may come back."""
@@ -149,7 +149,7 @@ class Places:
         """Whether somebody is asked about any."""
         return bool(self._asked)
 
-    def asked(self, real: str) -> None:
+    def note_question(self, real: str) -> None:
         """Somebody is asked about new content of a place."""
         self._asked.setdefault(real, [])
 

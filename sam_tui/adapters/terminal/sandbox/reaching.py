@@ -21,7 +21,7 @@ from sam_tui.adapters.terminal.sandbox.connecting import copy_of, in_its_own_tim
 from sam_tui.adapters.terminal.sandbox.island import Islands
 from sam_tui.adapters.terminal.sandbox.kernel import libc
 from sam_tui.adapters.terminal.sandbox.listeners import listening
-from sam_tui.adapters.terminal.sandbox.naming import Naming, Refused, converse, hear
+from sam_tui.adapters.terminal.sandbox.naming import Naming, Refused, answer_datagram, converse
 from sam_tui.adapters.terminal.sandbox.notifications import Notification
 from sam_tui.adapters.terminal.sandbox.paths import signed
 from sam_tui.adapters.terminal.sandbox.reach import Reach
@@ -107,7 +107,7 @@ class _Peer:
     family: int
     host: str
     port: int
-    given: bytes
+    address: bytes
 
     @classmethod
     def of(cls, address: bytes) -> "_Peer":
@@ -122,7 +122,7 @@ class _Peer:
     def at(self, host: str, port: int) -> bytes:
         """The same with another host; an IPv4 one in IPv6 clothes on a socket of that kind."""
         packed = ipaddress.ip_address(host).packed
-        head = self.given[:2] + port.to_bytes(2, "big")
+        head = self.address[:2] + port.to_bytes(2, "big")
         if self.family == socket.AF_INET:
             return head + packed + bytes(8)
         if len(packed) == 4:
@@ -230,7 +230,7 @@ class Reaching:
             if stood:
                 in_its_own_time(watch, call, rights, lambda _: self._found(call, names[0], peer))
             else:
-                in_its_own_time(watch, call, rights, peer.given)
+                in_its_own_time(watch, call, rights, peer.address)
 
         if listed or (not stood and reach.lists(peer.host, peer.port)):
             watch.carry_out(call, go)
@@ -286,7 +286,9 @@ class Reaching:
         def refused(port: int) -> Refused:
             return self.refused_to(self._callers.get(port, self._last))
 
-        self._doors.listen_to(server.fileno(), lambda: hear(server, self.naming, refused))
+        self._doors.listen_to(
+            server.fileno(), lambda: answer_datagram(server, self.naming, refused)
+        )
 
 
 def _served_by(copied: socket.socket) -> int:

@@ -77,5 +77,5 @@ def _real(watch: Watch, target: Target, directory: int, path: str, *, follow: bo
             os.readlink(likely)
         except OSError:
             return likely
-    target_path = target.place(directory, path, follow=follow)
+    target_path = target.resolve(directory, path, follow=follow)
     return "" if target_path.special else target_path.real

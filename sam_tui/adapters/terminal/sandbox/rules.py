@@ -68,7 +68,7 @@ class Inside:
         cached = self._folders.get(folder)
         if cached is not None and now < cached[0]:
             return cached[1]
-        target_path = target.place(-1, folder, follow=True)
+        target_path = target.resolve(-1, folder, follow=True)
         if target_path.by_proc:
             return target_path.real  # means another folder for each process
         if len(self._folders) >= _REMEMBERED_FOLDERS:

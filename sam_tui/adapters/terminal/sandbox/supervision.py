@@ -37,8 +37,8 @@ class Held:
     def __init__(
         self, entry: int, ask: AskOutside | None = None, sync: Callable[[], None] = lambda: None
     ) -> None:
-        self.way = entry
-        self.hear = sync
+        self.descriptor = entry
+        self.receive = sync
         """Takes in all that the supervisor said by now."""
         self.refused: list[OutsideAccess] = []
         self.lives = True
@@ -117,9 +117,9 @@ class Held:
 
     def shut(self) -> None:
         """Close the way in, once the command has entered or will not."""
-        if self.way >= 0:
-            os.close(self.way)
-            self.way = -1
+        if self.descriptor >= 0:
+            os.close(self.descriptor)
+            self.descriptor = -1
 
     def _settled(self, task: asyncio.Task[None]) -> None:
         if len(self._questions) == 1:
@@ -141,7 +141,7 @@ class Answer:
 
     def __call__(self, *, allowed: bool, seconds: float | None = None) -> None:
         """Say yes or no. It holds for so many seconds of the run, or to its end."""
-        self._supervision.tell({
+        self._supervision.send({
             "tell": "answer",
             "run": self._run,
             "serial": self._serial,
@@ -230,7 +230,7 @@ class Supervision:
             "tell": "run",
             "run": self._last,
             "roots": bounds.writable,
-            "kept": bounds.kept,
+            "kept": bounds.unwritable,
             "watched": bounds.watched,
             "devices": bounds.devices,
             "reads": asdict(bounds.reads),
@@ -250,14 +250,14 @@ class Supervision:
 
     def begin(self, number: int, session: int) -> None:
         """The command of a run leads that session."""
-        self.tell({"tell": "began", "run": number, "session": session})
+        self.send({"tell": "began", "run": number, "session": session})
 
     async def finish(self, number: int) -> None:
         """Wait until what an ended run wrote to places was judged, and asked for."""
         self.receive()
         handle = self._held.get(number)
         if handle is not None and handle.drafting and handle.lives:
-            self.tell({"tell": "finish", "run": number})
+            self.send({"tell": "finish", "run": number})
             await handle.finished.wait()
 
     def release(self, number: int) -> None:
@@ -267,9 +267,9 @@ class Supervision:
         if handle is not None:
             handle.end()
             handle.shut()
-            self.tell({"tell": "stop", "run": number})
+            self.send({"tell": "stop", "run": number})
 
-    def tell(self, message: Mapping[str, Any]) -> None:
+    def send(self, message: Mapping[str, Any]) -> None:
         """Say something to the supervisor, if it is still there."""
         if self._control is not None:
             with suppress(OSError):
@@ -299,7 +299,7 @@ class Supervision:
         """End the supervisor; whatever still waits for it fails."""
         for number, handle in self._held.items():
             if self._host != "kept":  # what others keep goes on without this program
-                self.tell({"tell": "stop", "run": number})
+                self.send({"tell": "stop", "run": number})
             handle.end()
             handle.shut()
         self._held.clear()

@@ -106,7 +106,7 @@ class Supervisor:
         system = system_amounts()
         for watch in self._counted:
             if limit := watch.census.exceeded(system):
-                watch.tell({"tell": "limit", "limit": limit})
+                watch.report({"tell": "limit", "limit": limit})
                 # Nobody is answered meanwhile, so that no session is begun while they are killed.
                 watch.census.end_at_once()
 
@@ -122,7 +122,7 @@ class Supervisor:
             self._doors.close()
         self._drafts.close()
         self._memory.close()
-        for mine in (*self._ended, *(watch.own for watch in self._runs.values())):
+        for mine in (*self._ended, *(watch.created for watch in self._runs.values())):
             mine.remove_left()
         self._poll.close()
         self._control.close()
@@ -261,13 +261,13 @@ class Supervisor:
             self._poll.unregister(descriptor)
             os.close(descriptor)
             self._drafts.finish(watch)
-            watch.places.when_settled(lambda: self._forget(watch))
+            watch.later_run.when_settled(lambda: self._forget(watch))
 
     def _forget(self, watch: Watch) -> None:
         """A run is over, with all that was asked about it."""
         self._runs.pop(watch.number, None)
-        if watch.own.left:
-            self._ended.append(watch.own)
+        if watch.created.left:
+            self._ended.append(watch.created)
         self._tell({"tell": "gone", "run": watch.number})
 
     def _judge(self, watch: Watch, call: Notification) -> None:

@@ -69,7 +69,7 @@ class Target:
             raise FileNotFoundError(2, "No such file or directory")
         return path if path[0] == "/" else f"{self.base(directory)}/{path}"
 
-    def place(self, directory: int, path: str, *, follow: bool) -> Place:
+    def resolve(self, directory: int, path: str, *, follow: bool) -> Place:
         """Where a path leads, seen from the target. Raises OSError.
 
         Only for judging and for words: what is carried out opens the real path without any link.

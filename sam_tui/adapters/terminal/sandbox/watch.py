@@ -95,9 +95,9 @@ class Watch:
         carved_roots = [path for root in terms.roots for path in carved(root, terms.kept)]
         self.readable = Inside(carved_roots, terms.kept)
         """What of it may be read as a whole."""
-        self.places = Places(terms.watched, free, terms.kept)
+        self.later_run = Places(terms.watched, free, terms.kept)
         self.devices = frozenset(terms.devices)
-        self.own = Own()
+        self.created = Own()
         self.asking = terms.asking
         self.landlock = terms.landlock
         self.census = Census(terms.limits, filtered=True)
@@ -264,10 +264,10 @@ class Watch:
                 return
         self._serial += 1
         self._waiting[self._serial] = (wish, [answered])
-        details = {} if change is None else {"change": change.told()}
+        details = {} if change is None else {"change": change.as_object()}
         self._tell({"tell": "ask", "serial": self._serial, **self._words(who, wish), **details})
 
-    def tell(self, message: Mapping[str, Any]) -> None:
+    def report(self, message: Mapping[str, Any]) -> None:
         """Tell the program something of this run."""
         self._tell({**message, "run": self.number})
 
@@ -299,10 +299,10 @@ class Watch:
 
     def finish(self) -> None:
         """Tell the program once nothing that was written waits for an answer."""
-        self.places.when_settled(lambda: self._tell({"tell": "finished", "run": self.number}))
+        self.later_run.when_settled(lambda: self._tell({"tell": "finished", "run": self.number}))
 
     def drafting(self) -> None:
         """Tell the program that the run writes to a place, so that it waits for what comes of it."""
-        if not self.places.drafted:
-            self.places.drafted = True
+        if not self.later_run.drafted:
+            self.later_run.drafted = True
             self._tell({"tell": "drafting", "run": self.number})

@@ -131,7 +131,7 @@ class Lead:
     """What stands left of content: bullets, bars and indents, on the first row and on the rest."""
 
     first: Span
-    rest: Span
+    following: Span
     first_copy: str = ""
     rest_copy: str = ""
     used: bool = False
@@ -149,11 +149,11 @@ class Canvas:
     @property
     def room(self) -> int:
         """Cells left for content beside the leads."""
-        return max(1, self.width - 1 - sum(cell_len(lead.rest[0]) for lead in self.leads))
+        return max(1, self.width - 1 - sum(cell_len(lead.following[0]) for lead in self.leads))
 
     def push(self, lead: Lead) -> bool:
         """Enter a container; False, and nothing done, where it would leave no room."""
-        if self.room - cell_len(lead.rest[0]) < NARROWEST and len(self.leads) > 2:
+        if self.room - cell_len(lead.following[0]) < NARROWEST and len(self.leads) > 2:
             return False
         self.leads.append(lead)
         return True
@@ -196,7 +196,7 @@ class Canvas:
         segments: list[Segment] = []
         before, prefix, used = "", "", 0
         for lead in self.leads:
-            lead_spans = lead.rest if lead.used else lead.first
+            lead_spans = lead.following if lead.used else lead.first
             copied = lead.rest_copy if lead.used or glue is not None else lead.first_copy
             lead.used = True
             before += lead_spans[0]

@@ -50,7 +50,7 @@ class _Text:
             return _Row(raw[:-1], "\r\n")
         return _Row(raw, self.separator)
 
-    def kept(self, begin: int, stop: int) -> list[str]:
+    def lines_between(self, begin: int, stop: int) -> list[str]:
         """Lines as they are in the file, in one piece; none where there are none."""
         if begin == stop:
             return []
@@ -95,7 +95,7 @@ def patched(
     remarks: list[str] = []
     for hunk in patch.hunks:
         try:
-            spot = ground.place(hunk)
+            spot = ground.locate(hunk)
             fitted = (
                 hunk if style == "git" else _fitted(lines, spot, hunk, strict=style == "unified")
             )
@@ -108,10 +108,10 @@ def patched(
     result: list[str] = []
     at = 0
     for spot, hunk in placed:
-        result += text.kept(at, spot.at)
+        result += text.lines_between(at, spot.at)
         result += [row.text + row.end for row in _changed(text, spot, hunk)]
         at = spot.end
-    return text.joined([*result, *text.kept(at, len(lines))]), remarks
+    return text.joined([*result, *text.lines_between(at, len(lines))]), remarks
 
 
 def _fitted(lines: Sequence[str], spot: Place, hunk: Hunk, *, strict: bool) -> Hunk:

@@ -82,7 +82,7 @@ class Ground:
         self._drift = 0
         self._cursor = 0
 
-    def place(self, hunk: Hunk) -> Place:
+    def locate(self, hunk: Hunk) -> Place:
         """Find the hunk's place and take it. Raises ``Misfit``.
 
         With a line number the nearest place wins; without one there must be only one, below the
