@@ -17,7 +17,7 @@ from pathlib import Path
 from bench.figures import Figure, judged, options
 from sam_tui.adapters.policy.files import parse_policy
 from sam_tui.adapters.shell import BashParser
-from sam_tui.core.accesses import Access, Read, Run, Write
+from sam_tui.core.accesses import Access, CommandAccess, Read, Write
 from sam_tui.core.authorization.commands import CommandReader
 from sam_tui.core.authorization.containment import Workspace
 from sam_tui.core.authorization.grants import Grants
@@ -105,7 +105,9 @@ def measure(folder: Path, repeat: int) -> list[Figure]:
         taken = median(decided(judge, access), repeat)
         figures.append(Figure(name, taken, "us", MOST_PATH, alone, "realpath"))
     command = "cd src && npm run build -- --watch | tee log"
-    figures.append(Figure("a command", median(decided(plain, Run(command)), repeat), "us"))
+    figures.append(
+        Figure("a command", median(decided(plain, CommandAccess(command)), repeat), "us")
+    )
     few = max(3, repeat // 200)
     once = median(lambda: WORDS.findall(megabyte), few) / 1000
     masked = median(lambda: shield.mask(megabyte), few) / 1000

@@ -23,7 +23,7 @@ from sam_tui.core.prompt.skills import OfferedSkills
 
 
 @dataclass(frozen=True, slots=True)
-class Sources:
+class ReminderSources:
     """What the injectors look at. ``workflow_mode`` says whether it is on in a conversation.
 
     ``phase`` tells where the workflow of a conversation stands, in words; empty without one.
@@ -44,7 +44,7 @@ class Sources:
     """What ended in the background."""
 
 
-def build_reminders(sources: Sources) -> list[Reminder]:
+def build_reminders(sources: ReminderSources) -> list[Reminder]:
     """Every built-in reminder, in injection order; recent memories stand last."""
     return [
         UserContextReminder(sources.facts),

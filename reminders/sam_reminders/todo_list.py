@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from sam_tui.core.board import TodoBoard
 from sam_tui.core.prompt.view import TurnView
-from sam_tui.core.todo_edits import Told, differences
+from sam_tui.core.todo_edits import DeliveredEdits, differences
 from sam_tui.core.todos import (
     Todo,
     completed_ids,
@@ -38,7 +38,7 @@ class TodoListReminder:
     def content(self, view: TurnView) -> str | None:
         """The list between ``<todoList>`` tags, or None when there is none."""
         items = view.todos
-        edits_made = Told()
+        edits_made = DeliveredEdits()
         if self._board is not None:
             edits_made = self._board.edits_to_tell(view.conversation, new_message=view.new_message)
         edits = _edits(edits_made)
@@ -56,7 +56,7 @@ class TodoListReminder:
         return "\n".join(["<todoList>", *lines, *edits, "", _guidance(items), "</todoList>"])
 
 
-def _edits(edits: Told) -> list[str]:
+def _edits(edits: DeliveredEdits) -> list[str]:
     """One line for all that the person changed since the model was last told; none for nothing.
 
     A second line of the same turn says so: it must differ from the first even where its words are

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from sam_tui.core.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from sam_tui.adapters.policy import Places
+    from sam_tui.adapters.policy import AppFolders
     from sam_tui.assembly.leaves import Leaves
     from sam_tui.core.authorization.guard import Guard
     from sam_tui.core.authorization.trust import FolderTrust
@@ -26,7 +26,11 @@ HOOK_FILES = ("hooks.json", ".sam/hooks.json")
 
 
 def offer_hooks(
-    leaves: "Leaves", folders: "Places", guard: "Guard", trust: "FolderTrust", executor: "Executor"
+    leaves: "Leaves",
+    folders: "AppFolders",
+    guard: "Guard",
+    trust: "FolderTrust",
+    executor: "Executor",
 ) -> "OfferedHooks":
     """What gives the hooks, or None as long as there is no file. Two looks at the disk a call.
 
@@ -77,7 +81,7 @@ def tell_of_questions(offered: "OfferedHooks") -> "Callable[[Inquiry], Telling |
 
 
 def offer_instructions(
-    leaves: "Leaves", folders: "Places", trust: "FolderTrust"
+    leaves: "Leaves", folders: "AppFolders", trust: "FolderTrust"
 ) -> OfferedInstructions:
     """What gives the instructions, or None as long as there is none to read."""
     root = leaves.workspace.root

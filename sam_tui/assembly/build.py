@@ -5,10 +5,10 @@ import sys
 import threading
 from collections.abc import Mapping
 
-from sam_reminders import Sources, build_reminders
+from sam_reminders import ReminderSources, build_reminders
 from sam_tools import offers, profile_offers
 from sam_tui.adapters.plugins import discover
-from sam_tui.adapters.policy import Layers, Places, read_layers
+from sam_tui.adapters.policy import AppFolders, Layers, read_layers
 from sam_tui.adapters.prompts import FileReminders
 from sam_tui.assembly.believing import (
     OfferedInstructions,
@@ -23,7 +23,7 @@ from sam_tui.assembly.options import Options
 from sam_tui.assembly.serving import Serving
 from sam_tui.core.agent.retry import RetryPolicy
 from sam_tui.core.agent.room import Room
-from sam_tui.core.agent.turn import Engine
+from sam_tui.core.agent.turn import TurnEngine
 from sam_tui.core.authorization.containment import Workspace
 from sam_tui.core.authorization.guard import Guard
 from sam_tui.core.authorization.trust import FolderTrust
@@ -71,7 +71,7 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
     Raises ``SamError`` for a workspace, database, model or prompt that cannot be used.
     """
     workspace = Workspace.open(options.workspace, options.add_dirs)
-    folders = Places.of(environ, options.data_dir)
+    folders = AppFolders.of(environ, options.data_dir)
     layers = read_layers(folders, workspace.root)
     trust = FolderTrust(workspace.root, layers.trust, layers.state, ignored=layers.project.ignored)
     leaves = Leaves(options, environ, workspace, folders, trusted=lambda: trust.trusted)
@@ -87,7 +87,7 @@ def _wire(
     environ: Mapping[str, str],
     *,
     leaves: Leaves,
-    folders: Places,
+    folders: AppFolders,
     layers: Layers,
     trust: FolderTrust,
 ) -> Runtime:
@@ -112,7 +112,7 @@ def _wire(
     executor.hooks()  # one that is there and cannot be used is no start
     leaves.clean = lambda text: executor.shield.mask(text).text
     serving = Serving(leaves, options, folders, trust, executor, guard)
-    engine = Engine(
+    engine = TurnEngine(
         executor,
         RequestBuilder(
             system_prompt(
@@ -165,7 +165,7 @@ def _wire(
 
 def _sources(
     leaves: Leaves, options: Options, guard: Guard, instructions: OfferedInstructions
-) -> Sources:
+) -> ReminderSources:
     def facts(conversation: ConversationId) -> dict[str, str]:
         scope = leaves.storage.memories.scope_of(conversation)
         return {
@@ -180,7 +180,7 @@ def _sources(
         errand = leaves.subagents.workflow_mode(conversation)
         return options.workflow_mode if errand is None else errand
 
-    return Sources(
+    return ReminderSources(
         leaves.storage.documents,
         leaves.storage.memories,
         leaves.prompts,

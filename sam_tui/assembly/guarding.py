@@ -4,9 +4,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from sam_tui.adapters.policy import (
+    AppFolders,
     FileLedger,
     Layers,
-    Places,
     SandboxTerms,
     make_policy,
     renewed,
@@ -32,7 +32,7 @@ _NAMED = 4
 
 
 def make_guard(
-    leaves: Leaves, options: Options, folders: Places, layers: Layers, trust: FolderTrust
+    leaves: Leaves, options: Options, folders: AppFolders, layers: Layers, trust: FolderTrust
 ) -> Guard:
     """The guard. Whether the kernel holds commands is looked at when the first one is judged.
 

@@ -27,7 +27,7 @@ else:
     from sam_tui.adapters.code import SqliteJournal
     from sam_tui.adapters.documents import LocalDocuments
     from sam_tui.adapters.files import LocalFiles
-    from sam_tui.adapters.policy import Places, SandboxPlan
+    from sam_tui.adapters.policy import AppFolders, SandboxPlan
     from sam_tui.adapters.prompts import FilePrompts
     from sam_tui.adapters.search import RipgrepSearch
     from sam_tui.adapters.skills import FileSkills
@@ -38,7 +38,7 @@ else:
     from sam_tui.adapters.terminal.confinement import Sandbox
     from sam_tui.adapters.terminal.piped import PipedCommands
     from sam_tui.adapters.terminal.recordings import CastRecordings
-    from sam_tui.adapters.terminal.rehearsal import Rehearsals
+    from sam_tui.adapters.terminal.rehearsal import BranchRehearsals
     from sam_tui.adapters.terminal.sessions import PtyTerminals
     from sam_tui.core.accesses import Location
     from sam_tui.core.ids import ConversationId
@@ -61,7 +61,7 @@ class Leaves:
         options: Options,
         environ: Mapping[str, str],
         workspace: Workspace,
-        folders: "Places",
+        folders: "AppFolders",
         *,
         trusted: Callable[[], bool],
     ) -> None:
@@ -285,11 +285,11 @@ class Leaves:
         return self._closed(recordings, recordings.close)
 
     @once
-    def rehearsals(self) -> "Rehearsals":
+    def rehearsals(self) -> "BranchRehearsals":
         """Commands on a copy of the workspace."""
-        from sam_tui.adapters.terminal.rehearsal import Rehearsals
+        from sam_tui.adapters.terminal.rehearsal import BranchRehearsals
 
-        return Rehearsals(self.commands, self.sandbox)
+        return BranchRehearsals(self.commands, self.sandbox)
 
     @once
     def tasks(self) -> "CommandTasks":
@@ -310,13 +310,13 @@ class Leaves:
     @once
     def catalog(self) -> "ModelCatalog":
         """What models there are to choose from."""
-        from sam_tui.adapters.llm.catalog import Catalog
+        from sam_tui.adapters.llm.catalog import ProviderCatalog
         from sam_tui.adapters.llm.choice import Wish
 
         options = self._options
         timeout = options.request_timeout or DEFAULT_TIMEOUT
         wish = Wish(options.model, options.api_base, options.api_key, options.provider, timeout)
-        return Catalog(self._environ, wish=wish)
+        return ProviderCatalog(self._environ, wish=wish)
 
     @once
     def online(self) -> Online:

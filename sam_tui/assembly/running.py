@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sam_tui.core.workflow.entrance import DATABASE, WorkflowPlaces
 
 if TYPE_CHECKING:
-    from sam_tui.adapters.policy import Places
+    from sam_tui.adapters.policy import AppFolders
 
 
 def skill_folders(config_dir: str, root: str) -> tuple[str, ...]:
@@ -17,7 +17,7 @@ def skill_folders(config_dir: str, root: str) -> tuple[str, ...]:
 
 
 def workflow_places(
-    folders: "Places", root: str, vouches: Callable[[str, bytes], bool]
+    folders: "AppFolders", root: str, vouches: Callable[[str, bytes], bool]
 ) -> WorkflowPlaces:
     """The store and the definitions, not looked at and their adapter not loaded before they are used."""
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from sam_tui.assembly.leaves import Leaves
 from sam_tui.assembly.options import Options
-from sam_tui.core.accesses import Fetch, LocatedAccess, Run
+from sam_tui.core.accesses import CommandAccess, Fetch, LocatedAccess
 from sam_tui.core.authorization.guard import Guard, Request
-from sam_tui.core.authorization.outside import Run as CommandRun
+from sam_tui.core.authorization.outside import OutsideRun as CommandRun
 from sam_tui.core.authorization.trust import FolderTrust
 from sam_tui.core.errors import ConfigurationError, ToolError
 from sam_tui.core.events import Noticed
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
         ServerFile,
         ServerPool,
         ServerSettings,
-        Surroundings,
-        Terms,
+        ServerSurroundings,
+        ServerTerms,
     )
-    from sam_tui.adapters.policy import Places
+    from sam_tui.adapters.policy import AppFolders
     from sam_tui.core.ports.sandbox import AskOutside, OutsideAccess, OutsideAnswer
     from sam_tui.core.ports.servers import ServerReport
-    from sam_tui.core.ports.web import Door
+    from sam_tui.core.ports.web import WebDoor
     from sam_tui.core.tooling.execute import Executor
     from sam_tui.core.tooling.offer import Offer
 
@@ -48,7 +48,7 @@ class Serving:
         self,
         leaves: Leaves,
         options: Options,
-        folders: "Places",
+        folders: "AppFolders",
         trust: FolderTrust,
         executor: "Executor",
         guard: Guard,
@@ -149,20 +149,20 @@ class Serving:
         return (*named, *discovered)
 
     def _files(self) -> "list[ServerFile]":
-        from sam_tui.adapters.mcp_client import PROJECT_FILE, Reader, ServerFile
+        from sam_tui.adapters.mcp_client import PROJECT_FILE, ServerFile, SettingsReader
         from sam_tui.adapters.terminal.environment import PROVIDER_KEYS
 
         environ, trust = self._leaves.environ, self._trust
         paths = self._paths()
         count = len(self._options.mcp_config)
-        files = [ServerFile(path, Reader("flag", environ)) for path in paths[:count]]
+        files = [ServerFile(path, SettingsReader("flag", environ)) for path in paths[:count]]
         if not self._options.strict_mcp_config:
             personal, project = paths[count:]
-            files.append(ServerFile(personal, Reader("user", environ)))
+            files.append(ServerFile(personal, SettingsReader("user", environ)))
             files.append(
                 ServerFile(
                     project,
-                    Reader("project", environ, PROVIDER_KEYS),
+                    SettingsReader("project", environ, PROVIDER_KEYS),
                     lambda: trust.trusted,
                     lambda data: trust.look() == "trusted" and trust.vouches(PROJECT_FILE, data),
                     self._leaves.workspace.root,
@@ -172,12 +172,12 @@ class Serving:
 
     def _require(self, paths: Sequence[str]) -> None:
         """Whoever names a file wants it: what is wrong with it ends the start."""
-        from sam_tui.adapters.mcp_client import Reader
+        from sam_tui.adapters.mcp_client import SettingsReader
 
         for path in paths:
             if not os.path.exists(path):
                 raise ConfigurationError(f"There is no file {path}.", hint="Check --mcp-config.")
-            for server in Reader("flag", self._leaves.environ).read(path):
+            for server in SettingsReader("flag", self._leaves.environ).read(path):
                 if server.fault:
                     raise ConfigurationError(server.fault)
 
@@ -186,11 +186,11 @@ class Serving:
 
         return secrets_of(pool.settings)
 
-    def _surroundings(self) -> "Surroundings":
-        from sam_tui.adapters.mcp_client import RememberedTools, Surroundings
+    def _surroundings(self) -> "ServerSurroundings":
+        from sam_tui.adapters.mcp_client import RememberedTools, ServerSurroundings
 
         leaves = self._leaves
-        return Surroundings(
+        return ServerSurroundings(
             RememberedTools(os.path.join(self._places.data_dir, "mcp-tools")),
             leaves.workspace.root,
             leaves.workspace.roots,
@@ -203,7 +203,7 @@ class Serving:
             leaves.clock.monotonic,
         )
 
-    def _door(self, settings: "ServerSettings") -> "Door":
+    def _door(self, settings: "ServerSettings") -> "WebDoor":
         """What a person's own file names may be on this machine; all else is public, or in ``local``."""
         from sam_tui.adapters.web import GuardedWeb
 
@@ -213,9 +213,9 @@ class Serving:
             return GuardedWeb(allowed=local | named)
         return GuardedWeb(allowed=local, named=named)
 
-    async def _admit(self, settings: "ServerSettings", callers: "Callers") -> "Terms":
+    async def _admit(self, settings: "ServerSettings", callers: "Callers") -> "ServerTerms":
         """How a server may be started. Raises ``ToolError`` where the guard refuses."""
-        from sam_tui.adapters.mcp_client import Terms
+        from sam_tui.adapters.mcp_client import ServerTerms
 
         guard = self._guard
         if settings.url:
@@ -223,13 +223,15 @@ class Serving:
             judged = guard.policy.judge(access, CONNECT)
             if judged.outcome == "deny":
                 raise ToolError(f"it may not be reached: {judged.reason} (rule {judged.rule})")
-            return Terms(True, (), "on", None)
-        access = LocatedAccess(Run(_line(settings)), None)
+            return ServerTerms(True, (), "on", None)
+        access = LocatedAccess(CommandAccess(_line(settings)), None)
         await self._allow(settings, callers(), access)
         network = guard.network_of((access,), lasting=False)
         asks = self._asks(settings.name, callers)
         readable = self._named(settings) if settings.source != "project" else ()
-        return Terms(guard.policy.mode != "bypass", guard.workspace.roots, network, asks, readable)
+        return ServerTerms(
+            guard.policy.mode != "bypass", guard.workspace.roots, network, asks, readable
+        )
 
     def _named(self, settings: "ServerSettings") -> tuple[str, ...]:
         """What a server of the person's has to read to start."""

@@ -11,7 +11,7 @@ import click
 
 from sam_tui.cli.options import place_options, settings, workspace_of
 from sam_tui.cli.streams import contract_output, require_output
-from sam_tui.headless.output import Output, terminal_safe
+from sam_tui.headless.output import HeadlessOutput, terminal_safe
 
 if TYPE_CHECKING:
     from sam_tui.adapters.storage.decisions import SqliteDecisions
@@ -85,7 +85,7 @@ def verify_command(**values: Any) -> int:
 def export_command(**values: Any) -> int:
     """Write every decision as one JSON object a line, with its seal."""
     with contract_output() as stream, _opened(values) as decisions:
-        out = Output(stream)
+        out = HeadlessOutput(stream)
         for entry in decisions.all(values["conversation"]):
             out.line(_object(entry))
             if out.failure is not None:

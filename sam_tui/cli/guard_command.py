@@ -17,7 +17,16 @@ from sam_tui.cli.options import (
     workspace_of,
 )
 from sam_tui.cli.streams import contract_output, input_descriptor, require_output
-from sam_tui.core.accesses import Connect, Fetch, LocatedAccess, Read, Run, Type, Use, Write
+from sam_tui.core.accesses import (
+    CommandAccess,
+    Connect,
+    Fetch,
+    LocatedAccess,
+    Read,
+    Type,
+    Use,
+    Write,
+)
 from sam_tui.core.authorization.hosts import HostEntry, HostLists, with_port
 from sam_tui.core.authorization.outside import CHANGE, CONNECT, READ
 from sam_tui.core.errors import SamError, ToolError, UsageError
@@ -26,11 +35,11 @@ from sam_tui.core.messages import ToolCall
 from sam_tui.core.ports.sandbox import HostTerms
 from sam_tui.core.tooling.registry import SERVERS
 from sam_tui.folders import data_folder
-from sam_tui.headless.output import Output, terminal_safe
+from sam_tui.headless.output import HeadlessOutput, terminal_safe
 from sam_tui.headless.prompt_input import read_prompt
 
 if TYPE_CHECKING:
-    from sam_tui.adapters.policy import Places
+    from sam_tui.adapters.policy import AppFolders
     from sam_tui.core.authorization.policy import Judgement
     from sam_tui.core.authorization.rules import Rule
     from sam_tui.core.runtime import Runtime
@@ -65,7 +74,7 @@ def explain_command(**values: Any) -> int:
     )
     explainer.reach = _reach(values, runtime)
     with contract_output() as stream:
-        out = Output(stream)
+        out = HeadlessOutput(stream)
         if values["jsonl"]:
             return explainer.explain_lines(out)
         arguments = values["arguments"] or "{}"
@@ -168,12 +177,12 @@ def revoke_command(**values: Any) -> int:
     )
 
 
-def guard_places(values: dict[str, Any]) -> "tuple[Places, str]":
+def guard_places(values: dict[str, Any]) -> "tuple[AppFolders, str]":
     """The places that the options mean, and the real path of the workspace."""
-    from sam_tui.adapters.policy import Places
+    from sam_tui.adapters.policy import AppFolders
     from sam_tui.core.authorization.containment import Workspace
 
-    folders = Places.of(os.environ, values["data_dir"] or data_folder())
+    folders = AppFolders.of(os.environ, values["data_dir"] or data_folder())
     return folders, Workspace.open(workspace_of(values)).root
 
 
@@ -210,7 +219,7 @@ class _Explainer:
         self.reach = HostTerms()
         """What commands reach where they are held to hosts."""
 
-    def explain_lines(self, out: Output) -> int:
+    def explain_lines(self, out: HeadlessOutput) -> int:
         """One answer for each line of standard input; 2 when any could not be understood."""
         code = 0
         for line in _input_lines():
@@ -339,7 +348,7 @@ def _access(located: LocatedAccess, judgement: "Judgement") -> dict[str, Any]:
     match located.access:
         case Read(path=path, parameter=parameter) | Write(path=path, parameter=parameter):
             described |= {"path": path, "parameter": parameter}
-        case Run(command=command, cwd=cwd):
+        case CommandAccess(command=command, cwd=cwd):
             described |= {"command": command, "cwd": cwd}
         case Type(session=session, keys=keys):
             described |= {"session": session, "keys": keys}

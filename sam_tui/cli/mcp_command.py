@@ -91,7 +91,7 @@ async def _serve(values: Values, source: int, sink: int) -> None:
     from sam_tools import PROFILES
     from sam_tui.mcp_server.calls import Calls
     from sam_tui.mcp_server.opening import Service, opened
-    from sam_tui.mcp_server.serving import Address, serve_http, serve_stdio
+    from sam_tui.mcp_server.serving import ListenAddress, serve_http, serve_stdio
     from sam_tui.mcp_server.token import bearer_token
 
     named = values["conversation"]
@@ -114,7 +114,7 @@ async def _serve(values: Values, source: int, sink: int) -> None:
                 runtime.executor.shield.learn({"MCP_TOKEN": token.text})
                 announce = _announced(token)
                 patience: int = values["resume_within"]
-                address = Address(values["port"], token.text, patience, announce)
+                address = ListenAddress(values["port"], token.text, patience, announce)
                 await serve_http(server, address)
     finally:
         await runtime.close()

@@ -23,7 +23,7 @@ from sam_tui.core.errors import ConfigurationError, SamError, UsageError
 from sam_tui.core.ids import named_conversation
 from sam_tui.core.runtime import Runtime
 from sam_tui.headless.interrupts import Interrupted, Interrupts
-from sam_tui.headless.outcome import Outcome, outcome_of_error, outcome_of_fault
+from sam_tui.headless.outcome import RunOutcome, outcome_of_error, outcome_of_fault
 from sam_tui.headless.prompt_input import read_prompt
 from sam_tui.headless.request import HeadlessRequest
 from sam_tui.headless.run import report_failure, run_headless
@@ -72,7 +72,7 @@ def _run_once(values: Values, request: HeadlessRequest, interrupts: Interrupts, 
         return report_failure(request, outcome_of_error(error), out)
     except Interrupted as interrupted:
         why = "Interrupted before it began."
-        return report_failure(request, Outcome(interrupted.subtype, "", "Cancelled", why), out)
+        return report_failure(request, RunOutcome(interrupted.subtype, "", "Cancelled", why), out)
 
 
 def _prepare(values: Values, request: HeadlessRequest) -> tuple[HeadlessRequest, Runtime]:

@@ -147,9 +147,9 @@ async def _found(runtime: "Runtime", *, start: bool, name: str) -> "Sequence[Ser
 
 def _own_file(values: Values) -> str:
     from sam_tui.adapters.mcp_client.settings import USER_FILE
-    from sam_tui.adapters.policy import Places
+    from sam_tui.adapters.policy import AppFolders
 
-    folders = Places.of(os.environ, values["data_dir"] or data_folder())
+    folders = AppFolders.of(os.environ, values["data_dir"] or data_folder())
     return os.path.join(folders.config_dir, USER_FILE)
 
 

@@ -13,7 +13,7 @@ from sam_tui.folders import data_folder
 from sam_tui.headless.output import terminal_safe
 
 if TYPE_CHECKING:
-    from sam_tui.adapters.terminal.held import Holders, Kept
+    from sam_tui.adapters.terminal.held import Holders, KeptSession
 
 _DATA = click.option(
     "--data-dir", metavar="PATH", envvar="SAM_TUI_DATA_DIR", help="Where sam-tui keeps its data."
@@ -72,7 +72,7 @@ def attach_command(**values: Any) -> int:
 def kill_command(**values: Any) -> int:
     """End a session with all that runs in it: HUP, TERM, KILL."""
 
-    async def killing() -> "list[Kept]":
+    async def killing() -> "list[KeptSession]":
         holders = _holders(values)
         if values["everything"]:
             terminals = list(await holders.all())
@@ -129,7 +129,7 @@ def _holders(values: dict[str, Any]) -> "Holders":
     return Holders(os.path.join(folder, "terminals"))
 
 
-async def _one(holders: "Holders", prefix: str | None) -> "Kept":
+async def _one(holders: "Holders", prefix: str | None) -> "KeptSession":
     """The session meant: by its id or the start of one, or the only one."""
     terminals = [k for k in await holders.all() if prefix is None or k.born.id.startswith(prefix)]
     if len(terminals) == 1:
@@ -140,7 +140,7 @@ async def _one(holders: "Holders", prefix: str | None) -> "Kept":
     raise UsageError("More than one session is meant.", hint="Give an id of: sam-tui term list")
 
 
-def _fields(terminal: "Kept") -> dict[str, Any]:
+def _fields(terminal: "KeptSession") -> dict[str, Any]:
     return {
         "id": terminal.born.id,
         "conversation": terminal.born.conversation,

@@ -32,7 +32,7 @@ from sam_tui.core.tooling.short_list import parse_arguments
 from sam_tui.headless.answers import approve_all
 from sam_tui.headless.interrupts import Interrupts
 from sam_tui.headless.outcome import EXIT_CODES
-from sam_tui.headless.output import Output, terminal_safe
+from sam_tui.headless.output import HeadlessOutput, terminal_safe
 from sam_tui.headless.prompt_input import read_prompt
 
 _OWN = {"package": "sam-tui", "version": __version__, "api": API}
@@ -151,7 +151,7 @@ def call_command(**values: Any) -> int:
     with contract_output() as out:
         code, answer = _answer(values)
         if answer is not None:
-            Output(out).line(answer)
+            HeadlessOutput(out).line(answer)
         return code
 
 

@@ -30,14 +30,14 @@ def trust_command(
     Until then its policy only tightens and its hooks, servers and instructions are not believed.
     When its policy or instruction files change, it has to be trusted again.
     """
-    from sam_tui.adapters.policy import FileTrust, Places
+    from sam_tui.adapters.policy import AppFolders, FileTrust
     from sam_tui.core.authorization.containment import Workspace
 
     if (listed and (revoke or folder or show)) or (show and revoke):
         raise UsageError("--list goes alone, and --show not with --revoke.")
     if as_json and not (listed or show):
         raise UsageError("--json goes with --list or --show.")
-    trust = FileTrust(Places.of(os.environ, data_folder()).config_dir)
+    trust = FileTrust(AppFolders.of(os.environ, data_folder()).config_dir)
     if listed:
         require_output()
         return _list(trust, as_json=as_json)

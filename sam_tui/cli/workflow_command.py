@@ -51,7 +51,7 @@ DONE, FAILED, WAITS = 0, 1, 3
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class WorkflowConsole:
     """What a command works with: the service, and how to print."""
 
     workflows: Workflows
@@ -262,7 +262,9 @@ def run_command(**values: Any) -> int:
         interrupts.restore()
 
 
-async def _run(at: Desk, runtime: Runtime, values: Values, interrupts: Interrupts) -> int:
+async def _run(
+    at: WorkflowConsole, runtime: Runtime, values: Values, interrupts: Interrupts
+) -> int:
     """Start or continue, drive, and print how it ended."""
     workflows = at.workflows
     try:
@@ -307,7 +309,7 @@ def _code(view: ExecutionView) -> int:
 @contextmanager
 def desk(
     values: Values, opened: Callable[[], Workflows] | None = None, *, trusting: bool = False
-) -> Generator[Desk, None, None]:
+) -> Generator[WorkflowConsole, None, None]:
     """The service over the data folder and the three definition folders, or the one ``opened``.
 
     With ``--json`` a refusal is printed as an object and ends with 1. With ``trusting`` files of the
@@ -320,7 +322,7 @@ def desk(
             out.flush()
 
         workflows = opened() if opened else _stored(values, stack, trusting=trusting)
-        at = Desk(workflows, values["as_json"], write)
+        at = WorkflowConsole(workflows, values["as_json"], write)
         try:
             yield at
         except WorkflowRefused as refusal:
@@ -332,11 +334,11 @@ def desk(
 
 def _stored(values: Values, stack: ExitStack, *, trusting: bool) -> Workflows:
     """The service alone, without an agent."""
-    from sam_tui.adapters.policy.opening import Places
+    from sam_tui.adapters.policy.opening import AppFolders
     from sam_tui.adapters.policy.trust import FileTrust
     from sam_tui.adapters.workflows import DefinitionFiles, open_workflows
 
-    folders = Places.of(os.environ, values["data_dir"] or data_folder())
+    folders = AppFolders.of(os.environ, values["data_dir"] or data_folder())
     root = os.path.realpath(os.path.expanduser(workspace_of(values)))
     store = open_workflows(folders.data_dir)
     stack.callback(store.close)
@@ -350,7 +352,7 @@ def _stored(values: Values, stack: ExitStack, *, trusting: bool) -> Workflows:
     return Workflows(store, files, SystemClock())
 
 
-def _told(at: Desk, done: Advanced) -> int:
+def _told(at: WorkflowConsole, done: Advanced) -> int:
     at.show(advanced_object(done), advanced_lines(done))
     return FAILED if done.outcome in ("failed", "diverged") and done.failures else DONE
 

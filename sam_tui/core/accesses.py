@@ -29,7 +29,7 @@ class Write:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class CommandAccess:
     """A shell command. ``cwd`` is where, as given; empty for the workspace."""
 
     command: str
@@ -82,14 +82,14 @@ class Use:
     kind: Literal["use"] = "use"
 
 
-Access = Read | Write | Run | Type | Fetch | Connect | Use
+Access = Read | Write | CommandAccess | Type | Fetch | Connect | Use
 
 
 @dataclass(frozen=True, slots=True)
 class Location:
     """A path after resolution. Files are opened through this and through nothing else.
 
-    ``given`` is what the caller wrote; ``real`` is absolute, with every link of its existing part
+    ``argument`` is what the caller wrote; ``real`` is absolute, with every link of its existing part
     resolved; ``root`` is the allowed folder that holds it, or None when it lies outside all.
     """
 

@@ -8,15 +8,15 @@ from sam_tui.core.clock import Clock
 from sam_tui.core.events import TodosChanged
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.ports.storage import TodoStore
-from sam_tui.core.todo_edits import Span, TodoEdit, Told, edited, extended
+from sam_tui.core.todo_edits import DeliveredEdits, EditSpan, TodoEdit, edited, extended
 from sam_tui.core.todos import Todo
 
 
 class BoardStore(TodoStore, Protocol):
     """The lists, and for each the edits of a person that the model was not told of yet."""
 
-    def load_edits(self, conversation: ConversationId) -> tuple[Span, ...]: ...
-    def save_edits(self, conversation: ConversationId, spans: Sequence[Span]) -> None: ...
+    def load_edits(self, conversation: ConversationId) -> tuple[EditSpan, ...]: ...
+    def save_edits(self, conversation: ConversationId, spans: Sequence[EditSpan]) -> None: ...
 
 
 class TodoBoard:
@@ -26,7 +26,7 @@ class TodoBoard:
         self._store = store
         self._bus = bus
         self._clock = clock
-        self._told: dict[ConversationId, Told] = {}
+        self._told: dict[ConversationId, DeliveredEdits] = {}
 
     def items(self, conversation: ConversationId) -> tuple[Todo, ...]:
         """The list as stored, in its own order."""
@@ -37,7 +37,7 @@ class TodoBoard:
         self._save(conversation, items)
         # The model answered what it was told; what it was not told of yet still waits.
         if conversation in self._told:
-            self._told[conversation] = Told((), self._told[conversation].times)
+            self._told[conversation] = DeliveredEdits((), self._told[conversation].times)
 
     def edit(self, conversation: ConversationId, edit: TodoEdit) -> bool:
         """Carry out what a person wants, remember it for the model, and tell everyone.
@@ -53,18 +53,18 @@ class TodoBoard:
         self._store.save_edits(conversation, extended(spans, before, after))
         return True
 
-    def edits_to_tell(self, conversation: ConversationId, *, new_message: bool) -> Told:
+    def edits_to_tell(self, conversation: ConversationId, *, new_message: bool) -> DeliveredEdits:
         """What a person changed, for the reminder that is being built: each edit is new only once.
 
         It stays the same within a turn until the model replaces the list or another edit comes, so
         that a reminder which says it changes no more often than there is something to say.
         """
-        entry = self._told.get(conversation, Told())
+        entry = self._told.get(conversation, DeliveredEdits())
         if new_message:
-            entry = Told()
+            entry = DeliveredEdits()
         fresh = self._store.load_edits(conversation)
         if fresh:
-            entry = Told(fresh, entry.times + 1)
+            entry = DeliveredEdits(fresh, entry.times + 1)
             self._store.save_edits(conversation, ())
         self._told[conversation] = entry
         return entry

@@ -19,7 +19,7 @@ Attends = Callable[[Inquiry], bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class InquiryOutcome:
     """How an inquiry ended. ``answer`` is there exactly when ``closed`` is ``answered``."""
 
     closed: ClosedAs
@@ -52,7 +52,7 @@ class Inquiries:
 
     async def ask(
         self, conversation: ConversationId, call: CallId, request: ApprovalRequest | Question
-    ) -> Outcome:
+    ) -> InquiryOutcome:
         """Open a question and wait for its end. Cancelling the caller withdraws it."""
         started = self._clock.monotonic()
         inquiry = Inquiry(InquiryId(mint("inq")), conversation, call, self._clock.now(), request)
@@ -107,8 +107,8 @@ class Inquiries:
         started: float,
         *,
         announce: bool = False,
-    ) -> Outcome:
+    ) -> InquiryOutcome:
         if announce:
             self._bus.publish(InquiryOpened(inquiry))
         self._bus.publish(InquiryClosed(inquiry.conversation, inquiry.id, closed))
-        return Outcome(closed, answer, self._clock.monotonic() - started)
+        return InquiryOutcome(closed, answer, self._clock.monotonic() - started)

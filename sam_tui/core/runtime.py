@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from sam_tui.core.agent.budget import Limits
 from sam_tui.core.agent.history import COPIED, INTERRUPTED, TAKEN_OVER, History
 from sam_tui.core.agent.session import Session
-from sam_tui.core.agent.turn import Engine
+from sam_tui.core.agent.turn import TurnEngine
 from sam_tui.core.errors import UsageError
 from sam_tui.core.ids import ConversationId, mint_conversation, named_conversation
 from sam_tui.core.services import Services
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from sam_tui.core.workflow.runner import Runner
 
 
-class Parts(Services, Protocol):
+class RuntimeParts(Services, Protocol):
     """What a runtime is made of, each made when it is first asked for."""
 
     @property
@@ -72,13 +72,13 @@ UNUSED_SECONDS = 86_400.0
 class Runtime:
     """One running workbench. Built by ``assembly`` alone; nothing in it is global."""
 
-    parts: Parts
+    parts: RuntimeParts
     model: "Model | None"
     registry: "Registry"
     guard: "Guard"
     trust: "FolderTrust"
     executor: "Executor"
-    engine: Engine
+    engine: TurnEngine
     servers: "McpServers"
     limits: Limits = field(default_factory=Limits)
     """Of each turn."""
@@ -238,10 +238,10 @@ class Runtime:
 
     def open_runner(self, report: Callable[[str], None]) -> "Runner":
         """Who works on one execution with this runtime's agent; ``report`` hears how it goes."""
-        from sam_tui.core.workflow.drivers import Crew
+        from sam_tui.core.workflow.drivers import StepCrew
         from sam_tui.core.workflow.runner import Runner
 
-        crew = Crew(
+        crew = StepCrew(
             self.engine,
             self.conversations,
             self.inquiries,

@@ -57,7 +57,7 @@ def _cookies(value: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class SecretForm:
     """One form. It occurs only where one of the ``hints`` does, which a plain search finds quickly.
 
     The pattern is tried at the hint, or where that is not its start, after going ``back`` over
@@ -108,16 +108,18 @@ _NOT_VALUES = re.compile(r"[$%{}()\[\]\\]|::|^[/.:]|^os\.environ|^https?:|^[\w.]
 _WORD = r"[^\s\"'`<>|;&\\]"
 
 
-def _form(name: str, body: str, *hints: str, convinces: Callable[[str], bool] = _certain) -> Form:
+def _form(
+    name: str, body: str, *hints: str, convinces: Callable[[str], bool] = _certain
+) -> SecretForm:
     """A token that stands alone: nothing of its own alphabet before or after it."""
-    return Form(name, hints, rf"{_ALONE}(?P<value>{body})(?![A-Za-z0-9])", convinces)
+    return SecretForm(name, hints, rf"{_ALONE}(?P<value>{body})(?![A-Za-z0-9])", convinces)
 
 
 def _of_scheme(character: str) -> bool:
     return character.isalnum() or character in "+.-"
 
 
-FORMS: tuple[Form, ...] = (
+FORMS: tuple[SecretForm, ...] = (
     _form("api-key", r"sk-(?:ant-[a-z0-9]+-|or-v1-|proj-|svcacct-|admin-)?[A-Za-z0-9_-]{20,}", "sk-",
           convinces=_random),
     _form("github-token", r"gh[pousr]_[A-Za-z0-9]{30,}", "gh"),
@@ -133,19 +135,19 @@ FORMS: tuple[Form, ...] = (
     _form("huggingface-token", r"hf_[A-Za-z0-9]{30,}", "hf_"),
     _form("npm-token", r"npm_[A-Za-z0-9]{36}", "npm_"),
     _form("pypi-token", r"pypi-[A-Za-z0-9_-]{50,}", "pypi-", convinces=_random),
-    Form("stripe-key", ("_live_", "_test_"),
+    SecretForm("stripe-key", ("_live_", "_test_"),
          r"(?<![A-Za-z0-9_])(?P<value>[sr]k_(?:live|test)_[A-Za-z0-9]{16,})", _random,
          str.isalpha),
     _form("webhook-secret", r"whsec_[A-Za-z0-9+/=]{24,}", "whsec_"),
     _form("sendgrid-key", r"SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}", "SG."),
     _form("twilio-key", r"SK[0-9a-f]{32}", "SK", convinces=_random),
-    Form("telegram-token", (":AA",), r"(?P<value>\d{8,10}:AA[A-Za-z0-9_-]{32,})",
+    SecretForm("telegram-token", (":AA",), r"(?P<value>\d{8,10}:AA[A-Za-z0-9_-]{32,})",
          back=str.isdigit),
     _form("groq-key", r"gsk_[A-Za-z0-9]{40,}", "gsk_"),
     _form("xai-key", r"xai-[A-Za-z0-9]{40,}", "xai-"),
     _form("replicate-token", r"r8_[A-Za-z0-9]{30,}", "r8_", convinces=_random),
     _form("perplexity-key", r"pplx-[A-Za-z0-9]{40,}", "pplx-"),
-    Form("digitalocean-token", ("_v1_",), r"(?P<value>do[opr]_v1_[a-f0-9]{64})",
+    SecretForm("digitalocean-token", ("_v1_",), r"(?P<value>do[opr]_v1_[a-f0-9]{64})",
          back=str.isalpha),
     _form("databricks-token", r"dapi[a-f0-9]{32}", "dapi"),
     _form("shopify-token", r"shpat_[a-fA-F0-9]{32}", "shpat_"),
@@ -154,32 +156,34 @@ FORMS: tuple[Form, ...] = (
     _form("vault-token", r"hvs\.[A-Za-z0-9_-]{24,}", "hvs."),
     _form("age-key", r"AGE-SECRET-KEY-1[A-Z0-9]{50,}", "AGE-SECRET-KEY-1"),
     _form("jwt", r"eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}", "eyJ"),
-    Form("url-password", ("://",),
+    SecretForm("url-password", ("://",),
          r"[A-Za-z][A-Za-z0-9+.-]{1,24}://[^\s/:@'\"<>]{0,64}:(?P<value>[^\s/@'\"<>]{3,200})@",
          _password, _of_scheme),
-    Form("authorization", ("earer ", "asic ", "oken "),
+    SecretForm("authorization", ("earer ", "asic ", "oken "),
          r"\b(?:[Bb]earer|[Bb]asic|[Tt]oken) (?P<value>[A-Za-z0-9._~+/-]{16,}=*)",
          _random, str.isalpha),
-    Form("azure-key", ("AccountKey=", "SharedAccessKey="),
+    SecretForm("azure-key", ("AccountKey=", "SharedAccessKey="),
          r"(?:AccountKey|SharedAccessKey)=(?P<value>[A-Za-z0-9+/]{40,}=*)"),
-    Form("password", ("-password ", "-passwd ", "-passphrase ", "-token ", "-secret ", "-key ",
+    SecretForm("password", ("-password ", "-passwd ", "-passphrase ", "-token ", "-secret ", "-key ",
                       "-apikey "),
          rf"-[a-z]+ +[\"']?(?P<value>{_WORD}{{8,200}})", _numbered),
-    Form("password", ("curl ",),
+    SecretForm("password", ("curl ",),
          rf"curl [^\n|;]{{0,400}}?(?:-u|--user)[ =]?[\"']?[^\s:\"']{{1,64}}:(?P<value>{_WORD}{{6,200}})",
          drawn),
-    Form("password", ("sshpass -p",), rf"sshpass -p ?[\"']?(?P<value>{_WORD}{{6,200}})", drawn),
-    Form("password", ("login ",), rf"login \S{{1,100}}\s+password\s+(?P<value>{_WORD}{{6,200}})",
+    SecretForm("password", ("sshpass -p",), rf"sshpass -p ?[\"']?(?P<value>{_WORD}{{6,200}})", drawn),
+    SecretForm("password", ("login ",), rf"login \S{{1,100}}\s+password\s+(?P<value>{_WORD}{{6,200}})",
          drawn),
-    Form("password", ("ENV ", "ARG "),
+    SecretForm("password", ("ENV ", "ARG "),
          r"(?:ENV|ARG) [A-Z0-9_]*(?:PASS|TOKEN|SECRET|KEY)[A-Z0-9_]* +[\"']?"
          rf"(?P<value>{_WORD}{{8,200}})", drawn),
-    Form("password", ("assword>", "asswd>", "assphrase>", "oken>", "ecret>", "piKey>", "pi-key>"),
+    SecretForm("password", ("assword>", "asswd>", "assphrase>", "oken>", "ecret>", "piKey>", "pi-key>"),
          r"[A-Za-z-]+>(?P<value>[^<>\s]{6,200})</", drawn),
-    Form("cookie", ("ookie: ",), r"ookie: (?P<value>[^\r\n\"'\\]{16,4096})", _cookies),
+    SecretForm("cookie", ("ookie: ",), r"ookie: (?P<value>[^\r\n\"'\\]{16,4096})", _cookies),
 )  # fmt: skip
 """One-line forms."""
-HINTS: tuple[tuple[str, Form], ...] = tuple((hint, form) for form in FORMS for hint in form.hints)
+HINTS: tuple[tuple[str, SecretForm], ...] = tuple(
+    (hint, form) for form in FORMS for hint in form.hints
+)
 """What to look for first: every hint with its form, in the order of the forms."""
 
 _KEYWORDS = ("passw", "passphrase", "secret", "token", "credential", "_pwd", "key")

@@ -29,7 +29,7 @@ class TodoEdit:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class EditSpan:
     """The list before and after edits of a person that nothing came between."""
 
     before: tuple[Todo, ...]
@@ -37,10 +37,10 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class DeliveredEdits:
     """Edits to tell the model of now; ``times`` counts the tellings since the person last wrote."""
 
-    spans: tuple[Span, ...] = ()
+    spans: tuple[EditSpan, ...] = ()
     times: int = 0
 
 
@@ -59,15 +59,17 @@ def edited(items: Sequence[Todo], edit: TodoEdit, *, now: float) -> tuple[Todo, 
     return stamped(items, settled.items, now=now)
 
 
-def extended(spans: Sequence[Span], before: Sequence[Todo], after: Sequence[Todo]) -> list[Span]:
+def extended(
+    spans: Sequence[EditSpan], before: Sequence[Todo], after: Sequence[Todo]
+) -> list[EditSpan]:
     """``spans`` and one more edit. What was undone in the end leaves no span."""
     last = spans[-1] if spans and spans[-1].after == tuple(before) else None
     earlier = list(spans[:-1] if last else spans)
-    span = Span(last.before if last else tuple(before), tuple(after))
+    span = EditSpan(last.before if last else tuple(before), tuple(after))
     return earlier if _timeless(span.before) == _timeless(span.after) else [*earlier, span]
 
 
-def differences(span: Span, named: Callable[[Todo], str]) -> list[str]:
+def differences(span: EditSpan, named: Callable[[Todo], str]) -> list[str]:
     """What a person did, a few words for each change; ``named`` gives an item's id and title."""
     old = {item.id: item for item in span.before}
     new = {item.id: item for item in span.after}

@@ -37,7 +37,7 @@ Rule = Literal[
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class TodoFinding:
     """One thing wrong with one item. A warning is reported; an error keeps the list from being stored."""
 
     rule: Rule
@@ -54,11 +54,13 @@ class Settled:
     demoted: tuple[int, ...]
 
 
-def validate(items: Sequence[Todo]) -> list[Finding]:
+def validate(items: Sequence[Todo]) -> list[TodoFinding]:
     """Everything wrong with a list, errors and warnings, in list order within each rule."""
     ids = Counter(item.id for item in items)
     findings = [
-        Finding("duplicate-id", id_, f"Todo {id_} is in the list {count} times; ids must be unique")
+        TodoFinding(
+            "duplicate-id", id_, f"Todo {id_} is in the list {count} times; ids must be unique"
+        )
         for id_, count in ids.items()
         if count > 1
     ]
@@ -128,17 +130,17 @@ def _stamped_one(old: Todo | None, item: Todo, now: float) -> Todo:
     return aged if aged == old else replace(aged, updated_at=now)
 
 
-def _about_one(item: Todo) -> list[Finding]:
-    findings: list[Finding] = []
+def _about_one(item: Todo) -> list[TodoFinding]:
+    findings: list[TodoFinding] = []
     if not 0 < item.id <= MAX_ID:
         findings.append(
-            Finding("invalid-id", item.id, f"Todo {item.id}: ids are whole numbers from 1 on")
+            TodoFinding("invalid-id", item.id, f"Todo {item.id}: ids are whole numbers from 1 on")
         )
     if not item.title.strip():
-        findings.append(Finding("title", item.id, f"Todo {item.id} has an empty title"))
+        findings.append(TodoFinding("title", item.id, f"Todo {item.id} has an empty title"))
     elif len(item.title) > MAX_TITLE:
         findings.append(
-            Finding(
+            TodoFinding(
                 "title",
                 item.id,
                 f"Todo {item.id} has a title of {len(item.title)} characters; at most {MAX_TITLE},"
@@ -147,7 +149,7 @@ def _about_one(item: Todo) -> list[Finding]:
         )
     if item.status == "blocked" and not item.blocked_reason.strip():
         findings.append(
-            Finding(
+            TodoFinding(
                 "blocked-without-reason",
                 item.id,
                 f"Todo {item.id} is blocked but has no blockedReason",
@@ -156,7 +158,7 @@ def _about_one(item: Todo) -> list[Finding]:
     # Written so that NaN, which compares false with everything, is outside too.
     if item.progress is not None and not 0.0 <= item.progress <= 1.0:
         findings.append(
-            Finding(
+            TodoFinding(
                 "progress-range",
                 item.id,
                 f"Todo {item.id} has progress {item.progress:g}; it goes from 0 to 1",
@@ -165,7 +167,7 @@ def _about_one(item: Todo) -> list[Finding]:
     return findings
 
 
-def _about_parts(item: Todo) -> list[Finding]:
+def _about_parts(item: Todo) -> list[TodoFinding]:
     """Subtasks, estimate and evidence."""
     texts: list[tuple[Rule, str]] = []
     if len(item.subtasks) > MAX_SUBTASKS:
@@ -194,12 +196,12 @@ def _about_parts(item: Todo) -> list[Finding]:
             f"has an entry of evidence over {MAX_EVIDENCE_LENGTH} characters; name a call id, a"
             " file or a command",
         ))
-    return [Finding(rule, item.id, f"Todo {item.id} {text}") for rule, text in texts]
+    return [TodoFinding(rule, item.id, f"Todo {item.id} {text}") for rule, text in texts]
 
 
-def _about_dependencies(item: Todo, ids: Collection[int]) -> list[Finding]:
+def _about_dependencies(item: Todo, ids: Collection[int]) -> list[TodoFinding]:
     findings = [
-        Finding(
+        TodoFinding(
             "missing-dependency",
             item.id,
             f"Todo {item.id} depends on todo {other}, which is not in the list",
@@ -208,22 +210,26 @@ def _about_dependencies(item: Todo, ids: Collection[int]) -> list[Finding]:
         if other not in ids
     ]
     if item.id in item.dependencies:
-        findings.append(Finding("self-dependency", item.id, f"Todo {item.id} depends on itself"))
+        findings.append(
+            TodoFinding("self-dependency", item.id, f"Todo {item.id} depends on itself")
+        )
     return findings
 
 
-def _about_cycles(items: Sequence[Todo]) -> list[Finding]:
+def _about_cycles(items: Sequence[Todo]) -> list[TodoFinding]:
     graph = _graph(items)
-    findings: list[Finding] = []
+    findings: list[TodoFinding] = []
     for group in dependency_cycles(items):
         first, *others = group
         path = _cycle_through(first, graph, frozenset(group))
         findings.append(
-            Finding("cycle", first, f"Todo {first} depends on itself in a cycle: {_shown(path)}")
+            TodoFinding(
+                "cycle", first, f"Todo {first} depends on itself in a cycle: {_shown(path)}"
+            )
         )
         # The path is told once: told to every member it would grow with the square of the cycle.
         findings += [
-            Finding(
+            TodoFinding(
                 "cycle", id_, f"Todo {id_} is part of the same dependency cycle as todo {first}"
             )
             for id_ in others
@@ -231,23 +237,23 @@ def _about_cycles(items: Sequence[Todo]) -> list[Finding]:
     return findings
 
 
-def _warnings(items: Sequence[Todo]) -> list[Finding]:
-    findings: list[Finding] = []
+def _warnings(items: Sequence[Todo]) -> list[TodoFinding]:
+    findings: list[TodoFinding] = []
     done = completed_ids(items)
     for item in items:
         unmet = unmet_dependencies(item, done) if item.status == "in-progress" else ()
         if unmet:
             waits = ", ".join(str(id_) for id_ in unmet)
             text = f"Todo {item.id} is in progress before what it depends on is completed: {waits}"
-            findings.append(Finding("unmet-dependency", item.id, text, "warning"))
+            findings.append(TodoFinding("unmet-dependency", item.id, text, "warning"))
         left = open_subtasks(item) if item.status == "completed" else ()
         if left:
             names = ", ".join(f"{item.id}.{part.id}" for part in left)
             text = f"Todo {item.id} is completed with open subtasks: {names}"
-            findings.append(Finding("open-subtasks", item.id, text, "warning"))
+            findings.append(TodoFinding("open-subtasks", item.id, text, "warning"))
         odd = _odd_progress(item)
         if odd:
-            findings.append(Finding("progress-status", item.id, odd, "warning"))
+            findings.append(TodoFinding("progress-status", item.id, odd, "warning"))
     return findings
 
 

@@ -27,7 +27,7 @@ _WIDER = ("timed", "session", "project", "user")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class AnswerEntry:
     """One line of the file."""
 
     match: re.Pattern[str]
@@ -119,7 +119,7 @@ def _load(path: str) -> list[Any]:
     return cast("list[Any]", value)
 
 
-def _entry(where: str, raw: Any, operations: Sequence[str]) -> Entry:
+def _entry(where: str, raw: Any, operations: Sequence[str]) -> AnswerEntry:
     if not isinstance(raw, dict):
         raise ConfigurationError(f"{where} is not an object.", hint=_FORM)
     fields = cast("dict[str, Any]", raw)
@@ -138,7 +138,7 @@ def _entry(where: str, raw: Any, operations: Sequence[str]) -> Entry:
             f"{where}: “match” is not a regular expression: {error}.", hint=_FORM
         ) from error
     scope = fields.get("scope", "")
-    entry = Entry(pattern, fields["reply"].strip(), scope)
+    entry = AnswerEntry(pattern, fields["reply"].strip(), scope)
     if not isinstance(scope, str) or (scope and not entry.decision):
         raise ConfigurationError(f"{where}: “scope” is a text beside “approve”.", hint=_FORM)
     named = ((name, pattern.search(name)) for name in operations)

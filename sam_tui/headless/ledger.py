@@ -28,14 +28,14 @@ from sam_tui.headless.arguments import tool_input
 
 
 @dataclass(frozen=True, slots=True)
-class Errand:
+class SubagentErrand:
     """What a subagent was sent to do, and the call that sent it."""
 
     call: CallId
     task: str
 
 
-class Ledger:
+class CallLedger:
     """Totals of one run; ``take`` every event in order.
 
     What its subagents use, change and are refused is the run's; what they say, plan and end with is
@@ -58,7 +58,7 @@ class Ledger:
         self._api_seconds = 0.0
         self._asked_at: float | None = None
         self._calls: dict[CallId, ToolCall] = {}
-        self._errands: dict[ConversationId, Errand] = {}
+        self._errands: dict[ConversationId, SubagentErrand] = {}
 
     def take(self, event: Event) -> None:
         """Count one event."""
@@ -73,7 +73,7 @@ class Ledger:
         whose = conversation_of(event)
         return whose is None or whose == self.conversation or whose in self._errands
 
-    def errand(self, event: Event) -> Errand | None:
+    def errand(self, event: Event) -> SubagentErrand | None:
         """The errand that an event of a subagent belongs to; None for the run's own."""
         whose = conversation_of(event)
         return self._errands.get(whose) if whose is not None else None
@@ -82,7 +82,7 @@ class Ledger:
         """What adds up, whoever of the run did it."""
         match event:
             case SubagentStarted(call=call, child=child, task=task):
-                self._errands[child] = Errand(call, task)
+                self._errands[child] = SubagentErrand(call, task)
             case Answered(message=message, usage=usage):
                 self.usage = self.usage.plus(usage)
                 self._calls.update({call.id: call for call in message.calls})

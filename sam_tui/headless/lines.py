@@ -35,8 +35,8 @@ from sam_tui.core.ids import ConversationId, InquiryId
 from sam_tui.core.inquiry import Question
 from sam_tui.core.usage import Usage
 from sam_tui.headless.arguments import tool_input
-from sam_tui.headless.ledger import Ledger
-from sam_tui.headless.outcome import Outcome
+from sam_tui.headless.ledger import CallLedger
+from sam_tui.headless.outcome import RunOutcome
 from sam_tui.headless.partials import Partials
 
 Line = dict[str, Any]
@@ -47,7 +47,7 @@ class Lines:
     """Turns the events of one run into objects. The ledger has taken each event before."""
 
     def __init__(
-        self, session: str, model: str, ledger: Ledger, *, partial: bool, hooks: bool = False
+        self, session: str, model: str, ledger: CallLedger, *, partial: bool, hooks: bool = False
     ) -> None:
         self._session = session
         self._model = model
@@ -250,7 +250,7 @@ class Lines:
         return [self.system("question", prompt=prompt, outcome=event.outcome)]
 
 
-def result_line(session: str, ledger: Ledger, outcome: Outcome) -> Line:
+def result_line(session: str, ledger: CallLedger, outcome: RunOutcome) -> Line:
     """The one last line of every run."""
     error = {"title": outcome.title, "message": outcome.message} if outcome.is_error else None
     return {

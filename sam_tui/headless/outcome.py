@@ -50,7 +50,7 @@ _BY_EXIT_CODE: dict[int, Subtype] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class RunOutcome:
     """The end of a run. ``answer`` may be partial; ``title`` and ``message`` explain an error.
 
     ``ending`` is how the answer ended, None where there is none.
@@ -73,7 +73,7 @@ class Outcome:
         return self.subtype != "success"
 
 
-def outcome_of_turn(finished: "TurnFinished", *, unattended: int) -> Outcome:
+def outcome_of_turn(finished: "TurnFinished", *, unattended: int) -> RunOutcome:
     """How a turn that ended by itself counts.
 
     ``unattended`` is the number of its approvals and questions that nobody answered: a turn that
@@ -81,9 +81,9 @@ def outcome_of_turn(finished: "TurnFinished", *, unattended: int) -> Outcome:
     """
     if finished.reason == "finished":
         if not unattended:
-            return Outcome("success", finished.answer, ending=finished.ending)
+            return RunOutcome("success", finished.answer, ending=finished.ending)
         what = "1 request" if unattended == 1 else f"{unattended} requests"
-        return Outcome(
+        return RunOutcome(
             "error_blocked",
             finished.answer,
             "Blocked",
@@ -92,21 +92,25 @@ def outcome_of_turn(finished: "TurnFinished", *, unattended: int) -> Outcome:
             finished.ending,
         )
     if finished.reason == "cancelled":
-        return Outcome("cancelled", finished.answer, "Cancelled", "Interrupted before it finished.")
+        return RunOutcome(
+            "cancelled", finished.answer, "Cancelled", "Interrupted before it finished."
+        )
     subtype = _subtype(finished.exit_code, finished.limit)
-    return Outcome(subtype, finished.answer, finished.error_title, finished.error, finished.ending)
+    return RunOutcome(
+        subtype, finished.answer, finished.error_title, finished.error, finished.ending
+    )
 
 
-def outcome_of_error(error: SamError) -> Outcome:
+def outcome_of_error(error: SamError) -> RunOutcome:
     """How an error counts that kept the turn from running or broke it off."""
     limit = error.limit if isinstance(error, BudgetExhausted | AnswerTooLarge) else ""
-    return Outcome(_subtype(error.exit_code, limit), "", error.title, error.explain())
+    return RunOutcome(_subtype(error.exit_code, limit), "", error.title, error.explain())
 
 
-def outcome_of_fault(fault: BaseException) -> Outcome:
+def outcome_of_fault(fault: BaseException) -> RunOutcome:
     """How an unexpected exception counts: a defect of this program."""
     text = f"{type(fault).__name__}: {fault}" if str(fault) else type(fault).__name__
-    return Outcome("error_internal", "", "A defect in sam-tui", text)
+    return RunOutcome("error_internal", "", "A defect in sam-tui", text)
 
 
 def _subtype(exit_code: int, limit: str) -> Subtype:

@@ -13,7 +13,7 @@ _CONTROL = re.compile(
 """Terminal sequences, control characters but tab and newline, and marks that reorder text."""
 
 
-class Output:
+class HeadlessOutput:
     """Writes to one stream. After a failure it writes nothing more and says so once."""
 
     def __init__(self, stream: TextIO) -> None:

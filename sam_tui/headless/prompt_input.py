@@ -20,7 +20,7 @@ _HINT = 'For example: sam-tui run "explain this project", or: git diff | sam-tui
 
 
 @dataclass(frozen=True, slots=True)
-class Prompt:
+class PromptInput:
     """The text to run, and what the person should know about how it came to be."""
 
     text: str
@@ -33,7 +33,7 @@ def read_prompt(
     *,
     forced: bool = False,
     probe: float = PROBE_SECONDS,
-) -> Prompt:
+) -> PromptInput:
     """The prompt. ``descriptor`` is standard input's, or None when it is closed.
 
     ``forced`` waits for the end of standard input whatever it is. Raises ``UsageError`` when there
@@ -42,13 +42,13 @@ def read_prompt(
     if argument is None or argument == "-":
         if descriptor is None or (argument is None and os.isatty(descriptor)):
             raise UsageError("There is no prompt.", hint=_HINT)
-        return Prompt(_worded(_read_all(descriptor)))
+        return PromptInput(_worded(_read_all(descriptor)))
     _worded(argument)
     if descriptor is None:
-        return Prompt(argument)
+        return PromptInput(argument)
     if not forced:
         if os.isatty(descriptor):
-            return Prompt(argument)
+            return PromptInput(argument)
         if not stat.S_ISREG(os.fstat(descriptor).st_mode) and not _says_something(
             descriptor, probe
         ):
@@ -56,11 +56,11 @@ def read_prompt(
                 f"Standard input is open but said nothing for {probe:g} s, so it was not read."
                 " Use --stdin to wait for it, or </dev/null to silence this."
             )
-            return Prompt(argument, (warning,))
+            return PromptInput(argument, (warning,))
     attached = _read_all(descriptor)
     if not attached.strip():
-        return Prompt(argument)
-    return Prompt(f"{argument}\n\n<stdin>\n{attached.rstrip()}\n</stdin>")
+        return PromptInput(argument)
+    return PromptInput(f"{argument}\n\n<stdin>\n{attached.rstrip()}\n</stdin>")
 
 
 def _worded(text: str) -> str:

@@ -13,15 +13,15 @@ from sam_tui.core.errors import SamError
 from sam_tui.core.events import Event, TurnFinished
 from sam_tui.core.runtime import Runtime
 from sam_tui.headless.interrupts import Interrupts
-from sam_tui.headless.ledger import Ledger
+from sam_tui.headless.ledger import CallLedger
 from sam_tui.headless.lines import Lines, result_line
 from sam_tui.headless.outcome import (
-    Outcome,
+    RunOutcome,
     outcome_of_error,
     outcome_of_fault,
     outcome_of_turn,
 )
-from sam_tui.headless.output import Output
+from sam_tui.headless.output import HeadlessOutput
 from sam_tui.headless.progress import progress_of
 from sam_tui.headless.request import HeadlessRequest
 
@@ -43,13 +43,13 @@ async def run_headless(
     want to know. ``interrupts`` are signals to obey. An unexpected exception is raised again after
     its result was told.
     """
-    return await _Run(runtime, request, Output(out), Output(err or sys.stderr)).run(
+    return await _Run(runtime, request, HeadlessOutput(out), HeadlessOutput(err or sys.stderr)).run(
         interrupts or Interrupts()
     )
 
 
 def report_failure(
-    request: HeadlessRequest, outcome: Outcome, out: TextIO, err: TextIO | None = None
+    request: HeadlessRequest, outcome: RunOutcome, out: TextIO, err: TextIO | None = None
 ) -> int:
     """Tell of a run that never began, in the form that was asked for, and return its exit code."""
     session = request.conversation or ""
@@ -57,8 +57,8 @@ def report_failure(
         request,
         outcome,
         session,
-        Ledger(),
-        (Output(out), Output(err or sys.stderr)),
+        CallLedger(),
+        (HeadlessOutput(out), HeadlessOutput(err or sys.stderr)),
     )
 
 
@@ -66,13 +66,13 @@ class _Run:
     """The parts of one run."""
 
     def __init__(
-        self, runtime: Runtime, request: HeadlessRequest, out: Output, err: Output
+        self, runtime: Runtime, request: HeadlessRequest, out: HeadlessOutput, err: HeadlessOutput
     ) -> None:
         self._runtime = runtime
         self._request = request
         self._out = out
         self._err = err
-        self._ledger = Ledger()
+        self._ledger = CallLedger()
         self._lines: Lines | None = None
         self._begun = False
         self._early: list[Event] = []
@@ -111,7 +111,7 @@ class _Run:
             raise fault
         return code
 
-    def _open(self) -> tuple[Session | None, Outcome]:
+    def _open(self) -> tuple[Session | None, RunOutcome]:
         try:
             session = self._runtime.open_session(
                 self._request.conversation, how=self._request.opening
@@ -120,7 +120,7 @@ class _Run:
             self._ledger.todos = self._runtime.todos.items(session.conversation)
         except SamError as error:
             return None, outcome_of_error(error)
-        return session, Outcome("success")
+        return session, RunOutcome("success")
 
     async def _turn(self, session: Session) -> TurnFinished:
         """The turn; where there are servers it is introduced with their tools, once they have come."""
@@ -205,7 +205,7 @@ class _Run:
             async with asyncio.timeout(TERMINALS_SECONDS):
                 await self._runtime.parts.end_processes()
 
-    def _judge(self, fault: BaseException | None, interrupts: Interrupts) -> Outcome:
+    def _judge(self, fault: BaseException | None, interrupts: Interrupts) -> RunOutcome:
         finished = self._ledger.finished
         if isinstance(fault, SamError):
             return outcome_of_error(fault)
@@ -213,17 +213,17 @@ class _Run:
             return outcome_of_fault(fault)
         if interrupts.subtype is not None and (finished is None or finished.reason == "cancelled"):
             why = "Interrupted before it finished."
-            return Outcome(interrupts.subtype, _partial(finished), "Cancelled", why)
+            return RunOutcome(interrupts.subtype, _partial(finished), "Cancelled", why)
         if finished is None:
-            return Outcome("cancelled", "", "Cancelled", "Interrupted before it began.")
+            return RunOutcome("cancelled", "", "Cancelled", "Interrupted before it began.")
         return outcome_of_turn(finished, unattended=self._ledger.unattended)
 
-    def _end(self, outcome: Outcome, session: str) -> int:
+    def _end(self, outcome: RunOutcome, session: str) -> int:
         if self._request.last_message:
             outcome = self._keep(outcome)
         return _tell(self._request, outcome, session, self._ledger, (self._out, self._err))
 
-    def _keep(self, outcome: Outcome) -> Outcome:
+    def _keep(self, outcome: RunOutcome) -> RunOutcome:
         """Write the last message to its file; not being able to is an error of the run."""
         try:
             Path(self._request.last_message).write_text(
@@ -241,10 +241,10 @@ class _Run:
 
 def _tell(
     request: HeadlessRequest,
-    outcome: Outcome,
+    outcome: RunOutcome,
     session: str,
-    ledger: Ledger,
-    streams: tuple[Output, Output],
+    ledger: CallLedger,
+    streams: tuple[HeadlessOutput, HeadlessOutput],
 ) -> int:
     """The result, in the form that was asked for. The exit code, unless nobody could read it."""
     out, err = streams

@@ -20,14 +20,14 @@ from sam_tui.core.events import (
 from sam_tui.core.inquiry import ApprovalRequest
 from sam_tui.core.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from sam_tui.core.runtime import Runtime
-from sam_tui.headless.output import Output
+from sam_tui.headless.output import HeadlessOutput
 
 _MARKS = {"completed": "x", "in-progress": ">", "blocked": "!", "not-started": " "}
 
 
 async def tell_turn(runtime: Runtime, prompt: str, out: TextIO) -> int:
     """Run one prompt and write its transcript to ``out``; returns the exit code of the turn."""
-    output = Output(out)
+    output = HeadlessOutput(out)
     subscription = runtime.bus.subscribe()
     session = runtime.open_session()
     async with asyncio.TaskGroup() as group:

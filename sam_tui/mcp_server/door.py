@@ -17,7 +17,7 @@ GONE: Final = "sam_tui.gone"
 PATH: Final = "/mcp"
 
 
-class Door:
+class HttpAccess:
     """Lets through what carries the token, for a name of ours, from no web page of others.
 
     A page in a browser can send requests to loopback, and can make its own name mean 127.0.0.1 (DNS

@@ -32,7 +32,7 @@ class _Entry:
         return isinstance(self.message, JSONRPCResponse | JSONRPCError)
 
 
-class Kept:
+class StoredEvents:
     """The events of all sessions, oldest first, within ``limit`` bytes."""
 
     def __init__(self, limit: int = BYTES) -> None:
@@ -73,7 +73,7 @@ class Kept:
             self._bytes -= self._entries.pop(number).size
 
 
-class Listener:
+class StreamListener:
     """Who reads the stream of one request; ``left`` is set when nobody came back in time."""
 
     def __init__(self, patience: float) -> None:
@@ -100,16 +100,16 @@ class Listener:
         self.left.set()
 
 
-posting: ContextVar[Listener | None] = ContextVar("mcp_posting", default=None)
+posting: ContextVar[StreamListener | None] = ContextVar("mcp_posting", default=None)
 """Who sent the request whose stream is opened."""
 
 
 class SessionEvents(EventStore):
     """The events of one session. The ids of its streams are those of its requests."""
 
-    def __init__(self, events: Kept) -> None:
+    def __init__(self, events: StoredEvents) -> None:
         self._kept = events
-        self.listeners: WeakValueDictionary[str, Listener] = WeakValueDictionary()
+        self.listeners: WeakValueDictionary[str, StreamListener] = WeakValueDictionary()
         """Those of streams that are open, or may be resumed."""
         self.agreed = ""
         """The protocol version of the handshake, once it was answered."""

@@ -28,7 +28,7 @@ _OF_EXECUTION = ("current_step", "workflow_status", "step_history")
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class ResourceAddress:
     """A URI taken apart: ``midex://area/kind/part/part?query``, each part decoded."""
 
     area: str
@@ -42,7 +42,7 @@ class Address:
         return f"midex://{self.area}/{path}" + (f"?{query}" if query else "")
 
 
-def address(uri: str) -> Address | None:
+def address(uri: str) -> ResourceAddress | None:
     """The parts of a ``midex://`` URI, or None for what is none."""
     match = re.fullmatch(r"midex://([^/?#]+)/([^?#]*)(?:\?([^#]*))?", uri, re.IGNORECASE)
     if match is None or len(uri) > 4000:
@@ -50,12 +50,12 @@ def address(uri: str) -> Address | None:
     kind, *parts = [unquote(part) for part in match[2].rstrip("/").split("/")]
     pairs = [pair.partition("=") for pair in (match[3] or "").split("&") if pair]
     query = {unquote(name): unquote(value) for name, _, value in pairs}
-    return Address(match[1].lower(), kind, tuple(parts), query)
+    return ResourceAddress(match[1].lower(), kind, tuple(parts), query)
 
 
 def artifact_uri(artifact: str) -> str:
     """Where the text of an artifact is read."""
-    return str(Address("workflow", "artifact", (artifact,)))
+    return str(ResourceAddress("workflow", "artifact", (artifact,)))
 
 
 _TEMPLATES: Final = (
@@ -116,13 +116,13 @@ class MidexResources:
             _resource("midex://knowledge/global", "global_findings", "What holds everywhere."),
         ]  # fmt: skip
         for view in self._workflows.definitions():
-            uri = str(Address("workflow", "workflow_details", (view.name,)))
+            uri = str(ResourceAddress("workflow", "workflow_details", (view.name,)))
             resources.append(_resource(uri, f"workflow_details {view.name}", view.description))
         for run in self._workflows.executions(limit=_LISTED):
             if run.state in ("idle", "running", "paused"):
                 resources += [
                     _resource(
-                        str(Address("workflow", kind, (run.id,))),
+                        str(ResourceAddress("workflow", kind, (run.id,))),
                         f"{kind} {run.id}",
                         f"{run.workflow}, {run.state}, {run.progress}",
                     )
@@ -144,7 +144,7 @@ class MidexResources:
         text = sendable(json.dumps(value, ensure_ascii=False, indent=2))
         return types.TextResourceContents(uri=uri, mime_type=JSON, text=text)
 
-    def _value(self, at: Address, client: Client) -> Any:
+    def _value(self, at: ResourceAddress, client: Client) -> Any:
         match (at.area, at.kind, at.parts):
             case ("workflow", "available_workflows", ()):
                 return [forms.workflow_form(view) for view in self._workflows.definitions()]
@@ -199,7 +199,7 @@ class MidexResources:
             case _:
                 raise NotFound(f"There is no resource midex://knowledge/{kind}")
 
-    def _artifact(self, uri: str, at: Address) -> types.TextResourceContents:
+    def _artifact(self, uri: str, at: ResourceAddress) -> types.TextResourceContents:
         numbers = [
             at.query.get(name, default) for name, default in (("offset", "0"), ("length", ""))
         ]
@@ -239,14 +239,19 @@ class MidexResources:
         if not isinstance(event, WorkflowMoved):
             return ()
         execution = event.execution
-        changed = [Address("workflow", "telemetry"), Address("workflow", "telemetry", (execution,))]
+        changed = [
+            ResourceAddress("workflow", "telemetry"),
+            ResourceAddress("workflow", "telemetry", (execution,)),
+        ]
         if event.change not in _NO_NEWS:
-            changed += [Address("workflow", kind, (execution,)) for kind in _OF_EXECUTION]
+            changed += [ResourceAddress("workflow", kind, (execution,)) for kind in _OF_EXECUTION]
         if event.change.startswith("artifact"):
-            changed.append(Address("workflow", "workflow_artifacts", (execution,)))
-            changed.append(Address("workflow", "workflow_artifacts", (execution, event.step)))
+            changed.append(ResourceAddress("workflow", "workflow_artifacts", (execution,)))
+            changed.append(
+                ResourceAddress("workflow", "workflow_artifacts", (execution, event.step))
+            )
         if event.change.startswith("finding"):
-            changed.append(Address("knowledge", "global"))
+            changed.append(ResourceAddress("knowledge", "global"))
         return [str(at) for at in changed]
 
     def canonical(self, uri: str) -> str:
@@ -254,7 +259,7 @@ class MidexResources:
         at = address(uri)
         if at is None:
             return uri
-        return str(Address(at.area, at.kind, at.parts) if at.kind == "telemetry" else at)
+        return str(ResourceAddress(at.area, at.kind, at.parts) if at.kind == "telemetry" else at)
 
 
 def _resource(uri: str, name: str, about: str) -> types.Resource:

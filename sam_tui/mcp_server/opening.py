@@ -12,7 +12,7 @@ from sam_tui.mcp_server.calls import Calls
 from sam_tui.mcp_server.clients import Clients
 from sam_tui.mcp_server.library import Library, Prompts, Resources
 from sam_tui.mcp_server.pages import PAGE
-from sam_tui.mcp_server.protocol import Offer, SamServer
+from sam_tui.mcp_server.protocol import ProtocolOffer, SamServer
 from sam_tui.mcp_server.sam_prompts import SamPrompts
 from sam_tui.mcp_server.sam_resources import SamResources
 from sam_tui.mcp_server.subscriptions import Subscriptions
@@ -72,7 +72,7 @@ async def opened(runtime: Runtime, calls: Calls, service: Service) -> AsyncGener
         await calls.close()
 
 
-def _offer(runtime: Runtime, service: Service) -> Offer:
+def _offer(runtime: Runtime, service: Service) -> ProtocolOffer:
     boxes: list[Toolbox] = []
     shelves: list[Resources] = []
     prompts: list[Prompts] = []
@@ -106,4 +106,4 @@ def _offer(runtime: Runtime, service: Service) -> Offer:
         shelves.append(MidexResources(runtime.workflows.workflows, claims))
         words.append(_MIDEX)
     library = Library(tuple(shelves), tuple(prompts))
-    return Offer(tuple(boxes), library, "\n\n".join(words), service.page)
+    return ProtocolOffer(tuple(boxes), library, "\n\n".join(words), service.page)

@@ -22,7 +22,7 @@ from sam_tui.mcp_server.toolbox import Toolbox, ToolRequest
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class ProtocolOffer:
     """What a server has, in the order that clients see. ``instructions`` tell a model how to use it."""
 
     toolboxes: tuple[Toolbox, ...]
@@ -35,7 +35,7 @@ class SamServer(Server[Any]):
     """The MCP server of one runtime, for any number of clients."""
 
     def __init__(
-        self, offer: Offer, calls: Calls, clients: Clients, subscriptions: Subscriptions
+        self, offer: ProtocolOffer, calls: Calls, clients: Clients, subscriptions: Subscriptions
     ) -> None:
         super().__init__(
             "sam-tui",

@@ -22,14 +22,14 @@ _TITLED_SINCE = "2025-11-25"
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class ElicitationForm:
     """A form elicitation: a message, and a flat JSON schema of the answer."""
 
     message: str
     schema: dict[str, Any]
 
 
-def form_of(inquiry: Inquiry, version: str) -> Form:
+def form_of(inquiry: Inquiry, version: str) -> ElicitationForm:
     """The form that asks an inquiry, for a client of a protocol version."""
     match inquiry.request:
         case ApprovalRequest() as request:
@@ -60,7 +60,7 @@ def answer_of(inquiry: Inquiry, result: types.ElicitResult) -> Answer | None:
     return Approval("scope", remark, scope=str(decision))
 
 
-def _approval_form(request: ApprovalRequest, version: str) -> Form:
+def _approval_form(request: ApprovalRequest, version: str) -> ElicitationForm:
     lines = [f"Allow {request.operation}?", f"  what    {one_line(request.summary)}"]
     if request.asker:
         lines.append(f"  from    {one_line(request.asker)}")
@@ -82,16 +82,16 @@ def _approval_form(request: ApprovalRequest, version: str) -> Form:
         },
         "required": ["decision"],
     }
-    return Form(_cut("\n".join(lines)), schema)
+    return ElicitationForm(_cut("\n".join(lines)), schema)
 
 
-def _question_form(question: Question, version: str) -> Form:
+def _question_form(question: Question, version: str) -> ElicitationForm:
     parts = [_indented(question.prompt), _indented(question.context)]
     answer: dict[str, Any] = {"type": "string", "title": "Your answer"}
     if question.choices:
         answer = _choice("Your answer", [(c, one_line(c)) for c in question.choices], version)
     schema = {"type": "object", "properties": {"answer": answer}, "required": ["answer"]}
-    return Form(_cut("\n\n".join(part for part in parts if part)), schema)
+    return ElicitationForm(_cut("\n\n".join(part for part in parts if part)), schema)
 
 
 def _choice(title: str, options: Sequence[tuple[str, str]], version: str) -> dict[str, Any]:

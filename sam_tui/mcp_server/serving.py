@@ -13,16 +13,16 @@ from mcp.server.transport_security import TransportSecuritySettings
 
 from sam_tui import signals
 from sam_tui.core.errors import UsageError
-from sam_tui.mcp_server.door import PATH, Door
+from sam_tui.mcp_server.door import PATH, HttpAccess
 from sam_tui.mcp_server.protocol import SamServer
-from sam_tui.mcp_server.sessions import Sessions
+from sam_tui.mcp_server.sessions import McpSessions
 from sam_tui.mcp_server.wire import wire
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class ListenAddress:
     """Where to listen on loopback, and what a client must carry. Port 0 takes a free one."""
 
     port: int
@@ -50,7 +50,7 @@ async def serve_stdio(server: SamServer, source: int, sink: int) -> None:
                 await asyncio.gather(work, stop, return_exceptions=True)
 
 
-async def serve_http(server: SamServer, address: Address) -> None:
+async def serve_http(server: SamServer, address: ListenAddress) -> None:
     """Serve any number of clients on 127.0.0.1 until a signal comes. Raises ``UsageError``."""
     listening = _listen(address.port)
     port = listening.getsockname()[1]
@@ -58,8 +58,8 @@ async def serve_http(server: SamServer, address: Address) -> None:
         allowed_hosts=["127.0.0.1:*", "localhost:*", "[::1]:*"],
         allowed_origins=["http://127.0.0.1:*", "http://localhost:*", "http://[::1]:*"],
     )
-    manager = Sessions(server, security, address.patience)
-    door = Door(manager.asgi_app, address.token, port)
+    manager = McpSessions(server, security, address.patience)
+    door = HttpAccess(manager.asgi_app, address.token, port)
     config = uvicorn.Config(
         door,  # pyright: ignore[reportArgumentType] # uvicorn's own types of the same protocol
         lifespan="off",

@@ -16,7 +16,7 @@ from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
 from mcp_types.version import is_version_at_least
 
 from sam_tui.mcp_server.door import GONE, Receive, Scope, Send, refuse
-from sam_tui.mcp_server.kept import Kept, Listener, SessionEvents, posting
+from sam_tui.mcp_server.kept import SessionEvents, StoredEvents, StreamListener, posting
 from sam_tui.mcp_server.protocol import SamServer
 
 RESUMABLE: Final = "2025-11-25"
@@ -27,7 +27,7 @@ _RETRY = 1000
 _BODY = 16 * 1024 * 1024
 
 
-class Sessions(StreamableHTTPSessionManager):
+class McpSessions(StreamableHTTPSessionManager):
     """All sessions of a server. ``patience`` are the seconds that a call waits for its client."""
 
     def __init__(
@@ -40,7 +40,7 @@ class Sessions(StreamableHTTPSessionManager):
             retry_interval=_RETRY,
         )
         self._patience = patience
-        self._kept = Kept()
+        self._kept = StoredEvents()
         self._events: dict[str, SessionEvents] = {}
 
     def _admit_session(
@@ -77,7 +77,7 @@ class Sessions(StreamableHTTPSessionManager):
 
     async def _posted(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request, whose call outlives its connection for as long as the patience lasts."""
-        listener = Listener(self._patience)
+        listener = StreamListener(self._patience)
         scope[GONE] = listener.left
         posting.set(listener)
         with listener.reading():

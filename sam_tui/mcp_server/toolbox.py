@@ -20,7 +20,7 @@ from sam_tui.core.ids import ConversationId
 from sam_tui.core.messages import ToolCall
 from sam_tui.core.runtime import Runtime
 from sam_tui.core.tooling.contract import Schedule
-from sam_tui.core.tooling.execute import Executed, Plan
+from sam_tui.core.tooling.execute import CallPlan, Executed
 from sam_tui.mcp_server.calls import Call
 from sam_tui.mcp_server.clients import CONVERSATION_META, Client
 from sam_tui.mcp_server.sendable import plain_json, sendable
@@ -119,7 +119,7 @@ class GuardedToolbox:
         return self._result(executed, conversation)
 
     @asynccontextmanager
-    async def _turn(self, plan: Plan, conversation: ConversationId) -> AsyncGenerator[None]:
+    async def _turn(self, plan: CallPlan, conversation: ConversationId) -> AsyncGenerator[None]:
         """A serial or blocking call waits for the one of the same tool before it."""
         if plan.schedule is Schedule.PARALLEL:
             yield
@@ -130,7 +130,7 @@ class GuardedToolbox:
             yield
 
     @contextmanager
-    def _sponsored(self, plan: Plan, conversation: ConversationId) -> Generator[None]:
+    def _sponsored(self, plan: CallPlan, conversation: ConversationId) -> Generator[None]:
         """A subagent takes its model and budget from the turn around it: here from the call."""
         model, budgets = self._runtime.model, self._runtime.engine.budgets
         if plan.key != "run_subagent" or model is None or budgets.get(conversation) is not None:

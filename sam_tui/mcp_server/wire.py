@@ -39,7 +39,7 @@ Reads = MemoryObjectReceiveStream[SessionMessage | Exception]
 Writes = MemoryObjectSendStream[SessionMessage]
 
 
-class Wire:
+class StdioWire:
     """Messages over two descriptors.
 
     What is no message is answered with the error that JSON-RPC has for it, and goes no further.
@@ -62,7 +62,7 @@ class Wire:
         """Pass on what comes in, until the other side is gone."""
         while (line := await self._lines.get()) is not None:
             message = parsed(line)
-            if isinstance(message, Fault):
+            if isinstance(message, WireFault):
                 await self._say(message.answer)
             elif message is not None:
                 await self._pass_on(message)
@@ -104,7 +104,7 @@ class Wire:
 @asynccontextmanager
 async def wire(source: int, sink: int) -> AsyncGenerator[tuple[Reads, Writes]]:
     """Streams of messages over two descriptors. The one to read ends when the other side is gone."""
-    ends = Wire(source, sink)
+    ends = StdioWire(source, sink)
     async with asyncio.TaskGroup() as group:
         listening = group.create_task(ends.attend(ends.listen), name="mcp-listens")
         speaking = group.create_task(ends.attend(ends.speak), name="mcp-speaks")
@@ -126,13 +126,13 @@ def _encoded(message: types.JSONRPCMessage) -> bytes:
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class WireFault:
     """Something that is no message, and what JSON-RPC answers to it."""
 
     answer: types.JSONRPCError
 
 
-def parsed(line: bytes) -> types.JSONRPCMessage | Fault | None:
+def parsed(line: bytes) -> types.JSONRPCMessage | WireFault | None:
     """The message of a line, or what is wrong with it; None where there is nothing to answer."""
     if not line.strip():
         return None
@@ -163,9 +163,9 @@ def parsed(line: bytes) -> types.JSONRPCMessage | Fault | None:
     return _fault(identifier if usable else None, types.INVALID_REQUEST, "Invalid request")
 
 
-def _fault(request: str | int | None, code: int, message: str) -> Fault:
+def _fault(request: str | int | None, code: int, message: str) -> WireFault:
     error = types.ErrorData(code=code, message=message)
-    return Fault(types.JSONRPCError(jsonrpc="2.0", id=request, error=error))
+    return WireFault(types.JSONRPCError(jsonrpc="2.0", id=request, error=error))
 
 
 def _thread(name: str, work: Callable[[], None]) -> None:

@@ -7,7 +7,7 @@ from textual.binding import Binding
 
 
 @dataclass(frozen=True, slots=True)
-class Action:
+class WorkbenchAction:
     """One thing to do.
 
     ``keys`` are Textual key names. ``slash`` is the command without its slash, empty for none;
@@ -26,8 +26,8 @@ class Action:
     """Whether help and palette name it; what they leave out, another action's help tells."""
 
 
-TERMINAL_ACTIONS: tuple[Action, ...] = (
-    Action(
+TERMINAL_ACTIONS: tuple[WorkbenchAction, ...] = (
+    WorkbenchAction(
         "tab",
         "Next terminal",
         "Show the next terminal tab, or the one named; Alt+1 to Alt+9 or a click go there",
@@ -35,47 +35,53 @@ TERMINAL_ACTIONS: tuple[Action, ...] = (
         "tab",
         "new|close|rename NAME|NUMBER",
     ),
-    Action("tab_previous", "Previous terminal", "Show the terminal tab before", ("shift+f4",)),
-    Action("tab_new", "New terminal", "Open another shell in a tab of its own", ("alt+t",)),
-    Action("tab_close", "Close terminal", "End this shell and close its tab", ("alt+w",)),
-    Action("tab_rename", "Rename terminal", "Give this terminal tab a name"),
-    Action(
+    WorkbenchAction(
+        "tab_previous", "Previous terminal", "Show the terminal tab before", ("shift+f4",)
+    ),
+    WorkbenchAction(
+        "tab_new", "New terminal", "Open another shell in a tab of its own", ("alt+t",)
+    ),
+    WorkbenchAction("tab_close", "Close terminal", "End this shell and close its tab", ("alt+w",)),
+    WorkbenchAction("tab_rename", "Rename terminal", "Give this terminal tab a name"),
+    WorkbenchAction(
         "end_command",
         "End the command",
         "End what runs in the terminal on show, not its shell: INT, a second later TERM, then KILL",
         (),
         "end",
     ),
-    Action(
+    WorkbenchAction(
         "watch_only",
         "Watch only",
         "Let nobody type in the agent's terminal; again, the agent",
         ("f7",),
         "watch",
     ),
-    Action(
+    WorkbenchAction(
         "take",
         "Take or hand back",
         "Type in the agent's terminal yourself; again, hand it back, and the agent learns what changed",
         ("f8",),
         "take",
     ),
-    Action("zoom", "Zoom the terminal", "Give it the whole width, and back", ("f6",), "zoom"),
-    Action(
+    WorkbenchAction(
+        "zoom", "Zoom the terminal", "Give it the whole width, and back", ("f6",), "zoom"
+    ),
+    WorkbenchAction(
         "look_back",
         "Look back in the terminal",
         "Move, mark, find and copy in all the terminal keeps; Esc returns to its program",
         ("f5",),
         "look",
     ),
-    Action(
+    WorkbenchAction(
         "output_send",
         "Send output to the prompt",
         "Put what is marked in the terminal, or its last command with output, into the prompt",
         ("alt+o",),
         "output",
     ),
-    Action(
+    WorkbenchAction(
         "record",
         "Record the terminal",
         "Record the terminal on show to an asciicast file, or end the recording",
@@ -83,7 +89,7 @@ TERMINAL_ACTIONS: tuple[Action, ...] = (
         "record",
         "FILE",
     ),
-    Action(
+    WorkbenchAction(
         "replay",
         "Play a recording",
         "Play a recording in a tab: space pauses, arrows seek, + and - change the speed, q closes",
@@ -91,10 +97,16 @@ TERMINAL_ACTIONS: tuple[Action, ...] = (
         "replay",
         "FILE",
     ),
-    Action("output_pager", "Output in the pager", "Read the terminal in $PAGER", (), "pager"),
-    Action("output_editor", "Output in the editor", "Open the terminal in $EDITOR", (), "editor"),
+    WorkbenchAction(
+        "output_pager", "Output in the pager", "Read the terminal in $PAGER", (), "pager"
+    ),
+    WorkbenchAction(
+        "output_editor", "Output in the editor", "Open the terminal in $EDITOR", (), "editor"
+    ),
     *(
-        Action(f"tab_{n}", f"Terminal {n}", f"Show terminal tab {n}", (f"alt+{n}",), listed=False)
+        WorkbenchAction(
+            f"tab_{n}", f"Terminal {n}", f"Show terminal tab {n}", (f"alt+{n}",), listed=False
+        )
         for n in range(1, 10)
     ),
 )
@@ -108,77 +120,87 @@ MODES = {
 }
 """What /mode takes, and what each means."""
 
-ACTIONS: tuple[Action, ...] = (
-    Action(
+ACTIONS: tuple[WorkbenchAction, ...] = (
+    WorkbenchAction(
         "send",
         "Send",
         "Send the prompt; while a turn runs it waits its turn",
         ("enter",),
         local=True,
     ),
-    Action(
+    WorkbenchAction(
         "newline",
         "New line",
         "Begin a new line in the prompt",
         ("shift+enter", "alt+enter", "ctrl+j"),
         local=True,
     ),
-    Action(
+    WorkbenchAction(
         "history",
         "History",
         "At the first or last line: prompts sent here earlier, later; a queued one comes back for editing",
         ("up", "down"),
         local=True,
     ),
-    Action(
+    WorkbenchAction(
         "complete",
         "Complete",
         "Complete a slash command, or the file named after an @",
         ("tab",),
         local=True,
     ),
-    Action("round", "Go round", "From prompt to todos and transcript", ("tab",), local=True),
-    Action(
+    WorkbenchAction(
+        "round", "Go round", "From prompt to todos and transcript", ("tab",), local=True
+    ),
+    WorkbenchAction(
         "edit_prompt",
         "Write in the editor",
         "Open the prompt in $VISUAL or $EDITOR; what is saved there comes back",
         ("ctrl+g",),
     ),
-    Action("help", "Help", "Show this help (also ? in an empty prompt)", ("f1",), "help"),
-    Action("cancel", "Cancel", "Cancel the running turn; queued prompts come back", ("escape",)),
-    Action(
+    WorkbenchAction("help", "Help", "Show this help (also ? in an empty prompt)", ("f1",), "help"),
+    WorkbenchAction(
+        "cancel", "Cancel", "Cancel the running turn; queued prompts come back", ("escape",)
+    ),
+    WorkbenchAction(
         "interrupt",
         "Interrupt",
         "Copy the selection, else deny the question, cancel the turn, clear the prompt; twice to quit",
         ("ctrl+c",),
     ),
-    Action(
+    WorkbenchAction(
         "background",
         "To the background",
         "Let the command that the agent waits for go on in the background; the agent goes on too",
         ("ctrl+b",),
         "background",
     ),
-    Action("jobs", "Background commands", "Read, end or bring back what runs there", (), "jobs"),
-    Action("new", "New conversation", "Begin a new conversation", ("ctrl+n",), "new"),
-    Action(
+    WorkbenchAction(
+        "jobs", "Background commands", "Read, end or bring back what runs there", (), "jobs"
+    ),
+    WorkbenchAction("new", "New conversation", "Begin a new conversation", ("ctrl+n",), "new"),
+    WorkbenchAction(
         "resume",
         "Resume",
         "Continue an earlier conversation of this workspace",
         ("ctrl+r",),
         "resume",
     ),
-    Action("fork", "Fork", "Go on in a copy of this conversation", (), "fork"),
-    Action(
+    WorkbenchAction("fork", "Fork", "Go on in a copy of this conversation", (), "fork"),
+    WorkbenchAction(
         "take_over",
         "Take over",
         "Write to the conversation that is read along; the program that had it is told",
         (),
         "takeover",
     ),
-    Action("model", "Model", "Choose the model, or use the one named", (), "model", "NAME"),
-    Action("next_mode", "Next mode", "Go round ask, accept-edits and plan", ("shift+tab",)),
-    Action(
+    WorkbenchAction(
+        "model", "Model", "Choose the model, or use the one named", (), "model", "NAME"
+    ),
+    WorkbenchAction(
+        "next_mode", "Next mode", "Go round ask, accept-edits and plan", ("shift+tab",)
+    ),
+    WorkbenchAction(
         "mode",
         "Permission mode",
         "Choose who is asked before what",
@@ -186,14 +208,24 @@ ACTIONS: tuple[Action, ...] = (
         "mode",
         "|".join(MODES),
     ),
-    Action("trust", "Trust", "Look at what this folder wants believed, and trust it", (), "trust"),
-    Action("audit", "Audit", "Browse every decision on a call", (), "audit"),
-    Action("servers", "MCP servers", "How the MCP servers stand, and their tools", (), "mcp"),
-    Action("undo", "Undo a change", "Take a file change of this conversation back", (), "undo"),
-    Action("agents", "Subagents", "Open a subagent's transcript, or cancel one", (), "agents"),
-    Action("prompts", "Mini prompts", "Turn a mini prompt on or off here", (), "prompts"),
-    Action("topic", "Topic", "Share memory with a topic's conversations", (), "topic", "NAME"),
-    Action(
+    WorkbenchAction(
+        "trust", "Trust", "Look at what this folder wants believed, and trust it", (), "trust"
+    ),
+    WorkbenchAction("audit", "Audit", "Browse every decision on a call", (), "audit"),
+    WorkbenchAction(
+        "servers", "MCP servers", "How the MCP servers stand, and their tools", (), "mcp"
+    ),
+    WorkbenchAction(
+        "undo", "Undo a change", "Take a file change of this conversation back", (), "undo"
+    ),
+    WorkbenchAction(
+        "agents", "Subagents", "Open a subagent's transcript, or cancel one", (), "agents"
+    ),
+    WorkbenchAction("prompts", "Mini prompts", "Turn a mini prompt on or off here", (), "prompts"),
+    WorkbenchAction(
+        "topic", "Topic", "Share memory with a topic's conversations", (), "topic", "NAME"
+    ),
+    WorkbenchAction(
         "workflow",
         "Workflows",
         "Runs of workflows: begin, watch, pause, go on",
@@ -201,48 +233,54 @@ ACTIONS: tuple[Action, ...] = (
         "workflow",
         "NAME",
     ),
-    Action(
+    WorkbenchAction(
         "runs_go", "Drive a run", "In the runs: let the agent go on with it", ("g",), local=True
     ),
-    Action("runs_new", "New run", "In the runs: begin a workflow", ("n",), local=True),
-    Action(
+    WorkbenchAction("runs_new", "New run", "In the runs: begin a workflow", ("n",), local=True),
+    WorkbenchAction(
         "runs_verbs",
         "Steer a run",
         "In the runs: pause, resume, retry, abandon (twice), open its transcript",
         ("p", "r", "t", "x", "o"),
         local=True,
     ),
-    Action(
+    WorkbenchAction(
         "copy_block",
         "Copy block",
         "In the transcript: copy the block that Tab marks; Enter opens or closes it",
         ("alt+c",),
         local=True,
     ),
-    Action("clear", "Clear", "Clear the view; the conversation goes on", (), "clear"),
-    Action("copy", "Copy answer", "Copy the last answer", ("alt+y",), "copy"),
-    Action("side", "Side column", "Show or hide todos and terminal", ("f2",), "side"),
-    Action("todos", "Todos", "Show or hide the todo list", ("f3",), "todos"),
-    Action("edit_todos", "Edit todos", "Go to the todo list, and back", ("ctrl+t",)),
-    Action("todo_select", "Select todo", "In the todo list: choose", ("up", "down"), local=True),
-    Action(
+    WorkbenchAction("clear", "Clear", "Clear the view; the conversation goes on", (), "clear"),
+    WorkbenchAction("copy", "Copy answer", "Copy the last answer", ("alt+y",), "copy"),
+    WorkbenchAction("side", "Side column", "Show or hide todos and terminal", ("f2",), "side"),
+    WorkbenchAction("todos", "Todos", "Show or hide the todo list", ("f3",), "todos"),
+    WorkbenchAction("edit_todos", "Edit todos", "Go to the todo list, and back", ("ctrl+t",)),
+    WorkbenchAction(
+        "todo_select", "Select todo", "In the todo list: choose", ("up", "down"), local=True
+    ),
+    WorkbenchAction(
         "todo_cycle",
         "Next status",
         "In the todo list: begin, complete, or open again",
         ("space",),
         local=True,
     ),
-    Action("todo_retitle", "Retitle", "In the todo list: edit the title", ("e",), local=True),
-    Action("todo_add", "Add todo", "In the todo list: add one", ("a",), local=True),
-    Action(
+    WorkbenchAction(
+        "todo_retitle", "Retitle", "In the todo list: edit the title", ("e",), local=True
+    ),
+    WorkbenchAction("todo_add", "Add todo", "In the todo list: add one", ("a",), local=True),
+    WorkbenchAction(
         "todo_remove",
         "Remove todo",
         "In the todo list: remove; twice for what is completed",
         ("d",),
         local=True,
     ),
-    Action("todo_move", "Move todo", "In the todo list: down and up", ("J", "K"), local=True),
-    Action(
+    WorkbenchAction(
+        "todo_move", "Move todo", "In the todo list: down and up", ("J", "K"), local=True
+    ),
+    WorkbenchAction(
         "terminal",
         "Terminal",
         "Go to the terminal; pressed twice there, back",
@@ -250,18 +288,18 @@ ACTIONS: tuple[Action, ...] = (
         "terminal",
     ),
     *TERMINAL_ACTIONS,
-    Action("page_up", "Page up", "Scroll the transcript up", ("pageup",)),
-    Action("page_down", "Page down", "Scroll the transcript down", ("pagedown",)),
-    Action("bottom", "To the end", "Follow the newest text again", ("ctrl+end",)),
-    Action("theme", "Theme", "Switch between the dark and the light look", (), "theme"),
-    Action("palette", "Commands", "Search all commands", ("ctrl+p",)),
-    Action(
+    WorkbenchAction("page_up", "Page up", "Scroll the transcript up", ("pageup",)),
+    WorkbenchAction("page_down", "Page down", "Scroll the transcript down", ("pagedown",)),
+    WorkbenchAction("bottom", "To the end", "Follow the newest text again", ("ctrl+end",)),
+    WorkbenchAction("theme", "Theme", "Switch between the dark and the light look", (), "theme"),
+    WorkbenchAction("palette", "Commands", "Search all commands", ("ctrl+p",)),
+    WorkbenchAction(
         "suspend",
         "Suspend",
         "Stop the program and go to the shell that started it, where fg comes back; Ctrl+_ undoes typing",
         ("ctrl+z",),
     ),
-    Action("quit", "Quit", "End the program", ("ctrl+q",), "quit"),
+    WorkbenchAction("quit", "Quit", "End the program", ("ctrl+q",), "quit"),
 )
 
 BY_SLASH = {action.slash: action for action in ACTIONS if action.slash}

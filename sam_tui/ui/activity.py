@@ -11,7 +11,7 @@ Tone = Literal["quiet", "busy", "waiting", "trouble"]
 
 
 @dataclass(slots=True)
-class Activity:
+class ActivityLine:
     """Times are those of one monotonic clock, in seconds."""
 
     phase: Phase = "starting"

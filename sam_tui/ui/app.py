@@ -19,7 +19,7 @@ from sam_tui.core.errors import SamError
 from sam_tui.core.ids import ConversationId
 from sam_tui.ui import clipboard, keyboard, slash, theme
 from sam_tui.ui.actions import TO_TERMINAL
-from sam_tui.ui.activity import Activity
+from sam_tui.ui.activity import ActivityLine
 from sam_tui.ui.controllers.backstage import Backstage
 from sam_tui.ui.controllers.conversations import Conversations
 from sam_tui.ui.controllers.desk import Controllers, Desk
@@ -30,11 +30,11 @@ from sam_tui.ui.controllers.recordings import RecordingDesk
 from sam_tui.ui.controllers.requests import Requests
 from sam_tui.ui.controllers.runs import Runs
 from sam_tui.ui.controllers.servers import Servers
-from sam_tui.ui.controllers.shelf import Shelf
-from sam_tui.ui.controllers.shell import Shell
+from sam_tui.ui.controllers.shelf import LibraryController
+from sam_tui.ui.controllers.shell import ShellController
 from sam_tui.ui.controllers.terminal_deeds import TerminalDeeds
-from sam_tui.ui.controllers.todos import Todos
-from sam_tui.ui.controllers.turns import GROUP, Turns
+from sam_tui.ui.controllers.todos import TodoController
+from sam_tui.ui.controllers.turns import GROUP, TurnController
 from sam_tui.ui.controllers.watching import Watching
 from sam_tui.ui.guard import Patience
 from sam_tui.ui.hangup import lasting
@@ -94,17 +94,17 @@ class SamApp(App[None], inherit_bindings=False):
         self.last_key = self.PATIENCE.clock() - self.PATIENCE.hush
         standing = Standing(os.environ.get("HOME", ""), workspace)
         self._greeting = f"sam {version} · F1 shows keys and commands"
-        self.chat = ChatScreen(standing, Activity())
+        self.chat = ChatScreen(standing, ActivityLine())
         self.conversations = Conversations(self, self.chat)
-        self.turns = Turns(self, self.chat, self.conversations)
+        self.turns = TurnController(self, self.chat, self.conversations)
         self.models = Models(self, self.chat, self.conversations, self.PATIENCE)
         self.conversations.ask_for_model = self.models.choose
         self.conversations.waiting = self.turns.hold
         self.models.chosen = self.turns.pump
-        self.shell = Shell(self, self.chat)
+        self.shell = ShellController(self, self.chat)
         self.requests = Requests(self, self.chat, self.emit)
-        self.shelf = Shelf(self, self.chat, self.conversations)
-        self.todos = Todos(self, self.chat, self.conversations)
+        self.shelf = LibraryController(self, self.chat, self.conversations)
+        self.todos = TodoController(self, self.chat, self.conversations)
         self.runs = Runs(self, self.chat, self.conversations)
         self.oversight = Oversight(self, self.chat, self.PATIENCE)
         self.backstage = Backstage(self, self.chat, self.conversations)

@@ -21,7 +21,7 @@ Weight = Literal[0, 1, 2, 3, 4]
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class SessionNotice:
     """What is told of a session. The least ``weight`` is told first.
 
     ``again`` is in how many seconds it would read otherwise though nothing happens; None for never.
@@ -33,7 +33,7 @@ class Told:
     again: float | None = None
 
 
-def told_of(session: "TerminalSession", name: str, *, watched: bool) -> Told | None:
+def told_of(session: "TerminalSession", name: str, *, watched: bool) -> SessionNotice | None:
     """What to tell of a session called ``name``; ``watched`` is one that has the keys."""
     agents = session.conversation is not None
     if not session.running or (watched and not agents):
@@ -54,29 +54,31 @@ def told_of(session: "TerminalSession", name: str, *, watched: bool) -> Told | N
                 words = wants if wants.startswith("waits") else f"{command} waits for {wants}"
                 style = "bold $warning" if agents else "$warning"
                 joint = " " if words is wants else ": "
-                return Told(f"{name}{joint}{words}", 0 if agents else 2, style)
+                return SessionNotice(f"{name}{joint}{words}", 0 if agents else 2, style)
             # One that draws now and then, such as top, waits and does not in turns: no word of it.
             left = QUIET[0] - state.seconds
             line = f"{name}: {command}" + (" waits for input" if left <= 0 else "")
-            return Told(line, 1 if agents else 3, "$text-muted", left if left > 0 else None)
+            return SessionNotice(
+                line, 1 if agents else 3, "$text-muted", left if left > 0 else None
+            )
         case "running" | "quiet":
             silent, again = _silence(state.seconds)
             if state.name == "running":
                 again = _SOON  # it may have begun to wait for somebody, which makes no sound
             quiet = f", quiet {_span(silent)}" if silent else ""
             weight: Weight = 1 if agents else 3
-            return Told(f"{name}: {command}{quiet}", weight, "$text-muted", again)
+            return SessionNotice(f"{name}: {command}{quiet}", weight, "$text-muted", again)
 
 
-def _ended(last: "CommandRecord", name: str) -> Told | None:
+def _ended(last: "CommandRecord", name: str) -> SessionNotice | None:
     """How its last command ended: where that went wrong, or took long."""
     code, seconds = last.exit_code, last.seconds or 0.0
     if code is None or (code == 0 and seconds < LONG):
         return None
     command = one_line(last.command, _COMMAND)
     if code == 0:
-        return Told(f"{name}: {command} done in {_span(round(seconds))}", 4, "$success")
-    return Told(f"{name}: {command} exit {code}", 4, "$text-muted")
+        return SessionNotice(f"{name}: {command} done in {_span(round(seconds))}", 4, "$success")
+    return SessionNotice(f"{name}: {command} exit {code}", 4, "$text-muted")
 
 
 def _wants(session: "TerminalSession", state: "TerminalState") -> str:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sam_tui.ui.actions import BY_SLASH, Action
+from sam_tui.ui.actions import BY_SLASH, WorkbenchAction
 
 _COMMAND = re.compile(r"/([a-zA-Z-]+)(?:[ \t]+(\S.*?))?[ \t]*")
 
@@ -15,7 +15,7 @@ class SlashCommand:
 
     name: str
     argument: str
-    action: Action | None
+    action: WorkbenchAction | None
 
 
 def parse(text: str) -> SlashCommand | None:
@@ -30,7 +30,7 @@ def parse(text: str) -> SlashCommand | None:
     return SlashCommand(name, match[2] or "", BY_SLASH.get(name))
 
 
-def matching(text: str, more: Sequence[Action] = ()) -> list[Action]:
+def matching(text: str, more: Sequence[WorkbenchAction] = ()) -> list[WorkbenchAction]:
     """The actions whose command begins with what was typed so far; empty for anything else.
 
     One that was typed whole comes first.
@@ -44,7 +44,7 @@ def matching(text: str, more: Sequence[Action] = ()) -> list[Action]:
     return sorted(fitting, key=lambda action: action.slash != typed)
 
 
-def completed(text: str, more: Sequence[Action] = ()) -> str:
+def completed(text: str, more: Sequence[WorkbenchAction] = ()) -> str:
     """The text with its command completed as far as it is certain."""
     fitting = matching(text, more)
     names = [action.slash for action in fitting]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sam_tools.build_and_version_control.status import Change, read_status
+from sam_tools.build_and_version_control.status import FileStatus, read_status
 from sam_tui.core.display import Table
 from tests.build.conftest import Desk, Git
 from tests.build.test_commits import conflict
@@ -191,13 +191,13 @@ def test_every_record_of_the_format_is_read() -> None:
     assert (status.ahead, status.behind) == (2, 3)
     inside = ("new commits", "modified content", "untracked content")
     assert status.changes == (
-        Change("a b", "modified", "unstaged"),
-        Change("sub", "added", "staged", submodule=inside),
-        Change("sub", "deleted", "unstaged", submodule=inside),
-        Change("new", "copied", "staged", "old name", 75),
-        Change("x y", "conflict", "merge-conflicts", conflict="deleted by them"),
-        Change("?", "untracked", "untracked"),
-        Change("! ", "ignored", "ignored"),
+        FileStatus("a b", "modified", "unstaged"),
+        FileStatus("sub", "added", "staged", submodule=inside),
+        FileStatus("sub", "deleted", "unstaged", submodule=inside),
+        FileStatus("new", "copied", "staged", "old name", 75),
+        FileStatus("x y", "conflict", "merge-conflicts", conflict="deleted by them"),
+        FileStatus("?", "untracked", "untracked"),
+        FileStatus("! ", "ignored", "ignored"),
     )
     with pytest.raises(ValueError, match="unknown record"):
         read_status(b"x y z\0")

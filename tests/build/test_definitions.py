@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sam_tools.build_and_version_control.jsonc import read_jsonc
 from sam_tools.build_and_version_control.problems import find_problems
 from sam_tui.adapters.tasks import FileTaskBook
-from sam_tui.core.accesses import Run
+from sam_tui.core.accesses import CommandAccess
 from sam_tui.core.errors import StorageError
 from sam_tui.core.plain import PlainStream, plain
 from sam_tui.core.tooling.contract import Operation
@@ -227,7 +227,7 @@ async def test_what_was_judged_is_what_runs(desk: Desk, define: Define) -> None:
     define({"label": "x", "type": "shell", "command": "echo judged"})
     operation: Operation[Any] = desk.tool.operations[1]
     arguments = operation.arguments.model_validate({"label": "x"})
-    judged = [a.command for a in operation.accesses(arguments) if isinstance(a, Run)]
+    judged = [a.command for a in operation.accesses(arguments) if isinstance(a, CommandAccess)]
     define({"label": "x", "type": "shell", "command": "echo swapped"})
     assert judged == ["echo judged"]
     assert [step.command for step in arguments.plan] == judged

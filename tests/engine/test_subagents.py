@@ -7,7 +7,7 @@ import pytest
 
 from sam_tui.core.agent.budget import Budget
 from sam_tui.core.agent.subagents import Errand, Report, Sender, Subagents, Surroundings
-from sam_tui.core.agent.turn import Engine
+from sam_tui.core.agent.turn import TurnEngine
 from sam_tui.core.events import InquiryOpened
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.inquiry import ApprovalRequest
@@ -22,7 +22,7 @@ class Crew:
     def __init__(self, kit: Kit, *answers: Sequence[Piece]) -> None:
         self.kit = kit
         self.model = RawModel(*answers)
-        self.engine: Engine = open_engine(kit)
+        self.engine: TurnEngine = open_engine(kit)
         self.opened: list[str] = []
         self.told: list[str] = []
         self.subagents = Subagents(

@@ -15,7 +15,7 @@ from sam_tui.core.agent.history import History
 from sam_tui.core.agent.retry import RetryPolicy
 from sam_tui.core.agent.room import Room
 from sam_tui.core.agent.session import Session
-from sam_tui.core.agent.turn import Engine
+from sam_tui.core.agent.turn import TurnEngine
 from sam_tui.core.authorization.containment import Workspace
 from sam_tui.core.authorization.grants import Grants
 from sam_tui.core.authorization.guard import Guard
@@ -225,12 +225,12 @@ def open_engine(
     kit: Kit,
     reminders: Sequence[Echo] = (),
     clock: Hand | None = None,
-) -> Engine:
+) -> TurnEngine:
     """An engine over a kit's tools; its waits end at once."""
     requests = RequestBuilder("system", kit.registry.schemas_json, reminders, kit.board)
     retry = RetryPolicy(waits=(0.5, 1.0))
     room = Room(kit.storage.archive, kit.bus)
-    return Engine(kit.executor, requests, kit.bus, clock or Hand(), retry, Budgets(), room)
+    return TurnEngine(kit.executor, requests, kit.bus, clock or Hand(), retry, Budgets(), room)
 
 
 def open_talk(

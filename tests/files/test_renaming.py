@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sam_tui.adapters.files import LocalFiles
-from sam_tui.adapters.files.descent import Entry, entry_of
+from sam_tui.adapters.files.descent import OpenedEntry, entry_of
 from sam_tui.adapters.files.exclusive import rename_checked
 from sam_tui.core.accesses import Location
 from sam_tui.core.errors import ToolError
@@ -64,9 +64,9 @@ def test_without_the_kernels_help_a_rename_still_replaces_nothing(tmp_path: Path
     with entry_of(at(tmp_path, "a")) as entry:
         for source, target in (("a", "b"), ("d", "b"), ("a", "d")):
             with pytest.raises(FileExistsError):
-                rename_checked(Entry(entry.folder, source), Entry(entry.folder, target))
-        rename_checked(Entry(entry.folder, "a"), Entry(entry.folder, "c"))
-        rename_checked(Entry(entry.folder, "d"), Entry(entry.folder, "e"))
+                rename_checked(OpenedEntry(entry.folder, source), OpenedEntry(entry.folder, target))
+        rename_checked(OpenedEntry(entry.folder, "a"), OpenedEntry(entry.folder, "c"))
+        rename_checked(OpenedEntry(entry.folder, "d"), OpenedEntry(entry.folder, "e"))
     assert sorted(os.listdir(tmp_path)) == ["b", "c", "e"]
 
 

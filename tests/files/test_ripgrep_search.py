@@ -12,7 +12,7 @@ import pytest
 from sam_tools.file_operations import FileOperations
 from sam_tui.adapters.files import LocalFiles
 from sam_tui.adapters.search import RipgrepSearch
-from sam_tui.adapters.search.records import Records
+from sam_tui.adapters.search.records import RipgrepRecords
 from sam_tui.core.accesses import Location
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ports.files import GrepRequest
@@ -283,7 +283,7 @@ def test_records_are_the_same_in_whatever_pieces_they_come(tmp_path: Path, size:
         [binary, "--json", "x", "./"], cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True
     )
     step = size if size > 7 else max(size, len(done.stdout) // 5000)
-    records = Records()
+    records = RipgrepRecords()
     found = [
         hit
         for at in range(0, len(done.stdout), step)

@@ -5,7 +5,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sam_tui.core.accesses import Access, Connect, Fetch, LocatedAccess, Read, Run, Type, Use, Write
+from sam_tui.core.accesses import (
+    Access,
+    CommandAccess,
+    Connect,
+    Fetch,
+    LocatedAccess,
+    Read,
+    Type,
+    Use,
+    Write,
+)
 from sam_tui.core.authorization import outside
 from sam_tui.core.authorization.grounds import READ
 from sam_tui.core.authorization.guard import Guard
@@ -90,23 +100,23 @@ STAGES: list[Row] = [
     ),
     *rows(
         "commands",
-        ("secrets", Run("cat ~/.ssh/id_rsa"), "deny"),
-        ("plan mode", Run("touch a"), "deny", {"mode": "plan"}),
+        ("secrets", CommandAccess("cat ~/.ssh/id_rsa"), "deny"),
+        ("plan mode", CommandAccess("touch a"), "deny", {"mode": "plan"}),
         ("plan mode", Type("s", "ls\r"), "deny", {"mode": "plan"}),
-        ("deny rules", Run("ls; denied"), "deny"),
-        ("bypass mode", Run("sudo rm -rf /"), "allow", {"mode": "bypass"}),
-        ("ask rules", Run("asked"), "ask"),
-        ("kernel sandbox", Run("cat .env"), "allow"),
-        ("secrets of the workspace", Run("cat .env"), "ask", FREE),
-        ("allow rules", Run("sudo id"), "allow"),
-        ("command class", Run("sudo true"), "ask"),
-        ("network by command", Run("curl example.org"), "ask", BLIND),
-        ("kernel sandbox", Run("touch a"), "allow"),
-        ("read-only commands", Run("ls"), "allow", FREE),
-        ("mode default", Run("ls $(cat x"), "ask", FREE),
-        ("mode default", Run("touch a"), "ask", FREE),
-        ("read-only commands", Run("mkdir a"), "allow", EDITING),
-        ("mode default", Run("PATH=/tmp mkdir a"), "ask", EDITING),
+        ("deny rules", CommandAccess("ls; denied"), "deny"),
+        ("bypass mode", CommandAccess("sudo rm -rf /"), "allow", {"mode": "bypass"}),
+        ("ask rules", CommandAccess("asked"), "ask"),
+        ("kernel sandbox", CommandAccess("cat .env"), "allow"),
+        ("secrets of the workspace", CommandAccess("cat .env"), "ask", FREE),
+        ("allow rules", CommandAccess("sudo id"), "allow"),
+        ("command class", CommandAccess("sudo true"), "ask"),
+        ("network by command", CommandAccess("curl example.org"), "ask", BLIND),
+        ("kernel sandbox", CommandAccess("touch a"), "allow"),
+        ("read-only commands", CommandAccess("ls"), "allow", FREE),
+        ("mode default", CommandAccess("ls $(cat x"), "ask", FREE),
+        ("mode default", CommandAccess("touch a"), "ask", FREE),
+        ("read-only commands", CommandAccess("mkdir a"), "allow", EDITING),
+        ("mode default", CommandAccess("PATH=/tmp mkdir a"), "ask", EDITING),
     ),
     *rows(
         "sockets",

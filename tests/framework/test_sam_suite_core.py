@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from sam_tui.adapters.llm.failures import Refusal, Source, failure
+from sam_tui.adapters.llm.failures import FailureSource, ProviderRefusal, failure
 from sam_tui.adapters.llm.wire import Dialect, chat_messages
 from sam_tui.adapters.storage import open_storage
 from sam_tui.adapters.storage.conversations import UNREADABLE
@@ -220,12 +220,12 @@ def _doubling() -> None:
 
 @CORE.add("10.4-rate-limits-by-their-codes")
 def _codes() -> None:
-    source = Source("m", "host")
+    source = FailureSource("m", "host")
     for code in ("user_model_rate_limited", "rate_limit_exceeded", "rate_limited", "RATE_LIMITED"):
-        assert isinstance(failure(Refusal(None, "no", code), source), ModelLimited), code
-        assert isinstance(failure(Refusal(200, "no", code), source), ModelLimited), code
+        assert isinstance(failure(ProviderRefusal(None, "no", code), source), ModelLimited), code
+        assert isinstance(failure(ProviderRefusal(200, "no", code), source), ModelLimited), code
     for code in ("invalid_request", "model_not_found", ""):
-        assert not isinstance(failure(Refusal(400, "no", code), source), ModelLimited), code
+        assert not isinstance(failure(ProviderRefusal(400, "no", code), source), ModelLimited), code
 
 
 @CORE.add("10.4-messages-keep-ids-names-and-argument-texts")

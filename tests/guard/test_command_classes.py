@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from sam_tui.adapters.shell import BashParser
-from sam_tui.core.accesses import Run, Type
+from sam_tui.core.accesses import CommandAccess, Type
 from sam_tui.core.authorization.commands import CommandReader
 from sam_tui.core.authorization.policy import PermissionMode
 from tests.guard.ward import Ward
@@ -151,7 +151,9 @@ def test_each_mode_makes_of_each_class_what_is_documented(
     here = ward(mode=mode, sandboxed=sandboxed)
     column = MODES.index(mode)
     expected = {c: row[column] for c, row in (SANDBOXED if sandboxed else OPEN).items()}
-    assert {command: here.explain(Run(command)).outcome for command in expected} == expected
+    assert {
+        command: here.explain(CommandAccess(command)).outcome for command in expected
+    } == expected
 
 
 @pytest.mark.requirement("guard:commands-unparsable")
@@ -161,10 +163,10 @@ def test_what_cannot_be_parsed_is_judged_by_its_heaviest_word_and_never_saved(
     here = ward()
     reading = here.reader.read("if then sudo reboot")
     assert (reading.parsed, reading.saveable, reading.calm) == (False, False, False)
-    assert here.explain(Run("if then sudo reboot")).outcome == ASK
-    assert here.explain(Run("if then ls")).outcome == ALLOW
-    assert ward(sandboxed=False).explain(Run("if then ls")).outcome == ASK
-    assert ward(mode="plan").explain(Run("if then ls")).outcome == DENY
+    assert here.explain(CommandAccess("if then sudo reboot")).outcome == ASK
+    assert here.explain(CommandAccess("if then ls")).outcome == ALLOW
+    assert ward(sandboxed=False).explain(CommandAccess("if then ls")).outcome == ASK
+    assert ward(mode="plan").explain(CommandAccess("if then ls")).outcome == DENY
 
 
 @pytest.mark.requirement("guard:commands-typed")
@@ -205,12 +207,12 @@ def test_a_line_without_its_enter_or_with_keys_that_edit_it_is_judged_too(
 @pytest.mark.requirement("guard:commands-cwd")
 def test_paths_in_a_command_follow_its_folder_and_every_cd(ward: Callable[..., Ward]) -> None:
     here = ward(sandboxed=False)
-    assert here.explain(Run("cd sub && cat a")).outcome == ALLOW
-    assert here.explain(Run("cd .. && cat x")).outcome == ASK
-    assert here.explain(Run("cat ./x", cwd="..")).outcome == ASK
-    assert here.explain(Run("cd ~/.ssh; cat id_rsa")).outcome == DENY
-    assert here.explain(Run('cat "$HOME/.ssh/config"')).outcome == DENY
-    assert here.explain(Run("cat ~/.ss*/id*")).outcome == DENY
+    assert here.explain(CommandAccess("cd sub && cat a")).outcome == ALLOW
+    assert here.explain(CommandAccess("cd .. && cat x")).outcome == ASK
+    assert here.explain(CommandAccess("cat ./x", cwd="..")).outcome == ASK
+    assert here.explain(CommandAccess("cd ~/.ssh; cat id_rsa")).outcome == DENY
+    assert here.explain(CommandAccess('cat "$HOME/.ssh/config"')).outcome == DENY
+    assert here.explain(CommandAccess("cat ~/.ss*/id*")).outcome == DENY
 
 
 @pytest.mark.requirement("guard:command-classes")
@@ -227,5 +229,5 @@ def test_a_sed_script_made_to_be_slow_is_judged_all_the_same(script: str) -> Non
 def test_without_a_sandbox_the_question_says_what_makes_a_command_heavier_than_reading(
     ward: Callable[..., Ward],
 ) -> None:
-    asked = ward(sandboxed=False).explain(Run("curl https://example.org"))
+    asked = ward(sandboxed=False).explain(CommandAccess("curl https://example.org"))
     assert "every command that does not only read is asked (" in asked.reason

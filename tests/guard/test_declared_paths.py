@@ -11,7 +11,7 @@ import pytest
 from pydantic import Field
 
 from sam_tui.assembly import Options, build
-from sam_tui.core.accesses import Fetch, Read, Run, Write
+from sam_tui.core.accesses import CommandAccess, Fetch, Read, Write
 from sam_tui.core.tooling.arguments import Arguments
 from sam_tui.core.tooling.contract import Operation, Tool, ToolContext, ToolResult
 from sam_tui.core.tooling.schema import arguments_schema, example_call
@@ -85,7 +85,7 @@ def reached(access: Any) -> str:
     match access:
         case Read(path=path) | Write(path=path):
             return path
-        case Run(command=command, cwd=cwd):
+        case CommandAccess(command=command, cwd=cwd):
             return f"{command} {cwd}"
         case Fetch(url=url):
             return url

@@ -8,7 +8,7 @@ import pytest
 
 from sam_tui.adapters.policy import SavedRules
 from sam_tui.adapters.shell import BashParser
-from sam_tui.core.accesses import Run, Type, Write
+from sam_tui.core.accesses import CommandAccess, Type, Write
 from sam_tui.core.authorization.commands import CommandReader
 from sam_tui.core.authorization.grants import Grants
 from sam_tui.core.authorization.patterns import CommandPattern
@@ -26,12 +26,12 @@ async def test_a_command_that_was_allowed_in_one_folder_is_asked_in_another(
     ward: Callable[..., Ward],
 ) -> None:
     here = ward(sandboxed=False, answers=[Approval("timed"), Approval("timed")])
-    assert (await here.decide(Run("./build.sh"))).allowed
-    assert (await here.decide(Run("./build.sh", "."))).rule.startswith("grant:")
-    assert (await here.decide(Run("./build.sh", "sub"))).allowed
+    assert (await here.decide(CommandAccess("./build.sh"))).allowed
+    assert (await here.decide(CommandAccess("./build.sh", "."))).rule.startswith("grant:")
+    assert (await here.decide(CommandAccess("./build.sh", "sub"))).allowed
     assert here.asked[-1].targets == (f"$ cd {here.workspace.root}/sub && ./build.sh",)
     (here.folder / "ws/way").symlink_to(here.folder / "out")
-    assert not (await here.decide(Run("./build.sh", "way"))).allowed
+    assert not (await here.decide(CommandAccess("./build.sh", "way"))).allowed
     assert len(here.asked) == 3
 
 
@@ -54,9 +54,9 @@ async def test_words_that_a_command_begins_with_do_not_open_what_is_only_allowed
     ward: Callable[..., Ward],
 ) -> None:
     here = ward(sandboxed=False, answers=[Approval("scope", scope="session")])
-    assert (await here.decide(Run("npm run build"))).allowed
-    assert (await here.decide(Run("npm run build x"))).allowed
-    assert not (await here.decide(Run("npm run build .env"))).allowed
+    assert (await here.decide(CommandAccess("npm run build"))).allowed
+    assert (await here.decide(CommandAccess("npm run build x"))).allowed
+    assert not (await here.decide(CommandAccess("npm run build .env"))).allowed
     assert here.choices() == ["once", "timed"]
 
 
@@ -81,12 +81,12 @@ async def test_what_was_allowed_for_good_ends_in_a_running_program_once_it_is_re
 ) -> None:
     store = SavedRules(str(tmp_path / "cfg"), "/h")
     here = ward(sandboxed=False, saved=store, answers=[Approval("scope", scope="user")])
-    assert (await here.decide(Run("npm run build"))).allowed
-    rule = (await here.decide(Run("npm run build"))).rule
+    assert (await here.decide(CommandAccess("npm run build"))).allowed
+    rule = (await here.decide(CommandAccess("npm run build"))).rule
     assert rule.startswith("user:grant_")
     elsewhere = SavedRules(str(tmp_path / "cfg"), "/h")
     assert elsewhere.revoke(rule)
-    assert not (await here.decide(Run("npm run build"))).allowed
+    assert not (await here.decide(CommandAccess("npm run build"))).allowed
     assert here.guard.policy.rules.saved_ids() == frozenset()
 
 
@@ -96,11 +96,11 @@ async def test_a_file_that_cannot_be_read_for_a_moment_takes_nothing_back(
 ) -> None:
     store = SavedRules(str(tmp_path / "cfg"), "/h")
     here = ward(sandboxed=False, saved=store, answers=[Approval("scope", scope="user")])
-    assert (await here.decide(Run("npm run build"))).allowed
+    assert (await here.decide(CommandAccess("npm run build"))).allowed
     Path(store.path).write_text("not = [toml", encoding="utf-8")  # noqa: ASYNC240 - nobody waits
-    assert (await here.decide(Run("npm run build"))).allowed
+    assert (await here.decide(CommandAccess("npm run build"))).allowed
     Path(store.path).unlink()  # noqa: ASYNC240 - nobody waits
-    assert not (await here.decide(Run("npm run build"))).allowed
+    assert not (await here.decide(CommandAccess("npm run build"))).allowed
 
 
 @pytest.mark.requirement("guard:timed")
@@ -162,10 +162,10 @@ def test_a_rule_that_forbids_a_command_is_not_passed_by_options_before_its_words
     ward: Callable[..., Ward], command: str
 ) -> None:
     here = ward(rules='[[rule]]\neffect = "deny"\ncommand = "git push"\n')
-    assert here.explain(Run(command)).outcome == "deny"
-    assert here.explain(Run("git -C x commit -m push")).outcome == "allow"
+    assert here.explain(CommandAccess(command)).outcome == "deny"
+    assert here.explain(CommandAccess("git -C x commit -m push")).outcome == "allow"
     allowed = ward(rules='[[rule]]\neffect = "allow"\ncommand = "git push"\n', sandboxed=False)
-    assert allowed.explain(Run(command)).outcome == "ask"
+    assert allowed.explain(CommandAccess(command)).outcome == "ask"
     assert not CommandPattern.of("git push").covers(command.split())
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sam_tui.core.accesses import Access, Read, Run, Type, Write
+from sam_tui.core.accesses import Access, CommandAccess, Read, Type, Write
 from sam_tui.core.authorization.containment import Workspace
 from sam_tui.core.authorization.grants import Grant, Grants
 from sam_tui.core.authorization.guard import Guard, Request
@@ -167,14 +167,14 @@ async def test_with_nobody_there_an_ask_is_denied_at_once(root: Path) -> None:
     [
         ("plan", Write("a", "p"), "deny", "mode:plan"),
         ("plan", Read("a", "p"), "allow", "inside-workspace"),
-        ("plan", Run("true"), "deny", "mode:plan"),
+        ("plan", CommandAccess("true"), "deny", "mode:plan"),
         ("auto", Write("../out/x", "p"), "deny", "mode:auto"),
         ("auto", Write("a", "p"), "allow", "inside-workspace"),
         ("accept-edits", Write("a", "p"), "allow", "inside-workspace"),
         ("accept-edits", Write("../out/x", "p"), "ask", "write-outside"),
         ("bypass", Write("../out/x", "p"), "allow", "mode:bypass"),
         ("ask", Read("../out/x", "p"), "ask", "read-outside"),
-        ("ask", Run("true"), "allow", "sandboxed"),
+        ("ask", CommandAccess("true"), "allow", "sandboxed"),
         ("ask", Read("../vault/key", "p"), "deny", "protected:"),
         ("ask", Write("../vault/key", "p"), "deny", "protected:"),
     ],
@@ -193,9 +193,9 @@ async def test_a_command_without_a_sandbox_is_asked(root: Path) -> None:
     desk = Desk(root, sandboxed=False)
     desk.answers = [Approval("timed"), Approval("deny")]
     operation = "terminal_operations.run_command"
-    assert (await desk.decide(Run("make"), operation=operation)).allowed
-    assert (await desk.decide(Run("make"), operation=operation)).allowed
-    assert not (await desk.decide(Run("make install"), operation=operation)).allowed
+    assert (await desk.decide(CommandAccess("make"), operation=operation)).allowed
+    assert (await desk.decide(CommandAccess("make"), operation=operation)).allowed
+    assert not (await desk.decide(CommandAccess("make install"), operation=operation)).allowed
     assert [question.targets for question in desk.asked] == [("$ make",), ("$ make install",)]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sam_tui.adapters.shell import BashParser
-from sam_tui.core.accesses import Run
+from sam_tui.core.accesses import CommandAccess
 from sam_tui.core.authorization.commands import CommandReader
 from tests.guard.ward import Ward
 
@@ -279,8 +279,11 @@ def test_accept_edits_takes_nothing_for_an_edit_inside_that_goes_out_or_runs_som
     ward: Callable[..., Ward], command: str
 ) -> None:
     here = ward(mode="accept-edits", sandboxed=False)
-    assert here.explain(Run(command)).outcome == "ask"
-    assert here.explain(Run("cd sub && touch x && mv a b && tar xf c.tar")).outcome == "allow"
+    assert here.explain(CommandAccess(command)).outcome == "ask"
+    assert (
+        here.explain(CommandAccess("cd sub && touch x && mv a b && tar xf c.tar")).outcome
+        == "allow"
+    )
 
 
 @pytest.mark.requirement("guard:command-modes")
@@ -288,6 +291,6 @@ def test_a_folder_that_a_command_is_given_counts_for_the_plain_names_in_it(
     ward: Callable[..., Ward],
 ) -> None:
     here = ward(mode="accept-edits", sandboxed=False, trusted=True)
-    assert here.explain(Run("rm x", "../out")).outcome == "ask"
+    assert here.explain(CommandAccess("rm x", "../out")).outcome == "ask"
     denying = ward(rules='[[rule]]\neffect = "deny"\npath = "Makefile"\naccess = "write"\n')
-    assert denying.explain(Run("rm Makefile")).outcome == "deny"
+    assert denying.explain(CommandAccess("rm Makefile")).outcome == "deny"

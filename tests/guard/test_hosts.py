@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sam_tui.adapters.policy import SandboxTerms, SavedRules
 from sam_tui.adapters.policy.files import parse_policy
 from sam_tui.adapters.policy.sandboxing import merged, sandbox_plan
-from sam_tui.core.accesses import Connect, Run
+from sam_tui.core.accesses import CommandAccess, Connect
 from sam_tui.core.authorization.hosts import HostEntry, family
 from sam_tui.core.authorization.lint import lint, lint_hosts
 from sam_tui.core.authorization.rules import Rule
@@ -201,7 +201,7 @@ async def test_a_yes_covers_the_hosts_that_its_words_name(
         assert here.explain(Connect(where), operation=CONNECT).outcome == "allow", where
     for where in (*not_these, "elsewhere.test:443", "@a.b.test:443", "the network"):
         assert here.explain(Connect(where), operation=CONNECT).outcome == "ask", where
-    assert here.explain(Run("sudo curl a.b.test")).outcome == "ask"
+    assert here.explain(CommandAccess("sudo curl a.b.test")).outcome == "ask"
     if scope.startswith(("project", "user")):
         rule = saved.rules()[0]
         assert rule.host == ("*.b.test" if scope.endswith("below") else "a.b.test")

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from sam_tui.adapters.policy import SavedRules
 from sam_tui.adapters.policy.files import LARGEST, load_policy, parse_policy
-from sam_tui.adapters.policy.opening import Places, make_policy, read_layers
+from sam_tui.adapters.policy.opening import AppFolders, make_policy, read_layers
 from sam_tui.adapters.shell import BashParser
-from sam_tui.core.accesses import Fetch, Read, Run, Use, Write
+from sam_tui.core.accesses import CommandAccess, Fetch, Read, Use, Write
 from sam_tui.core.authorization.containment import Workspace
 from sam_tui.core.authorization.patterns import CommandPattern, PathPattern
 from sam_tui.core.authorization.rules import Layer
@@ -44,7 +44,7 @@ def test_a_rule_for_an_operation_allows_a_command_only_where_it_names_nothing_el
     ward: Callable[..., Ward], more: str, *, allowed: bool
 ) -> None:
     rule = f'[[rule]]\neffect = "allow"\noperation = "{RUN}"\n{more}\n'
-    assert (ward(rules=rule).explain(Run("sudo id")).outcome == "allow") is allowed
+    assert (ward(rules=rule).explain(CommandAccess("sudo id")).outcome == "allow") is allowed
 
 
 @pytest.mark.requirement("guard:policy-order")
@@ -198,7 +198,7 @@ async def test_a_grant_answers_an_ask_rule_and_never_a_deny_rule(ward: Callable[
 def test_a_rule_for_commands_decides_by_every_simple_command(
     ward: Callable[..., Ward], rules: str, command: str, outcome: str
 ) -> None:
-    assert ward(rules=rules).explain(Run(command)).outcome == outcome
+    assert ward(rules=rules).explain(CommandAccess(command)).outcome == outcome
 
 
 @pytest.mark.requirement("guard:rules-commands")
@@ -225,15 +225,15 @@ def test_without_a_sandbox_an_allow_rule_covers_a_compound_only_as_a_whole(
     ward: Callable[..., Ward], command: str, outcome: str
 ) -> None:
     here = ward(rules=rule(effect="allow", command="make test"), sandboxed=False)
-    assert here.explain(Run(command)).outcome == outcome
+    assert here.explain(CommandAccess(command)).outcome == outcome
 
 
 @pytest.mark.requirement("guard:rules-commands")
 def test_a_path_scope_holds_a_command_to_its_folder(ward: Callable[..., Ward]) -> None:
     here = ward(rules=rule(effect="allow", command="touch", path="sub"), sandboxed=False)
-    assert here.explain(Run("touch sub/a")).outcome == "allow"
-    assert here.explain(Run("touch sub/a ./b")).outcome == "ask"
-    assert here.explain(Run("touch sub/../b")).outcome == "ask"
+    assert here.explain(CommandAccess("touch sub/a")).outcome == "allow"
+    assert here.explain(CommandAccess("touch sub/a ./b")).outcome == "ask"
+    assert here.explain(CommandAccess("touch sub/../b")).outcome == "ask"
 
 
 @pytest.mark.requirement("guard:rules-hosts")
@@ -324,7 +324,7 @@ def test_the_layers_of_a_workspace_become_one_policy(tmp_path: Path) -> None:
         "minutes = 10\n" + rule(effect="allow", path="../data2"), encoding="utf-8"
     )
     environ = {"HOME": str(tmp_path / "home"), "SAM_TUI_CONFIG_DIR": str(tmp_path / "cfg")}
-    places = Places.of(environ, str(tmp_path / "data"))
+    places = AppFolders.of(environ, str(tmp_path / "data"))
     workspace = Workspace.open(str(tmp_path / "ws"))
     layers = read_layers(places, workspace.root)
     assert (layers.mode(None), layers.mode("plan"), layers.seconds) == ("auto", "plan", 600.0)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sam_tui.adapters.policy import SavedRules
 from sam_tui.adapters.shell import BashParser
 from sam_tui.adapters.storage import open_storage
-from sam_tui.core.accesses import Access, Fetch, Read, Run, Type, Write
+from sam_tui.core.accesses import Access, CommandAccess, Fetch, Read, Type, Write
 from sam_tui.core.authorization.commands import CommandReader
 from sam_tui.core.authorization.grants import Grant, Grants, lies_in, pattern_covers
 from sam_tui.core.authorization.grounds import Grounds, Judgement
@@ -38,7 +38,7 @@ async def test_a_question_about_a_path_offers_its_folder_and_about_a_command_its
     await here.decide(Write("../out/a/x", "p"), operation=CREATE)
     assert here.choices() == ["once", "timed", "session", "project", "user"]
     assert here.asked[-1].choices[2].targets == (str(tmp_path / "out/a"),)
-    await here.decide(Run("npm run build -- --x"))
+    await here.decide(CommandAccess("npm run build -- --x"))
     assert here.choices() == ["once", "timed", "session", "project", "user"]
     assert "npm run build" in here.asked[-1].choices[2].words
 
@@ -70,7 +70,7 @@ async def test_heavy_unknown_and_broad_commands_are_offered_exactly_or_once(
     ward: Callable[..., Ward], command: str
 ) -> None:
     here = ward(sandboxed=False)
-    await here.decide(Run(command))
+    await here.decide(CommandAccess(command))
     assert here.choices() == ["once", "timed"]
 
 
@@ -87,15 +87,15 @@ async def test_a_session_scope_lasts_for_its_conversation_and_covers_what_it_say
     ward: Callable[..., Ward],
 ) -> None:
     here = ward(sandboxed=False, answers=[Approval("scope", scope="session")])
-    assert (await here.decide(Run("npm run build"))).allowed
+    assert (await here.decide(CommandAccess("npm run build"))).allowed
     here.clock.time += 1_000_000
-    assert (await here.decide(Run("npm run build -- --watch | tail"))).allowed
+    assert (await here.decide(CommandAccess("npm run build -- --watch | tail"))).allowed
     for command in ("npm run test", "npm run build && rm x", "npm run build > ../out/x"):
-        assert not (await here.decide(Run(command))).allowed, command
-    assert not (await here.decide(Run("npm run build"), conversation=BOB)).allowed
+        assert not (await here.decide(CommandAccess(command))).allowed, command
+    assert not (await here.decide(CommandAccess("npm run build"), conversation=BOB)).allowed
     (grant,) = here.grants.current(ALICE)
     assert here.grants.revoke(grant.id)
-    assert not (await here.decide(Run("npm run build"))).allowed
+    assert not (await here.decide(CommandAccess("npm run build"))).allowed
 
 
 @pytest.mark.requirement("guard:scopes-kept")
@@ -104,16 +104,21 @@ async def test_a_project_scope_is_written_down_and_holds_in_the_next_program(
 ) -> None:
     saved = SavedRules(str(tmp_path / "cfg"), "/h")
     here = ward(sandboxed=False, saved=saved, answers=[Approval("scope", scope="project")])
-    decision = await here.decide(Run("npm run build"))
+    decision = await here.decide(CommandAccess("npm run build"))
     assert decision.allowed
     assert "in this folder" in decision.scope
-    assert (await here.decide(Run("npm run build"), conversation=BOB)).rule.startswith(
+    assert (await here.decide(CommandAccess("npm run build"), conversation=BOB)).rule.startswith(
         "user:grant_"
     )
     text = Path(saved.path).read_text(encoding="utf-8")  # noqa: ASYNC240 - a test waits for no one
-    assert ward(sandboxed=False, rules=text).explain(Run("npm run build")).outcome == "allow"
+    assert (
+        ward(sandboxed=False, rules=text).explain(CommandAccess("npm run build")).outcome == "allow"
+    )
     elsewhere = text.replace(here.workspace.root, str(tmp_path / "out"))
-    assert ward(sandboxed=False, rules=elsewhere).explain(Run("npm run build")).outcome == "ask"
+    assert (
+        ward(sandboxed=False, rules=elsewhere).explain(CommandAccess("npm run build")).outcome
+        == "ask"
+    )
 
 
 @pytest.mark.requirement("guard:scopes")
@@ -152,7 +157,7 @@ async def test_a_site_is_offered_and_covers_its_pages_and_no_look_alike(
 async def test_an_answer_that_was_not_offered_allows_nothing(ward: Callable[..., Ward]) -> None:
     here = ward(answers=[Approval("scope", scope="user"), Approval("scope", scope="everything")])
     for _ in range(2):
-        assert not (await here.decide(Run("sudo ls"))).allowed
+        assert not (await here.decide(CommandAccess("sudo ls"))).allowed
     assert here.grants.current() == []
 
 
@@ -162,7 +167,7 @@ async def test_what_a_rule_of_a_file_asks_is_never_offered_for_good(
 ) -> None:
     rules = '[[rule]]\neffect = "ask"\ncommand = "make"\n'
     here = ward(rules=rules, saved=SavedRules(str(tmp_path / "cfg"), "/h"))
-    await here.decide(Run("make deploy"))
+    await here.decide(CommandAccess("make deploy"))
     assert here.choices() == ["once", "timed", "session"]
 
 
@@ -191,7 +196,7 @@ async def test_each_scope_says_how_many_past_calls_it_would_have_covered(
     storage.decisions.record(BOB, CallId("x"), same)
     storage.decisions.record(BOB, CallId("y"), other)
     storage.decisions.record(ConversationId("far"), CallId("z"), same)
-    await here.decide(Run("npm run build"))
+    await here.decide(CommandAccess("npm run build"))
     once, timed, session = here.asked[-1].choices
     assert (once.covered, once.considered) == (0, 7)
     assert (timed.covered, timed.considered, timed.refused) == (2, 7, 0)

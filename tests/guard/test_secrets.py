@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sam_tui.core.accesses import Read, Run, Write
+from sam_tui.core.accesses import CommandAccess, Read, Write
 from sam_tui.core.authorization.secrets import Secrets
 from tests.guard.ward import CREATE, READ, Ward
 
@@ -92,7 +92,7 @@ def test_no_rule_opens_the_programs_own_data_for_writing(ward: Callable[..., War
         assert here.explain(Write("../own/policy.toml", "p")).rule.startswith("protected:")
         assert here.explain(Read("../own/policy.toml", "p")).outcome == "allow"
     assert ward(mode="bypass").explain(Read("../own/x", "p")).outcome == "deny"
-    assert ward().explain(Run("cat ../own/sam.db")).outcome == "deny"
+    assert ward().explain(CommandAccess("cat ../own/sam.db")).outcome == "deny"
 
 
 @pytest.mark.requirement("guard:reads-outside")
@@ -115,7 +115,7 @@ def test_a_folder_above_secrets_is_asked_even_where_reads_are_free(
     for path in ("~", "..", "/"):
         found = here.explain(Read(path, "p"), operation=READ)
         assert (found.outcome, found.rule) == ("ask", "read-above-secrets"), path
-    assert here.explain(Run("grep -r token ~")).outcome == "ask"
+    assert here.explain(CommandAccess("grep -r token ~")).outcome == "ask"
 
 
 @pytest.mark.requirement("guard:secrets")
@@ -153,7 +153,7 @@ def test_everything_below_a_secret_place_is_secret_in_any_spelling(
 def test_a_command_that_names_a_secret_of_the_home_is_refused(
     ward: Callable[..., Ward], command: str
 ) -> None:
-    explained = ward().explain(Run(command))
+    explained = ward().explain(CommandAccess(command))
     assert (explained.outcome, explained.rule.partition(":")[0]) == ("deny", "secret")
 
 
@@ -168,10 +168,10 @@ def test_code_that_spells_a_secret_place_and_files_of_the_workspace_are_asked(
         "source .env",
         "cat ../a/.env",
     ):
-        assert here.explain(Run(command)).outcome == "ask", command
-    assert here.explain(Run("cat .env.example")).outcome == "allow"
+        assert here.explain(CommandAccess(command)).outcome == "ask", command
+    assert here.explain(CommandAccess("cat .env.example")).outcome == "allow"
     ruled = ward(rules='[[rule]]\neffect = "allow"\npath = ".env"\naccess = "read"\n')
-    assert ruled.explain(Run("cat .env")).outcome == "allow"
+    assert ruled.explain(CommandAccess("cat .env")).outcome == "allow"
 
 
 @pytest.mark.requirement("guard:guarded-files")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sam_tui.adapters.policy import FileTrust, Places, read_layers, renewed
+from sam_tui.adapters.policy import AppFolders, FileTrust, read_layers, renewed
 from sam_tui.adapters.policy.trust import MOST_LOOKED_AT
 from sam_tui.core.errors import ConfigurationError
 
@@ -209,7 +209,7 @@ def test_what_hides_in_a_name_or_in_where_a_link_leads_is_written_out(
 def test_a_policy_that_is_swapped_between_its_reading_and_the_look_at_it_is_not_believed(
     tmp_path: Path, folder: Path
 ) -> None:
-    places = Places(str(tmp_path / "cfg"), str(tmp_path / "data"), str(tmp_path))
+    places = AppFolders(str(tmp_path / "cfg"), str(tmp_path / "data"), str(tmp_path))
     FileTrust(places.config_dir).trust(str(folder))
     layers = read_layers(places, str(folder))
     assert layers.trusted

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from sam_tui.core.accesses import Run
+from sam_tui.core.accesses import CommandAccess
 from sam_tui.core.authorization.outside import CHANGE
-from sam_tui.core.authorization.outside import Run as CommandRun
+from sam_tui.core.authorization.outside import OutsideRun as CommandRun
 from sam_tui.core.display import Diff
 from sam_tui.core.ids import CallId
 from sam_tui.core.inquiry import Approval
@@ -31,7 +31,7 @@ def test_where_connections_cannot_be_watched_a_yes_opens_the_network_for_that_co
 ) -> None:
     here = ward()
     here.guard.policy = replace(here.guard.policy, unwatched=True)
-    where = here.guard.locate([Run(command)])
+    where = here.guard.locate([CommandAccess(command)])
     assert here.guard.network_of(where, lasting=lasting) == network
 
 

@@ -43,16 +43,16 @@ from sam_tui.core.todos import Todo
 from sam_tui.core.usage import Usage
 from sam_tui.core.verdict import Decision
 from sam_tui.headless.arguments import tool_input
-from sam_tui.headless.ledger import Ledger
+from sam_tui.headless.ledger import CallLedger
 from sam_tui.headless.lines import Lines, result_line
 from sam_tui.headless.outcome import (
     EXIT_CODES,
-    Outcome,
+    RunOutcome,
     outcome_of_error,
     outcome_of_fault,
     outcome_of_turn,
 )
-from sam_tui.headless.output import Output
+from sam_tui.headless.output import HeadlessOutput
 
 C = ConversationId("c1")
 CALL = ToolCall(CallId("k1"), "file_operations", '{"operation": "read_file", "filePath": "/x"}')
@@ -60,8 +60,8 @@ DENIED = Decision("file_operations.read_file", "deny", "mode", "unattended", "/x
 USAGE = Usage(100, 60, 10, 5)
 
 
-def told(*events: Event, partial: bool = False) -> tuple[list[dict[str, Any]], Ledger]:
-    ledger = Ledger(C)
+def told(*events: Event, partial: bool = False) -> tuple[list[dict[str, Any]], CallLedger]:
+    ledger = CallLedger(C)
     lines = Lines(C, "m", ledger, partial=partial)
     out: list[dict[str, Any]] = []
     for event in events:
@@ -196,7 +196,7 @@ def test_the_ledger_adds_up_what_the_result_tells() -> None:
         Answered(C, AssistantMessage("Done"), USAGE),
         TurnFinished(C, "finished", "Done", USAGE, 2),
     )
-    line = result_line(C, ledger, Outcome("error_blocked", "Done", "Blocked", "why"))
+    line = result_line(C, ledger, RunOutcome("error_blocked", "Done", "Blocked", "why"))
     assert line["num_turns"] == 2
     assert line["usage"]["input"] == 200
     assert line["files_changed"] == ["src/a.py", "c"]
@@ -211,7 +211,7 @@ def test_the_ledger_adds_up_what_the_result_tells() -> None:
 def test_every_line_is_one_line_of_valid_json_whatever_is_in_it(text: str, arguments: str) -> None:
     call = ToolCall(CallId("k"), "t", arguments)
     stream = io.StringIO()
-    out = Output(stream)
+    out = HeadlessOutput(stream)
     for line in told(
         Answered(C, AssistantMessage(text, calls=(call,)), USAGE),
         TextStreamed(C, text),
@@ -242,8 +242,8 @@ def test_arguments_become_an_object_that_json_can_hold(text: str, value: dict[st
 @pytest.mark.requirement("headless:exit-codes")
 def test_the_exit_code_follows_from_the_subtype_alone() -> None:
     for subtype, code in EXIT_CODES.items():
-        assert Outcome(subtype, "any", "title", "text").exit_code == code
-        assert result_line("", Ledger(), Outcome(subtype))["exit_code"] == code
+        assert RunOutcome(subtype, "any", "title", "text").exit_code == code
+        assert result_line("", CallLedger(), RunOutcome(subtype))["exit_code"] == code
     assert set(EXIT_CODES.values()) == {0, 1, 2, 3, 41, 52, 53, 70, 75, 130, 143}
 
 
@@ -271,7 +271,7 @@ def test_an_error_ends_with_its_own_exit_code(error: SamError, subtype: str) -> 
 @pytest.mark.requirement("headless:blocked")
 def test_a_finished_turn_is_blocked_exactly_when_something_had_nobody_to_answer() -> None:
     finished = TurnFinished(C, "finished", "I could not.", USAGE, 1)
-    assert outcome_of_turn(finished, unattended=0) == Outcome("success", "I could not.")
+    assert outcome_of_turn(finished, unattended=0) == RunOutcome("success", "I could not.")
     blocked = outcome_of_turn(finished, unattended=1)
     assert (blocked.subtype, blocked.answer) == ("error_blocked", "I could not.")
     limit = TurnFinished(C, "limit", "", USAGE, 1, "x", "t", 53)

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from sam_tui.headless.output import Output, terminal_safe
+from sam_tui.headless.output import HeadlessOutput, terminal_safe
 
 
 @pytest.mark.requirement("headless:broken-pipe")
@@ -13,7 +13,7 @@ def test_a_reader_that_left_is_noticed_once_and_nothing_more_is_written() -> Non
     reading, writing = os.pipe()
     told: list[str] = []
     with os.fdopen(writing, "w", encoding="utf-8") as stream:
-        out = Output(stream)
+        out = HeadlessOutput(stream)
         out.on_failure(lambda: told.append("stop"))
         out.line({"a": 1})
         os.close(reading)
@@ -28,7 +28,7 @@ def test_a_pipe_that_its_maker_left_non_blocking_loses_nothing() -> None:
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
     with os.fdopen(writing, "w", encoding="utf-8") as stream:
-        Output(stream)
+        HeadlessOutput(stream)
         assert os.get_blocking(writing)
     os.close(reading)
 
@@ -51,14 +51,14 @@ def test_text_for_a_terminal_moves_no_cursor_and_reorders_nothing(text: str, saf
 @pytest.mark.requirement("headless:terminal-safe")
 def test_text_is_made_safe_wherever_it_goes() -> None:
     stream = io.StringIO()
-    Output(stream).text("\x1b[31mred")
+    HeadlessOutput(stream).text("\x1b[31mred")
     assert stream.getvalue() == "red\n"
 
 
 @pytest.mark.requirement("headless:text")
 def test_text_that_the_encoding_has_no_bytes_for_is_replaced() -> None:
     buffer = io.BytesIO()
-    out = Output(io.TextIOWrapper(buffer, encoding="ascii"))
+    out = HeadlessOutput(io.TextIOWrapper(buffer, encoding="ascii"))
     out.text("café \ud800")
     assert buffer.getvalue() == b"caf? ?\n"
     assert out.failure is None

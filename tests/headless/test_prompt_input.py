@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sam_tui.core.errors import UsageError
-from sam_tui.headless.prompt_input import LARGEST, Prompt, read_prompt
+from sam_tui.headless.prompt_input import LARGEST, PromptInput, read_prompt
 
 Pipe = tuple[int, int]
 
@@ -57,19 +57,19 @@ def test_a_silent_open_pipe_beside_a_prompt_is_left_alone_with_a_warning(pipe: P
 @pytest.mark.requirement("headless:stdin")
 def test_a_pipe_that_speaks_is_attached_to_the_prompt(pipe: Pipe) -> None:
     prompt = read_prompt("review", filled(pipe, b"diff --git\n+x\n"))
-    assert prompt == Prompt("review\n\n<stdin>\ndiff --git\n+x\n</stdin>")
+    assert prompt == PromptInput("review\n\n<stdin>\ndiff --git\n+x\n</stdin>")
 
 
 @pytest.mark.requirement("headless:stdin")
 def test_a_pipe_that_ends_without_a_word_adds_nothing(pipe: Pipe) -> None:
-    assert read_prompt("do it", filled(pipe, b"")) == Prompt("do it")
+    assert read_prompt("do it", filled(pipe, b"")) == PromptInput("do it")
 
 
 @pytest.mark.requirement("headless:stdin")
 def test_dev_null_and_a_closed_input_add_nothing() -> None:
     with open(os.devnull, "rb") as null:
-        assert read_prompt("do it", null.fileno()) == Prompt("do it")
-    assert read_prompt("do it", None) == Prompt("do it")
+        assert read_prompt("do it", null.fileno()) == PromptInput("do it")
+    assert read_prompt("do it", None) == PromptInput("do it")
 
 
 @pytest.mark.requirement("headless:stdin")
@@ -97,7 +97,7 @@ def test_an_input_left_non_blocking_by_its_owner_is_read_whole(pipe: Pipe) -> No
 def test_a_terminal_is_not_read_beside_a_prompt_nor_waited_for_without_one() -> None:
     controller, terminal = os.openpty()
     try:
-        assert read_prompt("do it", terminal) == Prompt("do it")
+        assert read_prompt("do it", terminal) == PromptInput("do it")
         with pytest.raises(UsageError, match="no prompt"):
             read_prompt(None, terminal)
     finally:

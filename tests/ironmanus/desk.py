@@ -22,7 +22,7 @@ from sam_tui.core.agent.budget import Budget, Budgets
 from sam_tui.core.agent.retry import RetryPolicy
 from sam_tui.core.agent.room import Room
 from sam_tui.core.agent.subagents import Subagents, Surroundings
-from sam_tui.core.agent.turn import Engine
+from sam_tui.core.agent.turn import TurnEngine
 from sam_tui.core.authorization.containment import Workspace
 from sam_tui.core.authorization.grants import Grants
 from sam_tui.core.authorization.guard import Guard
@@ -116,7 +116,7 @@ class Desk:
         self.executor.gates = self.entrance.gate
         board = TodoBoard(self.storage.todos, self.bus, self.clock)
         requests = RequestBuilder("system", registry.schemas_json, [], board)
-        self.engine = Engine(
+        self.engine = TurnEngine(
             self.executor, requests, self.bus, self.clock, RetryPolicy(waits=()), self.budgets,
             Room(self.storage.archive, self.bus),
         )  # fmt: skip

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from sam_tui.adapters.llm.catalog import Catalog, LocalServer
+from sam_tui.adapters.llm.catalog import LocalServer, ProviderCatalog
 from sam_tui.adapters.llm.choice import OWN_KEY, Wish
 from sam_tui.adapters.llm.direct import DirectModel
 from sam_tui.adapters.llm.litellm_model import LiteLLMModel, load
@@ -31,7 +31,7 @@ async def closed_port() -> AsyncIterator[int]:
 
 @pytest.mark.requirement("model:offers")
 async def test_with_nothing_at_hand_there_is_the_script(closed_port: int) -> None:
-    catalog = Catalog({}, servers=[LocalServer("Ollama", "ollama", closed_port)])
+    catalog = ProviderCatalog({}, servers=[LocalServer("Ollama", "ollama", closed_port)])
     [offer] = await catalog.offers()
     assert offer.model == "scripted"
     model = catalog.open(offer)
@@ -44,7 +44,7 @@ async def test_local_servers_that_answer_offer_their_models() -> None:
     async with FakeServer(
         [Reply(text="hi")], models=["qwen3", "nomic-embed-text", "a/b"]
     ) as server:
-        catalog = Catalog({}, servers=[LocalServer("LM Studio", "lm_studio", server.port)])
+        catalog = ProviderCatalog({}, servers=[LocalServer("LM Studio", "lm_studio", server.port)])
         offers = await catalog.offers()
         assert [o.model for o in offers] == ["lm_studio/qwen3", "lm_studio/a/b", "scripted"]
         assert offers[0].source == f"LM Studio on 127.0.0.1:{server.port}"
@@ -77,7 +77,7 @@ async def test_whatever_else_listens_there_is_left_out(said: bytes) -> None:
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
-    catalog = Catalog({}, servers=[LocalServer("vLLM", "hosted_vllm", port)])
+    catalog = ProviderCatalog({}, servers=[LocalServer("vLLM", "hosted_vllm", port)])
     assert [o.model for o in await catalog.offers()] == ["scripted"]
     server.close()
 
@@ -97,7 +97,7 @@ async def test_silent_servers_are_given_up_together() -> None:
     server = await asyncio.start_server(stay_silent, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     servers = [LocalServer(f"S{n}", "ollama", port) for n in range(8)]
-    assert len(await Catalog({}, servers=servers).offers()) == 1
+    assert len(await ProviderCatalog({}, servers=servers).offers()) == 1
     assert most > 1, "one was asked after the other"
     server.close()
 
@@ -111,7 +111,7 @@ async def test_keys_in_the_environment_offer_a_model_each() -> None:
         "XAI_API_KEY": "x",
         "GROQ_API_KEY": " ",
     }
-    catalog = Catalog(environment, servers=[])
+    catalog = ProviderCatalog(environment, servers=[])
     offers = await catalog.offers()
     prefixes = [o.model.partition("/")[0] for o in offers]
     assert prefixes == ["openai", "anthropic", "gemini", "xai", "scripted"]
@@ -155,7 +155,7 @@ def test_every_offered_model_is_one_that_litellm_knows() -> None:
 )
 def test_address_and_key_stay_together(begun: Wish, name: str, host: str, key: str) -> None:
     environment = {OWN_KEY: "general", "OPENROUTER_API_KEY": "routers"}
-    catalog = Catalog(environment, servers=[], wish=begun)
+    catalog = ProviderCatalog(environment, servers=[], wish=begun)
     offer = ModelOffer(name, name, "")
     assert catalog.host(offer) == host
     model = catalog.open(offer)
@@ -166,7 +166,7 @@ def test_address_and_key_stay_together(begun: Wish, name: str, host: str, key: s
 @pytest.mark.requirement("model:key-of-its-host")
 def test_a_provider_of_another_wire_is_another_host_without_the_key() -> None:
     asked = Wish("a", "http://corp.invalid/v1", "own")
-    catalog = Catalog({OWN_KEY: "general"}, servers=[], wish=asked)
+    catalog = ProviderCatalog({OWN_KEY: "general"}, servers=[], wish=asked)
     offer = ModelOffer("", "anthropic/claude-x", "")
     assert catalog.host(offer) == "anthropic"
     with pytest.raises(ModelAuthError, match="ANTHROPIC_API_KEY"):
@@ -178,7 +178,7 @@ def test_a_provider_of_another_wire_is_another_host_without_the_key() -> None:
 @pytest.mark.requirement("model:key-of-its-host")
 async def test_an_offer_of_another_provider_is_at_its_own_address() -> None:
     asked = Wish("a", "http://corp.invalid/v1", "own")
-    catalog = Catalog({"OPENROUTER_API_KEY": "routers"}, servers=[], wish=asked)
+    catalog = ProviderCatalog({"OPENROUTER_API_KEY": "routers"}, servers=[], wish=asked)
     [offer] = [o for o in await catalog.offers() if o.model.startswith("openrouter/")]
     assert catalog.host(offer) == "openrouter.ai"
     model = catalog.open(offer)
@@ -190,7 +190,7 @@ async def test_an_offer_of_another_provider_is_at_its_own_address() -> None:
 async def test_the_model_in_use_and_those_of_the_given_server_come_first() -> None:
     async with FakeServer(models=["x", "openai/oss", "an-embedding"]) as server:
         asked = Wish("openai/x", server.base, "own")
-        catalog = Catalog({}, servers=[], wish=asked)
+        catalog = ProviderCatalog({}, servers=[], wish=asked)
         current = catalog.open(ModelOffer("", "openai/x", ""))
         offers = await catalog.offers(current)
         assert [o.model for o in offers] == ["openai/x", "openai/openai/oss", "scripted"]

@@ -12,7 +12,7 @@ import pytest
 from mcp.server.streamable_http import EventMessage
 from mcp_types import JSONRPCNotification, JSONRPCResponse
 
-from sam_tui.mcp_server.kept import Kept, SessionEvents
+from sam_tui.mcp_server.kept import SessionEvents, StoredEvents
 from tests.mcp.conftest import SECONDS, House, Place
 from tests.mcp.test_http import BOTH, begin, knock
 
@@ -150,7 +150,7 @@ def test_what_is_not_kept_is_refused_and_an_ended_session_keeps_nothing(house: H
 
 @pytest.mark.requirement("mcp:resume")
 async def test_what_is_kept_has_bounds_and_the_oldest_goes_first() -> None:
-    kept = Kept(20_000)
+    kept = StoredEvents(20_000)
     mine, other = SessionEvents(kept), SessionEvents(kept)
     first = await mine.store_event("1", None)
     stranger = await other.store_event("1", None)

@@ -12,7 +12,7 @@ import pytest
 
 from sam_tui.adapters.terminal.commands import ShellCommands
 from sam_tui.adapters.terminal.confinement import Sandbox
-from sam_tui.adapters.terminal.rehearsal import MOUNTS, Branch, Rehearsals
+from sam_tui.adapters.terminal.rehearsal import MOUNTS, Branch, BranchRehearsals
 from sam_tui.core.ports.rehearsal import Rehearsed
 from sam_tui.core.ports.sandbox import AskOutside, HostTerms, Network
 from sam_tui.core.ports.terminals import CommandRequest, CommandResult
@@ -215,7 +215,7 @@ def project(workspace: Path) -> Path:
 @pytest.fixture
 def branch(sandbox: Sandbox, project: Path, way: str) -> Iterator[Branch]:
     ways = MOUNTS[list(WAYS).index(way) :]
-    made = Rehearsals(ShellCommands(sandbox), sandbox, ways).open(str(project))
+    made = BranchRehearsals(ShellCommands(sandbox), sandbox, ways).open(str(project))
     if not made.detail.startswith(WAYS[way]):
         made.drop()
         pytest.skip(f"this system makes {made.detail}")

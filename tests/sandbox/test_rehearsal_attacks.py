@@ -15,7 +15,7 @@ import pytest
 
 from sam_tui.adapters.terminal.commands import ShellCommands
 from sam_tui.adapters.terminal.confinement import Sandbox
-from sam_tui.adapters.terminal.rehearsal import Branch, Rehearsals
+from sam_tui.adapters.terminal.rehearsal import Branch, BranchRehearsals
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ports.rehearsal import Rehearsed
 from tests.fakes.interpreter import INTERPRETER
@@ -221,6 +221,6 @@ def test_a_workspace_with_secrets_in_it_is_not_copied(project: Path) -> None:
     sandbox = Sandbox(secrets=(str(project / ".ssh"),))
     try:
         with pytest.raises(ToolError, match=r"\.ssh lies in the workspace"):
-            Rehearsals(ShellCommands(sandbox), sandbox).open(str(project))
+            BranchRehearsals(ShellCommands(sandbox), sandbox).open(str(project))
     finally:
         sandbox.close()

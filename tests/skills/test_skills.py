@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sam_tui.adapters.skills.front_matter import Unusable, read_skill
+from sam_tui.adapters.skills.front_matter import UnusableSkill, read_skill
 from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.messages import ReminderMessage, UserMessage
 from sam_tui.core.ports.model import TextDelta
@@ -71,7 +71,7 @@ def test_a_file_as_others_write_them_is_read(front: str, description: str) -> No
     ],
 )
 def test_what_is_no_skill_says_why(text: str, why: str) -> None:
-    with pytest.raises(Unusable, match=why):
+    with pytest.raises(UnusableSkill, match=why):
         read_skill(text)
 
 

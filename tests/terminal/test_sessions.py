@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sam_tui.adapters.terminal.confinement import Sandbox
-from sam_tui.adapters.terminal.history import History
+from sam_tui.adapters.terminal.history import OutputHistory
 from sam_tui.adapters.terminal.sessions import PtyTerminals
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ports.terminals import SessionSpec
@@ -186,7 +186,7 @@ async def test_output_is_read_from_an_index_and_says_what_was_dropped(
 
 @pytest.mark.requirement("terminal:history")
 def test_a_character_cut_between_two_reads_is_never_lost() -> None:
-    history = History()
+    history = OutputHistory()
     for byte in "a€😀\N{COMBINING ACUTE ACCENT}b".encode():
         history.add(bytes([byte]))
     assert history.since(0).text == "a€😀\N{COMBINING ACUTE ACCENT}b"
@@ -196,7 +196,7 @@ def test_a_character_cut_between_two_reads_is_never_lost() -> None:
 
 @pytest.mark.requirement("terminal:history")
 def test_the_ring_keeps_exactly_its_limit() -> None:
-    history = History(limit=10)
+    history = OutputHistory(limit=10)
     for piece in (b"abc", b"defghijklmnop", b"q", b"rstuvwxyz"):
         history.add(piece)
     found = history.since(-5)

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from sam_tools.terminal_operations.arguments import RunCommand
 from sam_tui.adapters.terminal.commands import ShellCommands
 from sam_tui.adapters.terminal.sessions import PtyTerminals
-from sam_tui.core.accesses import Read, Run, Type
+from sam_tui.core.accesses import CommandAccess, Read, Type
 from sam_tui.core.display import Terminal
 from sam_tui.core.errors import ToolError
 from sam_tui.core.events import Event, TerminalClosed, TerminalOpened
@@ -124,13 +124,13 @@ def test_every_operation_declares_what_it_touches(hand: Hand) -> None:
         operation = hand.operation(name)
         return list(operation.accesses(operation.arguments.model_validate(given)))
 
-    assert touched("run_command", command="ls") == [Run("ls")]
+    assert touched("run_command", command="ls") == [CommandAccess("ls")]
     assert touched("run_command", command="ls", working_directory="a") == [
-        Run("ls", "a"),
+        CommandAccess("ls", "a"),
         Read("a", "working_directory"),
     ]
     assert touched("create_session", working_directory="a") == [
-        Run("(interactive shell)", "a"),
+        CommandAccess("(interactive shell)", "a"),
         Read("a", "working_directory"),
     ]
     assert touched("send_input", session_id="s", input="rm x\r\n") == [Type("s", "rm x\r\n")]

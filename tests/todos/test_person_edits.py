@@ -16,7 +16,7 @@ from sam_tui.core.agent.history import History
 from sam_tui.core.agent.retry import RetryPolicy
 from sam_tui.core.agent.room import Room
 from sam_tui.core.agent.session import Session
-from sam_tui.core.agent.turn import Engine
+from sam_tui.core.agent.turn import TurnEngine
 from sam_tui.core.board import TodoBoard
 from sam_tui.core.bus import Bus
 from sam_tui.core.errors import ToolError
@@ -26,7 +26,7 @@ from sam_tui.core.inquiry import Reply
 from sam_tui.core.messages import ReminderMessage, ToolMessage
 from sam_tui.core.ports.model import Delta, ModelRequest, TextDelta
 from sam_tui.core.prompt.requests import RequestBuilder
-from sam_tui.core.todo_edits import EditKind, Span, TodoEdit, differences, edited
+from sam_tui.core.todo_edits import EditKind, EditSpan, TodoEdit, differences, edited
 from sam_tui.core.todo_rules import validate
 from sam_tui.core.todos import TODO_STATUSES, Todo
 from tests.fakes.engine_kit import Piece, RawModel, calls
@@ -40,7 +40,9 @@ def after(kind: EditKind, todo: int = 0, title: str = "", items: Sequence[Todo] 
 
 
 def told(before: Sequence[Todo], now: Sequence[Todo]) -> list[str]:
-    return differences(Span(tuple(before), tuple(now)), lambda item: f"[{item.id}] {item.title}")
+    return differences(
+        EditSpan(tuple(before), tuple(now)), lambda item: f"[{item.id}] {item.title}"
+    )
 
 
 @pytest.mark.requirement("todos:person-edits")
@@ -164,7 +166,7 @@ class Meddled(RawModel):
 
 def session_over(desk: Desk, model: RawModel) -> Session:
     """A real session over the desk, with the reminder that knows the board."""
-    engine = Engine(
+    engine = TurnEngine(
         desk.executor,
         RequestBuilder(
             "system", desk.registry.schemas_json, [TodoListReminder(desk.board)], desk.board

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from sam_tui.core.todo_rules import (
     MAX_TITLE,
-    Finding,
+    TodoFinding,
     consistent,
     dependency_cycles,
     lost_completed,
@@ -255,4 +255,4 @@ def test_a_line_keeps_scripts_and_emoji_and_loses_what_hides():
 
 @pytest.mark.requirement("todos:findings")
 def test_a_finding_is_plain_data_that_compares():
-    assert Finding("title", 1, "x") == Finding("title", 1, "x", "error")
+    assert TodoFinding("title", 1, "x") == TodoFinding("title", 1, "x", "error")

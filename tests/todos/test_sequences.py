@@ -18,7 +18,7 @@ from sam_tui.core.clock import SystemClock
 from sam_tui.core.display import Todos
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ids import CallId, ConversationId
-from sam_tui.core.todo_edits import Span
+from sam_tui.core.todo_edits import EditSpan
 from sam_tui.core.todo_rules import validate
 from sam_tui.core.todos import TODO_STATUSES, Todo
 from sam_tui.core.tooling.contract import Operation, Permit, ToolContext, ToolResult
@@ -32,7 +32,7 @@ class Memory:
 
     def __init__(self) -> None:
         self.lists: dict[ConversationId, tuple[Todo, ...]] = {}
-        self.edits: dict[ConversationId, tuple[Span, ...]] = {}
+        self.edits: dict[ConversationId, tuple[EditSpan, ...]] = {}
 
     def load(self, conversation: ConversationId) -> tuple[Todo, ...]:
         return self.lists.get(conversation, ())
@@ -40,10 +40,10 @@ class Memory:
     def save(self, conversation: ConversationId, items: Sequence[Todo]) -> None:
         self.lists[conversation] = tuple(items)
 
-    def load_edits(self, conversation: ConversationId) -> tuple[Span, ...]:
+    def load_edits(self, conversation: ConversationId) -> tuple[EditSpan, ...]:
         return self.edits.get(conversation, ())
 
-    def save_edits(self, conversation: ConversationId, spans: Sequence[Span]) -> None:
+    def save_edits(self, conversation: ConversationId, spans: Sequence[EditSpan]) -> None:
         self.edits[conversation] = tuple(spans)
 
 

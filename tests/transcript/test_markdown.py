@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from textual.color import Color
 
-from sam_tui.ui.transcript.blocks import Block, Code, Markdown, Piece, TableRows, plain
+from sam_tui.ui.transcript.blocks import Block, CodeContent, Markdown, Piece, TableRows, plain
 from sam_tui.ui.transcript.render.cleaning import clean
 from sam_tui.ui.transcript.render.content import draw
 from sam_tui.ui.transcript.render.palette import make_palette
@@ -148,7 +148,7 @@ def test_an_ordered_list_keeps_counting_across_cuts() -> None:
 def test_blank_lines_inside_a_fence_cut_nothing() -> None:
     source = "```python\na = 1\n\nb = 2\n\n- c\n```\nafter\n"
     pieces = streamed(source, [12, 17, 25])
-    assert [type(piece.content) for piece in pieces] == [Code, Markdown]
+    assert [type(piece.content) for piece in pieces] == [CodeContent, Markdown]
     assert rows_of(pieces) == [
         "",
         "  python",
@@ -167,7 +167,8 @@ def test_lines_of_an_open_fence_are_finished_while_it_is_open() -> None:
     splitter = Splitter()
     pieces = splitter.feed("```\n" + "line\n" * 2_000)
     assert (
-        sum(len(p.content.text.split("\n")) for p in pieces if isinstance(p.content, Code)) == 2_000
+        sum(len(p.content.text.split("\n")) for p in pieces if isinstance(p.content, CodeContent))
+        == 2_000
     )
     assert (
         splitter.open_piece() is None or len(rows_of([p for p in [splitter.open_piece()] if p])) < 3

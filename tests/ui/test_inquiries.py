@@ -6,7 +6,7 @@ import pytest
 from textual.widgets import Button, Input, Static
 
 from sam_tui.core.ids import CallId, ConversationId
-from sam_tui.core.inquiries import Outcome
+from sam_tui.core.inquiries import InquiryOutcome
 from sam_tui.core.inquiry import Approval, ApprovalRequest, Question, Reply
 from sam_tui.core.ports.model import TextDelta
 from sam_tui.core.unseen import foreign_letters
@@ -50,7 +50,9 @@ async def shown(me: Driver) -> InquiryPanel:
     return found
 
 
-def ask(me: Driver, request: ApprovalRequest | Question, call: str = "k") -> asyncio.Task[Outcome]:
+def ask(
+    me: Driver, request: ApprovalRequest | Question, call: str = "k"
+) -> asyncio.Task[InquiryOutcome]:
     assert me.app.runtime is not None
     asking = me.app.runtime.inquiries.ask(HERE, CallId(call), request)
     return asyncio.get_running_loop().create_task(asking)

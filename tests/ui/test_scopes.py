@@ -9,7 +9,7 @@ from textual.widgets import Button
 
 from sam_tui.adapters.storage import open_storage
 from sam_tui.core.ids import CallId, ConversationId
-from sam_tui.core.inquiries import Outcome
+from sam_tui.core.inquiries import InquiryOutcome
 from sam_tui.core.inquiry import Approval, ApprovalRequest, PastCall, ScopeChoice
 from sam_tui.core.ports.model import TextDelta
 from sam_tui.core.verdict import Decision
@@ -51,7 +51,7 @@ def panel(me: Driver) -> ApprovalPanel | None:
     return next(iter(me.app.chat.query(ApprovalPanel)), None)
 
 
-def ask(me: Driver, request: ApprovalRequest = REQUEST) -> asyncio.Task[Outcome]:
+def ask(me: Driver, request: ApprovalRequest = REQUEST) -> asyncio.Task[InquiryOutcome]:
     assert me.app.runtime is not None
     asking = me.app.runtime.inquiries.ask(ConversationId("c"), CallId("k"), request)
     return asyncio.get_running_loop().create_task(asking)

@@ -7,7 +7,7 @@ from sam_tui.core.usage import Usage
 from sam_tui.core.verdict import Decision
 from sam_tui.ui import slash
 from sam_tui.ui.actions import ACTIONS, spelled
-from sam_tui.ui.activity import Activity
+from sam_tui.ui.activity import ActivityLine
 from sam_tui.ui.bridge import decision_words
 from sam_tui.ui.guard import KeyGuard, Patience
 from sam_tui.ui.plain import one_line, short_path, visible, visible_line
@@ -67,7 +67,7 @@ def test_no_two_actions_share_a_key_or_a_command() -> None:
 
 @pytest.mark.requirement("ui:status")
 def test_the_status_tells_what_goes_on() -> None:
-    activity = Activity()
+    activity = ActivityLine()
     assert activity.words(0) == "starting"
     activity.begin(10.0)
     assert (activity.words(12.0), activity.elapsed(12.5), activity.busy) == ("thinking", 2, True)

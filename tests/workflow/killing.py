@@ -26,7 +26,7 @@ from sam_tui.core.ports.workflows import EventQuery
 from sam_tui.core.tooling.contract import Operation, Schedule, Tool, ToolContext, ToolResult
 from sam_tui.core.tooling.execute import Executor
 from sam_tui.core.tooling.registry import Registry
-from sam_tui.core.workflow.drivers import Crew
+from sam_tui.core.workflow.drivers import StepCrew
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.runner import Runner
 from tests.fakes.engine_kit import Say, open_engine, open_kit
@@ -129,7 +129,7 @@ async def drive(folder: Path) -> None:
         kit.registry, kit.guard, kit.storage.results, kit.storage.decisions, kit.bus, bench.clock
     )
     engine, store = open_engine(kit), kit.storage.conversations
-    crew = Crew(engine, store, kit.inquiries, Worker(effects), kit.conversation)
+    crew = StepCrew(engine, store, kit.inquiries, Worker(effects), kit.conversation)
     while bench.workflows.execution("run").state != "completed":
         try:
             await Runner(bench.workflows, crew, kit.bus).run("run")

@@ -19,7 +19,7 @@ from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.inquiry import Approval, ApprovalRequest, Inquiry, Reply
 from sam_tui.core.tooling.execute import Executor
 from sam_tui.core.tooling.registry import Registry
-from sam_tui.core.workflow.drivers import Crew
+from sam_tui.core.workflow.drivers import StepCrew
 from sam_tui.core.workflow.runner import Runner
 from sam_tui.core.workflow.service import Workflows
 from sam_tui.core.workflow.views import ExecutionView
@@ -165,7 +165,7 @@ async def run_bundled(
         registry, guard, kit.storage.results, kit.storage.decisions, kit.bus, bench.clock
     )
     workflows: Workflows = bench.workflows
-    crew = Crew(
+    crew = StepCrew(
         open_engine(kit), kit.storage.conversations, inquiries, ScriptedModel(plays),
         ConversationId(""),
     )  # fmt: skip

@@ -43,7 +43,7 @@ _NO_FUNCTION = frozenset((
 
 
 @dataclass(frozen=True, slots=True)
-class Chunk:
+class SourceChunk:
     """Lines ``first`` to ``last`` of a file (from 1, both included)."""
 
     first: int
@@ -52,7 +52,7 @@ class Chunk:
     symbols: tuple[str, ...]
 
 
-def cut(text: str, *, headed: bool = False) -> Iterator[Chunk]:
+def cut(text: str, *, headed: bool = False) -> Iterator[SourceChunk]:
     """The passages of a text in order; ``headed`` takes headings for names, as in Markdown.
 
     Very long lines are shortened, very long files end early.
@@ -67,7 +67,7 @@ def cut(text: str, *, headed: bool = False) -> Iterator[Chunk]:
         end = _boundary(lines, begin)
         part = lines[begin:end]
         if any(line.strip() for line in part):
-            yield Chunk(begin + 1, end, "\n".join(part), _symbols(part, headed=headed))
+            yield SourceChunk(begin + 1, end, "\n".join(part), _symbols(part, headed=headed))
         begin = end
 
 

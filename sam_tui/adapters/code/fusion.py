@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from operator import mul
 
-from sam_tui.adapters.code.shelf import Found
+from sam_tui.adapters.code.shelf import PassageHit
 
 _DAMPING = 60
 """How little the very first ranks count more than the next (reciprocal rank fusion)."""
@@ -19,7 +19,7 @@ def likeness(left: Sequence[float], other: Sequence[float]) -> float:
     return _dot(left, other) / norm if norm else 0.0
 
 
-def fused(ranked: Sequence[Found], near: Mapping[int, float]) -> list[Found]:
+def fused(ranked: Sequence[PassageHit], near: Mapping[int, float]) -> list[PassageHit]:
     """Passages by the sum of their reciprocal ranks in both orders."""
     by_vector = sorted(near, key=lambda chunk: -near[chunk])
     ranks = {chunk: rank for rank, chunk in enumerate(by_vector, 1)}

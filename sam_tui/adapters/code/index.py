@@ -9,9 +9,9 @@ from collections.abc import Callable, Collection, Generator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from sam_tui.adapters.code.chunks import Chunk, cut
+from sam_tui.adapters.code.chunks import SourceChunk, cut
 from sam_tui.adapters.code.fusion import fused, likeness
-from sam_tui.adapters.code.shelf import Found, Seen, Shelf
+from sam_tui.adapters.code.shelf import FileState, IndexFile, PassageHit
 from sam_tui.adapters.code.tokens import sought
 from sam_tui.core.accesses import Location
 from sam_tui.core.errors import SamError, StorageError, ToolError
@@ -33,7 +33,7 @@ _DERIVED = (".lock", ".min.js", ".min.css", ".map", ".svg", "package-lock.json",
 _NAME_BOOST = 1.5
 _MOST_OPEN = 4
 
-_Stale = tuple[int, str, Seen]
+_Stale = tuple[int, str, FileState]
 """A file to read: its id, its path, and what the scan found."""
 
 
@@ -57,7 +57,7 @@ class SqliteCodeIndex:
         self._search = search
         self._embedder = embedder
         self._seconds = seconds
-        self._shelves: dict[str, Shelf] = {}
+        self._shelves: dict[str, IndexFile] = {}
         self._updating: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def scan(self, where: Location, *, fresh: bool = False) -> IndexState:
@@ -131,24 +131,24 @@ class SqliteCodeIndex:
         while self._shelves:
             self._shelves.popitem()[1].close()
 
-    def _shelf(self, where: Location) -> Shelf:
+    def _shelf(self, where: Location) -> IndexFile:
         shelf = self._shelves.pop(where.real, None)
         if shelf is None:
             digest = hashlib.sha256(os.fsencode(where.real)).hexdigest()[:32]
-            shelf = Shelf(self._folder / f"{digest}.db")
+            shelf = IndexFile(self._folder / f"{digest}.db")
         self._shelves[where.real] = shelf
         while len(self._shelves) > _MOST_OPEN:
             self._shelves.pop(next(iter(self._shelves))).close()
         return shelf
 
-    def _take(self, shelf: Shelf, where: Location, batch: Sequence[_Stale]) -> None:
+    def _take(self, shelf: IndexFile, where: Location, batch: Sequence[_Stale]) -> None:
         settled = time.time_ns() - _TICK
         shelf.replace(
             [(file, path, state, self._chunks(where, path, state)) for file, path, state in batch],
             settled=settled,
         )
 
-    def _chunks(self, where: Location, path: str, state: Seen) -> list[Chunk]:
+    def _chunks(self, where: Location, path: str, state: FileState) -> list[SourceChunk]:
         """The passages of a file; none where it is too large, binary, generated or unreadable."""
         if state.size > _MOST_FILE_BYTES or path.endswith(_DERIVED):
             return []
@@ -163,8 +163,8 @@ class SqliteCodeIndex:
         return list(cut(data.decode("utf-8", "replace"), headed=headed))
 
     async def _fused(
-        self, embedder: Embedder, shelf: Shelf, query: str, ranked: list[Found]
-    ) -> list[Found]:
+        self, embedder: Embedder, shelf: IndexFile, query: str, ranked: list[PassageHit]
+    ) -> list[PassageHit]:
         """Both orders as one; the words' alone when no vectors can be had."""
         pool, others = ranked[:_POOL], ranked[_POOL:]
         digests = list(dict.fromkeys(item.digest for item in pool))
@@ -184,8 +184,8 @@ class SqliteCodeIndex:
     async def _embed(
         self,
         embedder: Embedder,
-        shelf: Shelf,
-        pool: Sequence[Found],
+        shelf: IndexFile,
+        pool: Sequence[PassageHit],
         embedded: dict[bytes, Sequence[float]],
     ) -> None:
         """Add the missing vectors to ``embedded`` and to the index."""
@@ -204,7 +204,7 @@ class SqliteCodeIndex:
 
 
 def _reconciled(
-    shelf: Shelf, where: Location, paths: Sequence[str], *, fresh: bool
+    shelf: IndexFile, where: Location, paths: Sequence[str], *, fresh: bool
 ) -> tuple[IndexState, list[_Stale]]:
     if fresh:
         shelf.forget()
@@ -214,9 +214,9 @@ def _reconciled(
     return IndexState(files, passages, 0, removed, len(stale)), stale
 
 
-def _seen(where: Location, paths: Sequence[str]) -> dict[str, Seen]:
+def _seen(where: Location, paths: Sequence[str]) -> dict[str, FileState]:
     """Size and date of each listed file, without following links."""
-    seen: dict[str, Seen] = {}
+    seen: dict[str, FileState] = {}
     try:
         folder = os.open(where.real, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError as error:
@@ -225,7 +225,7 @@ def _seen(where: Location, paths: Sequence[str]) -> dict[str, Seen]:
         for path in paths:
             with suppress(OSError):
                 status = os.stat(path, dir_fd=folder, follow_symlinks=False)
-                seen[path] = Seen(status.st_size, status.st_mtime_ns)
+                seen[path] = FileState(status.st_size, status.st_mtime_ns)
     finally:
         os.close(folder)
     return seen
@@ -246,11 +246,11 @@ def _batches(
         yield batch
 
 
-def _boosted(hits: Sequence[Found], words: Sequence[str]) -> list[Found]:
+def _boosted(hits: Sequence[PassageHit], words: Sequence[str]) -> list[PassageHit]:
     """The passage that defines exactly what was asked for comes before those that mention it."""
     query_words = set(words)
     ranked = [
-        Found(
+        PassageHit(
             item.chunk,
             item.path,
             item.symbols,

@@ -108,7 +108,7 @@ KINDS: tuple[Kind, ...] = (
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class CheckTask:
     """A checker called for in a folder. ``files`` are absolute; none for all."""
 
     kind: Kind
@@ -117,18 +117,18 @@ class Task:
     marker: str
 
 
-def tasks(root: str, files: Sequence[str]) -> list[Task]:
+def tasks(root: str, files: Sequence[str]) -> list[CheckTask]:
     """What the project files of a workspace call for, or those above the given files."""
     if files:
         return list(_for_files(root, files))
-    tasks: list[Task] = []
+    tasks: list[CheckTask] = []
     for kind in KINDS:
         at_root = _marker(root, kind)
         if at_root:
-            tasks.append(Task(kind, root, (), at_root))
+            tasks.append(CheckTask(kind, root, (), at_root))
             continue
         below = [(folder, _marker(folder, kind)) for folder in _subfolders(root)]
-        called = [Task(kind, folder, (), marker) for folder, marker in below if marker]
+        called = [CheckTask(kind, folder, (), marker) for folder, marker in below if marker]
         tasks += called[:_MOST_PROJECTS]
     return tasks
 
@@ -148,12 +148,12 @@ def program_of(kind: Kind, folder: str, root: str) -> str:
     return shutil.which(name) or ""
 
 
-def command_of(task: Task, program: str) -> str:
+def command_of(task: CheckTask, program: str) -> str:
     """The shell command of a task."""
     return task.kind.command(shlex.quote(program), " ".join(shlex.quote(f) for f in task.files))
 
 
-def _for_files(root: str, files: Sequence[str]) -> Iterator[Task]:
+def _for_files(root: str, files: Sequence[str]) -> Iterator[CheckTask]:
     for kind in KINDS:
         fitting = [path for path in files if path.endswith(kind.extensions) or os.path.isdir(path)]
         folders: dict[str, tuple[str, list[str]]] = {}
@@ -162,7 +162,7 @@ def _for_files(root: str, files: Sequence[str]) -> Iterator[Task]:
             if marker or (kind.bare and not os.path.isdir(path)):
                 folders.setdefault(folder, (marker, []))[1].append(path)
         for folder, (marker, named_files) in list(folders.items())[:_MOST_PROJECTS]:
-            yield Task(kind, folder, tuple(named_files), marker or "every such file")
+            yield CheckTask(kind, folder, tuple(named_files), marker or "every such file")
 
 
 def _project(root: str, path: str, kind: Kind) -> tuple[str, str]:

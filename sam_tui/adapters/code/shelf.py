@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 
-from sam_tui.adapters.code.chunks import Chunk
+from sam_tui.adapters.code.chunks import SourceChunk
 from sam_tui.adapters.code.database import SqliteFile
 from sam_tui.adapters.code.tokens import indexed, match_expression
 from sam_tui.core.ports.code import FileFilter, IndexedFile
@@ -40,7 +40,7 @@ _WEIGHTS = "2.0, 4.0, 1.0"
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class FileState:
     """A file as a scan found it: bytes, and nanoseconds since the epoch."""
 
     size: int
@@ -48,7 +48,7 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class PassageHit:
     """A passage that fits, not read yet. ``score``: the higher the better."""
 
     chunk: int
@@ -58,7 +58,7 @@ class Found:
     score: float
 
 
-class Shelf:
+class IndexFile:
     """One folder's index on disk."""
 
     def __init__(self, path: Path) -> None:
@@ -76,7 +76,7 @@ class Shelf:
         self._known = None
         self._database.close()
 
-    def reconcile(self, seen: Mapping[str, Seen]) -> int:
+    def reconcile(self, seen: Mapping[str, FileState]) -> int:
         """Take over what a scan found; returns how many files vanished."""
         stored = self._files()
         removed = [stored[path][0] for path in stored.keys() - seen.keys()]
@@ -103,16 +103,16 @@ class Shelf:
             connection.executemany("UPDATE files SET size = ?, mtime = ? WHERE id = ?", changed)
         return len(removed)
 
-    def stale(self) -> list[tuple[int, str, Seen]]:
+    def stale(self) -> list[tuple[int, str, FileState]]:
         """Files whose text is not in the index as they are now: id, path, what the scan found."""
         rows = self._database.query(
             "SELECT id, path, size, mtime FROM files"
             " WHERE read_size <> size OR read_mtime <> mtime ORDER BY id"
         )
-        return [(id_, os.fsdecode(path), Seen(size, mtime)) for id_, path, size, mtime in rows]
+        return [(id_, os.fsdecode(path), FileState(size, mtime)) for id_, path, size, mtime in rows]
 
     def replace(
-        self, files: Iterable[tuple[int, str, Seen, Sequence[Chunk]]], *, settled: int
+        self, files: Iterable[tuple[int, str, FileState, Sequence[SourceChunk]]], *, settled: int
     ) -> None:
         """Put in the passages of files. One changed after ``settled`` is read again next time."""
         with self._database.transaction() as connection:
@@ -138,7 +138,9 @@ class Shelf:
         ((chunks,),) = self._database.query("SELECT count(*) FROM chunks")
         return files, chunks
 
-    def search(self, words: Sequence[str], *, most: int, allowed: set[str] | None) -> list[Found]:
+    def search(
+        self, words: Sequence[str], *, most: int, allowed: set[str] | None
+    ) -> list[PassageHit]:
         """Passages with any of the words, best first by BM25; names defined there count most."""
         ids = self._allowed(allowed)
         where = "" if ids is None else " AND c.file IN (SELECT value FROM json_each(?))"
@@ -150,7 +152,7 @@ class Shelf:
             *values,
         )
         return [
-            Found(
+            PassageHit(
                 id_, os.fsdecode(path), tuple(symbols.split("\n")) if symbols else (), digest, -rank
             )
             for id_, path, symbols, digest, rank in rows
@@ -234,7 +236,9 @@ def _name(path: str) -> tuple[str, str]:
     return name, name.rpartition(".")[2] if "." in name.lstrip(".") else ""
 
 
-def _fill(connection: sqlite3.Connection, file: int, path: str, chunks: Sequence[Chunk]) -> None:
+def _fill(
+    connection: sqlite3.Connection, file: int, path: str, chunks: Sequence[SourceChunk]
+) -> None:
     spread = indexed(os.fsencode(path).decode("utf-8", "replace"))
     for chunk in chunks:
         symbols = "\n".join(chunk.symbols)

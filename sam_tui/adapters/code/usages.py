@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from sam_tui.adapters.code.grammars import language_of, parser
-from sam_tui.core.ports.code import Usage, UsageKind
+from sam_tui.core.ports.code import SymbolUsage, UsageKind
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -92,24 +92,24 @@ class TreeSitterSymbols:
     def __init__(self) -> None:
         self._lock = threading.Lock()
 
-    def usages(self, path: str, data: bytes, name: str) -> Sequence[Usage]:
+    def usages(self, path: str, data: bytes, name: str) -> Sequence[SymbolUsage]:
         """Where a name stands outside strings and comments, in order; all ``text`` without grammar."""
         spans = list(_places(data, name))
         language = language_of(path, data) if len(data) <= _MOST_BYTES else ""
         reader = parser(language) if language else None
         lines = _Lines(data)
         if reader is None:
-            return [Usage("text", *lines.position(begin), "") for begin, _ in spans]
+            return [SymbolUsage("text", *lines.position(begin), "") for begin, _ in spans]
         with self._lock:
             root = reader.parse(data).root_node
-        usages: list[Usage] = []
+        usages: list[SymbolUsage] = []
         for begin, end in spans:
             node = root.descendant_for_byte_range(begin, end)
             if node is None or node.start_byte != begin or node.end_byte != end:
                 continue
             if not _is_code(node):
                 continue
-            usages.append(Usage(_kind(node), *lines.position(begin), _within(node)))
+            usages.append(SymbolUsage(_kind(node), *lines.position(begin), _within(node)))
         return usages
 
 

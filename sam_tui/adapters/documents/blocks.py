@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class TextSpan:
     """A stretch of text in one look. ``link`` is where it leads, or empty."""
 
     text: str
@@ -20,7 +20,7 @@ class Span:
     link: str = ""
 
 
-Spans = tuple[Span, ...]
+Spans = tuple[TextSpan, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Paragraph:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class ListItem:
     """A list item, or with an empty ``marker`` its further text. ``depth`` counts from 0."""
 
     depth: int
@@ -49,25 +49,25 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Code:
+class CodeBlock:
     """Text to keep as it is, line by line."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TableBlock:
     """Rows of cells, all of one length; the first row is the header."""
 
     rows: tuple[tuple[Spans, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class HorizontalRule:
     """A line across the page."""
 
 
-Block = Heading | Paragraph | Item | Code | Table | Rule
+Block = Heading | Paragraph | ListItem | CodeBlock | TableBlock | HorizontalRule
 
 
 def parse(content: str) -> list[Block]:
@@ -116,12 +116,12 @@ class _Walk:
                 case "inline":
                     yield from self._inline(_spans(token.children or []))
                 case "fence" | "code_block":
-                    yield Code(token.content.rstrip("\n"))
+                    yield CodeBlock(token.content.rstrip("\n"))
                 case "hr":
-                    yield Rule()
+                    yield HorizontalRule()
                 case "table_close":
                     self.in_table = False
-                    yield Table(tuple(tuple(row) for row in self.rows))
+                    yield TableBlock(tuple(tuple(row) for row in self.rows))
                 case _:
                     self._enter(token)
 
@@ -132,7 +132,7 @@ class _Walk:
             yield Heading(self.heading, spans)
         elif self.lists:
             marker, self.marker = self.marker, ""
-            yield Item(len(self.lists) - 1, marker, spans)
+            yield ListItem(len(self.lists) - 1, marker, spans)
         else:
             yield Paragraph(spans, self.quotes > 0)
 
@@ -165,8 +165,8 @@ class _Walk:
 
 
 def _spans(tokens: Sequence["Token"]) -> Spans:
-    spans: list[Span] = []
-    look = Span("")
+    spans: list[TextSpan] = []
+    look = TextSpan("")
     for token in tokens:
         match token.type:
             case "strong_open" | "strong_close":

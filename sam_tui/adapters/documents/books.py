@@ -8,7 +8,7 @@ from urllib.parse import unquote
 
 from sam_tui.adapters.documents.archives import inspect
 from sam_tui.adapters.documents.cleaning import clean
-from sam_tui.adapters.documents.limits import Gathering, understood
+from sam_tui.adapters.documents.limits import GatheredText, understood
 from sam_tui.adapters.documents.markup import MarkupError, xml_tree
 from sam_tui.adapters.documents.pages import parse_html
 from sam_tui.core.errors import ToolError
@@ -28,7 +28,7 @@ def read_epub(data: bytes) -> DocumentText:
                 raise ToolError("The book is locked by its seller (DRM).")
             package_path = _package_place(_xml(archive.read("META-INF/container.xml")))
             package = _xml(archive.read(package_path))
-            gathered = Gathering("chapters")
+            gathered = GatheredText("chapters")
             for chapter in _spine(package, posixpath.dirname(package_path)):
                 if not gathered.goes_on():
                     break

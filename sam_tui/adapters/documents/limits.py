@@ -65,7 +65,7 @@ def writable(what: str, *further: type[Exception]) -> Generator[None, None, None
         ) from error
 
 
-class Gathering:
+class GatheredText:
     """Pieces of text up to the limits of size and time."""
 
     def __init__(self, unit: str, most: int = MOST_PAGES) -> None:

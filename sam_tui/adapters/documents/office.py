@@ -7,7 +7,7 @@ from typing import Any
 
 from sam_tui.adapters.documents.archives import inspect
 from sam_tui.adapters.documents.cleaning import clean
-from sam_tui.adapters.documents.limits import MOST_CELLS, Gathering, understood
+from sam_tui.adapters.documents.limits import MOST_CELLS, GatheredText, understood
 from sam_tui.core.ports.documents import DocumentText
 
 _DEEPEST_GROUP = 8
@@ -21,7 +21,7 @@ def read_docx(data: bytes) -> DocumentText:
         from docx.table import Table
 
         document = docx.Document(BytesIO(data))
-        gathered = Gathering("paragraphs", most=100_000)
+        gathered = GatheredText("paragraphs", most=100_000)
         for block in document.iter_inner_content():
             if not gathered.goes_on():
                 break
@@ -44,7 +44,7 @@ def read_pptx(data: bytes) -> DocumentText:
         from pptx import Presentation
 
         deck = Presentation(BytesIO(data))
-        gathered = Gathering("slides")
+        gathered = GatheredText("slides")
         for number, slide in enumerate(deck.slides, start=1):
             if not gathered.goes_on():
                 break
@@ -64,7 +64,7 @@ def read_xlsx(data: bytes) -> DocumentText:
         warnings.filterwarnings("ignore", module="openpyxl")
         book = load_workbook(BytesIO(data), read_only=True, data_only=True)
         try:
-            gathered, cells = Gathering("sheets", most=200), 0
+            gathered, cells = GatheredText("sheets", most=200), 0
             names = [sheet.title for sheet in book.worksheets]
             for sheet in book.worksheets:
                 if not gathered.goes_on():

@@ -3,7 +3,7 @@
 from io import BytesIO
 
 from sam_tui.adapters.documents.cleaning import clean
-from sam_tui.adapters.documents.limits import Gathering, understood
+from sam_tui.adapters.documents.limits import GatheredText, understood
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ports.documents import DocumentText
 
@@ -18,7 +18,7 @@ def read_pdf(data: bytes) -> DocumentText:
         if reader.is_encrypted and not reader.decrypt(""):
             raise ToolError("The PDF is encrypted.", hint="Save it without a password.")
         count = len(reader.pages)
-        gathered, failed = Gathering("pages"), 0
+        gathered, failed = GatheredText("pages"), 0
         for page in reader.pages:
             if not gathered.goes_on():
                 break

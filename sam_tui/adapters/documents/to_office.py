@@ -8,14 +8,14 @@ from typing import Any
 
 from sam_tui.adapters.documents.blocks import (
     Block,
-    Code,
+    CodeBlock,
     Heading,
-    Item,
+    HorizontalRule,
+    ListItem,
     Paragraph,
-    Rule,
-    Span,
     Spans,
-    Table,
+    TableBlock,
+    TextSpan,
     with_addresses,
     words,
 )
@@ -57,13 +57,13 @@ def _add_to_docx(document: Any, block: Block) -> None:
             _runs(document.add_paragraph(style=f"Heading {level}"), spans)
         case Paragraph(spans, quoted):
             _runs(document.add_paragraph(style="Quote" if quoted else None), spans)
-        case Item(depth, "•", spans):
+        case ListItem(depth, "•", spans):
             style = f"List Bullet {depth + 1}" if 0 < depth < 3 else "List Bullet"
             paragraph = document.add_paragraph(style=style)
             if depth >= 3:
                 paragraph.paragraph_format.left_indent = Pt(18 * (depth + 1))
             _runs(paragraph, spans)
-        case Item(depth, marker, spans):
+        case ListItem(depth, marker, spans):
             # Word numbers all lists of one style through; written numbers are the ones meant.
             paragraph = document.add_paragraph()
             paragraph.paragraph_format.left_indent = Pt(18 * (depth + 1))
@@ -71,12 +71,12 @@ def _add_to_docx(document: Any, block: Block) -> None:
             if marker:
                 paragraph.add_run(f"{marker} ")
             _runs(paragraph, spans)
-        case Code(text):
+        case CodeBlock(text):
             run = document.add_paragraph().add_run(text)
             run.font.name, run.font.size = _MONOSPACE, Pt(9)
-        case Table(rows):
+        case TableBlock(rows):
             _docx_table(document, rows)
-        case Rule():
+        case HorizontalRule():
             document.add_paragraph("―" * 20)
 
 
@@ -113,7 +113,7 @@ class _Slide:
 
     title: str
     lines: list[tuple[int, Spans, bool]] = field(default_factory=list[tuple[int, Spans, bool]])
-    table: Table | None = None
+    table: TableBlock | None = None
     opening: bool = False
 
 
@@ -137,10 +137,10 @@ def _slides(blocks: Sequence[Block], title: str) -> Iterator[_Slide]:
             case Heading(level, spans) if level <= 2:
                 yield from _paged(current)
                 current = _Slide(words(spans), opening=level == 1)
-            case Rule():
+            case HorizontalRule():
                 yield from _paged(current)
                 current = _Slide(current.title)
-            case Table():
+            case TableBlock():
                 yield from _paged(current)
                 yield _Slide(current.title, table=block)
                 current = _Slide(current.title)
@@ -148,12 +148,12 @@ def _slides(blocks: Sequence[Block], title: str) -> Iterator[_Slide]:
                 current.lines.append((0, spans, False))
             case Paragraph(spans, _):
                 current.lines.append((0, spans, False))
-            case Item(depth, marker, spans):
-                number = () if marker in ("", "•") else (Span(f"{marker} "),)
+            case ListItem(depth, marker, spans):
+                number = () if marker in ("", "•") else (TextSpan(f"{marker} "),)
                 current.lines.append((min(depth, 4), (*number, *spans), False))
-            case Code(text):
+            case CodeBlock(text):
                 current.lines.extend(
-                    (0, (Span(line, code=True),), True) for line in text.split("\n")
+                    (0, (TextSpan(line, code=True),), True) for line in text.split("\n")
                 )
     yield from _paged(current)
 

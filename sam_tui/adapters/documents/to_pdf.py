@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from sam_tui.adapters.documents.blocks import (
     Block,
-    Code,
+    CodeBlock,
     Heading,
-    Item,
+    HorizontalRule,
+    ListItem,
     Paragraph,
-    Rule,
     Spans,
-    Table,
+    TableBlock,
 )
 from sam_tui.adapters.documents.fonts import Faces
 from sam_tui.core.errors import ToolError
@@ -84,16 +84,16 @@ class _Page:
             case Paragraph(spans, quoted):
                 style = self._style(left=_INDENT if quoted else 0.0)
                 yield Lines(self._marked(spans), style)
-            case Item(depth, marker, spans):
+            case ListItem(depth, marker, spans):
                 style = self._style(left=_INDENT * (depth + 1), after=size * 0.25)
                 # The built-in font has a bullet, but one that cannot be copied out again.
                 bullet = escape(marker).replace("•", "–") or None
                 yield Lines(self._marked(spans), style, bulletText=bullet)
-            case Code(text):
+            case CodeBlock(text):
                 yield self._code(text)
-            case Table(rows):
+            case TableBlock(rows):
                 yield self._table(rows)
-            case Rule():
+            case HorizontalRule():
                 yield HRFlowable(
                     width="100%", color=grey, spaceBefore=size / 2, spaceAfter=size / 2
                 )

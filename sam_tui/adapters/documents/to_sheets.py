@@ -8,14 +8,14 @@ from typing import Any
 
 from sam_tui.adapters.documents.blocks import (
     Block,
-    Code,
+    CodeBlock,
     Heading,
-    Item,
+    HorizontalRule,
+    ListItem,
     Paragraph,
-    Rule,
-    Span,
     Spans,
-    Table,
+    TableBlock,
+    TextSpan,
     words,
 )
 from sam_tui.core.ports.documents import DocumentFile, Styling
@@ -59,7 +59,7 @@ def separated(content: str) -> list[Block] | None:
         if len(lines) > 1 and 0 not in counts:
             rows = list(csv.reader(lines, delimiter=delimiter))
             if len({len(row) for row in rows}) == 1 and len(rows[0]) > 1:
-                return [Table(tuple(tuple(_plain(cell) for cell in row) for row in rows))]
+                return [TableBlock(tuple(tuple(_plain(cell) for cell in row) for row in rows))]
     return None
 
 
@@ -79,14 +79,14 @@ class _Sheets:
                 self._begin(words(spans))
             case Heading(_, spans):
                 self._line(words(spans), bold=True)
-            case Table(rows):
+            case TableBlock(rows):
                 self._table(rows)
-            case Code(text):
+            case CodeBlock(text):
                 for line in text.split("\n"):
                     self._line(line)
-            case Rule():
+            case HorizontalRule():
                 self._row += 1
-            case Item(depth, marker, spans):
+            case ListItem(depth, marker, spans):
                 self._line("  " * depth + f"{marker} {words(spans)}".strip())
             case Paragraph(spans, _):
                 self._line(words(spans))
@@ -155,4 +155,4 @@ def _sheet_name(title: str, names: Sequence[str]) -> str:
 
 
 def _plain(text: str) -> Spans:
-    return (Span(text),)
+    return (TextSpan(text),)

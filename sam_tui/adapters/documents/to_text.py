@@ -5,13 +5,13 @@ from collections.abc import Iterator, Sequence
 
 from sam_tui.adapters.documents.blocks import (
     Block,
-    Code,
+    CodeBlock,
     Heading,
-    Item,
+    HorizontalRule,
+    ListItem,
     Paragraph,
-    Rule,
     Spans,
-    Table,
+    TableBlock,
     with_addresses,
     words,
 )
@@ -27,7 +27,7 @@ def write_txt(blocks: Sequence[Block], title: str, styling: Styling) -> Document
     lines: list[str] = []
     before: Block | None = None
     for block in blocks:
-        if lines and not (isinstance(block, Item) and isinstance(before, Item)):
+        if lines and not (isinstance(block, ListItem) and isinstance(before, ListItem)):
             lines.append("")
         lines.extend(_lines(block))
         before = block
@@ -41,14 +41,14 @@ def _lines(block: Block) -> Iterator[str]:
             yield ("=" if level == 1 else "-") * min(len(words(spans)), _WIDTH)
         case Paragraph(spans, quoted):
             yield from _wrapped(_told(spans), "> " if quoted else "", "> " if quoted else "")
-        case Item(depth, marker, spans):
+        case ListItem(depth, marker, spans):
             first = "  " * depth + (f"{'-' if marker == '•' else marker} " if marker else "  ")
             yield from _wrapped(_told(spans), first, " " * len(first))
-        case Code(text):
+        case CodeBlock(text):
             yield from ("    " + line for line in text.split("\n"))
-        case Table(rows):
+        case TableBlock(rows):
             yield from _columns([[_told(cell) for cell in row] for row in rows])
-        case Rule():
+        case HorizontalRule():
             yield "-" * _WIDTH
 
 
@@ -104,16 +104,16 @@ def _rtf(block: Block, size: int, spacing: str, styling: Styling) -> str:
         case Paragraph(spans, quoted):
             hung = r"\li360" if quoted else ""
             return rf"{start}{hung} {_looks(spans)}\par" + "\n"
-        case Item(depth, marker, spans):
+        case ListItem(depth, marker, spans):
             hung = rf"\li{360 * (depth + 1)}" + (r"\fi-360" if marker else "")
             lead = _escaped(marker) + r"\tab " if marker else ""
             return rf"{start}{hung} {lead}{_looks(spans)}\par" + "\n"
-        case Code(text):
+        case CodeBlock(text):
             lines = r"\line ".join(_escaped(line) for line in text.split("\n"))
             return rf"\pard\sa{size * 6}\f1\fs{round(size * 0.8)} {lines}\par" + "\n"
-        case Table(rows):
+        case TableBlock(rows):
             return _rtf_table(rows, size, styling)
-        case Rule():
+        case HorizontalRule():
             return r"\pard\brdrb\brdrs\brdrw10\par" + "\n"
 
 

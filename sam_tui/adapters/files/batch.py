@@ -12,7 +12,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import partial
 
-from sam_tui.adapters.files.descent import Entry, entry_of
+from sam_tui.adapters.files.descent import OpenedEntry, entry_of
 from sam_tui.adapters.files.exclusive import rename_new, rename_over
 from sam_tui.adapters.files.refusals import explained
 from sam_tui.adapters.files.replacement import filled, replaceable
@@ -33,8 +33,8 @@ class Batch:
         """Whether there is but one step, which needs nothing to be set aside."""
         self._held = ExitStack()
         self._back: list[Callable[[], None]] = []
-        self._aside: list[Entry] = []
-        self._emptied: list[Entry] = []
+        self._aside: list[OpenedEntry] = []
+        self._emptied: list[OpenedEntry] = []
         """Folders that gave way to a file; nothing is in them but what was set aside."""
 
     def run(self, steps: Sequence[EditStep]) -> None:
@@ -97,7 +97,7 @@ class Batch:
                 self._keep(entry)
                 rename_over(temporary, entry)
 
-    def _make_room(self, entry: Entry) -> None:
+    def _make_room(self, entry: OpenedEntry) -> None:
         """Set a folder aside where the steps before took all files of it away."""
         try:
             if not stat.S_ISDIR(entry.stat().st_mode):
@@ -134,7 +134,7 @@ class Batch:
             self._aside.append(aside)
             self._back.append(lambda: self._restore(aside, entry))
 
-    def _keep(self, entry: Entry) -> None:
+    def _keep(self, entry: OpenedEntry) -> None:
         """Give what is about to be replaced a second name. A hard link leaves no gap in between."""
         if self._alone:
             return
@@ -152,7 +152,7 @@ class Batch:
         self._aside.append(aside)
         self._back.append(lambda: self._restore(aside, entry))
 
-    def _restore(self, aside: Entry, entry: Entry) -> None:
+    def _restore(self, aside: OpenedEntry, entry: OpenedEntry) -> None:
         rename_over(aside, entry)
         self._aside.remove(aside)
 
@@ -188,7 +188,7 @@ def stamp_of(status: os.stat_result) -> Stamp:
     return Stamp(status.st_ino, status.st_size, status.st_mtime_ns)
 
 
-def insist_unchanged(entry: Entry, where: Location, before: Snapshot) -> None:
+def insist_unchanged(entry: OpenedEntry, where: Location, before: Snapshot) -> None:
     """Raise ``ToolError`` unless the file is still the one that was read."""
     try:
         same = stamp_of(entry.stat()) == before.stamp
@@ -213,5 +213,5 @@ def _mode_after(step: Put, old: os.stat_result | None) -> int | None:
     return bits | (bits & 0o444) >> 2 if step.executable else bits & ~0o111
 
 
-def _beside(entry: Entry) -> Entry:
-    return Entry(entry.folder, f".{secrets.token_hex(12)}.tmp")
+def _beside(entry: OpenedEntry) -> OpenedEntry:
+    return OpenedEntry(entry.folder, f".{secrets.token_hex(12)}.tmp")

@@ -23,7 +23,7 @@ _LONGEST = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class OpenedEntry:
     """A name in a folder that is held open. ``name`` is ``.`` for the allowed folder itself."""
 
     folder: int
@@ -40,7 +40,7 @@ class Entry:
 
 
 @contextmanager
-def entry_of(where: Location, *, make: bool = False) -> Generator[Entry, None, None]:
+def entry_of(where: Location, *, make: bool = False) -> Generator[OpenedEntry, None, None]:
     """The entry at a location, its folder held open meanwhile; ``make`` makes missing folders.
 
     Raises ``OSError`` for what the system refuses and ``ToolError`` where a link was swapped in.
@@ -57,7 +57,7 @@ def entry_of(where: Location, *, make: bool = False) -> Generator[Entry, None, N
             below = _enter(folder, part, where, make=make)
             os.close(folder)
             folder = below
-        yield Entry(folder, parts[-1] if parts else ".")
+        yield OpenedEntry(folder, parts[-1] if parts else ".")
     finally:
         os.close(folder)
 

@@ -8,13 +8,13 @@ import sys
 from collections.abc import Callable
 from functools import cache
 
-from sam_tui.adapters.files.descent import Entry
+from sam_tui.adapters.files.descent import OpenedEntry
 
-_Call = Callable[[Entry, Entry], int]
+_Call = Callable[[OpenedEntry, OpenedEntry], int]
 _UNSUPPORTED = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP)
 
 
-def rename_new(source: Entry, target: Entry) -> None:
+def rename_new(source: OpenedEntry, target: OpenedEntry) -> None:
     """Rename ``source`` to ``target``; ``FileExistsError`` when something stands there."""
     call = _kernel_call()
     if call is not None:
@@ -26,7 +26,7 @@ def rename_new(source: Entry, target: Entry) -> None:
     rename_checked(source, target)
 
 
-def rename_checked(source: Entry, target: Entry) -> None:
+def rename_checked(source: OpenedEntry, target: OpenedEntry) -> None:
     """The same without the kernel's help: by a hard link for files, else look first, then rename."""
     if stat.S_ISREG(source.stat().st_mode):
         try:
@@ -53,7 +53,7 @@ def rename_checked(source: Entry, target: Entry) -> None:
     raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
 
 
-def rename_over(source: Entry, target: Entry) -> None:
+def rename_over(source: OpenedEntry, target: OpenedEntry) -> None:
     """Rename, replacing a file or link that stands there (the link itself, not what it names)."""
     os.rename(source.name, target.name, src_dir_fd=source.folder, dst_dir_fd=target.folder)
 
@@ -72,7 +72,7 @@ def _kernel_call() -> _Call | None:
         ctypes.c_uint,
     )
 
-    def call(source: Entry, target: Entry) -> int:
+    def call(source: OpenedEntry, target: OpenedEntry) -> int:
         old, new = os.fsencode(source.name), os.fsencode(target.name)
         if function(source.folder, old, target.folder, new, flag) == 0:
             return 0

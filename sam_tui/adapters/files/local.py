@@ -8,7 +8,7 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 from sam_tui.adapters.files.batch import Batch, stamp_of
-from sam_tui.adapters.files.descent import Entry, entry_of
+from sam_tui.adapters.files.descent import OpenedEntry, entry_of
 from sam_tui.adapters.files.exclusive import rename_new, rename_over
 from sam_tui.adapters.files.refusals import changed, explained
 from sam_tui.adapters.files.replacement import filled, insist_on_regular, kind_of, replaceable
@@ -142,7 +142,7 @@ def _described(name: str, status: os.stat_result) -> FileStat:
 
 
 @contextmanager
-def _regular(entry: Entry, where: Location) -> Generator[int, None, None]:
+def _regular(entry: OpenedEntry, where: Location) -> Generator[int, None, None]:
     """A descriptor of a regular file. Looked at before too: opening some devices does things."""
     insist_on_regular(entry.stat().st_mode, where)
     try:
@@ -166,7 +166,7 @@ def _pieces(source: int, limit: int, step: int) -> Iterator[bytes]:
         yield piece
 
 
-def _move_across(old: Entry, new: Entry, source: Location) -> None:
+def _move_across(old: OpenedEntry, new: OpenedEntry, source: Location) -> None:
     """Copy, then delete: another file system. The copy appears whole or not at all."""
     status = old.stat()
     if stat.S_ISLNK(status.st_mode):

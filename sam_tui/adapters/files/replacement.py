@@ -9,7 +9,7 @@ from collections.abc import Generator, Iterable
 from contextlib import contextmanager, suppress
 from typing import Literal
 
-from sam_tui.adapters.files.descent import Entry
+from sam_tui.adapters.files.descent import OpenedEntry
 from sam_tui.adapters.files.refusals import changed, special
 from sam_tui.core.accesses import Location
 
@@ -36,7 +36,7 @@ def insist_on_regular(mode: int, where: Location) -> None:
             return
 
 
-def replaceable(entry: Entry, where: Location, *, replace: bool) -> os.stat_result | None:
+def replaceable(entry: OpenedEntry, where: Location, *, replace: bool) -> os.stat_result | None:
     """What the new content takes the place of; None when nothing is there."""
     try:
         old = entry.stat()
@@ -59,20 +59,20 @@ _EFFECTIVE = os.access in os.supports_effective_ids
 
 @contextmanager
 def filled(
-    beside: Entry,
+    beside: OpenedEntry,
     content: Iterable[bytes],
     old: os.stat_result | None,
     *,
     mode: int | None = None,
     usual: int = 0o666,
-) -> Generator[Entry, None, None]:
+) -> Generator[OpenedEntry, None, None]:
     """A temporary file with the content, in the same folder; gone afterwards unless renamed.
 
     With ``old`` it gets that one's owner and mode bits, and nobody else can read it before, and the
     extended attributes of what stands in the place. ``mode`` sets the bits instead; ``usual`` are
     those of a new file before the umask.
     """
-    temporary = Entry(beside.folder, f".{secrets.token_hex(12)}.tmp")
+    temporary = OpenedEntry(beside.folder, f".{secrets.token_hex(12)}.tmp")
     secret = old is not None or mode is not None
     target = temporary.open(os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if secret else usual)
     try:
@@ -107,7 +107,7 @@ def _liken(target: int, old: os.stat_result) -> None:
     os.fchmod(target, mode)
 
 
-def _copy_attributes(source: Entry, target: int) -> None:
+def _copy_attributes(source: OpenedEntry, target: int) -> None:
     """Extended attributes, access lists among them, as far as the system lets them be set.
 
     Not what vouches for the old content: capabilities and signatures.

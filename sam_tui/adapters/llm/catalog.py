@@ -46,7 +46,7 @@ LOCAL_SERVERS = (
 )
 
 
-class Catalog:
+class ProviderCatalog:
     """The ``ModelCatalog`` of this machine and environment; ``asked`` is what the person began with."""
 
     def __init__(

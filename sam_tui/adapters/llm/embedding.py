@@ -7,7 +7,7 @@ from typing import Any
 
 from sam_tui.adapters.llm import litellm_model
 from sam_tui.adapters.llm.endpoint import host_of
-from sam_tui.adapters.llm.failures import Refusal, Source, failure
+from sam_tui.adapters.llm.failures import FailureSource, ProviderRefusal, failure
 from sam_tui.core.errors import ModelError, ModelRejected
 
 MODEL, BASE, KEY = (f"SAM_TUI_EMBEDDING_{name}" for name in ("MODEL", "API_BASE", "API_KEY"))
@@ -48,8 +48,8 @@ class LiteLLMEmbedder:
 
     def _failure(self, error: Any) -> ModelError:
         where = host_of(self.api_base) if self.api_base else self.name.partition("/")[0]
-        source = Source(self.name, where, self.api_key, KEY, local=False)
-        return failure(Refusal(getattr(error, "status_code", None), str(error)), source)
+        source = FailureSource(self.name, where, self.api_key, KEY, local=False)
+        return failure(ProviderRefusal(getattr(error, "status_code", None), str(error)), source)
 
 
 def embedder_from(

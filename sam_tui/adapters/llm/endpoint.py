@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
-from sam_tui.adapters.llm.failures import Source
+from sam_tui.adapters.llm.failures import FailureSource
 from sam_tui.adapters.llm.wire import Dialect
 from sam_tui.core.errors import ModelAuthError, UsageError
 
@@ -61,10 +61,10 @@ class Endpoint:
         return f"{self.base}/chat/completions"
 
     @property
-    def source(self) -> Source:
+    def source(self) -> FailureSource:
         """This endpoint, for error messages."""
         where = host_of(self.base)
-        return Source(self.name, where, self.key, self.key_variable, self.loopback)
+        return FailureSource(self.name, where, self.key, self.key_variable, self.loopback)
 
 
 def host_of(base: str) -> str:

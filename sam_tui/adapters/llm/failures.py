@@ -53,7 +53,7 @@ _BUSY = re.compile(r"overloaded|server[ _]error|unavailable|timeout|internal[ _]
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class FailureSource:
     """Whom the request went to: ``model`` and ``where`` in words, and what must never be shown."""
 
     model: str
@@ -91,7 +91,7 @@ def _without_pieces(text: str, key: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class ProviderRefusal:
     """A refusal as it came. ``code`` joins the provider's own code and type."""
 
     status: int | None
@@ -100,7 +100,7 @@ class Refusal:
     retry_after: float | None = None
 
 
-def read_refusal(status: int, body: bytes, headers: Mapping[str, str]) -> Refusal:
+def read_refusal(status: int, body: bytes, headers: Mapping[str, str]) -> ProviderRefusal:
     """A refusal from an HTTP answer; ``headers`` with lower-case names."""
     text = body.decode("utf-8", "replace")
     try:
@@ -110,14 +110,14 @@ def read_refusal(status: int, body: bytes, headers: Mapping[str, str]) -> Refusa
     retry = retry_after(headers)
     if parsed is not None:
         error = read_error(parsed, status=status)
-        return Refusal(status, error.message, error.code, retry)
+        return ProviderRefusal(status, error.message, error.code, retry)
     if "<html" in text[:2000].lower() or "<!doctype" in text[:100].lower():
         title = re.search(r"<title[^>]*>(.*?)</title>", text, re.IGNORECASE | re.DOTALL)
         text = f"a web page: {title.group(1).strip()}" if title else "a web page"
-    return Refusal(status, text, "", retry)
+    return ProviderRefusal(status, text, "", retry)
 
 
-def read_error(parsed: object, *, status: int | None = None) -> Refusal:
+def read_error(parsed: object, *, status: int | None = None) -> ProviderRefusal:
     """A refusal from parsed JSON, in any of the shapes providers use."""
     first = parsed
     if isinstance(parsed, list):
@@ -125,7 +125,7 @@ def read_error(parsed: object, *, status: int | None = None) -> Refusal:
     error = _mapping(first).get("error", first)
     inner = _mapping(error)
     if not inner:
-        return Refusal(status, error if isinstance(error, str) else "")
+        return ProviderRefusal(status, error if isinstance(error, str) else "")
     texts = (inner.get(k) for k in ("message", "detail", "error_description", "error"))
     message = next((t if isinstance(t, str) else json.dumps(t) for t in texts if t), "")
     raw = _mapping(inner.get("metadata")).get("raw")
@@ -134,10 +134,12 @@ def read_error(parsed: object, *, status: int | None = None) -> Refusal:
     codes = [inner.get("code"), inner.get("type"), inner.get("status")]
     if status is None:
         status = next((n for n in map(_as_status, codes) if n is not None), None)
-    return Refusal(status, message, " ".join(str(c) for c in codes if c))
+    return ProviderRefusal(status, message, " ".join(str(c) for c in codes if c))
 
 
-def failure(refusal: Refusal, source: Source, *, started: bool = False) -> ModelError:
+def failure(
+    refusal: ProviderRefusal, source: FailureSource, *, started: bool = False
+) -> ModelError:
     """The error for a refusal.
 
     ``started``: part of the answer had come; then a failure without a clear cause is a cut.
@@ -161,7 +163,7 @@ def _told_limit(message: str) -> int | None:
     return int(match[1].replace(",", "")) if match else None
 
 
-def unreachable(error: BaseException, source: Source) -> ModelError:
+def unreachable(error: BaseException, source: FailureSource) -> ModelError:
     """The error for a connection that did not come about."""
     causes = _causes(error)
     where, check = source.where, "Check the address and the network."
@@ -192,7 +194,7 @@ def _causes(error: BaseException) -> list[BaseException]:
     return causes
 
 
-def _kind(refusal: Refusal) -> type[ModelError]:
+def _kind(refusal: ProviderRefusal) -> type[ModelError]:
     status, text = refusal.status, f"{refusal.code} {refusal.message}"
     if status in (None, 400, 413, 422, 500) and _CONTEXT.search(text):
         return ContextExceeded
@@ -230,7 +232,9 @@ def _by_words(status: int | None, text: str) -> type[ModelError]:
     return ModelRejected if refused else ModelUnavailable
 
 
-def _words(kind: type[ModelError], refusal: Refusal, source: Source) -> tuple[str, str]:
+def _words(
+    kind: type[ModelError], refusal: ProviderRefusal, source: FailureSource
+) -> tuple[str, str]:
     """How the message begins, and the hint."""
     where, model = source.where, source.model
     code = f" ({refusal.status})" if refusal.status else ""

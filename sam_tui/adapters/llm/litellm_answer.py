@@ -8,7 +8,7 @@ from sam_tui.core.ports.model import CallDelta, Delta, OpaqueDelta, ReasoningDel
 from sam_tui.core.usage import Usage
 
 
-class Answer:
+class StreamedAnswer:
     """litellm's chunks as deltas."""
 
     def __init__(self, provider: str) -> None:

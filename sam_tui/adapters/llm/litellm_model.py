@@ -16,15 +16,15 @@ from typing import Any, cast
 from sam_tui.adapters.llm import transport
 from sam_tui.adapters.llm.endpoint import host_of, is_loopback
 from sam_tui.adapters.llm.failures import (
-    Refusal,
-    Source,
+    FailureSource,
+    ProviderRefusal,
     failure,
     read_error,
     retry_after,
     unreachable,
 )
-from sam_tui.adapters.llm.litellm_answer import Answer, read_native_usage, reported
-from sam_tui.adapters.llm.litellm_wire import Wire, watch
+from sam_tui.adapters.llm.litellm_answer import StreamedAnswer, read_native_usage, reported
+from sam_tui.adapters.llm.litellm_wire import LiteLLMWire, watch
 from sam_tui.adapters.llm.model_list import context_of, cost_of
 from sam_tui.adapters.llm.providers import wants_strict
 from sam_tui.adapters.llm.wire import Dialect, chat_messages, dump
@@ -175,8 +175,8 @@ class LiteLLMModel:
     async def stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
         """The answer as it comes; raises ``ModelError`` only. Never tries again."""
         litellm = _ready[0] if _ready else await asyncio.to_thread(load)
-        answer = Answer(self._provider(litellm))
-        wire = Wire(request.limits, self._source.where)
+        answer = StreamedAnswer(self._provider(litellm))
+        wire = LiteLLMWire(request.limits, self._source.where)
         stream: Any = None
         try:
             stream = await wire.during(litellm.acompletion(**self._arguments(litellm, request)))
@@ -202,7 +202,7 @@ class LiteLLMModel:
     async def close(self) -> None:
         """Nothing to release: litellm keeps its connections for the process."""
 
-    def _require_whole(self, finish: str, wire: Wire, *, started: bool) -> None:
+    def _require_whole(self, finish: str, wire: LiteLLMWire, *, started: bool) -> None:
         """litellm makes a finished answer out of a stream that stops, and an empty one of garbage."""
         if finish or wire.done:
             return
@@ -212,11 +212,11 @@ class LiteLLMModel:
         raise ModelCut(f"{where} ended the stream before the answer was complete.")
 
     @property
-    def _source(self) -> Source:
+    def _source(self) -> FailureSource:
         options, base = self._options, self._options.api_base
         where = host_of(base) if base else self._model.partition("/")[0]
         local = bool(base) and is_loopback(base)
-        return Source(self._model, where, options.api_key, options.key_variable, local)
+        return FailureSource(self._model, where, options.api_key, options.key_variable, local)
 
     def _provider(self, litellm: Any) -> str:
         try:
@@ -283,7 +283,7 @@ class LiteLLMModel:
         if isinstance(error, names.MidStreamFallbackError):
             return ModelCut(f"{source.where} broke off the answer: {source.clean(message)}")
         if isinstance(error, names.ContextWindowExceededError):
-            return failure(Refusal(400, message, "context_length_exceeded"), source)
+            return failure(ProviderRefusal(400, message, "context_length_exceeded"), source)
         headers = _headers(error)
         if isinstance(error, names.Timeout) and not headers:
             kind = ModelCut if started else ModelUnavailable
@@ -293,10 +293,12 @@ class LiteLLMModel:
         if isinstance(error, names.APIConnectionError) or message == "Connection error.":
             return unreachable(error, source)
         if isinstance(status, int):
-            refusal = Refusal(status, message, _code(error), retry_after(headers))
+            refusal = ProviderRefusal(status, message, _code(error), retry_after(headers))
             return failure(refusal, source, started=started)
         if isinstance(error, OSError | transport.load().HTTPError):
-            return failure(Refusal(None, message or type(error).__name__), source, started=started)
+            return failure(
+                ProviderRefusal(None, message or type(error).__name__), source, started=started
+            )
         explanation = source.clean(f"{type(error).__name__}: {message}")
         return ModelRejected(f"litellm failed on {self._model}: {explanation}")
 

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     import httpx
 
 T = TypeVar("T")
-_current: ContextVar["Wire | None"] = ContextVar("wire", default=None)
+_current: ContextVar["LiteLLMWire | None"] = ContextVar("wire", default=None)
 _DONE = b"data: [DONE]"
 _TEXT = ("text/", "application/json", "application/x-ndjson")
 
 
-class Wire:
+class LiteLLMWire:
     """The response to one request of litellm's. ``error`` is why it was broken off here.
 
     ``done`` says whether the server ended its stream with ``[DONE]``, which litellm does not tell.
@@ -62,7 +62,7 @@ class Wire:
 
 
 def watch(litellm: Any) -> None:
-    """Have every client that litellm makes from now on give its responses to the ``Wire`` of their
+    """Have every client that litellm makes from now on give its responses to the ``LiteLLMWire`` of their
     request. litellm has no setting for this that holds for all providers."""
     hooks = _hooks()
     handler = litellm.llms.custom_httpx.http_handler.AsyncHTTPHandler
@@ -86,9 +86,9 @@ def _hooks() -> dict[str, list[Any]]:
     httpx = transport.load()
 
     class Watched(httpx.AsyncByteStream):
-        """A response's stream, read through a ``Wire``."""
+        """A response's stream, read through a ``LiteLLMWire``."""
 
-        def __init__(self, wire: Wire, response: "httpx.Response") -> None:
+        def __init__(self, wire: LiteLLMWire, response: "httpx.Response") -> None:
             self._stream: Any = response.stream
             self._pieces = wire.pieces(self._stream, response.headers)
 

@@ -98,7 +98,7 @@ class ScriptedUsage(_Part):
         return Usage(**self.model_dump())
 
 
-class Step(_Part):
+class ScriptStep(_Part):
     """One turn of the assistant. See ``scripted`` for the meaning of each field."""
 
     reasoning: str = ""
@@ -113,16 +113,18 @@ class Step(_Part):
     wait_for: WaitFor | None = None
 
     @model_validator(mode="after")
-    def _says_something(self) -> "Step":
+    def _says_something(self) -> "ScriptStep":
         if self.rate is not None and self.delay is not None:
             raise ValueError("rate and delay exclude each other")
         return self
 
 
-_STEPS: TypeAdapter[tuple[Step, ...]] = TypeAdapter(tuple[Step, ...])
+_STEPS: TypeAdapter[tuple[ScriptStep, ...]] = TypeAdapter(tuple[ScriptStep, ...])
 
 
-def read_steps(data: Sequence[Step | Mapping[str, Any]], *, source: str) -> tuple[Step, ...]:
+def read_steps(
+    data: Sequence[ScriptStep | Mapping[str, Any]], *, source: str
+) -> tuple[ScriptStep, ...]:
     """Checked steps; ConfigurationError naming ``source`` and the place of everything wrong."""
     try:
         return _STEPS.validate_python(tuple(data))
@@ -132,7 +134,7 @@ def read_steps(data: Sequence[Step | Mapping[str, Any]], *, source: str) -> tupl
         raise ConfigurationError(text, hint=_HINT) from error
 
 
-def read_file(path: Path) -> tuple[Step, ...]:
+def read_file(path: Path) -> tuple[ScriptStep, ...]:
     """The steps of a script file; ConfigurationError when it cannot be read or is not one."""
     try:
         parsed: object = json.loads(path.read_text(encoding="utf-8"))

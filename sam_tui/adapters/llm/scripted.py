@@ -39,7 +39,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sam_tui.adapters.llm.script import Step, WaitFor, When, read_file, read_steps
+from sam_tui.adapters.llm.script import ScriptStep, WaitFor, When, read_file, read_steps
 from sam_tui.adapters.llm.wire import OWNER
 from sam_tui.core.errors import ModelUnavailable
 from sam_tui.core.messages import AssistantMessage, Message, ToolMessage, UserMessage
@@ -68,7 +68,7 @@ class ScriptedModel:
 
     def __init__(
         self,
-        steps: Sequence[Step | Mapping[str, Any]],
+        steps: Sequence[ScriptStep | Mapping[str, Any]],
         *,
         name: str = "scripted",
         folder: Path | None = None,
@@ -108,7 +108,7 @@ class ScriptedModel:
         """The step whose turn it is, at its own pace."""
         played = _played(request.messages)
         number = self._next(played, request.messages)
-        step = Step(text=CLOSING) if number is None else self._steps[number]
+        step = ScriptStep(text=CLOSING) if number is None else self._steps[number]
         if step.wait_for is not None:
             await self._wait(step.wait_for, request.messages)
         if number is not None:
@@ -215,7 +215,7 @@ def _holds(when: When | None, messages: Sequence[Message]) -> bool:
     return when.contains in seen and when.user in prompt
 
 
-def _deltas(step: Step, number: int | None) -> Iterator[Delta]:
+def _deltas(step: ScriptStep, number: int | None) -> Iterator[Delta]:
     size = step.chunk or (_TOKEN if step.rate else 64)
     for piece in _cut(step.reasoning, size):
         yield ReasoningDelta(piece)
@@ -229,7 +229,7 @@ def _deltas(step: Step, number: int | None) -> Iterator[Delta]:
             yield CallDelta(index, "", "", piece)
 
 
-async def _paced(step: Step, deltas: Sequence[Delta]) -> AsyncIterator[Delta]:
+async def _paced(step: ScriptStep, deltas: Sequence[Delta]) -> AsyncIterator[Delta]:
     """Deltas at the step's pace. Measured from the start, so that short waits do not add up."""
     size = step.chunk or _TOKEN
     pause = (

@@ -13,25 +13,30 @@ from sam_tui.adapters.mcp_client.remembered import RememberedTools
 from sam_tui.adapters.mcp_client.settings import (
     PROJECT_FILE,
     USER_FILE,
-    Reader,
     ServerSettings,
+    SettingsReader,
     secrets_of,
     server_files,
 )
-from sam_tui.adapters.mcp_client.surroundings import Caller, Callers, Surroundings, Terms
+from sam_tui.adapters.mcp_client.surroundings import (
+    Caller,
+    Callers,
+    ServerSurroundings,
+    ServerTerms,
+)
 
 __all__ = [
     "PROJECT_FILE",
     "USER_FILE",
     "Caller",
     "Callers",
-    "Reader",
     "RememberedTools",
     "ServerFile",
     "ServerPool",
     "ServerSettings",
-    "Surroundings",
-    "Terms",
+    "ServerSurroundings",
+    "ServerTerms",
+    "SettingsReader",
     "secrets_of",
     "server_files",
 ]

@@ -51,14 +51,14 @@ class FittedTool:
 
 
 @dataclass(frozen=True, slots=True)
-class Fitted:
+class FittedServer:
     """The tools of a server that are offered, and why others are not."""
 
     tools: tuple[FittedTool, ...] = ()
     left_out: tuple[str, ...] = ()
 
 
-def fitted(server: str, raw: Sequence[RawTool]) -> Fitted:
+def fitted(server: str, raw: Sequence[RawTool]) -> FittedServer:
     """What of a server's list is offered, in the order of the names."""
     tools_by_name: dict[str, FittedTool] = {}
     left_out: list[str] = []
@@ -80,7 +80,7 @@ def fitted(server: str, raw: Sequence[RawTool]) -> Fitted:
             continue
         tools_by_name[name] = tool_fitted
         size += len(tool_fitted.text)
-    return Fitted(tuple(tools_by_name.values()), tuple(left_out))
+    return FittedServer(tuple(tools_by_name.values()), tuple(left_out))
 
 
 def tool_name(server: str, tool: str) -> str:

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from sam_tui.adapters.mcp_client.adverts import Fitted, RawTool, fitted, plain
+from sam_tui.adapters.mcp_client.adverts import FittedServer, RawTool, fitted, plain
 from sam_tui.adapters.mcp_client.settings import ServerSettings
-from sam_tui.adapters.mcp_client.surroundings import Caller, Surroundings, Terms
+from sam_tui.adapters.mcp_client.surroundings import Caller, ServerSurroundings, ServerTerms
 from sam_tui.core.errors import SamError, ToolError
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.inquiry import Question
@@ -33,9 +33,9 @@ _NOBODY = Caller(ConversationId("mcp"), CallId("mcp"))
 class Connection:
     """The ``Host`` of a server's tools. Nothing runs before ``begin`` or a call."""
 
-    def __init__(self, settings: ServerSettings, around: Surroundings) -> None:
+    def __init__(self, settings: ServerSettings, around: ServerSurroundings) -> None:
         self.settings = settings
-        self.fitted = Fitted()
+        self.fitted = FittedServer()
         self.caller = _NOBODY
         """The last conversation that had a message or a call."""
         self._around = around
@@ -79,10 +79,10 @@ class Connection:
         return self._task is not None
 
     @property
-    def offered(self) -> Fitted:
+    def offered(self) -> FittedServer:
         """Its tools, also while it starts; none where it does not come up."""
         lost = self._standing == "failed" and not self._came_once
-        return Fitted() if lost or not self.usable else self.fitted
+        return FittedServer() if lost or not self.usable else self.fitted
 
     @property
     def due(self) -> bool:
@@ -270,7 +270,7 @@ class Connection:
         """It said that its tools changed: they are asked for when somebody wants to know."""
         self._stale = True
 
-    def _request(self, terms: Terms) -> PipedRequest:
+    def _request(self, terms: ServerTerms) -> PipedRequest:
         """The program of a server, as it may be started."""
         settings, self._log = self.settings, ""
         return PipedRequest(
@@ -301,12 +301,12 @@ def report_of(
     settings: ServerSettings,
     standing: ServerStanding,
     *,
-    fitted: Fitted | None = None,
+    fitted: FittedServer | None = None,
     error: str = "",
     log: str = "",
 ) -> ServerReport:
     """A server as people are told of it."""
-    current = fitted or Fitted()
+    current = fitted or FittedServer()
     return ServerReport(
         settings.name,
         settings.source,

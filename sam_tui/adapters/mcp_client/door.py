@@ -7,7 +7,7 @@ import httpx2
 from mcp.client.streamable_http import streamable_http_client
 
 from sam_tui.core.errors import ToolError
-from sam_tui.core.ports.web import Door
+from sam_tui.core.ports.web import WebDoor
 
 MOST_BYTES = 32_000_000
 """Of an answer that is no stream of events."""
@@ -17,7 +17,7 @@ _CONNECT_SECONDS = 15.0
 class CheckedTransport(httpx2.AsyncBaseTransport):
     """Connects to where the door says, under the name that was asked for; redirects come here, too."""
 
-    def __init__(self, door: Door, inner: httpx2.AsyncBaseTransport) -> None:
+    def __init__(self, door: WebDoor, inner: httpx2.AsyncBaseTransport) -> None:
         self._door = door
         self._inner = inner
         self.fault = ""

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, cast
 
-from sam_tui.adapters.mcp_client.settings import Reader, table_of
+from sam_tui.adapters.mcp_client.settings import SettingsReader, table_of
 from sam_tui.core.errors import ConfigurationError, UsageError
 
 
@@ -19,7 +19,7 @@ def with_server(
         )
     servers[name] = dict(entry)
     text = _text(table)
-    for server in Reader("user", _Anything()).parse(text.encode(), path):
+    for server in SettingsReader("user", _Anything()).parse(text.encode(), path):
         if server.fault:
             raise ConfigurationError(server.fault)
     return text
@@ -37,7 +37,7 @@ def without_server(data: bytes, path: str, name: str) -> str:
 
 def _parts(data: bytes, path: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """The whole, and the servers in it. Raises ``ConfigurationError`` for a file that is damaged."""
-    Reader("user", _Anything()).parse(data or b"{}", path)
+    SettingsReader("user", _Anything()).parse(data or b"{}", path)
     table = table_of(data or b"{}", path)
     return table, cast("dict[str, Any]", table.setdefault("mcpServers", {}))
 

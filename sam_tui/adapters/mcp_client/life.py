@@ -13,7 +13,7 @@ from sam_tui.adapters.mcp_client.adverts import RawTool, plain
 from sam_tui.adapters.mcp_client.door import CheckedTransport, http_streams
 from sam_tui.adapters.mcp_client.results import result_of
 from sam_tui.adapters.mcp_client.settings import ServerSettings
-from sam_tui.adapters.mcp_client.surroundings import Surroundings
+from sam_tui.adapters.mcp_client.surroundings import ServerSurroundings
 from sam_tui.adapters.mcp_client.wire import piped_streams
 from sam_tui.core.errors import ToolError
 from sam_tui.core.inquiry import Question
@@ -44,7 +44,7 @@ class Life:
     def __init__(
         self,
         settings: ServerSettings,
-        around: Surroundings,
+        around: ServerSurroundings,
         voices: speech.Voices,
         over: asyncio.Event,
         program: PipedProgram | None,

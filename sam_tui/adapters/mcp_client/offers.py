@@ -17,7 +17,7 @@ _SUMMARY = 160
 _PREVIEW_LINES = 400
 
 
-class Host(Protocol):
+class OfferHost(Protocol):
     """The connection that a tool's calls go to."""
 
     @property
@@ -37,13 +37,13 @@ class Host(Protocol):
         ...
 
 
-def offer_of(host: Host, fitted: FittedTool) -> Offer:
+def offer_of(host: OfferHost, fitted: FittedTool) -> Offer:
     """The tool as it stands among ours."""
     advert = Advert(fitted.name, (fitted.name,), fitted.text, consolidated=False)
     return Offer(advert, lambda: _made(host, fitted))
 
 
-def _made(host: Host, fitted: FittedTool) -> Tool:
+def _made(host: OfferHost, fitted: FittedTool) -> Tool:
     from sam_tui.adapters.mcp_client.arguments import arguments_for
 
     def accesses(_: "ServerArguments") -> Sequence[Access]:

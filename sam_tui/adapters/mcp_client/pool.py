@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from sam_tui.adapters.mcp_client.connection import Connection, report_of
 from sam_tui.adapters.mcp_client.offers import offer_of
-from sam_tui.adapters.mcp_client.settings import Reader, ServerSettings, data_of, merged
-from sam_tui.adapters.mcp_client.surroundings import Caller, Surroundings
+from sam_tui.adapters.mcp_client.settings import ServerSettings, SettingsReader, data_of, merged
+from sam_tui.adapters.mcp_client.surroundings import Caller, ServerSurroundings
 from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.ports.servers import ServerReport
@@ -27,7 +27,7 @@ class ServerFile:
     """
 
     path: str
-    reader: Reader
+    reader: SettingsReader
     trusted: Callable[[], bool] = lambda: True
     vouches: Callable[[bytes], bool] = lambda _: True
     root: str = ""
@@ -36,7 +36,7 @@ class ServerFile:
 class ServerPool:
     """The ``McpServers`` port. ``files`` come in the order in which they count."""
 
-    def __init__(self, files: Sequence[ServerFile], around: Surroundings) -> None:
+    def __init__(self, files: Sequence[ServerFile], around: ServerSurroundings) -> None:
         self._files = tuple(files)
         self._around = around
         self._connections: dict[str, Connection] = {}

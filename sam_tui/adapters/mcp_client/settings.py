@@ -66,7 +66,7 @@ def _is_http(value: Any) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
+class SettingsReader:
     """Reads files of one source. Variables named in ``withheld`` are not filled in."""
 
     source: ServerSource

@@ -9,7 +9,7 @@ from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.inquiry import Question
 from sam_tui.core.ports.piped import PipedPrograms
 from sam_tui.core.ports.sandbox import AskOutside, Network
-from sam_tui.core.ports.web import Door
+from sam_tui.core.ports.web import WebDoor
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ Callers = Callable[[], Caller]
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class ServerTerms:
     """How a server may be started. ``writable`` and ``readable`` are real paths."""
 
     confined: bool
@@ -35,7 +35,7 @@ class Terms:
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class ServerSurroundings:
     """``admit`` raises ``ToolError`` for a server that may not be started or reached.
 
     ``ask`` puts a question to the person; None where nobody answers. ``believes`` says whether the
@@ -46,8 +46,8 @@ class Surroundings:
     root: str
     roots: tuple[str, ...]
     programs: Callable[[], PipedPrograms]
-    door: Callable[[ServerSettings], Door]
-    admit: Callable[[ServerSettings, Callers], Awaitable[Terms]]
+    door: Callable[[ServerSettings], WebDoor]
+    admit: Callable[[ServerSettings, Callers], Awaitable[ServerTerms]]
     ask: Callable[[Caller, Question], Awaitable[str | None]]
     believes: Callable[[ServerSettings], bool]
     confines: Callable[[], bool]

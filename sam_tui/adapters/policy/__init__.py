@@ -6,7 +6,7 @@
 
 from sam_tui.adapters.policy.files import POLICY_FILE, PROJECT_FILE, PolicyFile, load_policies
 from sam_tui.adapters.policy.ledger import FileLedger
-from sam_tui.adapters.policy.opening import Layers, Places, make_policy, read_layers, renewed
+from sam_tui.adapters.policy.opening import AppFolders, Layers, make_policy, read_layers, renewed
 from sam_tui.adapters.policy.sandboxing import (
     SandboxPlan,
     SandboxTerms,
@@ -19,10 +19,10 @@ from sam_tui.adapters.policy.trust import FileTrust
 __all__ = [
     "POLICY_FILE",
     "PROJECT_FILE",
+    "AppFolders",
     "FileLedger",
     "FileTrust",
     "Layers",
-    "Places",
     "PolicyFile",
     "SandboxPlan",
     "SandboxTerms",

@@ -23,7 +23,7 @@ SHARED = ("skills", "hooks")
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class AppFolders:
     """Where things are: settings, data, home, as absolute paths."""
 
     config_dir: str
@@ -31,7 +31,7 @@ class Places:
     home: str
 
     @classmethod
-    def of(cls, environ: Mapping[str, str], data_dir: str) -> "Places":
+    def of(cls, environ: Mapping[str, str], data_dir: str) -> "AppFolders":
         """The usual places; ``SAM_TUI_CONFIG_DIR`` moves the settings."""
         config = environ.get("SAM_TUI_CONFIG_DIR") or settings_folder()
         return cls(
@@ -78,7 +78,7 @@ class Layers:
         return min(minutes) * 60 if minutes else None
 
 
-def read_layers(folders: Places, workspace: str) -> Layers:
+def read_layers(folders: AppFolders, workspace: str) -> Layers:
     """The layers for a workspace. Raises ``ConfigurationError`` with file and line."""
     trust = FileTrust(folders.config_dir)
     states: list[TrustState] = [trust.state(workspace)]
@@ -94,7 +94,7 @@ def read_layers(folders: Places, workspace: str) -> Layers:
     return Layers(user, project, states[0], trust, saved)
 
 
-def renewed(layers: Layers, folders: Places, workspace: str, state: TrustState) -> Layers:
+def renewed(layers: Layers, folders: AppFolders, workspace: str, state: TrustState) -> Layers:
     """The layers once the folder stands otherwise. Only trusting can fail for what is in a file."""
     try:
         layers_now = read_layers(folders, workspace)
@@ -107,7 +107,7 @@ def renewed(layers: Layers, folders: Places, workspace: str, state: TrustState) 
 
 def make_policy(
     layers: Layers,
-    folders: Places,
+    folders: AppFolders,
     workspace: Workspace,
     *,
     mode: PermissionMode | None,

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from sam_tui.adapters.prompts.markdown_files import (
+    InvalidMarkdown,
     MarkdownFile,
-    Unusable,
     number,
     read_folder,
     truth,
@@ -109,7 +109,7 @@ class FilePrompts:
                 try:
                     active = not root or self._vouches(_name(kind, file), file.data)
                     prompt = _prompt(file, kind, source, active=active)
-                except Unusable as why:
+                except InvalidMarkdown as why:
                     problems.append(FileProblem(file.file, str(why)))
                     continue
                 if prompt.id in prompts:
@@ -137,7 +137,7 @@ class FilePrompts:
 def _prompt(file: MarkdownFile, kind: PromptKind, source: PromptSource, *, active: bool) -> Prompt:
     slug = _ODD.sub("-", file.stem.lower()).strip("-.")
     if not slug:
-        raise Unusable("has a name without a letter or digit")
+        raise InvalidMarkdown("has a name without a letter or digit")
     return Prompt(
         f"{source}:{slug}",
         kind,

@@ -38,7 +38,7 @@ class MarkdownFile:
     """The whole file as it was read."""
 
 
-class Unusable(Exception):
+class InvalidMarkdown(Exception):
     """A file that cannot be used; ``str`` is why."""
 
 
@@ -63,7 +63,7 @@ def read_folder(folder: Path, *, root: str = "") -> tuple[list[MarkdownFile], li
             continue
         try:
             files.append(_parsed(folder / name, _content(folder / name, root)))
-        except Unusable as why:
+        except InvalidMarkdown as why:
             problems.append(FileProblem(printable(str(folder / name)), str(why)))
     if len(names) > MOST_FILES:
         left = len(names) - MOST_FILES
@@ -72,23 +72,23 @@ def read_folder(folder: Path, *, root: str = "") -> tuple[list[MarkdownFile], li
 
 
 def number(values: Mapping[str, str], name: str, default: int) -> int:
-    """A whole number among the values. Raises ``Unusable``."""
+    """A whole number among the values. Raises ``InvalidMarkdown``."""
     text = values.get(name, "")
     try:
         return int(text) if text else default
     except ValueError:
-        raise Unusable(f"{name} must be a whole number, not {text!r}") from None
+        raise InvalidMarkdown(f"{name} must be a whole number, not {text!r}") from None
 
 
 def truth(values: Mapping[str, str], name: str, *, default: bool) -> bool:
-    """Yes or no among the values. Raises ``Unusable``."""
+    """Yes or no among the values. Raises ``InvalidMarkdown``."""
     text = values.get(name, "").lower()
     if text in ("true", "yes", "on", "1"):
         return True
     if text in ("false", "no", "off", "0"):
         return False
     if text:
-        raise Unusable(f"{name} must be true or false, not {text!r}")
+        raise InvalidMarkdown(f"{name} must be true or false, not {text!r}")
     return default
 
 
@@ -96,31 +96,33 @@ def _content(path: Path, root: str) -> bytes:
     try:
         return read_bounded(str(path), most=LARGEST, root=root, alone=bool(root))
     except UnusableFile as why:
-        raise Unusable(str(why)) from None
+        raise InvalidMarkdown(str(why)) from None
 
 
 def _parsed(path: Path, data: bytes) -> MarkdownFile:
     try:
         content = data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError:
-        raise Unusable("is not UTF-8 text") from None
+        raise InvalidMarkdown("is not UTF-8 text") from None
     values: dict[str, str] = {}
     text = content
     lines = content.split("\n")
     if lines[0].rstrip() == _FENCE:
         end = next((i for i, line in enumerate(lines[1:], 1) if line.rstrip() == _FENCE), None)
         if end is None:
-            raise Unusable("opens with --- and has no second ---")
+            raise InvalidMarkdown("opens with --- and has no second ---")
         for line in lines[1:end]:
             name, colon, value = line.partition(":")
             if not line.strip() or line.lstrip().startswith("#"):
                 continue
             if not colon:
-                raise Unusable(f"has a line without a colon at its top: {printable(line)[:60]}")
+                raise InvalidMarkdown(
+                    f"has a line without a colon at its top: {printable(line)[:60]}"
+                )
             values[name.strip().lower()] = value.strip().strip("\"'")
         text = "\n".join(lines[end + 1 :])
     text = text.replace("\x00", "").strip()
     if not text:
-        raise Unusable("has no text")
+        raise InvalidMarkdown("has no text")
     shown_path = printable(str(path))
     return MarkdownFile(shown_path, printable(path.stem), values, text, str(path), data)

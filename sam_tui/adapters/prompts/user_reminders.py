@@ -3,7 +3,12 @@
 import re
 from pathlib import Path
 
-from sam_tui.adapters.prompts.markdown_files import MarkdownFile, Unusable, read_folder, truth
+from sam_tui.adapters.prompts.markdown_files import (
+    InvalidMarkdown,
+    MarkdownFile,
+    read_folder,
+    truth,
+)
 from sam_tui.core.ports.prompts import FileProblem, UserReminder, UserReminderListing
 
 LARGEST = 8_192
@@ -30,14 +35,14 @@ class FileReminders:
             try:
                 if truth(file.values, "enabled", default=True):
                     reminders.append(_reminder(file))
-            except Unusable as why:
+            except InvalidMarkdown as why:
                 problems.append(FileProblem(file.file, str(why)))
         return UserReminderListing(tuple(reminders), tuple(problems))
 
 
 def _reminder(file: MarkdownFile) -> UserReminder:
     if len(file.text) > LARGEST:
-        raise Unusable(f"is longer than {LARGEST} characters, and is sent again and again")
+        raise InvalidMarkdown(f"is longer than {LARGEST} characters, and is sent again and again")
     return UserReminder(file.values.get("name", "") or file.stem, file.text, _every(file))
 
 
@@ -47,5 +52,5 @@ def _every(file: MarkdownFile) -> int:
         return 1 if when == "always" else 0
     match = _EVERY.fullmatch(when)
     if match is None or int(match[1]) < 1:
-        raise Unusable(f"when must be always, first or “every N messages”, not {when!r}")
+        raise InvalidMarkdown(f"when must be always, first or “every N messages”, not {when!r}")
     return int(match[1])

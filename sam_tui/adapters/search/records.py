@@ -18,7 +18,7 @@ _NUMBER = re.compile(rb'"\},"line_number":(\d+)')
 _OVERLAP = 64
 
 
-class Records:
+class RipgrepRecords:
     """Turns chunks of output into hits.
 
     A record longer than 1 MiB (a match in a minified file) is not kept: its path, its line number

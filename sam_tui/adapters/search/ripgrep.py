@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sam_tui.adapters.search.globs import Glob
-from sam_tui.adapters.search.records import Records
-from sam_tui.adapters.search.run import Place, opened, running
+from sam_tui.adapters.search.records import RipgrepRecords
+from sam_tui.adapters.search.run import OpenedPlace, opened, running
 from sam_tui.core.accesses import Location
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ports.files import GrepHit, GrepRequest, GrepResult, Hear, unheard
@@ -38,7 +38,7 @@ class _Hunt:
     """One grep on its way."""
 
     request: GrepRequest
-    opening: Place
+    opening: OpenedPlace
     include: Glob | None
     arguments: list[str]
     hits: list[GrepHit]
@@ -149,7 +149,7 @@ class RipgrepSearch:
         return GrepResult(tuple(hits[: request.limit]), cut or len(hits) > request.limit)
 
     async def _matching(
-        self, arguments: Sequence[str], opening: Place, selection: _Taken
+        self, arguments: Sequence[str], opening: OpenedPlace, selection: _Taken
     ) -> tuple[Sequence[str], int]:
         (offset, limit), glob = selection.page, selection.glob
         matching: list[str] = []
@@ -185,7 +185,7 @@ class RipgrepSearch:
 
     async def _run(self, hunt: _Hunt, more: Sequence[str], cap: int) -> None:
         """Add hits until there is one more than ``cap`` or no more."""
-        records = Records()
+        records = RipgrepRecords()
         file = hunt.opening.file is not None
         target = ["--", hunt.request.pattern, "-" if file else "./"]
         async with (
@@ -204,7 +204,7 @@ class RipgrepSearch:
             if not records.complete and run.errors:
                 raise _invalid(hunt.request, run.errors)
 
-    async def _ignored_above(self, where: Location, opening: Place) -> bool:
+    async def _ignored_above(self, where: Location, opening: OpenedPlace) -> bool:
         """Whether a folder that was named has no files only because one above ignores it whole."""
         if opening.file is not None or where.real == where.root:
             return False

@@ -20,7 +20,7 @@ _BY_DESCRIPTOR = Path("/proc/self/fd")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class OpenedPlace:
     """Where to search: a folder, or one regular file, open and so beyond any swap."""
 
     cwd: str
@@ -28,7 +28,7 @@ class Place:
 
 
 @contextmanager
-def opened(where: Location) -> Generator[Place, None, None]:
+def opened(where: Location) -> Generator[OpenedPlace, None, None]:
     """Hold the folder (or file) at a location open, entered step by step without following links."""
     root = where.root or "/"
     parts = [part for part in where.real[len(root.rstrip("/")) :].split("/") if part]
@@ -47,10 +47,10 @@ def opened(where: Location) -> Generator[Place, None, None]:
             if not stat.S_ISDIR(mode) and not (last and stat.S_ISREG(mode)):
                 raise _refused(where, "is neither a folder nor a file, or changed under the check")
         if parts and stat.S_ISREG(os.fstat(descriptor).st_mode):
-            yield Place("/", descriptor)
+            yield OpenedPlace("/", descriptor)
         else:
             by_descriptor = str(_BY_DESCRIPTOR / str(descriptor))
-            yield Place(by_descriptor if _BY_DESCRIPTOR.is_dir() else where.real, None)
+            yield OpenedPlace(by_descriptor if _BY_DESCRIPTOR.is_dir() else where.real, None)
     except FileNotFoundError as error:
         raise _refused(where, "not found") from error
     except OSError as error:
@@ -67,7 +67,7 @@ def _refused(where: Location, why: str) -> ToolError:
     )
 
 
-class Run:
+class SearchRun:
     """A started ripgrep. ``errors`` is what it said on stderr, once the output ended."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
@@ -99,8 +99,8 @@ class Run:
 
 @asynccontextmanager
 async def running(
-    binary: str, arguments: Sequence[str], opening: Place
-) -> AsyncGenerator[Run, None]:
+    binary: str, arguments: Sequence[str], opening: OpenedPlace
+) -> AsyncGenerator[SearchRun, None]:
     """Start ripgrep at a place; it has ended when the block is left, also by cancellation."""
     try:
         process = await asyncio.create_subprocess_exec(
@@ -113,7 +113,7 @@ async def running(
         )
     except (OSError, ValueError) as error:
         raise ToolError(f"The search could not start: {error}.") from error
-    run = Run(process)
+    run = SearchRun(process)
     try:
         yield run
     finally:

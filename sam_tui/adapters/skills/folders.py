@@ -5,7 +5,7 @@ import posixpath
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from sam_tui.adapters.skills.front_matter import Unusable, read_skill
+from sam_tui.adapters.skills.front_matter import UnusableSkill, read_skill
 from sam_tui.core.accesses import Location
 from sam_tui.core.errors import SamError
 from sam_tui.core.plain import printable
@@ -60,7 +60,7 @@ class FileSkills:
                 file = os.path.join(directory, FILE)
                 try:
                     skill = self._read.get(file, partial(self._fresh, file, source))
-                except Unusable as why:
+                except UnusableSkill as why:
                     problems.append(FileProblem(printable(file), str(why)))
                     continue
                 if skill.name in skills:
@@ -103,17 +103,17 @@ class FileSkills:
         try:
             data = self._files.read(self._where(file, source), limit=LARGEST + 1)
         except SamError as error:
-            raise Unusable(f"cannot be read: {error}") from None
+            raise UnusableSkill(f"cannot be read: {error}") from None
         if len(data) > LARGEST:
-            raise Unusable(f"is larger than {LARGEST // 1024} kB")
+            raise UnusableSkill(f"is larger than {LARGEST // 1024} kB")
         if source == "project":
             name = posixpath.relpath(file, self._workspace)
             if not self._vouches(name, data):
-                raise Unusable("is not what was trusted")
+                raise UnusableSkill("is not what was trusted")
         try:
             name, description, text = read_skill(self._clean(data.decode("utf-8-sig")))
         except UnicodeDecodeError:
-            raise Unusable("is not UTF-8 text") from None
+            raise UnusableSkill("is not UTF-8 text") from None
         return Skill(name, description, text, os.path.dirname(file), source)
 
     def _where(self, path: str, source: SkillSource) -> Location:

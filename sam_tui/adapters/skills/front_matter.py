@@ -11,27 +11,27 @@ _KEY = re.compile(r"([A-Za-z][\w-]*):(?:[ \t]+(.*))?")
 _BLOCK = re.compile(r"[|>][+-]?[0-9]?[+-]?")
 
 
-class Unusable(Exception):
+class UnusableSkill(Exception):
     """A file that is no skill; ``str`` is why."""
 
 
 def read_skill(text: str) -> tuple[str, str, str]:
-    """Name, description and body. Raises ``Unusable``."""
+    """Name, description and body. Raises ``UnusableSkill``."""
     lines = text.replace("\r\n", "\n").split("\n")
     if lines[0].rstrip() != "---":
-        raise Unusable("does not begin with ---")
+        raise UnusableSkill("does not begin with ---")
     end = next((i for i, line in enumerate(lines[1:], 1) if line.rstrip() == "---"), None)
     if end is None:
-        raise Unusable("opens with --- and has no second ---")
+        raise UnusableSkill("opens with --- and has no second ---")
     values = _values(lines[1:end])
     name, description = values.get("name", ""), values.get("description", "")
     if not _NAME.fullmatch(name) or len(name) > LONGEST_NAME:
-        raise Unusable("needs a name of small letters, digits and dashes")
+        raise UnusableSkill("needs a name of small letters, digits and dashes")
     if not description or len(description) > LONGEST_DESCRIPTION:
-        raise Unusable(f"needs a description of at most {LONGEST_DESCRIPTION} characters")
+        raise UnusableSkill(f"needs a description of at most {LONGEST_DESCRIPTION} characters")
     body = "\n".join(lines[end + 1 :]).replace("\0", "").strip()
     if not body:
-        raise Unusable("says nothing below its front matter")
+        raise UnusableSkill("says nothing below its front matter")
     return name, description, body
 
 
@@ -47,7 +47,7 @@ def _values(lines: list[str]) -> dict[str, str]:
             continue
         match = _KEY.fullmatch(line.rstrip())
         if match is None:
-            raise Unusable("has a line without a key at its top")
+            raise UnusableSkill("has a line without a key at its top")
         first = (match[2] or "").strip()
         last = blocks[match[1].lower()] = [] if _BLOCK.fullmatch(first) else [first]
     return {key: _unquoted(" ".join(filter(None, parts))) for key, parts in blocks.items()}

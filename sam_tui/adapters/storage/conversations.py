@@ -251,7 +251,7 @@ def _record(row: Row) -> ConversationRecord:
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A message of a history; ``own`` is false where a compaction put it there."""
+    """A message of a history; ``has_row`` is false where a compaction put it there."""
 
     position: int
     at: float

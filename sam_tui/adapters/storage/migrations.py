@@ -6,15 +6,15 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class MigrationStep:
     """One change of the schema: its name, recorded once it was made, and its statements."""
 
     name: str
     statements: tuple[str, ...]
 
 
-STEPS: tuple[Step, ...] = (
-    Step(
+STEPS: tuple[MigrationStep, ...] = (
+    MigrationStep(
         "001-conversations",
         (
             """CREATE TABLE conversations (
@@ -44,7 +44,7 @@ STEPS: tuple[Step, ...] = (
             )""",
         ),
     ),
-    Step(
+    MigrationStep(
         "002-todos-and-results",
         (
             """CREATE TABLE todos (
@@ -61,7 +61,7 @@ STEPS: tuple[Step, ...] = (
             )""",
         ),
     ),
-    Step(
+    MigrationStep(
         "003-decisions",
         (
             """CREATE TABLE decisions (
@@ -78,8 +78,8 @@ STEPS: tuple[Step, ...] = (
                 BEGIN SELECT RAISE(ABORT, 'decisions are only ever added'); END""",
         ),
     ),
-    Step("004-parents", ("ALTER TABLE conversations ADD COLUMN parent TEXT",)),
-    Step(
+    MigrationStep("004-parents", ("ALTER TABLE conversations ADD COLUMN parent TEXT",)),
+    MigrationStep(
         "005-memory",
         (
             """CREATE TABLE topics (
@@ -121,7 +121,7 @@ STEPS: tuple[Step, ...] = (
             )""",
         ),
     ),
-    Step(
+    MigrationStep(
         "006-notes-and-knowledge",
         (
             """CREATE TABLE notes (
@@ -149,7 +149,7 @@ STEPS: tuple[Step, ...] = (
             )""",
         ),
     ),
-    Step(
+    MigrationStep(
         "007-documents-and-archive",
         (
             """CREATE TABLE documents (
@@ -192,19 +192,19 @@ STEPS: tuple[Step, ...] = (
             )""",
         ),
     ),
-    Step(
+    MigrationStep(
         "008-todo-edits",
         ("ALTER TABLE todos ADD COLUMN edits TEXT NOT NULL DEFAULT '[]'",),
     ),
-    Step(
+    MigrationStep(
         "009-result-files",
         ("ALTER TABLE results ADD COLUMN file TEXT NOT NULL DEFAULT ''",),
     ),
-    Step(
+    MigrationStep(
         "010-queued-prompts",
         ("ALTER TABLE conversations ADD COLUMN queued TEXT NOT NULL DEFAULT '[]'",),
     ),
-    Step(
+    MigrationStep(
         "011-writers",
         (
             """CREATE TABLE writers (
@@ -216,7 +216,7 @@ STEPS: tuple[Step, ...] = (
             )""",
         ),
     ),
-    Step(
+    MigrationStep(
         "012-origins",
         tuple(
             f"ALTER TABLE {table} ADD COLUMN {column} TEXT NOT NULL DEFAULT ''"
@@ -232,7 +232,7 @@ class NewerDatabase(Exception):
     """The database has a step that this program does not know; ``str`` is its name."""
 
 
-def pending(connection: sqlite3.Connection) -> list[Step]:
+def pending(connection: sqlite3.Connection) -> list[MigrationStep]:
     """The steps still to make, in order. Raises ``NewerDatabase``."""
     names = {step.name for step in STEPS}
     applied = _made(connection)

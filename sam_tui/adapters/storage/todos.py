@@ -10,7 +10,7 @@ from sam_tui.adapters.storage.database import Database
 from sam_tui.adapters.storage.plain_text import json_text, json_value, storable
 from sam_tui.adapters.storage.writers import Writers
 from sam_tui.core.ids import ConversationId
-from sam_tui.core.todo_edits import Span
+from sam_tui.core.todo_edits import EditSpan
 from sam_tui.core.todos import Todo
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class SqliteTodos:
                 (storable(conversation), _json(items), time.time()),
             )
 
-    def load_edits(self, conversation: ConversationId) -> tuple[Span, ...]:
+    def load_edits(self, conversation: ConversationId) -> tuple[EditSpan, ...]:
         """The edits that wait to be told, oldest first; none where they cannot be read."""
         rows = self._database.query(
             "SELECT edits FROM todos WHERE conversation = ?", storable(conversation)
@@ -51,7 +51,7 @@ class SqliteTodos:
         except ValueError:
             return ()
 
-    def save_edits(self, conversation: ConversationId, spans: Sequence[Span]) -> None:
+    def save_edits(self, conversation: ConversationId, spans: Sequence[EditSpan]) -> None:
         """Keep these in place of those that waited, beside a list that was saved."""
         with self._writers.writing(conversation) as connection:
             connection.execute(
@@ -60,7 +60,7 @@ class SqliteTodos:
             )
 
 
-def _json(rows: Sequence[Todo] | Sequence[Span]) -> str:
+def _json(rows: Sequence[Todo] | Sequence[EditSpan]) -> str:
     return json_text([asdict(row) for row in rows])
 
 
@@ -89,7 +89,7 @@ def _adapter() -> "TypeAdapter[Todo]":
 
 
 @cache
-def _spans() -> "TypeAdapter[tuple[Span, ...]]":
+def _spans() -> "TypeAdapter[tuple[EditSpan, ...]]":
     from pydantic import TypeAdapter
 
-    return TypeAdapter(tuple[Span, ...])
+    return TypeAdapter(tuple[EditSpan, ...])

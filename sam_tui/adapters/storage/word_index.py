@@ -29,7 +29,7 @@ one memory would take each of its words for common."""
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class WordHit:
     """The row of a text that matched, and its relevance."""
 
     row: int
@@ -62,7 +62,7 @@ class WordIndex:
                 connection.execute(f"DELETE FROM {self._table} WHERE rowid = ?", (row,))
                 self._count(connection, scope, -1, -len(words[0].split()))
 
-    def search(self, scope: str, query: str) -> list[Found]:
+    def search(self, scope: str, query: str) -> list[WordHit]:
         """What matches any telling word of the query, best first."""
         query_terms = terms(query)
         sought = telling(query_terms)[:MOST_TERMS]
@@ -79,7 +79,7 @@ class WordIndex:
         weigh = self._weigher(scope, sought)
         best = weigh.score(query_terms)
         hits = [
-            Found(row, min(1.0, weigh.score(words.split()) / best)) for row, words in candidates
+            WordHit(row, min(1.0, weigh.score(words.split()) / best)) for row, words in candidates
         ]
         return sorted(hits, key=lambda item: (-item.relevance, item.row))
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from sam_tui.adapters.terminal.attention import Blocked, blocked, looks_like_prompt, pending
 from sam_tui.adapters.terminal.groups import members
-from sam_tui.adapters.terminal.history import History
+from sam_tui.adapters.terminal.history import OutputHistory
 from sam_tui.adapters.terminal.ladder import Ladder
 from sam_tui.adapters.terminal.pty import Pty
 from sam_tui.adapters.terminal.sandbox.census import name_of
@@ -32,7 +32,7 @@ _LADDER = 10.0
 class Activity:
     """Tells states from output, marks and processes, and waits for them."""
 
-    def __init__(self, pty: Pty, log: ShellLog, history: History) -> None:
+    def __init__(self, pty: Pty, log: ShellLog, history: OutputHistory) -> None:
         self._pty = pty
         self._log = log
         self._history = history

@@ -11,7 +11,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 from sam_tui.adapters.terminal.baton import NOT_RECORDED, Baton
-from sam_tui.adapters.terminal.held import HeldProcess, Holders, Kept
+from sam_tui.adapters.terminal.held import HeldProcess, Holders, KeptSession
 from sam_tui.adapters.terminal.questions import QUESTION
 from sam_tui.adapters.terminal.recording import Recording, Stage, play
 from sam_tui.adapters.terminal.shell_integration import Mark, MarkStream, lost_mark
@@ -45,7 +45,7 @@ _CLEAR = (
 """What a program may have left switched on: modes, ways to tell keys, the cursor's shape, attributes."""
 
 
-async def attach(holders: Holders, terminal: Kept) -> int | None:
+async def attach(holders: Holders, terminal: KeptSession) -> int | None:
     """Be at a held session until it ends, Ctrl+] twice or the end of input; its exit code, None while
     it runs.
 

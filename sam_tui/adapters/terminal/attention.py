@@ -66,7 +66,7 @@ class Blocked:
     """How processes wait: ``reading`` the terminal, or ``polling`` several things.
 
     A process does not poll while any thread of it runs: a helper of a shell polls all the time.
-    ``known`` is false where the system does not tell, as without /proc.
+    ``readable`` is false where the system does not tell, as without /proc.
     """
 
     reading: bool = False

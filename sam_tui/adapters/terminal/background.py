@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from sam_tui.adapters.terminal.history import History
+from sam_tui.adapters.terminal.history import OutputHistory
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ids import ConversationId, SessionId, mint
 from sam_tui.core.ports.background import Waited
@@ -29,7 +29,7 @@ class RunningCommand:
         self._id = SessionId(mint("cmd"))
         self._conversation = conversation
         self._request = request
-        self._history = History()
+        self._history = OutputHistory()
         self._pid: int | None = None
         self._result: CommandResult | None = None
         self._failure = ""

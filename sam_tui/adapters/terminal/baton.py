@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sam_tui.adapters.terminal.typed import Line, characters, moved, without_releases
+from sam_tui.adapters.terminal.typed import TypedLine, characters, moved, without_releases
 from sam_tui.adapters.terminal.veils import Known, Veils
 from sam_tui.core.ports.terminals import Handover, Holder
 
@@ -66,7 +66,7 @@ class Baton:
         self._personal = personal
         self._veils = Veils()
         self._known: Known | None = None
-        self._line = Line()
+        self._line = TypedLine()
         self._pasting = False
         self._typed: dict[str, None] = {}
         self._count = 0
@@ -170,4 +170,4 @@ class Baton:
 
     def _end_line(self) -> None:
         self._note()
-        self._line = Line()
+        self._line = TypedLine()

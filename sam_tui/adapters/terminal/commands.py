@@ -20,7 +20,7 @@ from sam_tui.adapters.terminal.output import BoundedOutput, LiveText
 from sam_tui.adapters.terminal.processes import Launch, start
 from sam_tui.adapters.terminal.refusals import refusals
 from sam_tui.adapters.terminal.restraints import words
-from sam_tui.adapters.terminal.tracking import Run
+from sam_tui.adapters.terminal.tracking import TrackedRun
 from sam_tui.core.ports.terminals import CommandRequest, CommandResult, Confinement
 
 MOST_RUNS = 5
@@ -229,7 +229,7 @@ class _Execution:
         process: subprocess.Popen[bytes],
         pipes: Sequence[_Pipe],
         holding: Holding | None,
-        run: Run,
+        run: TrackedRun,
     ) -> None:
         self.unhurried: Callable[[], bool] = _never
         self._run = run

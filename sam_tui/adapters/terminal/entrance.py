@@ -12,7 +12,7 @@ from sam_tui.adapters.terminal.sandbox.kernel import unshare_descriptors
 Started = TypeVar("Started")
 
 
-class Entrance:
+class HeldStart:
     """A way in for one command.
 
     Landlock holds a thread and what it starts, so nothing has to run between fork and exec: the

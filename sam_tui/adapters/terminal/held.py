@@ -58,7 +58,7 @@ class Born:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptSession:
     """A holder that answered. ``idle`` is how long nobody was attached, in seconds."""
 
     born: Born
@@ -186,9 +186,9 @@ class Holders:
             watched[0].begin(1, pid)
         return HeldProcess(control, pid, fd, ring, watched[0] if watched else None)
 
-    async def all(self) -> Sequence[Kept]:
+    async def all(self) -> Sequence[KeptSession]:
         """Those that answer, oldest first. What a dead one left behind is removed."""
-        terminals: list[Kept] = []
+        terminals: list[KeptSession] = []
         try:
             names = os.listdir(self._folder)
         except OSError:
@@ -208,7 +208,7 @@ class Holders:
             terminals.append(_kept(reply, folder))
         return sorted(terminals, key=lambda terminal: terminal.born.began)
 
-    async def attach(self, terminal: Kept) -> HeldProcess:
+    async def attach(self, terminal: KeptSession) -> HeldProcess:
         """Take it over. Raises ``ToolError`` when another program has it, or it is gone."""
         try:
             reply, handed, control = await _say(terminal.folder, "attach")
@@ -224,7 +224,7 @@ class Holders:
         process.earlier_hold = Hold.from_data(reply.get("hold", {}))
         return process
 
-    async def end(self, terminal: Kept) -> None:
+    async def end(self, terminal: KeptSession) -> None:
         """End it with all that runs in it; nothing when it is gone already."""
         with suppress(OSError, ValueError, TimeoutError):
             _, _, control = await _say(terminal.folder, "end")
@@ -232,10 +232,10 @@ class Holders:
                 await _told(control, _ENDING)
 
 
-def _kept(reply: dict[str, Any], folder: str) -> Kept:
+def _kept(reply: dict[str, Any], folder: str) -> KeptSession:
     about: dict[str, Any] = dict(reply["about"])
     about["writable"] = tuple(about["writable"])
-    return Kept(Born(**about), reply["pid"], reply["attached"], reply["idle"], folder)
+    return KeptSession(Born(**about), reply["pid"], reply["attached"], reply["idle"], folder)
 
 
 async def _say(folder: str, request: str) -> tuple[dict[str, Any], list[int], socket.socket]:

@@ -9,7 +9,7 @@ KEPT_CHARACTERS = 1_000_000
 _PIECE = 4096
 
 
-class History:
+class OutputHistory:
     """A ring of decoded output. An index counts characters since the session began."""
 
     def __init__(self, limit: int = KEPT_CHARACTERS) -> None:

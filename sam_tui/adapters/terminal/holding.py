@@ -3,7 +3,7 @@
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 
-from sam_tui.adapters.terminal.entrance import Entrance
+from sam_tui.adapters.terminal.entrance import HeldStart
 from sam_tui.adapters.terminal.repositories import linked_repositories
 from sam_tui.adapters.terminal.rulesets import Rules
 from sam_tui.adapters.terminal.sandbox.supervision import Held
@@ -57,7 +57,7 @@ class Holding:
         self.passed = passed
         self.ends_whole = ends_whole
         """Whether the kernel ends all its processes with the first: a process namespace of its own."""
-        self.ready: Entrance | None = None
+        self.ready: HeldStart | None = None
         """Somebody who is in there already, and waits for the command."""
         self._release: Callable[[], None] | None = release
 
@@ -76,12 +76,12 @@ class Holding:
         """The descriptor through which a terminal enters; what ``PtyLaunch`` takes."""
         return None if self.prefix else self.handle.descriptor
 
-    def entrance(self) -> Entrance | None:
+    def entrance(self) -> HeldStart | None:
         """Where the command starts, once; None where the words before its line hold it."""
         if self.prefix:
             return None
         entrance, self.ready = self.ready, None
-        return entrance or Entrance(self.handle.descriptor)
+        return entrance or HeldStart(self.handle.descriptor)
 
     def begin(self, session: int) -> None:
         """The command leads that session."""
@@ -115,7 +115,7 @@ class Spare:
 
     def keep(self, terms: object, holding: Holding) -> None:
         """Let a run wait for its command, inside the sandbox."""
-        holding.ready = Entrance(holding.handle.descriptor)
+        holding.ready = HeldStart(holding.handle.descriptor)
         self._ready = (terms, holding)
 
     def take(self, terms: object, rules: Rules) -> Holding | None:

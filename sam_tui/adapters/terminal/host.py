@@ -30,7 +30,7 @@ _LIGHT, _DARK = (229, 229, 229), (0, 0, 0)
 _LOCATIONS = {"p": "primary", "s": "selection"}
 
 
-class Host:
+class EmulatorHost:
     """The host's part of one terminal. It must not keep the screen alive, nor the screen's callbacks."""
 
     def __init__(self, terminal: Any) -> None:
@@ -145,7 +145,7 @@ class Host:
             return
 
 
-def _callbacks(host: Host) -> dict[str, Any]:
+def _callbacks(host: EmulatorHost) -> dict[str, Any]:
     """What the library calls, by option. Kept by the host, whom they hold weakly."""
     holder = weakref.ref(host)
 

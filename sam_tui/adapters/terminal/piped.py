@@ -15,7 +15,7 @@ from sam_tui.adapters.terminal.environment import command_environment
 from sam_tui.adapters.terminal.groups import strike
 from sam_tui.adapters.terminal.holding import Holding, Wanted
 from sam_tui.adapters.terminal.processes import Launch, start
-from sam_tui.adapters.terminal.tracking import Run
+from sam_tui.adapters.terminal.tracking import TrackedRun
 from sam_tui.core.ports.piped import PipedRequest
 from sam_tui.core.ports.sandbox import OutsideAccess
 
@@ -35,7 +35,7 @@ class RunningProgram:
         process: "subprocess.Popen[bytes]",
         ends: tuple[int, int, int],
         holding: Holding | None,
-        run: Run,
+        run: TrackedRun,
         on_error: Callable[[str], None],
     ) -> None:
         self._process = process

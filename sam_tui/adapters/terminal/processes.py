@@ -7,11 +7,11 @@ import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from sam_tui.adapters.terminal.entrance import Entrance
+from sam_tui.adapters.terminal.entrance import HeldStart
 from sam_tui.core.errors import ToolError
 
 _GATE = 'read -r _; exec <{input}; eval "shift;$1"'
-"""Waits for the end of its input, then is the command. See ``Entrance``."""
+"""Waits for the end of its input, then is the command. See ``HeldStart``."""
 _OUTER_GATE = 'read -r _; exec <{input}; exec "$@"'
 """The same before the words of a program that confines it, which also starts others."""
 _BASH_GATE = "exec <{input}; unset BASH_ENV"
@@ -50,7 +50,7 @@ def shell() -> str:
 
 
 def start(
-    launch: Launch, entrance: Entrance | None, ready: Callable[[int], None]
+    launch: Launch, entrance: HeldStart | None, ready: Callable[[int], None]
 ) -> subprocess.Popen[bytes]:
     """Start a command as the leader of its own session, in the sandbox unless ``entrance`` is None.
 

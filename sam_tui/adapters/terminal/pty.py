@@ -107,7 +107,7 @@ class Child:
 class Pty:
     """A running program and the master side of its terminal.
 
-    ``heard`` is given each piece of output, ``ended`` is called once, after the last of it.
+    ``on_output`` is given each piece of output, ``ended`` is called once, after the last of it.
     """
 
     def __init__(

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from sam_tui.adapters.terminal.activity import Activity
 from sam_tui.adapters.terminal.baton import Hold
 from sam_tui.adapters.terminal.held import Born, HeldProcess
-from sam_tui.adapters.terminal.history import History
+from sam_tui.adapters.terminal.history import OutputHistory
 from sam_tui.adapters.terminal.pty import Child, Pty
 from sam_tui.adapters.terminal.questions import QUESTION
 from sam_tui.adapters.terminal.sandbox.census import folder_of
 from sam_tui.adapters.terminal.shell_integration import Integration, Mark, MarkStream
 from sam_tui.adapters.terminal.shell_log import ShellLog
-from sam_tui.adapters.terminal.turns import Parts, Turns
+from sam_tui.adapters.terminal.turns import TurnParts, Turns
 from sam_tui.adapters.terminal.veils import VEIL
 from sam_tui.adapters.terminal.watchers import Watchers
 from sam_tui.core.errors import ToolError
@@ -56,7 +56,7 @@ class PtySession:
             None if born.conversation is None else ConversationId(born.conversation)
         )
         self._size = size
-        self._history = History()
+        self._history = OutputHistory()
         self._integration = integration
         self._marks = MarkStream(born.nonce)
         self._log = ShellLog(self._history.since, time.monotonic, shell=born.shell)
@@ -72,7 +72,7 @@ class PtySession:
         self.pid = self._pty.pid
         """Its shell, which leads its session."""
         self._activity = Activity(self._pty, self._log, self._history)
-        parts = Parts(
+        parts = TurnParts(
             born, process, self._pty, self._log, self._activity, self._history,
             self._emulator, self._type, self._tell,
         )  # fmt: skip

@@ -47,8 +47,8 @@ _WORDS = {
 }
 
 
-class Rehearsals:
-    """The ``Rehearsals`` port: branches of workspaces, for commands of one sandbox.
+class BranchRehearsals:
+    """The ``BranchRehearsals`` port: branches of workspaces, for commands of one sandbox.
 
     ``ways`` are the ways to mount a branch that are tried in turn; a bare copy is what is left.
     """

@@ -6,7 +6,7 @@ from typing import Literal
 
 from sam_tui.adapters.terminal.ghostty import Terminal, scroll_to_row, scroll_viewport
 from sam_tui.adapters.terminal.grid import Grid
-from sam_tui.adapters.terminal.host import Host
+from sam_tui.adapters.terminal.host import EmulatorHost
 from sam_tui.adapters.terminal.input_encoding import InputEncoder
 from sam_tui.adapters.terminal.scrollback import Scrollback
 from sam_tui.core.ports.screens import (
@@ -35,7 +35,7 @@ class EmulatedScreen:
         self._columns, self._rows = columns, rows
         self._terminal = Terminal(columns, rows, scrollback=_MOST_LINES)
         # The emulator keeps callbacks into its host, so the host must not keep the screen.
-        self._host = Host(self._terminal)
+        self._host = EmulatorHost(self._terminal)
         self._host.resized(columns, rows)
         self._grid = Grid(self._terminal)
         self._input = InputEncoder(self._terminal)

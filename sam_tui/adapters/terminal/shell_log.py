@@ -27,7 +27,7 @@ class _Running:
 
 
 class ShellLog:
-    """Turns a shell's marks into command records. ``told`` says whether any came at all.
+    """Turns a shell's marks into command records. ``trusted`` says whether any came at all.
 
     bash tells a line of its history, which misses commands that are kept out of it; those are read
     from what the terminal echoed, through ``printed``. zsh completes an unfinished last line before

@@ -32,10 +32,10 @@ class Tracking:
         self._runs = 0
         self._control: socket.socket | None = None
 
-    def run(self, holding: Holding | None) -> "Run":
+    def run(self, holding: Holding | None) -> "TrackedRun":
         """Make ready to start a command."""
         self._runs += 1
-        return Run(self, holding, f"{self._mark}-{self._runs}")
+        return TrackedRun(self, holding, f"{self._mark}-{self._runs}")
 
     def watches(self, holding: Holding | None) -> bool:
         """Whether the process beside has to end what is held like that."""
@@ -61,7 +61,7 @@ class Tracking:
             self._control = None
 
 
-class Run:
+class TrackedRun:
     """One command and what it started."""
 
     def __init__(self, tracking: Tracking, holding: Holding | None, mark: str) -> None:
@@ -83,7 +83,7 @@ class Run:
             self._holding.begin(pid)
         self._watch(pid, since)
 
-    def left(self) -> "Run | None":
+    def left(self) -> "TrackedRun | None":
         """Itself where something still runs of it, now that its shell has ended."""
         whole = self._holding is not None and self._holding.ends_whole
         if not whole and self.processes():

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from sam_tui.adapters.terminal.activity import Activity
 from sam_tui.adapters.terminal.baton import NOT_RECORDED, Baton, Hold
-from sam_tui.adapters.terminal.history import History
+from sam_tui.adapters.terminal.history import OutputHistory
 from sam_tui.adapters.terminal.pty import Process, Pty
 from sam_tui.adapters.terminal.shell_integration import SET_ASIDE, Mark, lost_mark
 from sam_tui.adapters.terminal.shell_log import ShellLog, told_command
@@ -41,15 +41,15 @@ _WAYS = "Ask them to finish it (hand_over), or send \\u0003 alone, which drops i
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
-    """The parts of a session. ``write`` types, ``tell`` says that something changed."""
+class TurnParts:
+    """The parts of a session. ``write`` types, ``notify`` says that something changed."""
 
     born: "Born"
     process: Process
     pty: Pty
     log: ShellLog
     activity: Activity
-    history: History
+    history: OutputHistory
     emulator: Callable[[], "EmulatedScreen"]
     write: Callable[[bytes], None]
     notify: Callable[[], None]
@@ -63,7 +63,7 @@ class Turns:
     only where they are surely a prompt's, or of a command during which nothing was typed.
     """
 
-    def __init__(self, parts: "Parts") -> None:
+    def __init__(self, parts: "TurnParts") -> None:
         born = parts.born
         self.baton = Baton(personal=born.conversation is None)
         self.view: AgentView | None = None

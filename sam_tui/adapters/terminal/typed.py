@@ -89,7 +89,7 @@ def without_releases(data: bytes) -> bytes:
     return _RELEASES.sub(b"", data)
 
 
-class Line:
+class TypedLine:
     """One line as it is typed, read twice: as it came, and with the cursor moved to and fro."""
 
     def __init__(self) -> None:

@@ -13,12 +13,12 @@ from sam_tui import __version__
 from sam_tui.adapters.web import transport
 from sam_tui.adapters.web.allowance import Allowance, Allowances
 from sam_tui.adapters.web.decoding import OFFERED, Decoder
-from sam_tui.adapters.web.urls import Target, canonical
+from sam_tui.adapters.web.urls import UrlTarget, canonical
 from sam_tui.core.authorization.addresses import IPAddress, refusal
 from sam_tui.core.authorization.public_names import not_public
 from sam_tui.core.clock import Clock, SystemClock
 from sam_tui.core.errors import ToolError
-from sam_tui.core.ports.web import Page, Passage
+from sam_tui.core.ports.web import Page, WebPassage
 
 if TYPE_CHECKING:
     import httpx
@@ -44,7 +44,7 @@ async def resolve(host: str, port: int) -> Sequence[str]:
 class _Ask:
     """One request of a chain. ``headers`` are the caller's own."""
 
-    target: Target
+    target: UrlTarget
     method: str
     headers: Mapping[str, str]
     data: bytes | None
@@ -115,7 +115,7 @@ class GuardedWeb:
             ask = _redirected(ask, page.status, location)
         raise ToolError(f"{url[:200]!a} redirects more than {MOST_REDIRECTS} times.")
 
-    async def addresses(self, target: Target) -> tuple[IPAddress, ...]:
+    async def addresses(self, target: UrlTarget) -> tuple[IPAddress, ...]:
         """The addresses a target may be reached at; raises ``ToolError`` where even one is refused."""
         self._check(target)
         if target.address is not None:
@@ -134,7 +134,7 @@ class GuardedWeb:
             return refused.explain()
         return ""
 
-    def _check(self, target: Target) -> None:
+    def _check(self, target: UrlTarget) -> None:
         """What can be judged without resolving: the port, the name, an address. Raises ``ToolError``."""
         if target.origin in self._allowed:
             return
@@ -145,13 +145,13 @@ class GuardedWeb:
         elif why := not_public(target.host):
             raise _refused(target, why)
 
-    async def passage(self, url: str) -> Passage:
+    async def passage(self, url: str) -> WebPassage:
         """Where a request of somebody else's may go; see ``ports.Door``."""
         target = canonical(url)
         addresses = await self.addresses(target)
-        return Passage(target.host, tuple(str(a) for a in addresses[:_MOST_ADDRESSES]))
+        return WebPassage(target.host, tuple(str(a) for a in addresses[:_MOST_ADDRESSES]))
 
-    async def _resolved(self, target: Target) -> tuple[IPAddress, ...]:
+    async def _resolved(self, target: UrlTarget) -> tuple[IPAddress, ...]:
         try:
             texts = await self._resolver(target.host, target.port)
             addresses = tuple(ipaddress.ip_address(text) for text in texts)
@@ -225,7 +225,7 @@ _NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 """Stands in where no TLS can come up; it trusts nobody."""
 
 
-async def _read(target: Target, response: "httpx.Response", most_bytes: int) -> Page:
+async def _read(target: UrlTarget, response: "httpx.Response", most_bytes: int) -> Page:
     decoder = Decoder(response.headers.get("content-encoding", ""), most_bytes)
     redirect = response.status_code in _REDIRECTS and "location" in response.headers
     if not redirect:
@@ -256,7 +256,7 @@ def _redirected(ask: _Ask, status: int, location: str) -> _Ask:
     return _Ask(new, ask.method, headers, ask.data)
 
 
-def _refuse_port(target: Target) -> None:
+def _refuse_port(target: UrlTarget) -> None:
     if target.port not in (80, 443) and not 8000 <= target.port <= 8999:
         raise ToolError(
             f"Port {target.port} of {target.host} is not fetched from.",
@@ -264,12 +264,12 @@ def _refuse_port(target: Target) -> None:
         )
 
 
-def _refuse_address(target: Target, address: IPAddress) -> None:
+def _refuse_address(target: UrlTarget, address: IPAddress) -> None:
     if why := refusal(address):
         raise _refused(target, f"{address} is {why}")
 
 
-def _refused(target: Target, why: str) -> ToolError:
+def _refused(target: UrlTarget, why: str) -> ToolError:
     return ToolError(f"{target.host} is not on the public internet ({why}), so it is not fetched.")
 
 
@@ -282,7 +282,7 @@ def _is_certificate(error: Exception) -> bool:
     return False
 
 
-def _unreachable(target: Target, error: Exception) -> ToolError:
+def _unreachable(target: UrlTarget, error: Exception) -> ToolError:
     if _is_certificate(error):
         return ToolError(f"The certificate of {target.host} is not valid for it.")
     return ToolError(

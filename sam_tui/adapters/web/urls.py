@@ -18,7 +18,7 @@ _KEPT = "/?:@!$&'()*+,;=~-._%[]|^{}"
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class UrlTarget:
     """A canonical http or https URL. ``host`` is lower-case ASCII without a trailing dot.
 
     ``address`` is set where the host is an address in any spelling. ``path`` begins with ``/`` and
@@ -52,7 +52,7 @@ class Target:
         """The whole URL."""
         return f"{self.scheme}://{self.authority}{self.path}"
 
-    def follow(self, location: str) -> "Target":
+    def follow(self, location: str) -> "UrlTarget":
         """Where a redirect from here leads; raises ``ToolError`` like ``canonical``."""
         try:
             return canonical(urljoin(self.url, location.strip()))
@@ -60,7 +60,7 @@ class Target:
             raise ToolError(f"{self.url} redirects to something that is no URL.") from None
 
 
-def canonical(url: str) -> Target:
+def canonical(url: str) -> UrlTarget:
     """Take a URL apart and put its one form together; raises ``ToolError`` for one not to be used."""
     text = url.strip()
     if len(text) > _LONGEST:
@@ -82,7 +82,7 @@ def canonical(url: str) -> Target:
         raise ToolError(f"{_brief(text)} has a backslash in its host.")
     host, port = _host_and_port(authority, scheme)
     name, address = _host(host)
-    return Target(scheme, name, port, path, address)
+    return UrlTarget(scheme, name, port, path, address)
 
 
 def _brief(text: str) -> str:

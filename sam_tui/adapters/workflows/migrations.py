@@ -129,12 +129,12 @@ STEPS: tuple[tuple[str, str], ...] = (
 )
 
 
-class NewerDatabase(Exception):
+class NewerWorkflowDatabase(Exception):
     """The file has a step that this program does not know."""
 
 
 def pending(connection: sqlite3.Connection) -> list[tuple[str, str]]:
-    """The steps that the file lacks. Raises ``NewerDatabase``."""
+    """The steps that the file lacks. Raises ``NewerWorkflowDatabase``."""
     exists = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'migrations'").fetchone()
     done: list[str] = []
     if exists:
@@ -142,7 +142,7 @@ def pending(connection: sqlite3.Connection) -> list[tuple[str, str]]:
     names = [name for name, _ in STEPS]
     unknown = [name for name in done if name not in names]
     if unknown:
-        raise NewerDatabase(unknown[0])
+        raise NewerWorkflowDatabase(unknown[0])
     return [(name, sql) for name, sql in STEPS if name not in done]
 
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from sam_tui import sqlite
-from sam_tui.adapters.workflows.migrations import NewerDatabase, migrate, pending
+from sam_tui.adapters.workflows.migrations import NewerWorkflowDatabase, migrate, pending
 from sam_tui.adapters.workflows.reader import SqliteReader
 from sam_tui.adapters.workflows.rows import columns, upsert, values
 from sam_tui.core.errors import StorageError
@@ -203,7 +203,7 @@ class SqliteWorkflows:
     def _explained(self, verb: str) -> Generator[None, None, None]:
         try:
             yield
-        except NewerDatabase as newer:
+        except NewerWorkflowDatabase as newer:
             raise StorageError(
                 f"{self.path} was written by a newer sam-tui (it has the step “{newer}”).",
                 hint="Update sam-tui, or choose another folder with --data-dir.",

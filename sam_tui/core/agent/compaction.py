@@ -35,7 +35,7 @@ class Compacted:
     """A shorter history: ``opening``, then ``messages[kept_from:]`` of the original as they are.
 
     ``dropped`` is what is no longer there as it was, in order: whole messages, also those of which a
-    clipped form stands in the opening, but no earlier summary. ``places`` are their indices.
+    clipped form stands in the opening, but no earlier summary. ``indices`` are their indices.
     ``tokens`` is the estimate for the new history.
     """
 

@@ -32,7 +32,7 @@ class _OpenCall:
     arguments: list[str] = field(default_factory=list[str])
 
 
-class Shown:
+class StreamedText:
     """What of one answer people see while it streams: as ``Fold`` keeps it, without echoes."""
 
     def __init__(

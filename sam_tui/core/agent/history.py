@@ -17,7 +17,7 @@ from sam_tui.core.messages import (
 )
 from sam_tui.core.ports.storage import ConversationStore
 from sam_tui.core.prompt.tally import Tally
-from sam_tui.core.tooling.execute import Plan
+from sam_tui.core.tooling.execute import CallPlan
 from sam_tui.core.usage import Usage
 
 INTERRUPTED = "ERROR: The program ended before this call did. Whether it took effect is not known."
@@ -44,7 +44,7 @@ class History:
         self._calls: set[CallId] = set()
         self._answered: set[CallId] = set()
 
-    def restore(self, plan: Callable[[ToolCall], Plan], *, broken: str = INTERRUPTED) -> None:
+    def restore(self, plan: Callable[[ToolCall], CallPlan], *, broken: str = INTERRUPTED) -> None:
         """Load what is stored, and close the calls that were left without a result.
 
         ``plan`` reads such a call, for the words that people are shown; ``broken`` is its result.

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
 from sam_tui.core.tooling.contract import Schedule
-from sam_tui.core.tooling.execute import Plan
+from sam_tui.core.tooling.execute import CallPlan
 
 AT_ONCE = 8
 """Calls that run side by side at most."""
@@ -12,7 +12,7 @@ AT_ONCE = 8
 Run = Callable[[int], Awaitable[None]]
 
 
-async def run_in_order(plans: Sequence[Plan], run: Run) -> None:
+async def run_in_order(plans: Sequence[CallPlan], run: Run) -> None:
     """Run every plan by its index.
 
     A blocking call waits for all before it and holds up all after it. Between blocking calls,
@@ -29,7 +29,7 @@ async def run_in_order(plans: Sequence[Plan], run: Run) -> None:
     await _run_batch(plans, batch, run)
 
 
-async def _run_batch(plans: Sequence[Plan], batch: Sequence[int], run: Run) -> None:
+async def _run_batch(plans: Sequence[CallPlan], batch: Sequence[int], run: Run) -> None:
     if len(batch) == 1:
         await run(batch[0])
         return
@@ -48,7 +48,7 @@ async def _run_batch(plans: Sequence[Plan], batch: Sequence[int], run: Run) -> N
         raise faults.exceptions[0] from None
 
 
-def _chains(plans: Sequence[Plan], batch: Sequence[int]) -> list[list[int]]:
+def _chains(plans: Sequence[CallPlan], batch: Sequence[int]) -> list[list[int]]:
     """Indices that must follow one another, as lists; a parallel call is a list of its own."""
     chains: list[list[int]] = []
     by_tool: dict[str, list[int]] = {}

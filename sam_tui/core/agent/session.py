@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from sam_tui.core.agent.budget import Budget, Limits
 from sam_tui.core.agent.history import History
-from sam_tui.core.agent.turn import Engine, Turn
+from sam_tui.core.agent.turn import Turn, TurnEngine
 from sam_tui.core.errors import ConfigurationError, UsageError
 from sam_tui.core.events import TurnFinished
 from sam_tui.core.ids import ConversationId
@@ -16,7 +16,7 @@ class Session:
     """One open conversation. ``model`` may be changed between turns."""
 
     def __init__(
-        self, engine: Engine, history: History, model: Model | None, *, limits: Limits
+        self, engine: TurnEngine, history: History, model: Model | None, *, limits: Limits
     ) -> None:
         self._engine = engine
         self._history = history

@@ -11,7 +11,7 @@ from typing import Any
 
 from sam_tui.core.agent.budget import Budget, Budgets
 from sam_tui.core.agent.history import History
-from sam_tui.core.agent.turn import Engine, Turn
+from sam_tui.core.agent.turn import Turn, TurnEngine
 from sam_tui.core.bus import Bus, Subscription
 from sam_tui.core.errors import ToolError
 from sam_tui.core.events import Event, StopReason, SubagentStarted, ToolStarted, TurnFinished
@@ -58,7 +58,7 @@ class Errand:
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """The call that sends an errand; ``tell`` hears what is done on it, a line a step."""
+    """The call that sends an errand; ``report`` hears what is done on it, a line a step."""
 
     conversation: ConversationId
     call: CallId
@@ -98,7 +98,7 @@ OpenModel = Callable[[str, Mapping[str, Any]], Model]
 class _Prepared:
     """What an errand's turn is run with."""
 
-    engine: Engine
+    engine: TurnEngine
     model: Model
     opened: bool
     """Whether the model was opened for this errand alone."""
@@ -115,12 +115,12 @@ class Subagents:
         self._store = store
         self._budgets = budgets
         self._surroundings = surroundings
-        self._engine: Engine | None = None
+        self._engine: TurnEngine | None = None
         self._room = asyncio.Semaphore(AT_ONCE)
         self._working: dict[ConversationId, asyncio.Task[TurnFinished]] = {}
         self._modes: dict[ConversationId, bool] = {}
 
-    def connect(self, engine: Engine) -> None:
+    def connect(self, engine: TurnEngine) -> None:
         """The engine whose tools, prompts and bus the errands share."""
         self._engine = engine
 
@@ -161,7 +161,7 @@ class Subagents:
         """Whether an errand at work was given workflow mode; None where nothing was said of it."""
         return self._modes.get(conversation)
 
-    async def _run(self, engine: Engine, sender: Sender, errand: Errand) -> Report:
+    async def _run(self, engine: TurnEngine, sender: Sender, errand: Errand) -> Report:
         child = ConversationId(mint("sub"))
         started = engine.clock.monotonic()
         turn = self._prepare(engine, sender, errand, child)
@@ -192,7 +192,7 @@ class Subagents:
         )
 
     def _prepare(
-        self, engine: Engine, sender: Sender, errand: Errand, child: ConversationId
+        self, engine: TurnEngine, sender: Sender, errand: Errand, child: ConversationId
     ) -> "_Prepared":
         """Make the errand's conversation, and what its turn is run with."""
         task = " ".join(errand.task.split())

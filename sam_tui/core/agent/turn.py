@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from sam_tui.core.agent.budget import Budget, Budgets
 from sam_tui.core.agent.endings import TOLD, Endings
-from sam_tui.core.agent.fold import Fold, Shown
+from sam_tui.core.agent.fold import Fold, StreamedText
 from sam_tui.core.agent.history import History
 from sam_tui.core.agent.mending import Mending
 from sam_tui.core.agent.metering import Meter
@@ -53,7 +53,7 @@ from sam_tui.core.messages import (
 from sam_tui.core.ports.model import AnswerLimits, Model, ModelRequest
 from sam_tui.core.prompt.reminders import digest
 from sam_tui.core.prompt.requests import RequestBuilder
-from sam_tui.core.tooling.execute import Executed, Executor, Gate, Plan, unread
+from sam_tui.core.tooling.execute import CallPlan, Executed, Executor, Gate, unread
 from sam_tui.core.tooling.neutral import scrub_echoes
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ Arrivals = Callable[[ConversationId], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
-class Engine:
+class TurnEngine:
     """What every turn of a runtime shares."""
 
     executor: Executor
@@ -85,7 +85,7 @@ class Engine:
     mending: Mending = field(default_factory=Mending)
     """Who has another key where a provider refuses one."""
 
-    def narrowed(self, withheld: Collection[str], *, asker: str, system: str = "") -> "Engine":
+    def narrowed(self, withheld: Collection[str], *, asker: str, system: str = "") -> "TurnEngine":
         """The same engine without some tools, whose questions say who asks."""
         executor = self.executor.narrowed(withheld, asker=asker)
         requests = self.requests.narrowed(executor.registry.schemas_json, system=system)
@@ -97,7 +97,7 @@ class Turn:
 
     def __init__(
         self,
-        engine: Engine,
+        engine: TurnEngine,
         model: Model,
         history: History,
         budget: Budget,
@@ -113,7 +113,7 @@ class Turn:
         """How its session began (``startup``, ``resume``), in the first turn of one."""
         self._hooks: HookedTurn | None = None
         self._fold = Fold()
-        self._shown = Shown(self._tell)
+        self._shown = StreamedText(self._tell)
         self._endings = Endings()
         self._size()
 
@@ -230,7 +230,7 @@ class Turn:
         return shorter or self._fixed < before
 
     async def _stream(self) -> tuple[AssistantMessage, bool]:
-        self._fold, self._shown = Fold(), Shown(self._tell)
+        self._fold, self._shown = Fold(), StreamedText(self._tell)
         self._make_room()
         request = self._requests.build(self._history.messages)
         meter = Meter(self._engine.answers)
@@ -285,7 +285,7 @@ class Turn:
     async def _run_calls(self, calls: Sequence[ToolCall]) -> None:
         """Run all calls; exactly one result each enters the history, in call order."""
         executor = self._engine.executor
-        plans: list[Plan] = []
+        plans: list[CallPlan] = []
         done: dict[int, Executed] = {}
 
         async def run(index: int) -> None:

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from sam_tui.core.authorization.commands import NamedPath, Part, Reading
+from sam_tui.core.authorization.commands import CommandPart, CommandReading, NamedPath
 from sam_tui.core.authorization.grounds import (
-    Case,
+    AccessCase,
     Grounds,
     Judgement,
     Stage,
@@ -21,7 +21,7 @@ _COPIERS = names("grep egrep fgrep rg tar zip cp rsync scp ag ack ugrep 7z")
 """Read what lies below a folder, contents and all."""
 
 
-def secret_named(grounds: Grounds, case: Case) -> Judgement | None:
+def secret_named(grounds: Grounds, case: AccessCase) -> Judgement | None:
     """Secrets that the command names: those of the home folder are refused, others asked later."""
     for what, real, inside in _secrets(grounds, case.subject.reading):
         if not inside and not _unlocked(grounds, case, real):
@@ -31,7 +31,7 @@ def secret_named(grounds: Grounds, case: Case) -> Judgement | None:
     return None
 
 
-def local_secret_named(grounds: Grounds, case: Case) -> Judgement | None:
+def local_secret_named(grounds: Grounds, case: AccessCase) -> Judgement | None:
     """An environment file or key of the workspace that the command names, where nobody watches it read."""
     if grounds.watched() and case.subject.kind == "run":
         return None
@@ -42,7 +42,7 @@ def local_secret_named(grounds: Grounds, case: Case) -> Judgement | None:
     return None
 
 
-def planned(grounds: Grounds, case: Case) -> Judgement | None:
+def planned(grounds: Grounds, case: AccessCase) -> Judgement | None:
     """Plan mode runs only what surely reads, and types nothing."""
     if grounds.mode != "plan":
         return None
@@ -53,7 +53,7 @@ def planned(grounds: Grounds, case: Case) -> Judgement | None:
     return refused_by_plan(case, "running commands")
 
 
-def allowed_by_rule(grounds: Grounds, case: Case) -> Judgement | None:
+def allowed_by_rule(grounds: Grounds, case: AccessCase) -> Judgement | None:
     """Allow rules: every simple command must be covered, and nothing may be stored outside."""
     reading = case.subject.reading
     if reading is not None and any(
@@ -64,7 +64,7 @@ def allowed_by_rule(grounds: Grounds, case: Case) -> Judgement | None:
     return case.allow(rule.id, rule_reason(rule)) if rule else None
 
 
-def heavy(grounds: Grounds, case: Case) -> Judgement | None:
+def heavy(grounds: Grounds, case: AccessCase) -> Judgement | None:
     """Privileged and destructive commands are asked, sandbox or not."""
     reading = case.subject.reading
     part = reading.heaviest if reading else None
@@ -76,7 +76,7 @@ def heavy(grounds: Grounds, case: Case) -> Judgement | None:
     return case.ask(f"class:{part.heaviest}", part.why, plain=False)
 
 
-def reaching_out(grounds: Grounds, case: Case) -> Judgement | None:
+def reaching_out(grounds: Grounds, case: AccessCase) -> Judgement | None:
     """Held to a list of hosts where nothing can watch connections, the network is asked for each."""
     reading = case.subject.reading
     if case.subject.kind != "run" or not wants_network(reading) or not grounds.blind:
@@ -88,12 +88,12 @@ def reaching_out(grounds: Grounds, case: Case) -> Judgement | None:
     return case.ask("network-of-a-command", reason)
 
 
-def wants_network(reading: Reading | None) -> bool:
+def wants_network(reading: CommandReading | None) -> bool:
     """Whether a command is known to use the network."""
     return reading is not None and any("network" in part.classes for part in reading.parts)
 
 
-def confined(grounds: Grounds, case: Case) -> Judgement | None:
+def confined(grounds: Grounds, case: AccessCase) -> Judgement | None:
     """In the kernel sandbox a command cannot reach more than it may."""
     reading = case.subject.reading
     if case.subject.kind == "type":
@@ -108,7 +108,7 @@ def confined(grounds: Grounds, case: Case) -> Judgement | None:
     return case.allow("sandboxed", "runs in the kernel sandbox")
 
 
-def harmless(grounds: Grounds, case: Case) -> Judgement | None:
+def harmless(grounds: Grounds, case: AccessCase) -> Judgement | None:
     """Without a sandbox: what surely reads, where it may; in accept-edits plain file commands too."""
     reading = case.subject.reading
     if reading is None or not reading.parsed or reading.tainted:
@@ -124,7 +124,7 @@ def harmless(grounds: Grounds, case: Case) -> Judgement | None:
     return None
 
 
-def unconfined(_: Grounds, case: Case) -> Judgement | None:
+def unconfined(_: Grounds, case: AccessCase) -> Judgement | None:
     """Everything else without a sandbox."""
     reading = case.subject.reading
     part = reading.heaviest if reading else None
@@ -151,7 +151,7 @@ COMMAND_STAGES: tuple[tuple[str, Stage], ...] = (
 )
 
 
-def _secrets(grounds: Grounds, reading: Reading | None) -> Iterator[tuple[str, str, bool]]:
+def _secrets(grounds: Grounds, reading: CommandReading | None) -> Iterator[tuple[str, str, bool]]:
     """(what, real path, whether in the workspace) of every secret that a command names."""
     if grounds.secrets is None or reading is None:
         return
@@ -162,7 +162,9 @@ def _secrets(grounds: Grounds, reading: Reading | None) -> Iterator[tuple[str, s
             yield "a secret place in its text", "", True
 
 
-def _secret_path(grounds: Grounds, part: Part, path: NamedPath) -> Iterator[tuple[str, str, bool]]:
+def _secret_path(
+    grounds: Grounds, part: CommandPart, path: NamedPath
+) -> Iterator[tuple[str, str, bool]]:
     secrets = grounds.secrets
     if secrets is None or not path.real:
         return
@@ -177,7 +179,7 @@ def _secret_path(grounds: Grounds, part: Part, path: NamedPath) -> Iterator[tupl
         yield "secrets below it", path.real, True
 
 
-def _unlocked(grounds: Grounds, case: Case, real: str) -> bool:
+def _unlocked(grounds: Grounds, case: AccessCase, real: str) -> bool:
     if not real:
         return False
     subject = Subject(case.subject.operation, "read", real)
@@ -192,5 +194,5 @@ def _device(path: NamedPath) -> bool:
     return path.text in ("/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty")
 
 
-def _plain_edit(part: Part) -> bool:
+def _plain_edit(part: CommandPart) -> bool:
     return part.exact_words and part.exact and part.heaviest in ("read-only", "workspace-write")

@@ -53,10 +53,10 @@ class NamedPath:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class CommandPart:
     """One simple command of a text. ``words`` begin with the program, by its bare name.
 
-    ``exact`` says that all words are known, so that a rule may match them. ``known`` says that it
+    ``exact`` says that all words are known, so that a rule may match them. ``exact_words`` says that it
     touches nothing but ``paths``. ``code`` are words that are no plain paths.
     """
 
@@ -81,17 +81,17 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class CommandReading:
     """A shell text, read. ``parsed`` is False where the parser gave up on any of it."""
 
     text: str
-    parts: tuple[Part, ...]
+    parts: tuple[CommandPart, ...]
     parsed: bool = True
     tainted: str = ""
     """The variable whose change lets names mean other programs."""
 
     @property
-    def heaviest(self) -> Part | None:
+    def heaviest(self) -> CommandPart | None:
         """The part that counts most."""
         return max(self.parts, key=lambda part: COMMAND_CLASSES.index(part.heaviest), default=None)
 
@@ -117,7 +117,7 @@ class _Scene:
     base: str
     home: str
     depth: int = 0
-    parts: list[Part] = field(default_factory=list[Part])
+    parts: list[CommandPart] = field(default_factory=list[CommandPart])
     parsed: bool = True
     tainted: str = ""
 
@@ -130,7 +130,7 @@ class CommandReader:
         self._root = root
         self._home = home
 
-    def read(self, text: str, cwd: str = "") -> Reading:
+    def read(self, text: str, cwd: str = "") -> CommandReading:
         """What the text does, run in ``cwd`` (as given; the workspace when empty)."""
         base = os.path.join(self._root, _at_home(cwd, self._home)) if cwd else self._root
         scene = _Scene(base, self._home)
@@ -144,7 +144,7 @@ class CommandReader:
                 else part
                 for part in parts
             ]
-        return Reading(text, tuple(parts), scene.parsed, scene.tainted)
+        return CommandReading(text, tuple(parts), scene.parsed, scene.tainted)
 
     def _read(self, text: str, scene: _Scene) -> None:
         shell = self._parse(text)
@@ -154,12 +154,12 @@ class CommandReader:
             return
         if function_bomb(shell):
             bomb = traits("destructive", "a function that calls itself without end")
-            scene.parts.append(Part(("fork bomb",), bomb.classes, bomb.why, exact=False))
+            scene.parts.append(CommandPart(("fork bomb",), bomb.classes, bomb.why, exact=False))
         if shell.unparsable:
             scene.parts.extend(_suspects(text))
         if shell.evaluates:
             why = "what a variable holds may be run where it is worked out"
-            scene.parts.append(Part((), _UNKNOWN, why, exact=False))
+            scene.parts.append(CommandPart((), _UNKNOWN, why, exact=False))
         for command in shell.commands:
             self._command(command, shell, scene)
 
@@ -196,7 +196,7 @@ class CommandReader:
         if not files and all(word.static and not _RUNNABLE.search(word.text) for word in values):
             named = tuple(_named(word, scene) for word in values if _pathlike(word))
             scene.parts.append(
-                Part((), frozenset(("read-only",)), "an assignment", True, True, named)
+                CommandPart((), frozenset(("read-only",)), "an assignment", True, True, named)
             )
             return
         hosts = _reached(files)
@@ -206,7 +206,9 @@ class CommandReader:
         code = tuple(word.text for word in values if not word.static)
         why = "a variable holds what could be run" if runnable else "a redirection"
         scene.parts.append(
-            Part((), frozenset((kind,)), why, True, not (code or runnable), files, hosts, code)
+            CommandPart(
+                (), frozenset((kind,)), why, True, not (code or runnable), files, hosts, code
+            )
         )
 
     def _script(self, script: Word, scene: _Scene) -> None:
@@ -217,7 +219,9 @@ class CommandReader:
         else:
             why = "a script that is only known when it runs"
             unknown = traits("workspace-write", why, exact=False)
-            scene.parts.append(Part((), unknown.classes, why, exact=False, code=(script.text,)))
+            scene.parts.append(
+                CommandPart((), unknown.classes, why, exact=False, code=(script.text,))
+            )
 
 
 def _part(
@@ -226,7 +230,7 @@ def _part(
     scene: _Scene,
     files: tuple[NamedPath, ...],
     values: Sequence[Word],
-) -> Part:
+) -> CommandPart:
     name, judged = _judge(inner, functions)
     classes, why = judged.classes, judged.why
     if _stores(files) and classes == frozenset(("read-only",)):
@@ -247,7 +251,7 @@ def _part(
         w.text for w in (*operands, *values) if not w.static or any(c in w.text for c in " ;(\n")
     ]
     hosts = [host for word in operands if (host := host_of(word.text))]
-    return Part(
+    return CommandPart(
         (name, *(word.text for word in operands)),
         classes,
         why,
@@ -379,12 +383,12 @@ def host_of(text: str) -> str:
     return host.partition(":")[0].rstrip(".").lower()
 
 
-def _suspects(text: str) -> Iterator[Part]:
+def _suspects(text: str) -> Iterator[CommandPart]:
     """Heavy programs named anywhere in a text that could not be parsed."""
     words = [Word(word.strip("\"'`();&|{}")) for word in text.replace("\\\n", "").split()]
     for index, word in enumerate(words):
         name = word.text.rpartition("/")[2]
         judged = classify(name, words[index : index + 12]) if name.isascii() and name else None
         if judged and judged.classes & {"destructive", "privileged"} and (name != "open"):
-            yield Part((name,), judged.classes, judged.why, exact=False)
-    yield Part((), frozenset(("workspace-write",)), "it could not be parsed", exact=False)
+            yield CommandPart((name,), judged.classes, judged.why, exact=False)
+    yield CommandPart((), frozenset(("workspace-write",)), "it could not be parsed", exact=False)

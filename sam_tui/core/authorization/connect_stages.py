@@ -3,7 +3,7 @@
 from sam_tui.core.accesses import Connect
 from sam_tui.core.authorization.addresses import refusal
 from sam_tui.core.authorization.grounds import (
-    Case,
+    AccessCase,
     Grounds,
     Judgement,
     Stage,
@@ -16,12 +16,12 @@ from sam_tui.core.authorization.hosts import address_of, loopback, split_port
 from sam_tui.core.authorization.path_stages import allowed_by_rule, own_data, secret
 
 
-def _planned(grounds: Grounds, case: Case) -> Judgement | None:
+def _planned(grounds: Grounds, case: AccessCase) -> Judgement | None:
     """Plan mode speaks to nobody outside."""
     return refused_by_plan(case, "connecting to others") if grounds.mode == "plan" else None
 
 
-def _outside(_: Grounds, case: Case) -> Judgement:
+def _outside(_: Grounds, case: AccessCase) -> Judgement:
     """Whoever listens there may do anything on the command's behalf."""
     host = case.subject.host
     address = address_of(host) if host else None
@@ -30,7 +30,7 @@ def _outside(_: Grounds, case: Case) -> Judgement:
     return case.ask("connect-outside", "who listens there is not held by the sandbox")
 
 
-def _own_server(grounds: Grounds, case: Case) -> Judgement | None:
+def _own_server(grounds: Grounds, case: AccessCase) -> Judgement | None:
     """A server that a command of this program started is held like the one that connects."""
     access = case.located.access
     host, port = split_port(access.where) if isinstance(access, Connect) else ("", None)

@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from sam_tui.core.authorization.commands import Reading, host_of
+from sam_tui.core.authorization.commands import CommandReading, host_of
 from sam_tui.core.authorization.hosts import HostEntry, split_port
 from sam_tui.core.authorization.patterns import CommandPattern
 from sam_tui.core.clock import Clock
@@ -37,7 +37,7 @@ class Grant:
     uses: int | None = None
     pattern: CommandPattern | HostEntry | None = None
 
-    def covers(self, operation: str, target: str, reading: Reading | None = None) -> bool:
+    def covers(self, operation: str, target: str, reading: CommandReading | None = None) -> bool:
         """Whether the target is the granted one, lies below it, or is of the pattern."""
         if operation != self.operation:
             return False
@@ -84,7 +84,7 @@ def connected(target: str) -> tuple[str, int | None]:
     return host_of(target), None
 
 
-def pattern_covers(pattern: CommandPattern, reading: Reading) -> bool:
+def pattern_covers(pattern: CommandPattern, reading: CommandReading) -> bool:
     """Whether a pattern covers every simple command that does more than read.
 
     Never one that is destructive or privileged, stores its output in a file, or is not fully known.
@@ -138,7 +138,7 @@ class Grants:
         conversation: ConversationId,
         operation: str,
         target: str,
-        reading: Reading | None = None,
+        reading: CommandReading | None = None,
         *,
         exactly: bool = False,
     ) -> Grant | None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from sam_tui.core.accesses import LocatedAccess, Location
-from sam_tui.core.authorization.commands import CommandReader, Reading
+from sam_tui.core.authorization.commands import CommandReader, CommandReading
 from sam_tui.core.authorization.rules import Rule, RuleSet, Subject
 from sam_tui.core.authorization.secrets import Secrets
 from sam_tui.core.verdict import DecidedBy
@@ -30,7 +30,7 @@ class Judgement:
     rule: str
     reason: str
     target: str = ""
-    reading: Reading | None = None
+    reading: CommandReading | None = None
     plain: bool = True
 
 
@@ -103,7 +103,7 @@ class Grounds:
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class AccessCase:
     """One access as the stages look at it."""
 
     subject: Subject
@@ -137,7 +137,7 @@ class Case:
 
 READ = "commands.read_outside"
 """The operation of what a command reads: outside, and environment files and keys of the workspace."""
-Stage = Callable[[Grounds, Case], Judgement | None]
+Stage = Callable[[Grounds, AccessCase], Judgement | None]
 
 
 def rule_reason(rule: Rule) -> str:
@@ -146,25 +146,25 @@ def rule_reason(rule: Rule) -> str:
     return f"{rule.layer} policy: {rule.words}{remark}"
 
 
-def denied_by_rule(grounds: Grounds, case: Case) -> Judgement | None:
+def denied_by_rule(grounds: Grounds, case: AccessCase) -> Judgement | None:
     """Deny rules: user, project, session."""
     rule = grounds.rules.restricting("deny", case.subject, case.now)
     return case.deny(rule.id, rule_reason(rule)) if rule else None
 
 
-def asked_by_rule(grounds: Grounds, case: Case) -> Judgement | None:
+def asked_by_rule(grounds: Grounds, case: AccessCase) -> Judgement | None:
     """Ask rules."""
     rule = grounds.rules.restricting("ask", case.subject, case.now)
     return case.ask(rule.id, rule_reason(rule)) if rule else None
 
 
-def bypassed(grounds: Grounds, case: Case) -> Judgement | None:
+def bypassed(grounds: Grounds, case: AccessCase) -> Judgement | None:
     """Bypass ends the questions."""
     if grounds.mode != "bypass":
         return None
     return case.allow("mode:bypass", "the mode allows everything", "mode")
 
 
-def refused_by_plan(case: Case, what: str) -> Judgement:
+def refused_by_plan(case: AccessCase, what: str) -> Judgement:
     """The refusal of plan mode."""
     return case.deny("mode:plan", f"plan mode: {what} is off", "mode")

@@ -5,8 +5,9 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
-from sam_tui.core.accesses import Access, LocatedAccess, Read, Run, Write
+from sam_tui.core.accesses import Access, CommandAccess, LocatedAccess, Read, Write
 from sam_tui.core.authorization.command_stages import wants_network
+from sam_tui.core.authorization.commands import CommandReading
 from sam_tui.core.authorization.containment import Workspace
 from sam_tui.core.authorization.grants import Grant, Grants
 from sam_tui.core.authorization.hosts import HostEntry
@@ -21,7 +22,7 @@ from sam_tui.core.authorization.outside import (
     then_of,
     widened,
 )
-from sam_tui.core.authorization.outside import Run as CommandRun
+from sam_tui.core.authorization.outside import OutsideRun as CommandRun
 from sam_tui.core.authorization.places import place_of
 from sam_tui.core.authorization.policy import Judgement, PermissionMode, Policy, TraceStep
 from sam_tui.core.authorization.refusals import Refusals
@@ -31,7 +32,7 @@ from sam_tui.core.authorization.request import no_preview
 from sam_tui.core.authorization.rules import saved_rule
 from sam_tui.core.authorization.scopes import (
     LOOKED_AT,
-    Offer,
+    ScopeOffer,
     chosen_of,
     grant_seconds,
     of_next_call,
@@ -99,7 +100,7 @@ class Guard:
         """Whether what was allowed is a rehearsal: by the person's choice, or because all are."""
         if decision.scope == REHEARSAL:
             return True
-        readings = [self.policy.judge(a).reading for a in accesses if isinstance(a.access, Run)]
+        readings = self._readings(accesses)
         return self.rehearses and any(r is None or not r.calm for r in readings)
 
     async def decide_kept(self, run: CommandRun, words: str, changes: Sequence[Diff]) -> Decision:
@@ -116,6 +117,12 @@ class Guard:
         )
         verdict = Decision(run.key, "deny", "user", "rehearsed", words, targets=question.targets)
         return await self._confirmed(run.conversation, run.call, run.mask(question), verdict)
+
+    def _readings(self, accesses: Sequence[LocatedAccess]) -> list[CommandReading | None]:
+        """How each of the commands among accesses is understood."""
+        return [
+            self.policy.judge(a).reading for a in accesses if isinstance(a.access, CommandAccess)
+        ]
 
     def _planted(self, changes: Sequence[Diff]) -> str:
         """Which changes would later run or instruct, in words."""
@@ -164,7 +171,7 @@ class Guard:
         """The network of a call that was allowed; a ``lasting`` terminal has no more than others."""
         if not self.policy.blind:
             return self.network
-        readings = [self.policy.judge(a).reading for a in accesses if isinstance(a.access, Run)]
+        readings = self._readings(accesses)
         return "granted" if not lasting and any(map(wants_network, readings)) else "off"
 
     def granted(self, conversation: ConversationId) -> tuple[str, ...]:
@@ -359,7 +366,7 @@ class Guard:
 
     def _offers(
         self, request: Request, judgements: Sequence[Judgement], sources: Sequence[str]
-    ) -> tuple[Offer, ...]:
+    ) -> tuple[ScopeOffer, ...]:
         past: Sequence[DecisionEntry] = ()
         keeps = self._saved is not None
         if self._history is not None:
@@ -380,7 +387,7 @@ class Guard:
             on_offer = (*on_offer, rehearsal(judgements))
         return tuple(simulated(offer, past, self.policy) for offer in on_offer)
 
-    def _take(self, request: Request, offer: Offer) -> str:
+    def _take(self, request: Request, offer: ScopeOffer) -> str:
         """Make of a choice what it says; the scope in words."""
         if offer.saved and self._saved is not None:
             rules = [saved_rule(saved, self._saved.add(saved)) for saved in offer.saved]

@@ -16,7 +16,7 @@ Fault = Literal["shadowed", "unreachable", "over-broad"]
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class LintFinding:
     """One fault of one rule. ``why`` says what to do about it."""
 
     rule: Rule
@@ -31,9 +31,9 @@ def lint(
     protected: Sequence[str],
     trusted: bool,
     now: float,
-) -> list[Finding]:
+) -> list[LintFinding]:
     """All findings, rule by rule in the order of evaluation."""
-    findings: list[Finding] = []
+    findings: list[LintFinding] = []
     sequence = ordered(rules)
     for index, rule in enumerate(sequence):
         findings.extend(_covered(rule, sequence[:index]))
@@ -45,9 +45,9 @@ def lint(
 
 def lint_hosts(
     layer: Layer, source: str, entries: Sequence[str], *, above: Sequence[str] | None = None
-) -> list[Finding]:
+) -> list[LintFinding]:
     """The findings on a list of hosts. ``above`` is the list that holds as well, where there is one."""
-    findings: list[Finding] = []
+    findings: list[LintFinding] = []
     parsed = [HostEntry.of(text) for text in entries]
     wider = None if above is None else [HostEntry.of(text) for text in above]
     for index, entry in enumerate(parsed):
@@ -57,14 +57,16 @@ def lint_hosts(
             same = other == entry and number < index
             if same or (other != entry and _entry_within(entry, other)):
                 findings.append(
-                    Finding(rule, "shadowed", f"{entries[number]} holds it; remove one")
+                    LintFinding(rule, "shadowed", f"{entries[number]} holds it; remove one")
                 )
                 break
         if wider is not None and not any(_overlap(entry, other) for other in wider):
-            findings.append(Finding(rule, "unreachable", "your own list of hosts does not hold it"))
+            findings.append(
+                LintFinding(rule, "unreachable", "your own list of hosts does not hold it")
+            )
         if entry.host.startswith("*.") and shared(entry.host[2:]):
             findings.append(
-                Finding(rule, "over-broad", f"anybody has names below {entry.host[2:]}")
+                LintFinding(rule, "over-broad", f"anybody has names below {entry.host[2:]}")
             )
     return findings
 
@@ -92,27 +94,29 @@ def covers(wide: Rule, narrow: Rule) -> bool:
     )
 
 
-def _covered(rule: Rule, before: Sequence[Rule]) -> Iterator[Finding]:
+def _covered(rule: Rule, before: Sequence[Rule]) -> Iterator[LintFinding]:
     """The first rule that always decides in its place."""
     for other in before:
         if not covers(other, rule):
             continue
         if other.effect == rule.effect:
             why = f"{other.id} ({other.source}) says the same before it; remove one of them"
-            yield Finding(rule, "shadowed", why)
+            yield LintFinding(rule, "shadowed", why)
         else:
             why = f"{other.id} ({other.source}) decides “{other.effect}” before it"
-            yield Finding(rule, "unreachable", why)
+            yield LintFinding(rule, "unreachable", why)
         return
 
 
-def _dead(rule: Rule, protected: Sequence[str], *, trusted: bool, now: float) -> Iterator[Finding]:
+def _dead(
+    rule: Rule, protected: Sequence[str], *, trusted: bool, now: float
+) -> Iterator[LintFinding]:
     if rule.window.until is not None and rule.window.until <= now:
-        yield Finding(rule, "unreachable", "its time is over; remove it")
+        yield LintFinding(rule, "unreachable", "its time is over; remove it")
     if rule.workspace and not os.path.isdir(rule.workspace):
-        yield Finding(rule, "unreachable", f"there is no folder {rule.workspace}")
+        yield LintFinding(rule, "unreachable", f"there is no folder {rule.workspace}")
     if rule.layer == "project" and rule.effect == "allow" and not trusted:
-        yield Finding(
+        yield LintFinding(
             rule,
             "unreachable",
             "a project only tightens until its folder is trusted (sam-tui trust)",
@@ -120,30 +124,34 @@ def _dead(rule: Rule, protected: Sequence[str], *, trusted: bool, now: float) ->
     fixed = rule.path.fixed if rule.path and not rule.about_commands else ""
     inside = any(fixed == folder or fixed.startswith(folder + "/") for folder in protected)
     if rule.effect == "allow" and fixed and inside and rule.access != "read":
-        yield Finding(rule, "unreachable", "the program's own data is never written")
+        yield LintFinding(rule, "unreachable", "the program's own data is never written")
 
 
-def _broad(rule: Rule, secrets: Secrets | None) -> Iterator[Finding]:
+def _broad(rule: Rule, secrets: Secrets | None) -> Iterator[LintFinding]:
     if rule.kind in ("privileged", "destructive") and rule.command is None:
-        yield Finding(rule, "over-broad", f"it allows every {rule.kind} command; name commands")
+        yield LintFinding(rule, "over-broad", f"it allows every {rule.kind} command; name commands")
     if rule.command is not None and (why := _broad_command(rule.command)):
-        yield Finding(rule, "over-broad", why)
+        yield LintFinding(rule, "over-broad", why)
     if rule.path is not None and rule.path.fixed and not rule.about_commands:
         if not rule.path.tail and rule.path.fixed.count("/") < 2:
-            yield Finding(rule, "over-broad", f"it covers everything below {rule.path.fixed}")
+            yield LintFinding(rule, "over-broad", f"it covers everything below {rule.path.fixed}")
         elif secrets is not None and secrets.above(rule.path.fixed):
-            yield Finding(rule, "over-broad", f"secrets lie below {rule.path.fixed}")
+            yield LintFinding(rule, "over-broad", f"secrets lie below {rule.path.fixed}")
     if rule.host == ANY:
-        yield Finding(rule, "over-broad", "it covers every host")
+        yield LintFinding(rule, "over-broad", "it covers every host")
     elif rule.host.startswith(("*.", ".")) and shared(rule.host.lstrip("*.")):
         why = f"anybody has names below {rule.host.lstrip('*.')}"
-        yield Finding(rule, "over-broad", why)
+        yield LintFinding(rule, "over-broad", why)
     named = rule.path or rule.command or rule.kind or rule.host
     if rule.operation.startswith("mcp__"):
         if rule.operation.strip("_*") == "mcp":
-            yield Finding(rule, "over-broad", "it covers every tool of every server; name a server")
+            yield LintFinding(
+                rule, "over-broad", "it covers every tool of every server; name a server"
+            )
     elif not named:
-        yield Finding(rule, "over-broad", f"it allows {rule.operation} on anything; name a path")
+        yield LintFinding(
+            rule, "over-broad", f"it allows {rule.operation} on anything; name a path"
+        )
 
 
 def _broad_command(pattern: CommandPattern) -> str:

@@ -25,7 +25,7 @@ AGAIN = (
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class OutsideRun:
     """The run on whose behalf something is asked.
 
     ``call`` started it, by the operation ``key``; ``line`` is the card's line of that call.
@@ -55,7 +55,7 @@ def operation_of(access: OutsideAccess) -> str:
     return {"connect": CONNECT, "read": READ}.get(access.kind, CHANGE)
 
 
-def summary_of(access: OutsideAccess, run: Run) -> str:
+def summary_of(access: OutsideAccess, run: OutsideRun) -> str:
     """Who wants what, in a line."""
     who = f"{access.process} (pid {access.pid})" if access.process else "the command"
     verb = {

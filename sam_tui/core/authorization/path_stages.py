@@ -6,7 +6,7 @@ import stat
 from sam_tui.core.accesses import Write
 from sam_tui.core.authorization.grounds import (
     READ,
-    Case,
+    AccessCase,
     Grounds,
     Judgement,
     Stage,
@@ -23,7 +23,7 @@ LOCAL_RULE = "local-secret:"
 _KERNEL = ("/proc", "/sys", "/dev")
 
 
-def own_data(grounds: Grounds, case: Case) -> Judgement | None:
+def own_data(grounds: Grounds, case: AccessCase) -> Judgement | None:
     """The program's own data: never written, read only where the person's rule says so."""
     real = case.where.real
     folder = grounds.own_folder(real)
@@ -35,7 +35,7 @@ def own_data(grounds: Grounds, case: Case) -> Judgement | None:
     return case.deny(f"protected:{folder}", f"{folder} is protected")
 
 
-def secret(grounds: Grounds, case: Case) -> Judgement | None:
+def secret(grounds: Grounds, case: AccessCase) -> Judgement | None:
     """Secret locations: denied until the person's own rule names them."""
     if grounds.secrets is None:
         return None
@@ -51,7 +51,7 @@ def secret(grounds: Grounds, case: Case) -> Judgement | None:
     return case.deny(f"secret:{what}", f"{named} may hold secrets")
 
 
-def special(_: Grounds, case: Case) -> Judgement | None:
+def special(_: Grounds, case: AccessCase) -> Judgement | None:
     """Nothing is written to devices, pipes, sockets and the kernel's own files."""
     if not case.writes:
         return None
@@ -67,20 +67,20 @@ def special(_: Grounds, case: Case) -> Judgement | None:
     return case.deny("special-file", f"{real} is a device, pipe or socket, not a file")
 
 
-def planned(grounds: Grounds, case: Case) -> Judgement | None:
+def planned(grounds: Grounds, case: AccessCase) -> Judgement | None:
     """Plan mode changes nothing."""
     if case.writes and grounds.mode == "plan":
         return refused_by_plan(case, "changing files")
     return None
 
 
-def allowed_by_rule(grounds: Grounds, case: Case) -> Judgement | None:
+def allowed_by_rule(grounds: Grounds, case: AccessCase) -> Judgement | None:
     """Allow rules."""
     rule = grounds.rules.permitting(case.subject, case.now)
     return case.allow(rule.id, rule_reason(rule)) if rule else None
 
 
-def guarded(grounds: Grounds, case: Case) -> Judgement | None:
+def guarded(grounds: Grounds, case: AccessCase) -> Judgement | None:
     """What later runs or instructs is asked even inside, as what the supervisor judged to be that."""
     where = case.where
     if not (case.writes and where.root is not None and grounds.secrets is not None):
@@ -96,7 +96,7 @@ def guarded(grounds: Grounds, case: Case) -> Judgement | None:
     return case.ask("guarded-file", reason, plain=False)
 
 
-def local_secret(grounds: Grounds, case: Case) -> Judgement | None:
+def local_secret(grounds: Grounds, case: AccessCase) -> Judgement | None:
     """An environment file or key of the workspace that a command reads is asked for."""
     if grounds.secrets is None or case.subject.operation != READ or not case.where.inside:
         return None
@@ -106,7 +106,7 @@ def local_secret(grounds: Grounds, case: Case) -> Judgement | None:
     return case.ask(f"{LOCAL_RULE}{what}", f"{case.where.real} ({what}) may hold secrets")
 
 
-def contained(grounds: Grounds, case: Case) -> Judgement | None:
+def contained(grounds: Grounds, case: AccessCase) -> Judgement | None:
     """The mode's default: inside is free, outside is asked; reads outside are free where trusted."""
     where = case.where
     if where.inside:

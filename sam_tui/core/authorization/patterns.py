@@ -15,7 +15,7 @@ class PathPattern:
     """Paths: a file or folder with all below it, or a pattern of ``*``, ``?``, ``[…]`` and ``**``.
 
     ``text`` is as written. ``fixed`` is the absolute part before the first pattern, links resolved;
-    ``rest`` the pattern after it. With ``fixed`` empty the pattern is a name at any depth.
+    ``tail`` the pattern after it. With ``fixed`` empty the pattern is a name at any depth.
     """
 
     text: str

@@ -11,7 +11,7 @@ from textwrap import wrap
 
 from sam_tui.core.accesses import LocatedAccess, Read, Write
 from sam_tui.core.authorization.guard import Guard
-from sam_tui.core.authorization.refusals import Refusal
+from sam_tui.core.authorization.refusals import RememberedRefusal
 from sam_tui.core.authorization.request import Request, no_preview
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ids import CallId, ConversationId
@@ -45,7 +45,7 @@ class Response:
 
 async def ask_permission(guard: Guard, plea: Plea) -> Response:
     """Ask the person about all that the conversation was refused of an operation."""
-    open_: defaultdict[str, list[Refusal]] = defaultdict(list)
+    open_: defaultdict[str, list[RememberedRefusal]] = defaultdict(list)
     unasked: list[str] = []
     for refusal in guard.refusals.take(plea.conversation, plea.operation):
         current, why_not = _current(guard, plea.conversation, refusal)
@@ -57,7 +57,9 @@ async def ask_permission(guard: Guard, plea: Plea) -> Response:
     return Response(tuple(decisions), tuple(unasked))
 
 
-def _current(guard: Guard, conversation: ConversationId, refusal: Refusal) -> tuple[Refusal, str]:
+def _current(
+    guard: Guard, conversation: ConversationId, refusal: RememberedRefusal
+) -> tuple[RememberedRefusal, str]:
     """A refusal as its paths lead now, and why it cannot be asked about, or nothing."""
     try:
         accesses = tuple(_relocated(guard, located) for located in refusal.accesses)
@@ -77,7 +79,7 @@ def _relocated(guard: Guard, located: LocatedAccess) -> LocatedAccess:
     return located
 
 
-def _request(plea: Plea, group: list[Refusal]) -> Request:
+def _request(plea: Plea, group: list[RememberedRefusal]) -> Request:
     summary = group[0].summary if len(group) == 1 else f"{len(group)} calls that were refused"
     return Request(
         plea.conversation,

@@ -10,13 +10,22 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from sam_tui.core.accesses import Connect, Fetch, LocatedAccess, Read, Run, Type, Use, Write
+from sam_tui.core.accesses import (
+    CommandAccess,
+    Connect,
+    Fetch,
+    LocatedAccess,
+    Read,
+    Type,
+    Use,
+    Write,
+)
 from sam_tui.core.authorization.command_stages import COMMAND_STAGES
-from sam_tui.core.authorization.commands import Reading, host_of
+from sam_tui.core.authorization.commands import CommandReading, host_of
 from sam_tui.core.authorization.connect_stages import NETWORK_STAGES, SOCKET_STAGES
 from sam_tui.core.authorization.grants import CONNECTION, connected
 from sam_tui.core.authorization.grounds import (
-    Case,
+    AccessCase,
     Grounds,
     Judgement,
     PermissionMode,
@@ -82,35 +91,39 @@ class Policy(Grounds):
 
     def _case(
         self, located: LocatedAccess, operation: str
-    ) -> tuple[Case, tuple[tuple[str, Stage], ...]]:
+    ) -> tuple[AccessCase, tuple[tuple[str, Stage], ...]]:
         now = self.clock()
         match located.access:
             case Read() | Write() if located.location is not None:
                 kind: Kind = "write" if isinstance(located.access, Write) else "read"
                 real = located.location.real
-                return Case(Subject(operation, kind, real), located, now, real), PATH_STAGES
-            case Run(command=command, cwd=cwd):
+                return AccessCase(Subject(operation, kind, real), located, now, real), PATH_STAGES
+            case CommandAccess(command=command, cwd=cwd):
                 subject = Subject(operation, "run", reading=self._read(command, cwd))
-                return Case(subject, located, now, self._command(command, cwd)), COMMAND_STAGES
+                return AccessCase(
+                    subject, located, now, self._command(command, cwd)
+                ), COMMAND_STAGES
             case Type(session=session, keys=keys):
                 subject = Subject(operation, "type", reading=self._typed(keys))
-                return Case(subject, located, now, f"keys {keys!r} in {session}"), COMMAND_STAGES
+                return AccessCase(
+                    subject, located, now, f"keys {keys!r} in {session}"
+                ), COMMAND_STAGES
             case Fetch(url=url):
                 subject = Subject(
                     operation, "fetch", host=host_of(url if "://" in url else f"https://{url}")
                 )
-                return Case(subject, located, now, url), _FETCH_STAGES
+                return AccessCase(subject, located, now, url), _FETCH_STAGES
             case Connect(where=where) if located.location is not None:
                 subject = Subject(operation, "write", where)
-                return Case(subject, located, now, f"{CONNECTION}{where}"), SOCKET_STAGES
+                return AccessCase(subject, located, now, f"{CONNECTION}{where}"), SOCKET_STAGES
             case Connect(where=where):
                 target = f"{CONNECTION}{where}"
                 subject = Subject(operation, "fetch", host=connected(target)[0])
-                return Case(subject, located, now, target), NETWORK_STAGES
+                return AccessCase(subject, located, now, target), NETWORK_STAGES
             case Use():
-                return Case(Subject(operation, "use"), located, now, operation), USE_STAGES
+                return AccessCase(Subject(operation, "use"), located, now, operation), USE_STAGES
             case _:
-                return Case(Subject(operation, "read"), located, now, ""), ()
+                return AccessCase(Subject(operation, "read"), located, now, ""), ()
 
     def _command(self, command: str, cwd: str) -> str:
         """A command as a grant names it: with its folder, for there the same words may do otherwise."""
@@ -118,10 +131,10 @@ class Policy(Grounds):
         real = os.path.realpath(os.path.join(root, os.path.expanduser(cwd))) if cwd else root
         return f"$ {command}" if real == root else f"$ cd {shlex.quote(real)} && {command}"
 
-    def _read(self, command: str, cwd: str) -> Reading | None:
+    def _read(self, command: str, cwd: str) -> CommandReading | None:
         return self.reader.read(command, cwd) if self.reader else None
 
-    def _typed(self, keys: str) -> Reading | None:
+    def _typed(self, keys: str) -> CommandReading | None:
         """Lines that are typed are read as commands, one without its Enter too: that may follow alone."""
         lines = _entered(keys)
         return self.reader.read(lines) if self.reader and lines.strip() else None
@@ -140,7 +153,7 @@ def _entered(keys: str) -> str:
     return lines
 
 
-def _refused_at_the_door(grounds: Grounds, case: Case) -> Judgement | None:
+def _refused_at_the_door(grounds: Grounds, case: AccessCase) -> Judgement | None:
     """What the door refuses whatever anybody allowed."""
     access = case.located.access
     assert isinstance(access, Fetch)
@@ -148,13 +161,13 @@ def _refused_at_the_door(grounds: Grounds, case: Case) -> Judgement | None:
     return case.deny("not-public", why) if why else None
 
 
-def _public(_: Grounds, case: Case) -> Judgement:
+def _public(_: Grounds, case: AccessCase) -> Judgement:
     """The addresses of a name are judged where it is resolved and used."""
     reason = "nothing is against it; every address of a name is judged before it is connected to"
     return case.allow("public-web", reason)
 
 
-def _allowed_fetch(grounds: Grounds, case: Case) -> Judgement | None:
+def _allowed_fetch(grounds: Grounds, case: AccessCase) -> Judgement | None:
     rule = grounds.rules.permitting(case.subject, case.now)
     return case.allow(rule.id, f"{rule.layer} policy: {rule.words}") if rule else None
 

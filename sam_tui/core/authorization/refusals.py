@@ -13,7 +13,7 @@ MOST = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class RememberedRefusal:
     """What a call was refused. ``targets`` are what its accesses came to then."""
 
     operation: str
@@ -26,19 +26,23 @@ class Refusals:
     """By conversation and by the operation that was called. In memory, as grants are."""
 
     def __init__(self) -> None:
-        self._kept: defaultdict[tuple[ConversationId, str], list[Refusal]] = defaultdict(list)
+        self._kept: defaultdict[tuple[ConversationId, str], list[RememberedRefusal]] = defaultdict(
+            list
+        )
 
     def add(self, request: Request, decision: Decision) -> None:
         """Keep what was refused, unless a rule did that: no permission overrides one."""
         if decision.allowed or decision.by in ("rule", "hook") or not decision.targets:
             return
-        refusal = Refusal(request.operation, request.summary, request.accesses, decision.targets)
+        refusal = RememberedRefusal(
+            request.operation, request.summary, request.accesses, decision.targets
+        )
         refused = self._kept[request.conversation, request.called or request.operation]
         refused[:] = [earlier for earlier in refused if earlier.targets != refusal.targets][
             1 - MOST :
         ]
         refused.append(refusal)
 
-    def take(self, conversation: ConversationId, called: str) -> tuple[Refusal, ...]:
+    def take(self, conversation: ConversationId, called: str) -> tuple[RememberedRefusal, ...]:
         """All of an operation, oldest first; they are kept no longer."""
         return tuple(self._kept.pop((conversation, called), ()))

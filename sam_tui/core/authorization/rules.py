@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from sam_tui.core.authorization.commands import Part, Reading
+from sam_tui.core.authorization.commands import CommandPart, CommandReading
 from sam_tui.core.authorization.patterns import CommandPattern, PathPattern, host_covered
 from sam_tui.core.authorization.programs import CommandClass
 from sam_tui.core.authorization.windows import Window
@@ -27,7 +27,7 @@ class Subject:
     kind: Kind
     path: str = ""
     """The real path of a read or write."""
-    reading: Reading | None = None
+    reading: CommandReading | None = None
     """What a command does, for ``run``."""
     host: str = ""
 
@@ -114,7 +114,7 @@ class Rule:
             case "run" | "type" | "use":
                 return self._names_operations_alone()
 
-    def permits_part(self, part: Part, subject: Subject, now: float) -> bool:
+    def permits_part(self, part: CommandPart, subject: Subject, now: float) -> bool:
         """Whether an allow rule covers one simple command: its words, and every path it names."""
         if not (self.about_commands and self._holds(subject, now)):
             return False
@@ -150,7 +150,7 @@ class Rule:
             return False
         return any(self._restricts_part(part) for part in reading.parts)
 
-    def _restricts_part(self, part: Part) -> bool:
+    def _restricts_part(self, part: CommandPart) -> bool:
         if self.command and not self.command.names(part.words):
             return False
         if self.kind and self.kind not in part.classes:

@@ -5,9 +5,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from sam_tui.core.accesses import LocatedAccess, Run, Type
+from sam_tui.core.accesses import CommandAccess, LocatedAccess, Type
 from sam_tui.core.authorization.addresses import refusal
-from sam_tui.core.authorization.commands import CommandReader, Part, host_of
+from sam_tui.core.authorization.commands import CommandPart, CommandReader, host_of
 from sam_tui.core.authorization.grants import (
     CONNECTION,
     FOREVER,
@@ -58,7 +58,7 @@ _THREE_WORDS = {("npm", "run"), ("pnpm", "run"), ("yarn", "run"), ("bun", "run")
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class ScopeOffer:
     """A choice, and what it becomes when it is taken: grants by target, or one by pattern."""
 
     choice: ScopeChoice
@@ -90,15 +90,15 @@ def offers(
     seconds: float,
     keeps: bool,
     once: str = "this call only",
-) -> tuple[Offer, ...]:
+) -> tuple[ScopeOffer, ...]:
     """The scopes for a question, narrowest first. ``keeps``: whether any can be written down."""
     exact = tuple(judgement.target for judgement in judgements)
     granted = tuple(map(wide_as_it_is, exact))
     minutes = max(1, round(seconds / 60))
     span = "1 minute" if minutes == 1 else f"{minutes} minutes"
     offered = [
-        Offer(ScopeChoice("once", once, "once", exact)),
-        Offer(
+        ScopeOffer(ScopeChoice("once", once, "once", exact)),
+        ScopeOffer(
             ScopeChoice(
                 "timed",
                 f"{_in_question(operation, granted)}, for {span}",
@@ -123,12 +123,12 @@ def offers(
         named = _hosts(judgements)
         if not named:
             words = f"{operation}, exactly {', '.join(exact)}, {HOW_LONG['session']}"
-            offered.append(Offer(ScopeChoice("session", words, "session", exact), exact))
+            offered.append(ScopeOffer(ScopeChoice("session", words, "session", exact), exact))
         offered += [_host_offer(span, operation, host, grounds) for host in named for span in spans]
         return tuple(offered)
     if (site := _site(judgements)) is not None:
         words = f"{operation} on everything at {site}, {HOW_LONG['session']}"
-        offered.append(Offer(ScopeChoice("session", words, "session", (site,)), (site,)))
+        offered.append(ScopeOffer(ScopeChoice("session", words, "session", (site,)), (site,)))
         host = host_of(site)
         offered += [_host_offer(span, operation, host, grounds) for span in spans[1:]]
         return tuple(offered)
@@ -156,7 +156,7 @@ def _in_question(operation: str, granted: tuple[str, ...]) -> str:
     return f"{operation} on {' and '.join(words)}"
 
 
-def of_next_call(timed: Offer) -> Offer:
+def of_next_call(timed: ScopeOffer) -> ScopeOffer:
     """The single yes where no call waits for it: what the counted one covers, used once."""
     words = f"{timed.choice.words}, but one call only"
     choice = replace(timed.choice, id="once", words=words, span="once")
@@ -165,20 +165,20 @@ def of_next_call(timed: Offer) -> Offer:
 
 def timed_words(timed: ScopeChoice, accesses: Sequence[LocatedAccess]) -> str:
     """What the counted choice covers, as it is shown and recorded."""
-    if not any(isinstance(located.access, Run | Type) for located in accesses):
+    if not any(isinstance(located.access, CommandAccess | Type) for located in accesses):
         return timed.words
     minutes = max(1, round((timed.seconds or 0) / 60))
     span = "1 minute" if minutes == 1 else f"{minutes} minutes"
     return f"exactly this: {', '.join(timed.targets)}, for {span}"
 
 
-def rehearsal(judgements: Sequence[Judgement]) -> Offer:
+def rehearsal(judgements: Sequence[Judgement]) -> ScopeOffer:
     """The choice to try a command before it changes anything."""
     targets = tuple(judgement.target for judgement in judgements)
-    return Offer(ScopeChoice("rehearse", _REHEARSED, "once", targets))
+    return ScopeOffer(ScopeChoice("rehearse", _REHEARSED, "once", targets))
 
 
-def simulated(offer: Offer, past: Sequence[DecisionEntry], grounds: Grounds) -> Offer:
+def simulated(offer: ScopeOffer, past: Sequence[DecisionEntry], grounds: Grounds) -> ScopeOffer:
     """The offer with its figures, from past calls of the operation, newest first."""
     calls = [entry for entry in past if entry.decision.targets]
     if offer.choice.span == "once":
@@ -200,7 +200,7 @@ def simulated(offer: Offer, past: Sequence[DecisionEntry], grounds: Grounds) -> 
     )
 
 
-def _covered(offer: Offer, targets: Sequence[str], grounds: Grounds) -> bool:
+def _covered(offer: ScopeOffer, targets: Sequence[str], grounds: Grounds) -> bool:
     """Whether the offer would have answered for a call: for some target, and no other was open."""
     answered = [offer.covers(target, grounds.reader) for target in targets]
     return any(answered) and all(
@@ -218,7 +218,7 @@ def _in_words(decision: Decision) -> str:
     return text if len(text) <= _LONGEST_TARGET else text[: _LONGEST_TARGET - 1] + "…"
 
 
-def command_prefix(part: Part) -> tuple[str, ...]:
+def command_prefix(part: CommandPart) -> tuple[str, ...]:
     """The words of a command that say what it does: program, subcommand; empty where none do."""
     words = part.words
     if not words or not part.exact:
@@ -315,14 +315,14 @@ HOW_LONG = {
 
 def _folder_offer(
     span: ScopeSpan, operation: str, folders: tuple[str, ...], grounds: Grounds
-) -> Offer:
+) -> ScopeOffer:
     names = ", ".join(
         f"everything below {folder}" if os.path.isdir(folder) else folder for folder in folders
     )
     words = f"{operation} on {names}, {HOW_LONG[span]}"
     where = grounds.roots[0] if span == "project" and grounds.roots else ""
     saved = tuple(SavedGrant(operation, where, path=folder) for folder in folders)
-    return Offer(
+    return ScopeOffer(
         ScopeChoice(span, words, span, folders, seconds=None),
         tuple(f"{folder.rstrip('/')}/" for folder in folders),
         saved=saved if span != "session" else (),
@@ -331,30 +331,30 @@ def _folder_offer(
 
 def _pattern_offer(
     span: ScopeSpan, operation: str, pattern: CommandPattern, grounds: Grounds
-) -> Offer:
+) -> ScopeOffer:
     target = f"{pattern.text} …"
     words = f"commands that begin with “{pattern.text}”, {HOW_LONG[span]}"
     where = grounds.roots[0] if span == "project" and grounds.roots else ""
     saved = (SavedGrant(operation, where, command=pattern.words),) if span != "session" else ()
-    return Offer(ScopeChoice(span, words, span, (target,)), (target,), pattern, saved)
+    return ScopeOffer(ScopeChoice(span, words, span, (target,)), (target,), pattern, saved)
 
 
-def _tool_offer(span: ScopeSpan, operation: str, grounds: Grounds) -> Offer:
+def _tool_offer(span: ScopeSpan, operation: str, grounds: Grounds) -> ScopeOffer:
     words = f"{operation} with any arguments, {HOW_LONG[span]}"
     where = grounds.roots[0] if span == "project" and grounds.roots else ""
     saved = (SavedGrant(operation, where),) if span != "session" else ()
-    return Offer(ScopeChoice(span, words, span, (operation,)), (operation,), saved=saved)
+    return ScopeOffer(ScopeChoice(span, words, span, (operation,)), (operation,), saved=saved)
 
 
-def _host_offer(span: ScopeSpan, operation: str, host: str, grounds: Grounds) -> Offer:
+def _host_offer(span: ScopeSpan, operation: str, host: str, grounds: Grounds) -> ScopeOffer:
     words = f"{operation} on {host}, every port, {HOW_LONG[span]}"
     where = grounds.roots[0] if span == "project" and grounds.roots else ""
     saved = (SavedGrant(operation, where, host=host),) if span != "session" else ()
     name = f"{span}-below" if host.startswith("*.") else span
-    return Offer(ScopeChoice(name, words, span, (host,)), (host,), HostEntry.of(host), saved)
+    return ScopeOffer(ScopeChoice(name, words, span, (host,)), (host,), HostEntry.of(host), saved)
 
 
-def chosen_of(answer: Approval, on_offer: Sequence[Offer]) -> Offer | None:
+def chosen_of(answer: Approval, on_offer: Sequence[ScopeOffer]) -> ScopeOffer | None:
     """The offer that an answer takes; None for a refusal, and for one that was never offered."""
     if answer.choice == "deny":
         return None

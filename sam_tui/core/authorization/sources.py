@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from sam_tui.core.authorization.grants import connected
 from sam_tui.core.authorization.grounds import Grounds, Judgement
-from sam_tui.core.authorization.scopes import HOW_LONG, Offer, by_file
+from sam_tui.core.authorization.scopes import HOW_LONG, ScopeOffer, by_file
 from sam_tui.core.inquiry import ScopeChoice, ScopeSpan
 from sam_tui.core.ports.policy import SavedGrant
 
@@ -21,7 +21,7 @@ def sources_offers(
     grounds: Grounds,
     *,
     keeps: bool,
-) -> tuple[Offer, ...]:
+) -> tuple[ScopeOffer, ...]:
     """The package sources and remotes of a folder as one scope, where a host in question is one of them."""
     hosts = {connected(judgement.target)[0] for judgement in judgements}
     if not hosts or not hosts <= set(sources) or any(by_file(j.rule) for j in judgements):
@@ -29,11 +29,11 @@ def sources_offers(
     where = grounds.roots[0] if grounds.roots else ""
     named = ", ".join(sources)
     spans: tuple[ScopeSpan, ...] = ("session", "project") if keeps else ("session",)
-    on_offer: list[Offer] = []
+    on_offer: list[ScopeOffer] = []
     for span in spans:
         words = f"the package sources and git remotes of this folder ({named}), {HOW_LONG[span]}"
         saved = tuple(SavedGrant(operation, where, host=host) for host in sources)
         choice = ScopeChoice(f"{span}-sources", words, span, tuple(sources))
         rules = saved if span == "project" else ()
-        on_offer.append(Offer(choice, tuple(sources), saved=rules, hosts=tuple(sources)))
+        on_offer.append(ScopeOffer(choice, tuple(sources), saved=rules, hosts=tuple(sources)))
     return tuple(on_offer)

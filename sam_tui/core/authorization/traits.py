@@ -19,7 +19,7 @@ COMMAND_CLASSES: tuple[CommandClass, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """What a program does. ``known`` says that it touches nothing but the paths it names."""
+    """What a program does. ``exact`` says that it touches nothing but the paths it names."""
 
     classes: frozenset[CommandClass]
     why: str

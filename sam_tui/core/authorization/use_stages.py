@@ -2,7 +2,7 @@
 
 from sam_tui.core.accesses import Use
 from sam_tui.core.authorization.grounds import (
-    Case,
+    AccessCase,
     Grounds,
     Judgement,
     Stage,
@@ -14,14 +14,14 @@ from sam_tui.core.authorization.grounds import (
 from sam_tui.core.authorization.path_stages import allowed_by_rule
 
 
-def _planned(grounds: Grounds, case: Case) -> Judgement | None:
+def _planned(grounds: Grounds, case: AccessCase) -> Judgement | None:
     """Plan mode uses what a rule names. What a server says of its own tools counts for nothing."""
     if grounds.mode != "plan" or grounds.rules.permitting(case.subject, case.now) is not None:
         return None
     return refused_by_plan(case, "using tools of servers")
 
 
-def _theirs(_: Grounds, case: Case) -> Judgement:
+def _theirs(_: Grounds, case: AccessCase) -> Judgement:
     """Nobody here knows what the server does with a call."""
     access = case.located.access
     assert isinstance(access, Use)

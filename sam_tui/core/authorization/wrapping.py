@@ -124,7 +124,7 @@ def _only_asks(name: str, words: Sequence[Word]) -> bool:
 @dataclass(slots=True)
 class _Stripped:
     """What is left without a wrapper: the words after it, the variables it sets, and what it hands to
-    a shell (``env -S``, ``watch``). ``known`` is False where an option may mean something else."""
+    a shell (``env -S``, ``watch``). ``exact`` is False where an option may mean something else."""
 
     words: tuple[Word, ...] = ()
     assignments: list[tuple[str, Word]] = field(default_factory=list[tuple[str, Word]])

@@ -9,7 +9,7 @@ from sam_tui.core.ironmanus.evidence import Seen
 from sam_tui.core.ironmanus.folder import SessionFolders
 from sam_tui.core.ironmanus.prompts import phase_prompt, role_meta_prompt
 from sam_tui.core.ironmanus.roles import ROLES
-from sam_tui.core.ironmanus.sessions import Session, Sessions, grade, persona
+from sam_tui.core.ironmanus.sessions import ManusSession, ManusSessions, grade, persona
 from sam_tui.core.workflow.service import Workflows
 from sam_tui.core.workflow.verification import THRESHOLD, Measured, verify
 from sam_tui.core.workflow.views import TaskView
@@ -29,15 +29,17 @@ class Extra:
     evidence: Seen = field(default=Seen((), False))
 
 
-class Answers:
+class TurnAnswers:
     """Builds answers."""
 
-    def __init__(self, workflows: Workflows, sessions: Sessions, folders: SessionFolders) -> None:
+    def __init__(
+        self, workflows: Workflows, sessions: ManusSessions, folders: SessionFolders
+    ) -> None:
         self._workflows = workflows
         self._sessions = sessions
         self._folders = folders
 
-    def of(self, session: Session, extra: Extra) -> dict[str, Any]:
+    def of(self, session: ManusSession, extra: Extra) -> dict[str, Any]:
         """``{next_phase, system_prompt, allowed_next_tools, payload, status}``."""
         return {
             "next_phase": session.phase,
@@ -47,7 +49,7 @@ class Answers:
             "status": _status(session),
         }
 
-    def _prompt(self, session: Session, extra: Extra) -> str:
+    def _prompt(self, session: ManusSession, extra: Extra) -> str:
         if session.phase == "DONE":
             return (
                 f"Session {session.id} is done: “{session.objective}”. Nothing is left to do in it."
@@ -61,7 +63,7 @@ class Answers:
         methodology = persona(self._workflows, session.role)
         return phase_prompt(session, methodology, self._facts(session, extra))
 
-    def _facts(self, session: Session, extra: Extra) -> Mapping[str, Any]:
+    def _facts(self, session: ManusSession, extra: Extra) -> Mapping[str, Any]:
         """The values of every guide; a guide takes those that it names."""
         task = session.ticket.task if session.ticket else None
         todos = session.todos
@@ -86,7 +88,7 @@ class Answers:
             "rollbacks": session.view.rollbacks_left,
         }
 
-    def _payload(self, session: Session, extra: Extra) -> dict[str, Any]:
+    def _payload(self, session: ManusSession, extra: Extra) -> dict[str, Any]:
         task = session.ticket.task if session.ticket else None
         payload: dict[str, Any] = {
             "session_id": session.id,
@@ -124,7 +126,7 @@ class Answers:
         return {name: value for name, value in payload.items() if value is not None}
 
 
-def allowed_tools(session: Session) -> list[str]:
+def allowed_tools(session: ManusSession) -> list[str]:
     """What the gate lets through in the phase, by the names of its list, and JARVIS always."""
     if session.ticket is None:
         return [] if session.phase == "DONE" else ["JARVIS"]
@@ -137,7 +139,7 @@ def percent(todos: Sequence[TaskView]) -> int:
     return verify([Measured(t.status, t.critical) for t in todos], claimed=False).percent
 
 
-def _status(session: Session) -> str:
+def _status(session: ManusSession) -> str:
     if session.phase == "DONE":
         return "DONE"
     return "IN_PROGRESS" if session.view.state in ("idle", "running", "paused") else "ERROR"

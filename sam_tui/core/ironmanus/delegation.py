@@ -13,7 +13,7 @@ from sam_tui.core.ironmanus.metaprompt import MetaPrompt, read_meta_prompt
 from sam_tui.core.ironmanus.prompts import errand_prompt
 from sam_tui.core.ironmanus.review import review
 from sam_tui.core.ironmanus.roles import ROLES
-from sam_tui.core.ironmanus.sessions import Session, persona
+from sam_tui.core.ironmanus.sessions import ManusSession, persona
 from sam_tui.core.tooling.execute import Gate
 from sam_tui.core.workflow.service import Workflows
 from sam_tui.core.workflow.views import TaskView
@@ -24,7 +24,7 @@ _FORBIDDEN = ("workflow", "JARVIS", "IronManusStateGraph")
 
 
 @dataclass(frozen=True, slots=True)
-class Crew:
+class DelegationCrew:
     """What delegation is done with.
 
     ``gate`` gives the gate of a conversation that was made for one execution's step, and witnesses
@@ -66,14 +66,18 @@ class Delegates:
     """Spawns the agents of delegated todos."""
 
     def __init__(
-        self, workflows: Workflows, folders: SessionFolders, book: EvidenceBook, crew: Crew
+        self,
+        workflows: Workflows,
+        folders: SessionFolders,
+        book: EvidenceBook,
+        crew: DelegationCrew,
     ) -> None:
         self._workflows = workflows
         self._folders = folders
         self._book = book
         self._crew = crew
 
-    def due(self, session: Session) -> MetaPrompt | None:
+    def due(self, session: ManusSession) -> MetaPrompt | None:
         """The meta-prompt of the open todo, unless its agent has ended already."""
         if session.phase != "EXECUTE" or session.ticket is None or session.ticket.task is None:
             return None
@@ -82,7 +86,7 @@ class Delegates:
             return None
         return read_meta_prompt(text)
 
-    def earlier(self, session: Session) -> Delegation | None:
+    def earlier(self, session: ManusSession) -> Delegation | None:
         """How the agent of the open todo ended in an earlier call, if it did."""
         row = self._book.delegated(session)
         task = session.ticket.task if session.ticket else None
@@ -94,7 +98,7 @@ class Delegates:
 
     async def run(
         self,
-        session: Session,
+        session: ManusSession,
         meta: MetaPrompt,
         sender: Sender,
     ) -> Delegation:
@@ -133,7 +137,7 @@ class Delegates:
 
     def _ended(
         self,
-        session: Session,
+        session: ManusSession,
         meta: MetaPrompt,
         caller: ConversationId,
         file: tuple[str, str | None],

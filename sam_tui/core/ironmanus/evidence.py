@@ -8,7 +8,7 @@ from sam_tui.core.accesses import Location
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.ironmanus.folder import HandoffFile
-from sam_tui.core.ironmanus.sessions import Session
+from sam_tui.core.ironmanus.sessions import ManusSession
 from sam_tui.core.ports.files import Files
 from sam_tui.core.ports.workflows import EvidenceRow
 from sam_tui.core.workflow.notes import Witnessed
@@ -38,7 +38,7 @@ class EvidenceBook:
         self._files = files
 
     def add_files(
-        self, session: Session, caller: ConversationId, named: Mapping[str, Location]
+        self, session: ManusSession, caller: ConversationId, named: Mapping[str, Location]
     ) -> None:
         """Files that were named as evidence. Raises ``WorkflowRefused`` (``evidence_invalid``).
 
@@ -48,7 +48,7 @@ class EvidenceBook:
             self._add_file(session, caller, name, where)
 
     def _add_file(
-        self, session: Session, caller: ConversationId, name: str, where: Location
+        self, session: ManusSession, caller: ConversationId, name: str, where: Location
     ) -> None:
         try:
             entry = self._files.stat(where)
@@ -75,7 +75,7 @@ class EvidenceBook:
         """How a delegated agent ended."""
         self._workflows.witness(caller, Witnessed(AGENT, subject, ok, None, text))
 
-    def of(self, session: Session) -> Seen:
+    def of(self, session: ManusSession) -> Seen:
         """What there is for the open attempt of a session."""
         ticket = session.ticket
         rows = self._workflows.open_evidence(session.id, ticket.step) if ticket else ()
@@ -83,7 +83,7 @@ class EvidenceBook:
         lines = tuple(_line(row) for row in telling[-10:])
         return Seen(lines, any(row.ok for row in telling))
 
-    def delegated(self, session: Session) -> EvidenceRow | None:
+    def delegated(self, session: ManusSession) -> EvidenceRow | None:
         """How the agent of the open attempt ended, if it did."""
         ticket = session.ticket
         rows: Sequence[EvidenceRow] = (
@@ -95,7 +95,7 @@ class EvidenceBook:
         self._workflows.witness(caller, Witnessed(kind, subject, True, None, text))
 
 
-def require_evidence(session: Session, seen: Seen) -> None:
+def require_evidence(session: ManusSession, seen: Seen) -> None:
     """Raise ``WorkflowRefused`` (``evidence_missing``) for a critical todo that nothing bears out."""
     task = session.ticket.task if session.ticket else None
     if task is None or not task.critical or seen.good:

@@ -36,7 +36,7 @@ class HandoffFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Scratch:
+class ScratchFiles:
     """A file that is there while something runs: its name and text."""
 
     name: str
@@ -137,7 +137,7 @@ class SessionFolders:
         return HandoffFile(f"{FOLDER}/{name}", len(data), hashlib.sha256(data).hexdigest())
 
     @contextmanager
-    def scratch(self, files: Sequence[Scratch]) -> Generator[None]:
+    def scratch(self, files: Sequence[ScratchFiles]) -> Generator[None]:
         """Files of no session, for as long as the block runs."""
         paths: list[str] = []
         try:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sam_tui.core.ironmanus.sessions import Session, Sessions, grade
+from sam_tui.core.ironmanus.sessions import ManusSession, ManusSessions, grade
 from sam_tui.core.ports.workflows import EventQuery
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.service import Workflows
@@ -89,7 +89,7 @@ class Graph:
 class StateGraphs:
     """The graphs of all sessions."""
 
-    def __init__(self, workflows: Workflows, sessions: Sessions) -> None:
+    def __init__(self, workflows: Workflows, sessions: ManusSessions) -> None:
         self._workflows = workflows
         self._sessions = sessions
 
@@ -128,7 +128,7 @@ class StateGraphs:
             "session_duration_minutes": round(max(0.0, last - started) / 60, 2),
         }
 
-    def _owned(self, session: Session) -> Graph:
+    def _owned(self, session: ManusSession) -> Graph:
         entities: dict[str, Entity] = {}
         relations: dict[Relation, None] = {}
 

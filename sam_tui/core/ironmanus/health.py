@@ -24,7 +24,7 @@ Status = Literal["pass", "warn", "fail"]
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class HealthCheck:
     """How one check ended, and what it saw."""
 
     status: Status
@@ -61,7 +61,9 @@ class Health:
             "storage": _tried(self._storage),
             "workspace": _tried(self._workspace),
             "memory": _tried(_memory),
-            "process": Check("pass", f"pid {os.getpid()}, Python {platform.python_version()}"),
+            "process": HealthCheck(
+                "pass", f"pid {os.getpid()}, Python {platform.python_version()}"
+            ),
         }
         failed = [name for name, check in checks.items() if check.status == "fail"]
         now = self._clock.monotonic()
@@ -78,15 +80,17 @@ class Health:
             report["sessions"] = self._sessions()
         return report
 
-    def _configuration(self) -> Check:
+    def _configuration(self) -> HealthCheck:
         """The definition can be started, and every role has its persona."""
         definition = self._workflows.definition(WORKFLOW)
         missing = sorted(set(ROLES) - set(self._workflows.personas()))
         if missing:
-            return Check("fail", f"roles without a persona: {', '.join(missing)}")
-        return Check("pass", f"{WORKFLOW} has {len(definition.steps)} phases; {len(ROLES)} roles")
+            return HealthCheck("fail", f"roles without a persona: {', '.join(missing)}")
+        return HealthCheck(
+            "pass", f"{WORKFLOW} has {len(definition.steps)} phases; {len(ROLES)} roles"
+        )
 
-    def _registry(self) -> Check:
+    def _registry(self) -> HealthCheck:
         """Every tool has a schema that can be told, and no name is there twice."""
         tools = self._tools()
         names = [tool.name for tool in tools]
@@ -94,21 +98,23 @@ class Health:
             tool_schema(tool)
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice or not names:
-            return Check("fail", f"named twice: {', '.join(twice)}" if twice else "there are none")
-        return Check("pass", f"{len(names)} tools: {', '.join(names)}")
+            return HealthCheck(
+                "fail", f"named twice: {', '.join(twice)}" if twice else "there are none"
+            )
+        return HealthCheck("pass", f"{len(names)} tools: {', '.join(names)}")
 
-    def _storage(self) -> Check:
+    def _storage(self) -> HealthCheck:
         """The workflow database takes a write and gives it back."""
         began = self._clock.monotonic()
         self._workflows.check()
-        return Check(
+        return HealthCheck(
             "pass", f"written and read in {(self._clock.monotonic() - began) * 1000:.1f} ms"
         )
 
-    def _workspace(self) -> Check:
+    def _workspace(self) -> HealthCheck:
         """The session folder takes a file and gives it back."""
         self._folders.check()
-        return Check("pass", "a file was written, read and removed")
+        return HealthCheck("pass", "a file was written, read and removed")
 
     def _sessions(self) -> dict[str, int]:
         views = self._workflows.executions(limit=1000)
@@ -116,20 +122,20 @@ class Health:
         return {state: states.count(state) for state in sorted(set(states))}
 
 
-def _memory() -> Check:
+def _memory() -> HealthCheck:
     """The most memory that this process has had."""
     if sys.platform == "win32":
-        return Check("warn", "is not measured here")
+        return HealthCheck("warn", "is not measured here")
     import resource
 
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     mebibytes = peak / 1024 / (1024 if sys.platform == "darwin" else 1)
     status: Status = "fail" if mebibytes > _FAIL else "warn" if mebibytes > _WARN else "pass"
-    return Check(status, f"at most {mebibytes:.0f} MiB so far")
+    return HealthCheck(status, f"at most {mebibytes:.0f} MiB so far")
 
 
-def _tried(check: Callable[[], Check]) -> Check:
+def _tried(check: Callable[[], HealthCheck]) -> HealthCheck:
     try:
         return check()
     except (SamError, OSError, ValueError) as error:
-        return Check("fail", error.explain() if isinstance(error, SamError) else str(error))
+        return HealthCheck("fail", error.explain() if isinstance(error, SamError) else str(error))

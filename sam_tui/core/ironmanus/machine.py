@@ -14,8 +14,8 @@ from sam_tui.core.accesses import Location
 from sam_tui.core.agent.subagents import Sender
 from sam_tui.core.clock import Clock
 from sam_tui.core.inquiries import Inquiries
-from sam_tui.core.ironmanus.answers import Answers, Extra
-from sam_tui.core.ironmanus.delegation import Crew, Delegates, handoff_name
+from sam_tui.core.ironmanus.answers import Extra, TurnAnswers
+from sam_tui.core.ironmanus.delegation import Delegates, DelegationCrew, handoff_name
 from sam_tui.core.ironmanus.evidence import EvidenceBook, require_evidence
 from sam_tui.core.ironmanus.folder import DAY, SessionFolders, require_session_id
 from sam_tui.core.ironmanus.payloads import (
@@ -34,7 +34,7 @@ from sam_tui.core.ironmanus.payloads import (
 )
 from sam_tui.core.ironmanus.review import review
 from sam_tui.core.ironmanus.roles import no_role, role_named
-from sam_tui.core.ironmanus.sessions import Session, Sessions
+from sam_tui.core.ironmanus.sessions import ManusSession, ManusSessions
 from sam_tui.core.ports.files import Files, FileStat
 from sam_tui.core.workflow.person import Person
 from sam_tui.core.workflow.refusals import WorkflowRefused
@@ -62,7 +62,7 @@ class Handed:
     warnings: tuple[str, ...] = ()
 
 
-class Machine:
+class PhaseMachine:
     """The eight phases for callers of JARVIS."""
 
     def __init__(
@@ -70,17 +70,17 @@ class Machine:
         workflows: Workflows,
         folders: SessionFolders,
         files: Files,
-        crew: Crew,
+        crew: DelegationCrew,
         *,
         inquiries: Inquiries,
         clock: Clock,
     ) -> None:
-        self.sessions = Sessions(workflows)
+        self.sessions = ManusSessions(workflows)
         self._workflows = workflows
         self._folders = folders
         self._book = EvidenceBook(workflows, files)
         self._delegates = Delegates(workflows, folders, self._book, crew)
-        self._answers = Answers(workflows, self.sessions, folders)
+        self._answers = TurnAnswers(workflows, self.sessions, folders)
         self._crew = crew
         self._inquiries = inquiries
         self._clock = clock
@@ -115,7 +115,7 @@ class Machine:
 
     # -- sessions ------------------------------------------------------------------------------
 
-    def _session(self, request: Asked, caller: Sender) -> tuple[Session, bool]:
+    def _session(self, request: Asked, caller: Sender) -> tuple[ManusSession, bool]:
         """The session that is meant, and whether it was begun just now."""
         identifier = request.session_id and require_session_id(request.session_id)
         objective = request.initial_objective.strip()
@@ -141,7 +141,9 @@ class Machine:
             session = self.sessions.find(identifier)
         return session, False
 
-    def _begin(self, identifier: str, objective: str, request: Asked, caller: Sender) -> Session:
+    def _begin(
+        self, identifier: str, objective: str, request: Asked, caller: Sender
+    ) -> ManusSession:
         if request.phase_completed:
             raise WorkflowRefused(
                 "phase_mismatch",
@@ -155,7 +157,7 @@ class Machine:
         self._folders.prepare(session.id)
         return session
 
-    def _restore(self, session: Session) -> None:
+    def _restore(self, session: ManusSession) -> None:
         """Bring back the hand-offs of a folder that was swept while the session was idle."""
         if session.phase == "DONE" or self._folders.listed(session.id):
             return
@@ -168,7 +170,7 @@ class Machine:
         if texts:
             self._folders.restore(session.id, texts)
 
-    async def _decide(self, session: Session, caller: Sender) -> Session:
+    async def _decide(self, session: ManusSession, caller: Sender) -> ManusSession:
         """Ask the person what a paused session asks; as it is where nobody answers."""
         person = Person(self._inquiries, caller.conversation, caller.call)
         try:
@@ -182,7 +184,9 @@ class Machine:
 
     # -- phases --------------------------------------------------------------------------------
 
-    def _complete(self, session: Session, request: Asked, caller: Sender) -> tuple[Session, Extra]:
+    def _complete(
+        self, session: ManusSession, request: Asked, caller: Sender
+    ) -> tuple[ManusSession, Extra]:
         """Hand in a phase: read, checked, kept, submitted."""
         phase = request.phase_completed
         self.sessions.require_phase(session, phase)
@@ -196,7 +200,7 @@ class Machine:
             ignored=received.ignored, warnings=handed.warnings, failures=failures
         )
 
-    def _handed(self, session: Session, payload: Payload, caller: Sender) -> Handed:
+    def _handed(self, session: ManusSession, payload: Payload, caller: Sender) -> Handed:
         match payload:
             case QueryPayload():
                 return _query(session, payload)
@@ -217,7 +221,7 @@ class Machine:
                 output = {"summary": reason[:_SUMMARY], "reason": reason}
                 return Handed(output | {"verification_passed": passed})
 
-    def _knowledge(self, session: Session, payload: KnowledgePayload) -> Handed:
+    def _knowledge(self, session: ManusSession, payload: KnowledgePayload) -> Handed:
         warnings: list[str] = []
         for handoff in payload.handoffs:
             warnings += self._keep(session, _role_of(handoff), handoff.content, "knowledge")
@@ -236,7 +240,7 @@ class Machine:
         output = {"summary": gathered[:_SUMMARY], "knowledge_gathered": gathered[:100_000]}
         return Handed(output | {"sources": sources}, tuple(warnings))
 
-    def _execute(self, session: Session, payload: ExecutePayload, caller: Sender) -> Handed:
+    def _execute(self, session: ManusSession, payload: ExecutePayload, caller: Sender) -> Handed:
         warnings: list[str] = []
         task = session.ticket.task if session.ticket else None
         assert task is not None
@@ -251,7 +255,7 @@ class Machine:
         output = {"summary": payload.summary or result, "success": payload.execution_success}
         return Handed(output, tuple(warnings))
 
-    def _count_report(self, session: Session, name: str, caller: Sender) -> None:
+    def _count_report(self, session: ManusSession, name: str, caller: Sender) -> None:
         """A report that lies in the todo's hand-off file is evidence, whoever wrote it there."""
         text = self._folders.read(session.id, name)
         if text is not None and text.strip() and not review(text).blocks:
@@ -259,7 +263,7 @@ class Machine:
             self._book.add_handoff(caller.conversation, file)
 
     def _keep(
-        self, session: Session, role: str, text: str, step: str, *, name: str = ""
+        self, session: ManusSession, role: str, text: str, step: str, *, name: str = ""
     ) -> list[str]:
         """Keep a hand-off as file and artifact. Raises ``WorkflowRefused`` (``handoff_refused``)."""
         looked = review(text)
@@ -275,7 +279,7 @@ class Machine:
         return [f"{file}: {note}" for note in looked.notes]
 
 
-def _query(session: Session, payload: QueryPayload) -> Handed:
+def _query(session: ManusSession, payload: QueryPayload) -> Handed:
     chosen, fault = chosen_role(payload)
     if fault:
         if payload.selected_role:

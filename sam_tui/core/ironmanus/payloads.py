@@ -51,7 +51,7 @@ class EnhancePayload(_Payload):
     enhanced_goal: str = Text
 
 
-class Source(_Payload):
+class StatementSource(_Payload):
     """Where a piece of knowledge comes from, and how sure it is: 0 to 1."""
 
     source: str = Field(min_length=1, max_length=2000)
@@ -63,7 +63,7 @@ class KnowledgePayload(_Payload):
     """What was found out; left out, ``synthesized_knowledge.md`` of the session folder is taken."""
 
     knowledge_gathered: str = Field(default="", max_length=200_000)
-    sources: tuple[Source, ...] = Field(default=(), max_length=100)
+    sources: tuple[StatementSource, ...] = Field(default=(), max_length=100)
     handoffs: tuple[Handoff, ...] = Field(default=(), max_length=20)
 
 

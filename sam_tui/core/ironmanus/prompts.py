@@ -9,7 +9,7 @@ from typing import Any
 
 from sam_tui.core.ironmanus.metaprompt import MetaPrompt
 from sam_tui.core.ironmanus.roles import ROLES, Role
-from sam_tui.core.ironmanus.sessions import PHASES, Session
+from sam_tui.core.ironmanus.sessions import PHASES, ManusSession
 from sam_tui.core.workflow.references import fill_text
 
 _OPENING = "Session @{inputs.session_id}, phase @{inputs.phase} (@{inputs.number} of 6)."
@@ -114,7 +114,7 @@ def role_block(role: Role, methodology: str) -> str:
     )
 
 
-def phase_prompt(session: Session, methodology: str, facts: Mapping[str, Any]) -> str:
+def phase_prompt(session: ManusSession, methodology: str, facts: Mapping[str, Any]) -> str:
     """What the driver of a session is told in its phase; ``facts`` are the guide's values."""
     phase = session.phase
     assert session.ticket is not None
@@ -130,7 +130,7 @@ def phase_prompt(session: Session, methodology: str, facts: Mapping[str, Any]) -
 
 
 def errand_prompt(
-    meta: MetaPrompt, session: Session, methodology: str, path: str, files: Sequence[str]
+    meta: MetaPrompt, session: ManusSession, methodology: str, path: str, files: Sequence[str]
 ) -> str:
     """What the agent of a delegated todo is told."""
     goal = session.output("enhance").get("enhanced_goal") or session.objective

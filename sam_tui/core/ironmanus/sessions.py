@@ -23,7 +23,7 @@ _MOST_EVENTS = 5000
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class ManusSession:
     """One session as it stands. ``ticket`` is the open step, where there is one."""
 
     view: ExecutionView
@@ -71,13 +71,15 @@ class Session:
         return (view.output or {}) if view else {}
 
 
-class Sessions:
+class ManusSessions:
     """Begins, finds and advances sessions."""
 
     def __init__(self, workflows: Workflows) -> None:
         self._workflows = workflows
 
-    def begin(self, session: str, objective: str, role: str, caller: ConversationId) -> Session:
+    def begin(
+        self, session: str, objective: str, role: str, caller: ConversationId
+    ) -> ManusSession:
         """Start a session. Raises ``WorkflowRefused``: ``session_exists``, ``role_unknown`` ...
 
         The conversation drives it, and is gated by its phases, unless it drives something already.
@@ -96,7 +98,7 @@ class Sessions:
         )
         return self.find(done.execution_id)
 
-    def find(self, session: str) -> Session:
+    def find(self, session: str) -> ManusSession:
         """A session. Raises ``WorkflowRefused`` (``session_unknown``)."""
         require_session_id(session)
         view = self._known(session)
@@ -111,7 +113,7 @@ class Sessions:
         tickets = self._workflows.tickets(session, mint=False)
         query = steps["query"].output or {}
         reasons = query.get("role_reasons") or self._begun_with(session)
-        return Session(view, steps, tickets[0] if tickets else None, tuple(reasons))
+        return ManusSession(view, steps, tickets[0] if tickets else None, tuple(reasons))
 
     def knows(self, session: str) -> bool:
         """Whether there is a session of that id."""
@@ -122,11 +124,11 @@ class Sessions:
         phase = self._workflows.phase(caller)
         return phase.execution_id if phase is not None and phase.workflow == WORKFLOW else ""
 
-    def submit(self, session: Session, phase: str, output: Mapping[str, Any]) -> Advanced:
+    def submit(self, session: ManusSession, phase: str, output: Mapping[str, Any]) -> Advanced:
         """Hand in a phase. Raises ``WorkflowRefused``, of the engine's codes."""
         return self._workflows.submit(session.id, phase.lower(), dict(output))
 
-    def require_phase(self, session: Session, phase: str) -> None:
+    def require_phase(self, session: ManusSession, phase: str) -> None:
         """Raise ``WorkflowRefused`` unless the session is in that phase."""
         if session.view.state == "paused":
             question = session.view.question
@@ -151,7 +153,7 @@ class Sessions:
                 details={"expected": session.phase, "got": phase, "session_id": session.id},
             )
 
-    def claim(self, session: Session, caller: ConversationId) -> None:
+    def claim(self, session: ManusSession, caller: ConversationId) -> None:
         """From now on the conversation works on this session: its gate and evidence follow.
 
         What it had claimed of another session is let go, so that one phase gates it.

@@ -27,7 +27,7 @@ class Statement:
 class Synthesis:
     """What the words of several statements show. ``agreement`` and ``confidence`` are 0 to 1.
 
-    ``kept`` are the statements that count, in their order of weight; ``shared`` are word sequences
+    ``accepted`` are the statements that count, in their order of weight; ``shared`` are word sequences
     that two of them have in common; ``contradictions`` are pairs that hardly share a word.
     """
 

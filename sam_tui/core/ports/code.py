@@ -219,7 +219,7 @@ UsageKind = Literal["definition", "declaration", "call", "reference", "text"]
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class SymbolUsage:
     """One place where a name stands. Line and column count from 1; ``within`` is what encloses it."""
 
     kind: UsageKind
@@ -231,7 +231,7 @@ class Usage:
 class Symbols(Protocol):
     """Finds names by the grammar of a language."""
 
-    def usages(self, path: str, data: bytes, name: str) -> Sequence[Usage]:
+    def usages(self, path: str, data: bytes, name: str) -> Sequence[SymbolUsage]:
         """Where a name stands outside strings and comments, in order; all ``text`` without grammar."""
         ...
 

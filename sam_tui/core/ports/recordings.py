@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from sam_tui.core.ports.screens import Shown
+from sam_tui.core.ports.screens import ShownSession
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +17,7 @@ class KeptRecording:
     at: float
 
 
-class Playback(Shown, Protocol):
+class Playback(ShownSession, Protocol):
     """A recording while it is played. Its screen has the size that was recorded.
 
     Times are in seconds of the recording, in which no pause is longer than a limit. What it prints

@@ -220,7 +220,7 @@ class Screen(Protocol):
         ...
 
 
-class Shown(Protocol):
+class ShownSession(Protocol):
     """What a terminal's view draws: a session, or a recording that is played."""
 
     @property

@@ -105,17 +105,17 @@ class Web(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class WebPassage:
     """Where a checked URL may be connected to: its host by name, and the addresses, best first."""
 
     host: str
     addresses: tuple[str, ...]
 
 
-class Door(Protocol):
+class WebDoor(Protocol):
     """Says where requests that others make may go."""
 
-    async def passage(self, url: str) -> Passage:
+    async def passage(self, url: str) -> WebPassage:
         """Where this URL leads. Raises ``ToolError`` for one that is refused or not found."""
         ...
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sam_tui.core.accesses import LocatedAccess, by_parameter
 from sam_tui.core.authorization.guard import Guard, Request
-from sam_tui.core.authorization.outside import Run as CommandRun
+from sam_tui.core.authorization.outside import OutsideRun as CommandRun
 from sam_tui.core.bus import Bus
 from sam_tui.core.clock import Clock
 from sam_tui.core.errors import InvalidArguments, SamError, ToolError
@@ -65,7 +65,7 @@ def open_gate(_: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class CallPlan:
     """A call that was parsed. ``fault`` is set when it cannot run; it still gets its result.
 
     ``gate`` takes the place of that of the conversation it runs in.
@@ -153,7 +153,7 @@ class Executor:
         executor._broken, executor.hooks = self._broken, self.hooks
         return executor
 
-    def plan(self, call: ToolCall, gate: Gate | None = None) -> Plan:
+    def plan(self, call: ToolCall, gate: Gate | None = None) -> CallPlan:
         """Resolve and parse a call. Never raises: a fault is part of the plan."""
         from sam_tui.core.tooling.parsing import validate_arguments  # no call, no pydantic
 
@@ -171,15 +171,15 @@ class Executor:
             key, named = operation_key(resolved.tool, operation), True
             arguments, ignored = validate_arguments(resolved.tool, operation, fields)
         except SamError as fault:
-            return Plan(
+            return CallPlan(
                 call, key, Schedule.PARALLEL, call.name, fault=fault, gate=gate, named=named
             )
         summary = self.shield.mask(operation.summary(arguments)).text
-        return Plan(
+        return CallPlan(
             call, key, operation.schedule, summary, operation, arguments, gate=gate, ignored=ignored
         )
 
-    async def run(self, plan: Plan, conversation: ConversationId) -> Executed:
+    async def run(self, plan: CallPlan, conversation: ConversationId) -> Executed:
         """Run a planned call to its one result. Raises nothing but ``CancelledError``."""
         started = self._clock.monotonic()
         decision: Decision | None = None
@@ -214,14 +214,14 @@ class Executor:
         """Plan and run one call."""
         return await self.run(self.plan(call), conversation)
 
-    def cancelled(self, plan: Plan, conversation: ConversationId, why: str) -> Executed:
+    def cancelled(self, plan: CallPlan, conversation: ConversationId, why: str) -> Executed:
         """The result of a call that will not run, or did not end."""
         output = self._broken_off.pop(plan.call.id, "").strip()
         text = f"ERROR: {why}" + (f"\nIts output until then:\n{output}" if output else "")
         result = ToolResult(text, ok=False)
         return self._finish(plan, conversation, result, None, self._clock.monotonic())
 
-    def _require_open(self, plan: Plan, conversation: ConversationId) -> None:
+    def _require_open(self, plan: CallPlan, conversation: ConversationId) -> None:
         gate = plan.gate or self.gates(conversation)
         if plan.named and (refusal := gate(plan.key)):
             raise ToolError(refusal)
@@ -237,7 +237,7 @@ class Executor:
         return self.registry.operation(tool, name)
 
     def _request(
-        self, plan: Plan, conversation: ConversationId, accesses: tuple[LocatedAccess, ...]
+        self, plan: CallPlan, conversation: ConversationId, accesses: tuple[LocatedAccess, ...]
     ) -> Request:
         return Request(
             conversation,
@@ -251,7 +251,7 @@ class Executor:
             rehearsable=_rehearsable(plan),
         )
 
-    def _hooked(self, plan: Plan, request: Request) -> "HookedCall | None":
+    def _hooked(self, plan: CallPlan, request: Request) -> "HookedCall | None":
         """The hooks of a call. They see its arguments as they were read, without secrets."""
         hooking = self.hooks()
         if hooking is None or plan.arguments is None:
@@ -301,7 +301,7 @@ class Executor:
     def _shown(self, question: ApprovalRequest) -> ApprovalRequest:
         return masked_question(question, self.shield)
 
-    def _permit(self, plan: Plan, request: Request, decision: Decision) -> Permit:
+    def _permit(self, plan: CallPlan, request: Request, decision: Decision) -> Permit:
         """What the call may use, and how what it starts may ask for more."""
         conversation, accesses = request.conversation, request.accesses
         call, guard = plan.call.id, self._guard
@@ -322,12 +322,14 @@ class Executor:
             ask_kept=questions.confirm_rehearsal if guard.rehearsed(decision, accesses) else None,
         )
 
-    def _preview(self, plan: Plan, accesses: tuple[LocatedAccess, ...]):
+    def _preview(self, plan: CallPlan, accesses: tuple[LocatedAccess, ...]):
         if plan.operation is None or plan.operation.preview is None:
             return ()
         return plan.operation.preview(plan.arguments, by_parameter(accesses))
 
-    async def _hand(self, plan: Plan, conversation: ConversationId, permit: Permit) -> ToolResult:
+    async def _hand(
+        self, plan: CallPlan, conversation: ConversationId, permit: Permit
+    ) -> ToolResult:
         assert plan.operation is not None
         call = plan.call
         self._bus.publish(
@@ -354,7 +356,7 @@ class Executor:
 
     def _finish(
         self,
-        plan: Plan,
+        plan: CallPlan,
         conversation: ConversationId,
         result: ToolResult,
         decision: Decision | None,
@@ -380,11 +382,11 @@ class Executor:
         return Executed(finished, decision, result.data, result.mime_type)
 
 
-def unread(call: ToolCall) -> Plan:
+def unread(call: ToolCall) -> CallPlan:
     """A call that nobody has read yet, and that will not run."""
-    return Plan(call, call.name, Schedule.PARALLEL, call.name, named=False)
+    return CallPlan(call, call.name, Schedule.PARALLEL, call.name, named=False)
 
 
-def _rehearsable(plan: Plan) -> bool:
+def _rehearsable(plan: CallPlan) -> bool:
     can = plan.operation.rehearsable if plan.operation is not None else None
     return can is not None and can(plan.arguments)

@@ -5,9 +5,9 @@ from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sam_tui.core.accesses import LocatedAccess, Run
+from sam_tui.core.accesses import CommandAccess, LocatedAccess
 from sam_tui.core.authorization.guard import Guard
-from sam_tui.core.authorization.outside import Run as CommandRun
+from sam_tui.core.authorization.outside import OutsideRun as CommandRun
 from sam_tui.core.authorization.request import Request, no_preview
 from sam_tui.core.bus import Bus
 from sam_tui.core.events import DecisionMade, HookFinished, HookStarted, Noticed
@@ -160,7 +160,7 @@ class Hooking:
             asker.call,
             RUN_HOOK,
             f"Run a hook of this folder: {self._name(hook)}",
-            (LocatedAccess(Run(hook.command), None),),
+            (LocatedAccess(CommandAccess(hook.command), None),),
             no_preview,
             asker.who,
             mask=lambda question: masked_question(question, self.shield),

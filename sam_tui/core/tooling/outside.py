@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 from sam_tui.core.authorization.guard import ONCE, Guard
-from sam_tui.core.authorization.outside import CHANGE, Run, operation_of
+from sam_tui.core.authorization.outside import CHANGE, OutsideRun, operation_of
 from sam_tui.core.display import Diff
 from sam_tui.core.ports.sandbox import OutsideAccess, OutsideAnswer
 from sam_tui.core.verdict import Decision
@@ -18,7 +18,7 @@ _REFUSED_AGAIN = 30.0
 class OutsideQuestions:
     """Puts the outside accesses of one run to the guard, and every decision on record."""
 
-    def __init__(self, guard: Guard, run: Run, record: Callable[[Decision], None]) -> None:
+    def __init__(self, guard: Guard, run: OutsideRun, record: Callable[[Decision], None]) -> None:
         self._guard = guard
         self._run = run
         self._record = record

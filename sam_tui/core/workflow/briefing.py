@@ -6,7 +6,7 @@ from typing import Any
 
 from sam_tui.core.ports.workflows import EventQuery, FindingQuery, WorkflowReader
 from sam_tui.core.workflow.gate import spelled
-from sam_tui.core.workflow.records import Records
+from sam_tui.core.workflow.records import WorkflowRecords
 from sam_tui.core.workflow.views import Phase, StepView, Ticket
 
 _SUMMARY = 2000
@@ -40,7 +40,7 @@ def repair_prompt(faults: Sequence[str]) -> str:
     return f"Your answer cannot be taken:\n{listed}\n\nAnswer again with the corrected JSON object only."
 
 
-def phase_digest(phase: Phase, records: Records, reader: WorkflowReader) -> str:
+def phase_digest(phase: Phase, records: WorkflowRecords, reader: WorkflowReader) -> str:
     """The reminder: phase, tools, tasks, the last failure, budgets, and what was found."""
     view = records.execution(phase.execution_id)
     steps = records.steps(phase.execution_id)

@@ -69,7 +69,7 @@ def needs_of(definition: WorkflowDefinition, row: StepRow) -> tuple[str, ...]:
     return (row.parent, *(f"{row.parent}/{need}" for need in spec.needs))
 
 
-class Case:
+class ExecutionCase:
     """The rows of one execution within one unit. What it changes is written at once."""
 
     def __init__(self, unit: WorkflowUnit, execution: ExecutionRow, now: float) -> None:
@@ -85,7 +85,7 @@ class Case:
         self.target = ""
 
     @classmethod
-    def load(cls, unit: WorkflowUnit, execution: str, now: float) -> "Case":
+    def load(cls, unit: WorkflowUnit, execution: str, now: float) -> "ExecutionCase":
         """A stored execution. Raises ``WorkflowRefused`` (``execution_unknown``)."""
         row = unit.execution(execution)
         if row is None:

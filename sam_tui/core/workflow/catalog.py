@@ -14,40 +14,40 @@ from sam_tui.core.ports.workflows import DefinitionFile, DefinitionSource
 from sam_tui.core.workflow.checks import definition_faults
 from sam_tui.core.workflow.definition import NAME, WorkflowDefinition
 from sam_tui.core.workflow.refusals import WorkflowRefused
-from sam_tui.core.workflow.views import DefinitionView, Problem
+from sam_tui.core.workflow.views import DefinitionProblem, DefinitionView
 
 _PHASE_KEYS = {"id": "phase", "persona": "agent", "needs": "dependsOn", "parallel": "allowParallel"}
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class CatalogEntry:
     """A definition as found. ``problems`` with an error keep it from being started."""
 
     name: str
     definition: WorkflowDefinition | None
     file: DefinitionFile
-    problems: tuple[Problem, ...]
+    problems: tuple[DefinitionProblem, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundDefinition:
     """A definition that can be started."""
 
     definition: WorkflowDefinition
     file: DefinitionFile
 
 
-class Catalog:
+class WorkflowCatalog:
     """Every definition and persona of the source."""
 
     def __init__(self, source: DefinitionSource) -> None:
         self._source = source
         self._key: tuple[tuple[str, str, bool], ...] | None = None
-        self._entries: dict[str, Entry] = {}
+        self._entries: dict[str, CatalogEntry] = {}
         self._personas: dict[str, str] = {}
-        self._problems: tuple[Problem, ...] = ()
+        self._problems: tuple[DefinitionProblem, ...] = ()
 
-    def find(self, name: str) -> Found:
+    def find(self, name: str) -> FoundDefinition:
         """A definition by name.
 
         Raises ``WorkflowRefused`` (``workflow_unknown``, ``workflow_untrusted``, ``workflow_invalid``).
@@ -77,7 +77,7 @@ class Catalog:
                 hint="\n".join(map(str, entry.problems)),
                 details={"workflow": name, "problems": [str(p) for p in entry.problems]},
             )
-        return Found(entry.definition, entry.file)
+        return FoundDefinition(entry.definition, entry.file)
 
     def view(self, name: str) -> DefinitionView:
         """One definition for people and clients. Raises as ``find``."""
@@ -105,12 +105,12 @@ class Catalog:
         """Every file with the name that it defines."""
         return [(_name_of(file), file) for file in self._source.files()]
 
-    def problems(self) -> tuple[Problem, ...]:
+    def problems(self) -> tuple[DefinitionProblem, ...]:
         """All that is wrong anywhere, in the order of the files."""
         self._refresh()
         return self._problems
 
-    def lint(self, path: str) -> tuple[Problem, ...]:
+    def lint(self, path: str) -> tuple[DefinitionProblem, ...]:
         """All that is wrong, or what is wrong with the file at ``path``."""
         if not path:
             return self.problems()
@@ -126,7 +126,7 @@ class Catalog:
         key = tuple((file.path, file.sha256, file.trusted) for file in files)
         if key == self._key:
             return
-        problems: list[Problem] = []
+        problems: list[DefinitionProblem] = []
         self._personas = _read_personas(files, problems)
         self._entries = {}
         for file in files:
@@ -137,45 +137,45 @@ class Catalog:
         self._problems = tuple(problems)
         self._key = key
 
-    def _place(self, entry: Entry, problems: list[Problem]) -> None:
+    def _place(self, entry: CatalogEntry, problems: list[DefinitionProblem]) -> None:
         name, file = entry.name, entry.file
         other = self._entries.get(name)
         if other is not None and file.origin == other.file.origin:
             text = f"{name!r} is defined in {other.file.path} already"
-            problems.append(Problem(file.path, file.line(("name",)), text))
+            problems.append(DefinitionProblem(file.path, file.line(("name",)), text))
             return
         if other is not None and file.origin == "project":
             text = f"{name!r} comes from {other.file.origin} as well; this one is project/{name}"
-            problems.append(Problem(file.path, file.line(("name",)), text, "warning"))
+            problems.append(DefinitionProblem(file.path, file.line(("name",)), text, "warning"))
             name = f"project/{name}"
         self._entries[name] = entry
 
 
-def _read_entry(file: DefinitionFile, personas: Mapping[str, str]) -> Entry:
+def _read_entry(file: DefinitionFile, personas: Mapping[str, str]) -> CatalogEntry:
     name = _name_of(file)
     if file.fault:
-        return Entry(name, None, file, (_unreadable(file),))
+        return CatalogEntry(name, None, file, (_unreadable(file),))
     if not NAME.fullmatch(name):
-        return Entry(name, None, file, (_misnamed(file, name),))
+        return CatalogEntry(name, None, file, (_misnamed(file, name),))
     fields = {"name": name, **file.fields, "content": file.body}
     try:
         definition = WorkflowDefinition.model_validate(fields)
     except ValidationError as error:
-        return Entry(name, None, file, _shape_problems(file, error))
+        return CatalogEntry(name, None, file, _shape_problems(file, error))
     problems = tuple(
-        Problem(file.path, file.line(_in_file(fault.path, file)), fault.message)
+        DefinitionProblem(file.path, file.line(_in_file(fault.path, file)), fault.message)
         for fault in definition_faults(definition, personas)
     )
-    return Entry(name, definition, file, problems)
+    return CatalogEntry(name, definition, file, problems)
 
 
-def _shape_problems(file: DefinitionFile, error: ValidationError) -> tuple[Problem, ...]:
-    problems: list[Problem] = []
+def _shape_problems(file: DefinitionFile, error: ValidationError) -> tuple[DefinitionProblem, ...]:
+    problems: list[DefinitionProblem] = []
     for fault in error.errors(include_url=False, include_input=False):
         path = _in_file(fault["loc"], file)
         where = ".".join(str(part) for part in path) or "definition"
         text = fault["msg"].removeprefix("Value error, ")
-        problems.append(Problem(file.path, file.line(path), f"{where}: {text}"))
+        problems.append(DefinitionProblem(file.path, file.line(path), f"{where}: {text}"))
     return tuple(problems)
 
 
@@ -187,7 +187,9 @@ def _in_file(path: tuple[str | int, ...], file: DefinitionFile) -> tuple[str | i
     return head + tuple(_PHASE_KEYS.get(p, p) if isinstance(p, str) else p for p in path[2:])
 
 
-def _read_personas(files: Sequence[DefinitionFile], problems: list[Problem]) -> dict[str, str]:
+def _read_personas(
+    files: Sequence[DefinitionFile], problems: list[DefinitionProblem]
+) -> dict[str, str]:
     """Texts by name; a project's persona takes nobody's place."""
     texts: dict[str, str] = {}
     origins: dict[str, str] = {}
@@ -200,23 +202,23 @@ def _read_personas(files: Sequence[DefinitionFile], problems: list[Problem]) -> 
         elif not NAME.fullmatch(name):
             problems.append(_misnamed(file, name))
         elif not file.body.strip():
-            problems.append(Problem(file.path, 1, f"the persona {name!r} says nothing"))
+            problems.append(DefinitionProblem(file.path, 1, f"the persona {name!r} says nothing"))
         elif name in texts and (file.origin == "project" or file.origin == origins[name]):
             text = f"the persona {name!r} comes from {origins[name]} already; this one is not used"
-            problems.append(Problem(file.path, file.line(("name",)), text, "warning"))
+            problems.append(DefinitionProblem(file.path, file.line(("name",)), text, "warning"))
         else:
             texts[name], origins[name] = file.body.strip(), file.origin
     return texts
 
 
-def _misnamed(file: DefinitionFile, name: str) -> Problem:
+def _misnamed(file: DefinitionFile, name: str) -> DefinitionProblem:
     text = f"{name!r} is no name: use up to 64 letters, digits, dots, dashes and underscores"
-    return Problem(file.path, file.line(("name",)), text)
+    return DefinitionProblem(file.path, file.line(("name",)), text)
 
 
-def _unreadable(file: DefinitionFile) -> Problem:
+def _unreadable(file: DefinitionFile) -> DefinitionProblem:
     level = "error" if file.trusted else "warning"
-    return Problem(file.path, file.fault_line, file.fault, level)
+    return DefinitionProblem(file.path, file.fault_line, file.fault, level)
 
 
 def _name_of(file: DefinitionFile) -> str:
@@ -224,7 +226,7 @@ def _name_of(file: DefinitionFile) -> str:
     return name if isinstance(name, str) and name else file.stem
 
 
-def _errors(problems: Sequence[Problem]) -> bool:
+def _errors(problems: Sequence[DefinitionProblem]) -> bool:
     return any(problem.level == "error" for problem in problems)
 
 

@@ -4,7 +4,13 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sam_tui.core.workflow.definition import Guard, OnFail, Step, WorkflowDefinition, parse_action
+from sam_tui.core.workflow.definition import (
+    OnFail,
+    Step,
+    StepGuard,
+    WorkflowDefinition,
+    parse_action,
+)
 from sam_tui.core.workflow.graph import ancestors, cycle, unreachable
 from sam_tui.core.workflow.references import Reference, ReferenceMissing, references
 from sam_tui.core.workflow.schema import schema_faults
@@ -13,7 +19,7 @@ Place = tuple[str | int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class DefinitionFault:
     """Something wrong at a place of the definition."""
 
     path: Place
@@ -22,7 +28,7 @@ class Fault:
 
 def definition_faults(
     definition: WorkflowDefinition, personas: Mapping[str, Any]
-) -> Iterator[Fault]:
+) -> Iterator[DefinitionFault]:
     """Every fault; ``personas`` are those that exist, by name."""
     yield from _order_faults(definition)
     needs = {step.id: step.needs for step in definition.steps}
@@ -32,26 +38,26 @@ def definition_faults(
         yield from _action_faults(step, definition, (*path, "on_fail"), step.on_fail)
         if step.output is not None:
             for text in schema_faults(step.output):
-                yield Fault((*path, "output"), text)
+                yield DefinitionFault((*path, "output"), text)
         for name in ("when", "guards"):
             for number, guard in enumerate(getattr(step, name)):
                 yield from _guard_faults(guard, step, definition, (*path, name, number))
         yield from _reference_faults(step, definition, needs, path)
 
 
-def _order_faults(definition: WorkflowDefinition) -> Iterator[Fault]:
+def _order_faults(definition: WorkflowDefinition) -> Iterator[DefinitionFault]:
     seen: set[str] = set()
     needs: dict[str, tuple[str, ...]] = {}
     ids = {step.id for step in definition.steps}
     for index, step in enumerate(definition.steps):
         path: Place = ("steps", index, "id")
         if step.id in seen:
-            yield Fault(path, f"the id {step.id!r} is used twice")
+            yield DefinitionFault(path, f"the id {step.id!r} is used twice")
         seen.add(step.id)
         needs[step.id] = step.needs
         for number, need in enumerate(step.needs):
             if need not in ids:
-                yield Fault(
+                yield DefinitionFault(
                     ("steps", index, "needs", number),
                     f"step {step.id!r} needs {need!r}, which is no step",
                 )
@@ -59,16 +65,16 @@ def _order_faults(definition: WorkflowDefinition) -> Iterator[Fault]:
     circle = cycle(needs)
     if circle:
         path = ("steps", order.index(circle[0]), "needs")
-        yield Fault(path, f"steps wait for each other: {' > '.join(circle)}")
+        yield DefinitionFault(path, f"steps wait for each other: {' > '.join(circle)}")
     for step in unreachable(needs):
         if step not in circle and all(need in ids for need in needs[step]):
             path = ("steps", order.index(step), "needs")
-            yield Fault(path, f"step {step!r} can never begin")
+            yield DefinitionFault(path, f"step {step!r} can never begin")
 
 
 def _persona_faults(
     step: Step, definition: WorkflowDefinition, personas: Mapping[str, Any], path: Place
-) -> Iterator[Fault]:
+) -> Iterator[DefinitionFault]:
     if not step.persona:
         return
     try:
@@ -81,18 +87,20 @@ def _persona_faults(
         parameter = definition.params[named[0].path[0]]
         names = tuple(str(c) for c in parameter.choices)
         if not names:
-            yield Fault((*path, "persona"), "a persona by parameter needs the parameter's choices")
+            yield DefinitionFault(
+                (*path, "persona"), "a persona by parameter needs the parameter's choices"
+            )
     else:
         names = ()
-        yield Fault((*path, "persona"), "a persona can only refer to a parameter")
+        yield DefinitionFault((*path, "persona"), "a persona can only refer to a parameter")
     for name in names:
         if name not in personas:
-            yield Fault((*path, "persona"), f"there is no persona {name!r}")
+            yield DefinitionFault((*path, "persona"), f"there is no persona {name!r}")
 
 
 def _action_faults(
     step: Step, definition: WorkflowDefinition, path: Place, on_fail: OnFail | None
-) -> Iterator[Fault]:
+) -> Iterator[DefinitionFault]:
     texts = [on_fail] if isinstance(on_fail, str) else [band.do for band in on_fail or ()]
     needs = {s.id: s.needs for s in definition.steps}
     for text in texts:
@@ -100,35 +108,39 @@ def _action_faults(
         if action.kind == "replan":
             around = ancestors(step.id, needs) | {step.id}
             if not any(s.kind == "plan" and s.id in around for s in definition.steps):
-                yield Fault(path, f"step {step.id!r} replans, but no plan step comes before it")
+                yield DefinitionFault(
+                    path, f"step {step.id!r} replans, but no plan step comes before it"
+                )
         if action.kind != "rollback":
             continue
         target = definition.step(action.target)
         if target is None:
-            yield Fault(path, f"step {step.id!r} rolls back to {action.target!r}, which is no step")
+            yield DefinitionFault(
+                path, f"step {step.id!r} rolls back to {action.target!r}, which is no step"
+            )
         elif action.target != step.id and action.target not in ancestors(step.id, needs):
-            yield Fault(
+            yield DefinitionFault(
                 path, f"step {step.id!r} rolls back to {action.target!r}, which is not before it"
             )
         elif action.previous and not target.each:
-            yield Fault(path, f"{text!r}: {action.target!r} has no items to go back in")
+            yield DefinitionFault(path, f"{text!r}: {action.target!r} has no items to go back in")
 
 
 def _guard_faults(
-    guard: Guard, step: Step, definition: WorkflowDefinition, path: Place
-) -> Iterator[Fault]:
+    guard: StepGuard, step: Step, definition: WorkflowDefinition, path: Place
+) -> Iterator[DefinitionFault]:
     yield from _action_faults(step, definition, path, guard.on_fail)
     for action in guard.rules.values():
         yield from _action_faults(step, definition, path, action)
     if guard.tasks:
         other = definition.step(guard.tasks)
         if other is None or not other.each:
-            yield Fault(path, f"{guard.tasks!r} is no step with each, so it has no tasks")
+            yield DefinitionFault(path, f"{guard.tasks!r} is no step with each, so it has no tasks")
 
 
 def _reference_faults(
     step: Step, definition: WorkflowDefinition, needs: Mapping[str, tuple[str, ...]], path: Place
-) -> Iterator[Fault]:
+) -> Iterator[DefinitionFault]:
     """Malformed references, unknown parameters, and outputs of steps that are not before this one."""
     before = ancestors(step.id, needs) | {step.id}
     parts: list[tuple[str, Any]] = [
@@ -141,12 +153,12 @@ def _reference_faults(
         try:
             targets = list(references(value))
         except ReferenceMissing as error:
-            yield Fault((*path, name), str(error))
+            yield DefinitionFault((*path, name), str(error))
             continue
         for reference in targets:
             text = _reference_fault(reference, step, definition, before)
             if text and not (name == "guards" and reference.root == "output"):
-                yield Fault((*path, name), f"@{{{reference.text}}}: {text}")
+                yield DefinitionFault((*path, name), f"@{{{reference.text}}}: {text}")
 
 
 def _reference_fault(

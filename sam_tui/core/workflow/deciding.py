@@ -4,13 +4,13 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from sam_tui.core.workflow.case import Case
+from sam_tui.core.workflow.case import ExecutionCase
 from sam_tui.core.workflow.finishing import complete
 from sam_tui.core.workflow.planning import adopt
 from sam_tui.core.workflow.refusals import WorkflowRefused
 
 
-def failed_step(case: Case, step: str) -> str:
+def failed_step(case: ExecutionCase, step: str) -> str:
     """The step to open again: the named one, else the one that failed. Raises ``WorkflowRefused``."""
     if step:
         if step in {row.id for row in case.living()}:
@@ -25,7 +25,7 @@ def failed_step(case: Case, step: str) -> str:
     raise WorkflowRefused("nothing_failed", "No step failed.", hint="Name a step.")
 
 
-def accept(case: Case, step: str) -> None:
+def accept(case: ExecutionCase, step: str) -> None:
     """A person takes the outcome of a failed step as it is."""
     past = case.unit.attempts(case.row.id, step=step)
     stored: dict[str, Any] = (

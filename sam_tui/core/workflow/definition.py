@@ -31,7 +31,7 @@ Seconds = Annotated[float, Field(gt=0, le=30 * 86_400)]
 
 
 @dataclass(frozen=True, slots=True)
-class Action:
+class StepAction:
     """What happens when a step or a guard fails; ``previous`` goes one item further back."""
 
     kind: ActionKind
@@ -39,13 +39,13 @@ class Action:
     previous: bool = False
 
 
-def parse_action(text: str) -> Action:
+def parse_action(text: str) -> StepAction:
     """``retry``, ``rollback:<step>[:previous]``, ``replan``, ``ask`` or ``abort``; else ``ValueError``."""
     match = _ACTION.fullmatch(text.strip())
     if match is None:
         raise ValueError(f"{text!r} is not retry, rollback:<step>, replan, ask or abort")
     kind = text.strip().partition(":")[0]
-    return Action(cast("ActionKind", kind), match["target"] or "", bool(match["prev"]))
+    return StepAction(cast("ActionKind", kind), match["target"] or "", bool(match["prev"]))
 
 
 class _Part(BaseModel):
@@ -78,7 +78,7 @@ def _checked(value: OnFail | None) -> OnFail | None:
     return value
 
 
-class Guard(_Part):
+class StepGuard(_Part):
     """A condition on a step's outcome: of ``value``, of ``evidence``, or of ``tasks``.
 
     ``value`` compares a reference; ``evidence`` asks how the last call of that operation ``ended``
@@ -102,7 +102,7 @@ class Guard(_Part):
     _on_fail = field_validator("on_fail")(_checked)
 
     @model_validator(mode="after")
-    def _one_subject(self) -> "Guard":
+    def _one_subject(self) -> "StepGuard":
         subjects = [self.value is not None, bool(self.evidence), bool(self.tasks)]
         if sum(subjects) != 1:
             raise ValueError("a guard has exactly one of value, evidence and tasks")
@@ -137,8 +137,8 @@ class Step(_Part):
     prompt: str = Field(default="", max_length=40_000)
     inputs: dict[str, Any] = Field(default_factory=dict[str, Any])
     output: dict[str, Any] | None = None
-    when: tuple[Guard, ...] = ()
-    guards: tuple[Guard, ...] = ()
+    when: tuple[StepGuard, ...] = ()
+    guards: tuple[StepGuard, ...] = ()
     on_fail: OnFail = "retry"
     attempts: int | None = Field(default=None, ge=1, le=20)
     timeout: Seconds | None = None
@@ -191,7 +191,7 @@ class Parameter(_Part):
     choices: tuple[Any, ...] = ()
 
 
-class Policy(_Part):
+class WorkflowPolicy(_Part):
     """Limits of one execution. ``timeout`` in seconds from its start; None is none."""
 
     parallel: int = Field(default=4, ge=1, le=32)
@@ -223,7 +223,7 @@ class WorkflowDefinition(_Part):
     keywords: tuple[str, ...] = Field(default=(), max_length=50)
     complexity: Literal["", "simple", "moderate", "high"] = ""
     params: dict[str, Parameter] = Field(default_factory=dict[str, Parameter])
-    policy: Policy = Policy()
+    policy: WorkflowPolicy = WorkflowPolicy()
     steps: tuple[Step, ...] = Field(min_length=1, max_length=MOST_STEPS)
     content: str = ""
 

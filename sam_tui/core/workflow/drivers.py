@@ -8,7 +8,7 @@ from typing import Any
 
 from sam_tui.core.agent.budget import DEFAULT_STEPS, MOST_STEPS, Budget, Limits
 from sam_tui.core.agent.history import History
-from sam_tui.core.agent.turn import Engine, Turn
+from sam_tui.core.agent.turn import Turn, TurnEngine
 from sam_tui.core.display import Terminal
 from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.events import TurnFinished
@@ -32,10 +32,10 @@ _SHOWN = 8000
 
 
 @dataclass(frozen=True, slots=True)
-class Crew:
+class StepCrew:
     """What steps are worked on with. ``parent`` is the conversation that the run belongs to."""
 
-    engine: Engine
+    engine: TurnEngine
     conversations: ConversationStore
     inquiries: Inquiries
     model: Model | None
@@ -50,7 +50,7 @@ class Crew:
 class Drivers:
     """Works on tickets of one execution and hands in what they come to."""
 
-    def __init__(self, workflows: Workflows, crew: Crew, witness: Witness) -> None:
+    def __init__(self, workflows: Workflows, crew: StepCrew, witness: Witness) -> None:
         self._workflows = workflows
         self._crew = crew
         self._witness = witness

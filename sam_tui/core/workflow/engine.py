@@ -15,10 +15,10 @@ from sam_tui.core.ports.workflows import (
     WorkflowUnit,
 )
 from sam_tui.core.workflow.calling import WITHDRAWN, begin_call
-from sam_tui.core.workflow.case import Case
-from sam_tui.core.workflow.catalog import Catalog
+from sam_tui.core.workflow.case import ExecutionCase
+from sam_tui.core.workflow.catalog import WorkflowCatalog
 from sam_tui.core.workflow.deciding import accept, failed_step
-from sam_tui.core.workflow.definition import Action
+from sam_tui.core.workflow.definition import StepAction
 from sam_tui.core.workflow.finishing import finish
 from sam_tui.core.workflow.opening import settle
 from sam_tui.core.workflow.output import read_output
@@ -32,14 +32,17 @@ from sam_tui.core.workflow.tickets import describe, issue
 from sam_tui.core.workflow.tokens import read_token, token_hash
 from sam_tui.core.workflow.views import Advanced, Failure, Outcome, Ticket
 
+Events = list[EventRow]
+"""What a unit of work has to tell once it is stored."""
 
-class Engine:
+
+class WorkflowEngine:
     """Changes executions. Everything that returned is committed; ``announce`` hears it after that."""
 
     def __init__(
         self,
         store: WorkflowStore,
-        catalog: Catalog,
+        catalog: WorkflowCatalog,
         clock: Clock,
         announce: Callable[[EventRow], None],
     ) -> None:
@@ -260,22 +263,22 @@ class Engine:
     # -- parts of verbs ------------------------------------------------------------------------
 
     @contextmanager
-    def _unit(self) -> Generator[tuple[WorkflowUnit, list[EventRow]], None, None]:
-        events: list[EventRow] = []
+    def _unit(self) -> Generator[tuple[WorkflowUnit, Events], None, None]:
+        events: Events = []
         with self._store.unit() as unit:
             yield unit, events
         for event in events:
             self._announce(event)
 
-    def _load(self, unit: WorkflowUnit, execution: str) -> Case:
-        return Case.load(unit, execution, self._clock.now())
+    def _load(self, unit: WorkflowUnit, execution: str) -> ExecutionCase:
+        return ExecutionCase.load(unit, execution, self._clock.now())
 
-    def _begin(self, case: Case) -> None:
+    def _begin(self, case: ExecutionCase) -> None:
         case.move("running")
         case.record("workflow_started", workflow=case.row.workflow)
         settle(case)
 
-    def _go_on(self, case: Case) -> None:
+    def _go_on(self, case: ExecutionCase) -> None:
         """Run again; what was open gets the time back that it was held up."""
         paused = max(0.0, case.now - case.row.updated_at)
         for attempt in case.attempts():
@@ -283,7 +286,9 @@ class Engine:
                 case.unit.save_attempt(replace(attempt, deadline=attempt.deadline + paused))
         case.move("running")
 
-    def _open_step(self, unit: WorkflowUnit, execution: str, step: str) -> tuple[Case, AttemptRow]:
+    def _open_step(
+        self, unit: WorkflowUnit, execution: str, step: str
+    ) -> tuple[ExecutionCase, AttemptRow]:
         case = self._load(unit, execution)
         require_running(execution, case.row.state)
         attempts = case.attempts(step=step)
@@ -291,7 +296,7 @@ class Engine:
             raise not_running(case, step)
         return case, attempts[0]
 
-    def _answer(self, case: Case, events: list[EventRow], choice: str) -> Advanced:
+    def _answer(self, case: ExecutionCase, events: Events, choice: str) -> Advanced:
         question = json.loads(case.row.question_json)
         step = question["step"]
         choice = require_choice(choice, question["choices"])
@@ -307,14 +312,14 @@ class Engine:
             reopen(case, step, error=case.steps[step].error)
         else:
             target = choice.removeprefix("rollback:")
-            rollback(case, case.steps[step], Action("rollback", target), counted=False)
+            rollback(case, case.steps[step], StepAction("rollback", target), counted=False)
         return self._settled(case, events)
 
-    def _overdue(self, case: Case, attempt: AttemptRow | None) -> bool:
+    def _overdue(self, case: ExecutionCase, attempt: AttemptRow | None) -> bool:
         late = attempt is not None and attempt.deadline is not None and case.now > attempt.deadline
         return late or bool(self._expired(case))
 
-    def _expired(self, case: Case) -> str:
+    def _expired(self, case: ExecutionCase) -> str:
         """Why an execution that runs has taken too long as a whole; empty while it has not."""
         limit = case.definition.policy.timeout
         if limit is None:
@@ -323,7 +328,7 @@ class Engine:
         over = case.now > case.row.started_at + limit
         return f"it took longer than {limit:g} seconds" if over else ""
 
-    def _late(self, case: Case, events: list[EventRow], attempt: AttemptRow | None) -> Advanced:
+    def _late(self, case: ExecutionCase, events: Events, attempt: AttemptRow | None) -> Advanced:
         """Too late: the attempt is timed out, or the whole execution has failed."""
         if reason := self._expired(case):
             end(case, "failed", reason)
@@ -344,13 +349,13 @@ class Engine:
                 return None
             return self._late(case, events, attempts[0] if attempts else None)
 
-    def _settled(self, case: Case, events: list[EventRow], *, reissue: bool = False) -> Advanced:
+    def _settled(self, case: ExecutionCase, events: Events, *, reissue: bool = False) -> Advanced:
         settle(case)
         if reissue and case.row.state == "running":
             case.opened = list(case.attempts())
         return self._done(case, events, "continued" if case.opened else "waiting")
 
-    def _done(self, case: Case, events: list[EventRow], outcome: Outcome) -> Advanced:
+    def _done(self, case: ExecutionCase, events: Events, outcome: Outcome) -> Advanced:
         tickets = tuple(issue(case, attempt) for attempt in case.opened)
         events.extend(case.events)
         reached: Any = case.outcome or outcome
@@ -374,13 +379,13 @@ class Engine:
         with self._unit() as (unit, events):
             row = unit.execution(execution)
             if row is not None:
-                case = Case(unit, row, self._clock.now())
+                case = ExecutionCase(unit, row, self._clock.now())
                 kind = "token_expired" if refusal.code == "token_expired" else "refused"
                 case.record(kind, step, code=refusal.code)
                 events.extend(case.events)
 
 
-def _message(case: Case) -> str:
+def _message(case: ExecutionCase) -> str:
     names = ", ".join(attempt.step for attempt in case.opened)
     match case.row.state:
         case "running":

@@ -6,16 +6,16 @@ from typing import Any
 
 from sam_tui.core.ids import mint
 from sam_tui.core.ports.workflows import ArtifactRow, AttemptRow, FindingRow
-from sam_tui.core.workflow.case import Case
+from sam_tui.core.workflow.case import ExecutionCase
 from sam_tui.core.workflow.definition import Step, sha256
 from sam_tui.core.workflow.guards import Judged, Scene, judge
-from sam_tui.core.workflow.output import ArtifactDraft, FindingDraft, Output
+from sam_tui.core.workflow.output import ArtifactDraft, FindingDraft, StepOutput
 from sam_tui.core.workflow.planning import adopt
 from sam_tui.core.workflow.recovery import fail_step
 from sam_tui.core.workflow.views import Failure
 
 
-def finish(case: Case, attempt: AttemptRow, output: Output) -> None:
+def finish(case: ExecutionCase, attempt: AttemptRow, output: StepOutput) -> None:
     """Take an output: the step is completed, or its failure is dealt with."""
     step = attempt.step
     stored = json.dumps(output.stored(), ensure_ascii=False)
@@ -35,7 +35,7 @@ def finish(case: Case, attempt: AttemptRow, output: Output) -> None:
         adopt(case, step, output.stored().get("steps"))
 
 
-def complete(case: Case, attempt: AttemptRow, stored: dict[str, Any]) -> None:
+def complete(case: ExecutionCase, attempt: AttemptRow, stored: dict[str, Any]) -> None:
     """The attempt succeeded: its item, or its step, is done."""
     row = case.steps[attempt.step]
     text = json.dumps(stored, ensure_ascii=False)
@@ -52,7 +52,7 @@ def complete(case: Case, attempt: AttemptRow, stored: dict[str, Any]) -> None:
     case.record("step_completed", row.id, attempt.id, seconds=seconds)
 
 
-def _judged(case: Case, attempt: AttemptRow, output: Output) -> Judged:
+def _judged(case: ExecutionCase, attempt: AttemptRow, output: StepOutput) -> Judged:
     spec = case.spec(attempt.step)
     guards = spec.guards
     if not guards:
@@ -65,13 +65,13 @@ def _judged(case: Case, attempt: AttemptRow, output: Output) -> Judged:
     return judge(guards, Scene(scope, evidence, case.measured, claimed=_claims(output)))
 
 
-def _claims(output: Output) -> bool:
+def _claims(output: StepOutput) -> bool:
     """Whether the output says that all is done: seed 000's ``verification_passed``."""
     data = output.model_extra or {}
     return data.get("verification_passed", output.success) is True
 
 
-def _keep(case: Case, attempt: AttemptRow, output: Output) -> None:
+def _keep(case: ExecutionCase, attempt: AttemptRow, output: StepOutput) -> None:
     """Artifacts and findings are kept whatever the guards say."""
     for draft in output.artifacts:
         keep_artifact(case, attempt, draft)
@@ -84,7 +84,7 @@ def _keep(case: Case, attempt: AttemptRow, output: Output) -> None:
         keep_finding(case, attempt, draft.model_copy(update={"accepted": False}))
 
 
-def keep_artifact(case: Case, attempt: AttemptRow, draft: ArtifactDraft) -> ArtifactRow:
+def keep_artifact(case: ExecutionCase, attempt: AttemptRow, draft: ArtifactDraft) -> ArtifactRow:
     """Store an artifact with its text."""
     size = len(draft.content.encode("utf-8", "surrogatepass"))
     metadata = json.dumps(draft.metadata, ensure_ascii=False)
@@ -98,7 +98,7 @@ def keep_artifact(case: Case, attempt: AttemptRow, draft: ArtifactDraft) -> Arti
     return row
 
 
-def keep_finding(case: Case, attempt: AttemptRow, draft: FindingDraft) -> FindingRow:
+def keep_finding(case: ExecutionCase, attempt: AttemptRow, draft: FindingDraft) -> FindingRow:
     """Store a finding that a step suggests."""
     source = draft.source_agent or _persona(case.spec(attempt.step))
     row = FindingRow(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from sam_tui.core.ports.workflows import EvidenceRow
-from sam_tui.core.workflow.definition import Guard, OnFail
+from sam_tui.core.workflow.definition import OnFail, StepGuard
 from sam_tui.core.workflow.references import ReferenceMissing, fill, fill_text
 from sam_tui.core.workflow.verification import Measured, Verdict, verify
 from sam_tui.core.workflow.views import Failure
@@ -31,7 +31,7 @@ class Judged:
     percent: int | None
 
 
-def judge(guards: Sequence[Guard], scene: Scene) -> Judged:
+def judge(guards: Sequence[StepGuard], scene: Scene) -> Judged:
     """Evaluate every guard, in order."""
     failures: list[Failure] = []
     on_fail: OnFail | None = None
@@ -48,7 +48,7 @@ def judge(guards: Sequence[Guard], scene: Scene) -> Judged:
     return Judged(tuple(failures), on_fail, percent)
 
 
-def _evaluate(guard: Guard, scene: Scene) -> tuple[Failure | None, Verdict | None]:
+def _evaluate(guard: StepGuard, scene: Scene) -> tuple[Failure | None, Verdict | None]:
     match guard.kind:
         case "tasks":
             verdict = verify(
@@ -61,7 +61,7 @@ def _evaluate(guard: Guard, scene: Scene) -> tuple[Failure | None, Verdict | Non
             return _value_failure(guard, scene.scope), None
 
 
-def _tasks_failure(guard: Guard, verdict: Verdict) -> Failure | None:
+def _tasks_failure(guard: StepGuard, verdict: Verdict) -> Failure | None:
     if verdict.valid:
         return None
     details = {
@@ -73,7 +73,7 @@ def _tasks_failure(guard: Guard, verdict: Verdict) -> Failure | None:
     return Failure("tasks", guard.message or verdict.reason, details)
 
 
-def _evidence_failure(guard: Guard, scene: Scene) -> Failure | None:
+def _evidence_failure(guard: StepGuard, scene: Scene) -> Failure | None:
     try:
         part = fill_text(guard.contains, scene.scope)
     except ReferenceMissing as missing:
@@ -99,7 +99,7 @@ def _evidence_failure(guard: Guard, scene: Scene) -> Failure | None:
     )
 
 
-def _ended(guard: Guard, last: EvidenceRow) -> bool:
+def _ended(guard: StepGuard, last: EvidenceRow) -> bool:
     if guard.exit_code is not None:
         return last.exit_code == guard.exit_code
     if guard.ended == "badly":
@@ -108,7 +108,7 @@ def _ended(guard: Guard, last: EvidenceRow) -> bool:
     return guard.ended == "any" or last.ok
 
 
-def _value_failure(guard: Guard, scope: Mapping[str, Any]) -> Failure | None:
+def _value_failure(guard: StepGuard, scope: Mapping[str, Any]) -> Failure | None:
     try:
         value, to = fill(guard.value, scope), fill(guard.to, scope)
     except ReferenceMissing as missing:

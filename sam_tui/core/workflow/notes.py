@@ -16,14 +16,14 @@ from sam_tui.core.ports.workflows import (
     FindingRow,
     WorkflowStore,
 )
-from sam_tui.core.workflow.case import Case
+from sam_tui.core.workflow.case import ExecutionCase
 from sam_tui.core.workflow.definition import sha256
 from sam_tui.core.workflow.finishing import keep_artifact
 from sam_tui.core.workflow.output import ArtifactDraft, FindingDraft
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.states import require_running
 
-__all__ = ["FindingDraft", "Notes", "Witnessed"]
+__all__ = ["FindingDraft", "Witnessed", "WorkflowNotes"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Witnessed:
     text: str
 
 
-class Notes:
+class WorkflowNotes:
     """Adds to executions without moving them."""
 
     def __init__(
@@ -56,7 +56,7 @@ class Notes:
         except ValidationError as error:
             raise _invalid("artifact_invalid", error) from None
         with self._store.unit() as unit:
-            case = Case.load(unit, execution, self._clock.now())
+            case = ExecutionCase.load(unit, execution, self._clock.now())
             require_running(execution, case.row.state)
             attempts = case.attempts(step=step)
             if not attempts:
@@ -78,10 +78,10 @@ class Notes:
             json.dumps(list(draft.tags), ensure_ascii=False), "active",
             "accepted" if draft.accepted else "suggested", draft.source_agent, now, now,
         )  # fmt: skip
-        case: Case | None = None
+        case: ExecutionCase | None = None
         with self._store.unit() as unit:
             if draft.source_execution_id:
-                case = Case.load(unit, draft.source_execution_id, now)
+                case = ExecutionCase.load(unit, draft.source_execution_id, now)
                 case.record("finding_added", draft.step, finding=row.id, severity=row.severity)
             unit.save_finding(row)
         self._tell(case)
@@ -145,7 +145,7 @@ class Notes:
             seen.subject[:2000], seen.ok, seen.exit_code, sha256(seen.text), now,
         )  # fmt: skip
         with self._store.unit() as unit:
-            case = Case.load(unit, attempt.execution, now)
+            case = ExecutionCase.load(unit, attempt.execution, now)
             unit.save_evidence(row)
             case.record("evidence_added", row.step, row.attempt, operation=row.operation, ok=row.ok)
         self._tell(case)
@@ -154,18 +154,18 @@ class Notes:
     def add_note(self, execution: str, type_: str, data: Mapping[str, Any]) -> None:
         """Append an event that moves nothing: what a front end keeps with an execution."""
         with self._store.unit() as unit:
-            case = Case.load(unit, execution, self._clock.now())
+            case = ExecutionCase.load(unit, execution, self._clock.now())
             case.record(type_, **data)
         self._tell(case)
 
     def add_usage(self, execution: str, step: str, usage: Mapping[str, Any]) -> None:
         """Keep what a driver used at a step as an event."""
         with self._store.unit() as unit:
-            case = Case.load(unit, execution, self._clock.now())
+            case = ExecutionCase.load(unit, execution, self._clock.now())
             case.record("model_used", step, **usage)
         self._tell(case)
 
-    def _tell(self, case: Case | None) -> None:
+    def _tell(self, case: ExecutionCase | None) -> None:
         for event in case.events if case else ():
             self._announce(event)
 

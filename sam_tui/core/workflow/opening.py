@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 from sam_tui.core.ports.workflows import StepRow, TaskRow
-from sam_tui.core.workflow.case import DONE, Case
+from sam_tui.core.workflow.case import DONE, ExecutionCase
 from sam_tui.core.workflow.guards import Scene, judge
 from sam_tui.core.workflow.recovery import fail_step
 from sam_tui.core.workflow.references import ReferenceMissing, fill, fill_text
@@ -15,13 +15,13 @@ from sam_tui.core.workflow.views import Failure
 MOST_ITEMS = 500
 
 
-def settle(case: Case) -> None:
+def settle(case: ExecutionCase) -> None:
     """Open and skip steps until the execution waits for someone, or has ended."""
     while case.row.state == "running" and _settle_once(case):
         pass
 
 
-def _settle_once(case: Case) -> bool:
+def _settle_once(case: ExecutionCase) -> bool:
     """Make one change; False when there is none to make."""
     needs = case.needs()
     busy = {attempt.step for attempt in case.attempts()}
@@ -43,11 +43,11 @@ def _settle_once(case: Case) -> bool:
     return False
 
 
-def _done(case: Case, step: str) -> bool:
+def _done(case: ExecutionCase, step: str) -> bool:
     return case.steps[step].status in DONE
 
 
-def _may_begin(case: Case, row: StepRow, running: list[StepRow]) -> bool:
+def _may_begin(case: ExecutionCase, row: StepRow, running: list[StepRow]) -> bool:
     """Whether it may run beside what runs: within the limit, and nothing that wants to be alone."""
     if not running:
         return True
@@ -55,7 +55,7 @@ def _may_begin(case: Case, row: StepRow, running: list[StepRow]) -> bool:
     return not alone and len(running) < case.definition.policy.parallel
 
 
-def _begin(case: Case, row: StepRow) -> bool:
+def _begin(case: ExecutionCase, row: StepRow) -> bool:
     spec = case.spec(row.id)
     if spec.when:
         scene = Scene(case.scope(row.id), (), case.measured, claimed=False)
@@ -71,7 +71,7 @@ def _begin(case: Case, row: StepRow) -> bool:
     return True
 
 
-def _begin_list(case: Case, row: StepRow) -> bool:
+def _begin_list(case: ExecutionCase, row: StepRow) -> bool:
     """Take the list of a step that runs once for each item, or go on in the one it has."""
     if row.cursor >= 0:
         return _next_item(case, row)
@@ -99,7 +99,7 @@ def _begin_list(case: Case, row: StepRow) -> bool:
     return _next_item(case, row)
 
 
-def _next_item(case: Case, row: StepRow) -> bool:
+def _next_item(case: ExecutionCase, row: StepRow) -> bool:
     """Open the next pending item from the cursor on, going round; none left completes the step."""
     tasks = case.tasks(row.id)
     ordered = [*tasks[row.cursor :], *tasks[: row.cursor]]
@@ -127,7 +127,7 @@ def _next_item(case: Case, row: StepRow) -> bool:
     return True
 
 
-def _require_inputs(case: Case, step: str, task: TaskRow | None = None) -> None:
+def _require_inputs(case: ExecutionCase, step: str, task: TaskRow | None = None) -> None:
     """A step whose references have no value fails at once, naming the first of them."""
     spec = case.spec(step)
     try:
@@ -141,14 +141,14 @@ def _require_inputs(case: Case, step: str, task: TaskRow | None = None) -> None:
         fail_step(case, attempt, (failure,))
 
 
-def _cannot(case: Case, row: StepRow, why: str) -> bool:
+def _cannot(case: ExecutionCase, row: StepRow, why: str) -> bool:
     """The list of a step cannot be had: an attempt that failed before it began."""
     attempt = case.open_attempt(row)
     fail_step(case, attempt, (Failure("reference", why, {"code": "reference_missing"}),))
     return True
 
 
-def _end(case: Case, *, failed: bool) -> bool:
+def _end(case: ExecutionCase, *, failed: bool) -> bool:
     """Nothing runs and nothing can begin: it is completed, or it has failed."""
     if all(row.status in DONE for row in case.living()):
         case.move("completed")

@@ -62,7 +62,7 @@ class FindingDraft(BaseModel):
             raise ValueError("project_id goes with the scope project, and only with it")
 
 
-class Output(BaseModel):
+class StepOutput(BaseModel):
     """A step's output; further fields are its data."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
@@ -104,7 +104,7 @@ class Output(BaseModel):
         return value
 
 
-def read_output(step: Step, value_given: Any) -> Output:
+def read_output(step: Step, value_given: Any) -> StepOutput:
     """The output of a step. Raises ``WorkflowRefused`` (``output_invalid``) naming every fault."""
     value: Any = {"summary": value_given} if isinstance(value_given, str) else value_given
     if not isinstance(value, Mapping):
@@ -121,7 +121,7 @@ def read_output(step: Step, value_given: Any) -> Output:
             faults.append(f"output.answer must be one of {', '.join(step.choices)}")
         fields["answer"] = answer
     try:
-        output = Output.model_validate(fields)
+        output = StepOutput.model_validate(fields)
     except ValidationError as error:
         for fault in error.errors(include_url=False, include_input=False):
             where = ".".join(str(part) for part in ("output", *fault["loc"]))

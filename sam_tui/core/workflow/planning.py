@@ -11,7 +11,7 @@ from typing import Any, cast
 from pydantic import ValidationError
 
 from sam_tui.core.ports.workflows import EdgeRow, StepRow
-from sam_tui.core.workflow.case import Case
+from sam_tui.core.workflow.case import ExecutionCase
 from sam_tui.core.workflow.definition import Step, sha256
 from sam_tui.core.workflow.gate import covers
 from sam_tui.core.workflow.graph import ancestors, cycle
@@ -29,7 +29,7 @@ _TWINS = {
 }  # fmt: skip
 
 
-def read_plan(case: Case, plan: str, items_given: Any) -> tuple[Step, ...]:
+def read_plan(case: ExecutionCase, plan: str, items_given: Any) -> tuple[Step, ...]:
     """The steps of a plan. Raises ``WorkflowRefused`` (``output_invalid``) with every fault."""
     if not isinstance(items_given, list) or not items_given:
         raise _invalid(plan, ["steps must be a list that is not empty"])
@@ -53,7 +53,7 @@ def read_plan(case: Case, plan: str, items_given: Any) -> tuple[Step, ...]:
     return tuple(steps)
 
 
-def adopt(case: Case, plan: str, items_given: Any) -> None:
+def adopt(case: ExecutionCase, plan: str, items_given: Any) -> None:
     """Make the steps of a plan that was read before; what is unchanged and done stays done."""
     steps = read_plan(case, plan, items_given)
     parent = case.steps[plan]
@@ -93,7 +93,7 @@ def _read_child(item: Any) -> Step:
     return step
 
 
-def _child_faults(case: Case, plan: str, steps: list[Step]) -> list[str]:
+def _child_faults(case: ExecutionCase, plan: str, steps: list[Step]) -> list[str]:
     ids = [step.id for step in steps]
     needs = {step.id: step.needs for step in steps}
     limits = case.spec(plan).child_tools

@@ -21,12 +21,12 @@ from sam_tui.core.workflow.tickets import task_view
 from sam_tui.core.workflow.views import (
     RUNNER,
     AttemptView,
-    Chunk,
     ExecutionView,
     Phase,
-    Question,
+    StepQuestion,
     StepView,
     TaskView,
+    TextChunk,
     Totals,
 )
 
@@ -34,7 +34,7 @@ MOST_READ = 200_000
 """Code points of an artifact in one piece."""
 
 
-class Records:
+class WorkflowRecords:
     """Reads only what is committed."""
 
     def __init__(self, reader: WorkflowReader) -> None:
@@ -84,13 +84,13 @@ class Records:
         self._row(execution)
         return self._reader.artifacts(execution, step=step)
 
-    def read_artifact(self, artifact: str, start: int, length: int) -> Chunk:
+    def read_artifact(self, artifact: str, start: int, length: int) -> TextChunk:
         """A range of an artifact's text."""
         if self._reader.artifact(artifact) is None:
             raise WorkflowRefused("artifact_unknown", f"There is no artifact {artifact!r}.")
         start, length = max(0, start), min(max(0, length), MOST_READ)
         text, total = self._reader.artifact_text(artifact, start, length)
-        return Chunk(text, min(start, total), min(start, total) + len(text), total)
+        return TextChunk(text, min(start, total), min(start, total) + len(text), total)
 
     def phase(self, conversation: str) -> Phase | None:
         """What a conversation works on: its claimed attempt, or the execution that it drives."""
@@ -153,7 +153,7 @@ class Records:
             max(0, policy.rollbacks - row.rollbacks),
             max(0, policy.replans - row.replans),
             self.effectiveness(row.id),
-            Question(question["step"], question["prompt"], tuple(question["choices"]))
+            StepQuestion(question["step"], question["prompt"], tuple(question["choices"]))
             if question
             else None,
             row.created_at,

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from sam_tui.core.ports.workflows import AttemptRow, AttemptStatus, EventQuery, StepRow
-from sam_tui.core.workflow.case import Case
-from sam_tui.core.workflow.definition import Action, OnFail, parse_action
+from sam_tui.core.workflow.case import ExecutionCase
+from sam_tui.core.workflow.definition import OnFail, StepAction, parse_action
 from sam_tui.core.workflow.graph import ancestors, dependents
 from sam_tui.core.workflow.views import Failure
 
@@ -16,7 +16,7 @@ CHOICES = ("retry", "accept", "abort")
 
 
 def fail_step(
-    case: Case,
+    case: ExecutionCase,
     attempt: AttemptRow,
     failures: Sequence[Failure],
     *,
@@ -46,7 +46,7 @@ def fail_step(
             give_up(case, row, attempt)
 
 
-def chosen(on_fail: OnFail, percent: int | None) -> Action:
+def chosen(on_fail: OnFail, percent: int | None) -> StepAction:
     """The action that applies; of bands the first above the completed percentage."""
     if isinstance(on_fail, str):
         return parse_action(on_fail)
@@ -55,7 +55,9 @@ def chosen(on_fail: OnFail, percent: int | None) -> Action:
     return parse_action(band.do)
 
 
-def rollback(case: Case, row: StepRow, action: Action, *, counted: bool = True) -> None:
+def rollback(
+    case: ExecutionCase, row: StepRow, action: StepAction, *, counted: bool = True
+) -> None:
     """Open an earlier step again, and everything after it afresh; or say that it is enough."""
     policy = case.definition.policy
     if counted and case.row.rollbacks >= policy.rollbacks:
@@ -70,7 +72,7 @@ def rollback(case: Case, row: StepRow, action: Action, *, counted: bool = True) 
     case.outcome, case.target = "rolled_back", target.id
 
 
-def reopen(case: Case, step: str, *, error: str, previous: bool = False) -> None:
+def reopen(case: ExecutionCase, step: str, *, error: str, previous: bool = False) -> None:
     """Make a step and all that depends on it pending again."""
     needs = case.needs()
     after = dependents(step, needs) & needs.keys()
@@ -92,7 +94,7 @@ def reopen(case: Case, step: str, *, error: str, previous: bool = False) -> None
     case.put(replace(row, status="pending", tries=0, cursor=cursor, error=error, completed_at=None))
 
 
-def cancel(case: Case, steps: Iterable[str] | None, why: str) -> None:
+def cancel(case: ExecutionCase, steps: Iterable[str] | None, why: str) -> None:
     """End the open attempts of some steps, or of all."""
     named = None if steps is None else set(steps)
     for attempt in case.attempts():
@@ -102,7 +104,7 @@ def cancel(case: Case, steps: Iterable[str] | None, why: str) -> None:
             case.record("step_cancelled", attempt.step, attempt.id, reason=why)
 
 
-def ask(case: Case, step: str, prompt: str) -> None:
+def ask(case: ExecutionCase, step: str, prompt: str) -> None:
     """Pause until somebody decides."""
     earlier = sorted(ancestors(step, case.needs()))
     backs = [f"rollback:{name}" for name in earlier if "/" not in name]
@@ -113,7 +115,7 @@ def ask(case: Case, step: str, prompt: str) -> None:
     case.outcome = "asked"
 
 
-def exhausted(case: Case, row: StepRow, why: str) -> None:
+def exhausted(case: ExecutionCase, row: StepRow, why: str) -> None:
     """A budget is used up: ask, abort or diverge, as the policy says."""
     message = f"step {row.id}: {row.error}; {why}" if row.error else f"step {row.id}: {why}"
     case.record("budget_exhausted", row.id, reason=why)
@@ -128,7 +130,7 @@ def exhausted(case: Case, row: StepRow, why: str) -> None:
             end(case, "failed", message)
 
 
-def end(case: Case, state: str, reason: str) -> None:
+def end(case: ExecutionCase, state: str, reason: str) -> None:
     """End the execution; whatever is open is cancelled."""
     cancel(case, None, reason or state)
     for row in case.living():
@@ -143,7 +145,7 @@ def end(case: Case, state: str, reason: str) -> None:
             raise ValueError(state)
 
 
-def give_up(case: Case, row: StepRow, attempt: AttemptRow | None) -> None:
+def give_up(case: ExecutionCase, row: StepRow, attempt: AttemptRow | None) -> None:
     """The step has failed for good, and with it the execution, at once or after what still runs."""
     if attempt is not None and attempt.task is not None:
         _task_failed(case, attempt)
@@ -153,7 +155,7 @@ def give_up(case: Case, row: StepRow, attempt: AttemptRow | None) -> None:
         end(case, "failed", f"step {row.id} failed: {row.error}")
 
 
-def limit(case: Case, row: StepRow) -> int:
+def limit(case: ExecutionCase, row: StepRow) -> int:
     """How many attempts a step has."""
     spec = case.spec(row.id)
     if spec.attempts is not None:
@@ -161,7 +163,7 @@ def limit(case: Case, row: StepRow) -> int:
     return 1 if spec.kind == "tool" else case.definition.policy.attempts
 
 
-def _retry(case: Case, row: StepRow, attempt: AttemptRow) -> None:
+def _retry(case: ExecutionCase, row: StepRow, attempt: AttemptRow) -> None:
     if row.tries < limit(case, row):
         _put_back(case, row, attempt)
         case.record("step_retried", row.id, attempt.id, tries=row.tries)
@@ -176,7 +178,7 @@ def _retry(case: Case, row: StepRow, attempt: AttemptRow) -> None:
     case.outcome = "continued"
 
 
-def _put_back(case: Case, row: StepRow, attempt: AttemptRow) -> None:
+def _put_back(case: ExecutionCase, row: StepRow, attempt: AttemptRow) -> None:
     """The step, or its item, can be opened again."""
     if attempt.task is None:
         case.put(replace(row, status="pending"))
@@ -186,13 +188,13 @@ def _put_back(case: Case, row: StepRow, attempt: AttemptRow) -> None:
             case.unit.save_task(replace(task, status="pending"))
 
 
-def _task_failed(case: Case, attempt: AttemptRow) -> None:
+def _task_failed(case: ExecutionCase, attempt: AttemptRow) -> None:
     for task in case.tasks(attempt.step):
         if task.position == attempt.task:
             case.unit.save_task(replace(task, status="failed"))
 
 
-def _replan(case: Case, row: StepRow, error: str) -> None:
+def _replan(case: ExecutionCase, row: StepRow, error: str) -> None:
     """Open the plan that this step belongs to again, within both budgets."""
     policy = case.definition.policy
     plan = _plan_of(case, row)
@@ -220,7 +222,7 @@ def _replan(case: Case, row: StepRow, error: str) -> None:
     case.outcome, case.target = "replanned", plan
 
 
-def _plan_of(case: Case, row: StepRow) -> str:
+def _plan_of(case: ExecutionCase, row: StepRow) -> str:
     if row.parent:
         return row.parent
     if case.spec(row.id).kind == "plan":

@@ -1,7 +1,7 @@
 """A token is presented: which open attempt it finishes, or what exactly is wrong with it."""
 
 from sam_tui.core.ports.workflows import AttemptRow, WorkflowUnit
-from sam_tui.core.workflow.case import Case
+from sam_tui.core.workflow.case import ExecutionCase
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.states import require_running
 from sam_tui.core.workflow.tokens import LIFETIME, token_hash
@@ -9,7 +9,7 @@ from sam_tui.core.workflow.tokens import LIFETIME, token_hash
 
 def redeem(
     unit: WorkflowUnit, token: str, execution_id: str, now: float
-) -> tuple[Case, AttemptRow]:
+) -> tuple[ExecutionCase, AttemptRow]:
     """The case and open attempt of a good token. Raises ``WorkflowRefused`` for any other."""
     row = unit.token(token_hash(token))
     if row is None:
@@ -18,7 +18,7 @@ def redeem(
         raise refused_token("token_foreign", "That token is of another execution.")
     if row.used_at is not None:
         raise refused_token("token_replayed", "That token was used already.", row.step)
-    case = Case.load(unit, row.execution, now)
+    case = ExecutionCase.load(unit, row.execution, now)
     require_running(row.execution, case.row.state)
     if row.revoked:
         raise refused_token("token_revoked", f"That token is void: {row.revoked}.", row.step)
@@ -39,7 +39,7 @@ def refused_token(code: str, message: str, step: str = "") -> WorkflowRefused:
     return WorkflowRefused(code, message, hint=hint, details={"step": step} if step else {})
 
 
-def not_running(case: Case, step: str) -> WorkflowRefused:
+def not_running(case: ExecutionCase, step: str) -> WorkflowRefused:
     """The refusal of work on a step that is not open: which are, and which was meant."""
     expected = [attempt.step for attempt in case.attempts()]
     return WorkflowRefused(

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from sam_tui.core.bus import Bus
 from sam_tui.core.ids import ConversationId
-from sam_tui.core.workflow.drivers import Crew, Drivers
+from sam_tui.core.workflow.drivers import Drivers, StepCrew
 from sam_tui.core.workflow.refusals import WorkflowRefused, execution_held
 from sam_tui.core.workflow.service import Workflows
 from sam_tui.core.workflow.views import ExecutionView, Ticket
@@ -15,7 +15,7 @@ from sam_tui.core.workflow.witness import Witness
 class Runner:
     """Works on all open steps of one execution side by side."""
 
-    def __init__(self, workflows: Workflows, crew: Crew, bus: Bus) -> None:
+    def __init__(self, workflows: Workflows, crew: StepCrew, bus: Bus) -> None:
         self._workflows = workflows
         self._crew = crew
         self._witness = Witness(workflows, bus)

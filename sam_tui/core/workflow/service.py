@@ -27,23 +27,23 @@ from sam_tui.core.ports.workflows import (
 )
 from sam_tui.core.tooling.execute import Gate
 from sam_tui.core.workflow.briefing import phase_digest
-from sam_tui.core.workflow.catalog import Catalog
+from sam_tui.core.workflow.catalog import WorkflowCatalog
 from sam_tui.core.workflow.definition import WorkflowDefinition, sha256
-from sam_tui.core.workflow.engine import Engine
+from sam_tui.core.workflow.engine import WorkflowEngine
 from sam_tui.core.workflow.gate import conversation_gate
-from sam_tui.core.workflow.notes import FindingDraft, Notes, Witnessed
-from sam_tui.core.workflow.records import Records
+from sam_tui.core.workflow.notes import FindingDraft, Witnessed, WorkflowNotes
+from sam_tui.core.workflow.records import WorkflowRecords
 from sam_tui.core.workflow.upkeep import prune, sync
 from sam_tui.core.workflow.views import (
     Advanced,
     AttemptView,
-    Chunk,
+    DefinitionProblem,
     DefinitionView,
     ExecutionView,
     Phase,
-    Problem,
     StepView,
     SyncReport,
+    TextChunk,
     Ticket,
 )
 
@@ -60,10 +60,10 @@ class Workflows:
     ) -> None:
         self._store = store
         self._clock = clock
-        self._catalog = Catalog(source)
-        self._engine = Engine(store, self._catalog, clock, announce)
-        self._records = Records(store.reader)
-        self._notes = Notes(store, clock, announce)
+        self._catalog = WorkflowCatalog(source)
+        self._engine = WorkflowEngine(store, self._catalog, clock, announce)
+        self._records = WorkflowRecords(store.reader)
+        self._notes = WorkflowNotes(store, clock, announce)
 
     # -- definitions ---------------------------------------------------------------------------
 
@@ -83,7 +83,7 @@ class Workflows:
         """Every persona's text by its name."""
         return self._catalog.personas()
 
-    def lint(self, path: str = "") -> tuple[Problem, ...]:
+    def lint(self, path: str = "") -> tuple[DefinitionProblem, ...]:
         """What is wrong with every definition file, or with the one at ``path``, by file and line."""
         return self._catalog.lint(path)
 
@@ -237,7 +237,7 @@ class Workflows:
         """Artifacts without their text."""
         return self._records.artifacts(execution_id, step)
 
-    def read_artifact(self, artifact_id: str, start: int = 0, length: int = 8192) -> Chunk:
+    def read_artifact(self, artifact_id: str, start: int = 0, length: int = 8192) -> TextChunk:
         """A range of an artifact in code points. Raises ``WorkflowRefused`` (``artifact_unknown``)."""
         return self._records.read_artifact(artifact_id, start, length)
 

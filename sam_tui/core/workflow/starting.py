@@ -8,7 +8,7 @@ from typing import Any
 
 from sam_tui.core.ids import mint
 from sam_tui.core.ports.workflows import EdgeRow, ExecutionRow, StepRow, WorkflowUnit
-from sam_tui.core.workflow.case import Case
+from sam_tui.core.workflow.case import ExecutionCase
 from sam_tui.core.workflow.definition import WorkflowDefinition, sha256
 from sam_tui.core.workflow.references import fill
 from sam_tui.core.workflow.refusals import WorkflowRefused
@@ -30,7 +30,7 @@ class Order:
 
 def create(
     unit: WorkflowUnit, order: Order, *, execution: str, conversation: str, now: float
-) -> Case:
+) -> ExecutionCase:
     """An idle execution with its steps, edges and pins. Raises ``WorkflowRefused``."""
     definition = order.definition
     identifier = _identifier(unit, execution)
@@ -59,7 +59,7 @@ def create(
         )
         for need in step.needs:
             unit.save_edge(EdgeRow(identifier, need, step.id, "needs", now))
-    case = Case(unit, row, now)
+    case = ExecutionCase(unit, row, now)
     case.record("workflow_created", workflow=definition.name, version=definition.fingerprint)
     return case
 

@@ -4,13 +4,13 @@ import json
 from typing import Any
 
 from sam_tui.core.ports.workflows import AttemptRow, TaskRow
-from sam_tui.core.workflow.case import Case, pinned_text
+from sam_tui.core.workflow.case import ExecutionCase, pinned_text
 from sam_tui.core.workflow.references import fill, fill_text
 from sam_tui.core.workflow.tokens import OUTSTANDING, mint_token
 from sam_tui.core.workflow.views import TaskView, Ticket
 
 
-def issue(case: Case, attempt: AttemptRow) -> Ticket:
+def issue(case: ExecutionCase, attempt: AttemptRow) -> Ticket:
     """A ticket with a fresh token; the oldest unused ones of the attempt are revoked."""
     case.unit.revoke_tokens(attempt.id, "too many tokens", keep=OUTSTANDING - 1)
     token, row = mint_token(case.row.id, attempt.step, attempt.id, case.now)
@@ -19,7 +19,9 @@ def issue(case: Case, attempt: AttemptRow) -> Ticket:
     return describe(case, attempt, token, row.expires_at)
 
 
-def describe(case: Case, attempt: AttemptRow, token: str = "", expires_at: float = 0.0) -> Ticket:
+def describe(
+    case: ExecutionCase, attempt: AttemptRow, token: str = "", expires_at: float = 0.0
+) -> Ticket:
     """A ticket, with a token or without."""
     spec = case.spec(attempt.step)
     tasks = case.tasks(attempt.step) if spec.each else ()
@@ -51,7 +53,9 @@ def describe(case: Case, attempt: AttemptRow, token: str = "", expires_at: float
     )
 
 
-def instructions(case: Case, step: str, scope: dict[str, Any], task: TaskRow | None) -> str:
+def instructions(
+    case: ExecutionCase, step: str, scope: dict[str, Any], task: TaskRow | None
+) -> str:
     """What to do: the workflow's own text, the step's, its item, and why it is tried again."""
     spec, row = case.spec(step), case.steps[step]
     parts = [fill_text(spec.prompt, scope) or spec.description]

@@ -3,12 +3,12 @@
 from dataclasses import replace
 
 from sam_tui.core.ports.workflows import KnownFile, WorkflowStore
-from sam_tui.core.workflow.catalog import Catalog
+from sam_tui.core.workflow.catalog import WorkflowCatalog
 from sam_tui.core.workflow.states import ENDED
 from sam_tui.core.workflow.views import SyncReport
 
 
-def sync(store: WorkflowStore, catalog: Catalog, now: float) -> SyncReport:
+def sync(store: WorkflowStore, catalog: WorkflowCatalog, now: float) -> SyncReport:
     """Compare the definition files with what was known, and remember them."""
     recorded = {file.path: file for file in store.reader.known_files()}
     added: list[str] = []

@@ -135,7 +135,7 @@ class Totals:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class StepQuestion:
     """What an execution that is paused waits to be told: ``decide`` with one of ``choices``."""
 
     step: str
@@ -163,7 +163,7 @@ class ExecutionView:
     rollbacks_left: int
     replans_left: int
     effectiveness: float
-    question: Question | None
+    question: StepQuestion | None
     created_at: float
     started_at: float | None
     updated_at: float
@@ -176,7 +176,7 @@ class ExecutionView:
 
 
 @dataclass(frozen=True, slots=True)
-class Chunk:
+class TextChunk:
     """A range of an artifact's text, in code points."""
 
     text: str
@@ -215,7 +215,7 @@ class DefinitionView:
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class DefinitionProblem:
     """Something wrong with a definition file; ``line`` counts from 1."""
 
     path: str
@@ -235,4 +235,4 @@ class SyncReport:
     updated: tuple[str, ...]
     unchanged: tuple[str, ...]
     missing: tuple[str, ...]
-    problems: tuple[Problem, ...]
+    problems: tuple[DefinitionProblem, ...]

@@ -53,7 +53,7 @@ def record_choice(record: "ConversationRecord", now: float) -> Choice:
     return Choice(title, f"{age(now - record.updated_at)} · {record.messages} messages")
 
 
-class Shown(Protocol):
+class ConversationView(Protocol):
     """Who needs to know which conversation is on show."""
 
     conversation: "ConversationId | None"
@@ -66,7 +66,7 @@ class Conversations:
         self._app = app
         self._screen = screen
         self._runtime: Runtime | None = None
-        self._shown: Shown | None = None
+        self._shown: ConversationView | None = None
         self.session: Session | None = None
         self._worker: Worker[None] | None = None
         """Reads along, or looks whether another program took the conversation over."""
@@ -80,7 +80,7 @@ class Conversations:
         self.waiting: Callable[[Sequence[str]], None] = lambda _: None
         """Told the prompts of the conversation on show that were never sent."""
 
-    def begin(self, runtime: "Runtime", view: Shown) -> None:
+    def begin(self, runtime: "Runtime", view: ConversationView) -> None:
         """From here on there is something to open sessions with."""
         self._runtime, self._shown = runtime, view
         self._screen.prompt.area.earlier = lambda: self._asked_before(runtime)

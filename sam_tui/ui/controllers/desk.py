@@ -10,16 +10,16 @@ from textual.app import App
 
 from sam_tui.core.errors import SamError
 from sam_tui.ui import outside, theme
-from sam_tui.ui.actions import ACTIONS, MODES, Action
+from sam_tui.ui.actions import ACTIONS, MODES, WorkbenchAction
 from sam_tui.ui.controllers.backstage import Backstage
 from sam_tui.ui.controllers.conversations import Conversations
 from sam_tui.ui.controllers.models import Models
 from sam_tui.ui.controllers.oversight import Oversight
 from sam_tui.ui.controllers.runs import Runs
 from sam_tui.ui.controllers.servers import Servers
-from sam_tui.ui.controllers.shelf import Shelf
-from sam_tui.ui.controllers.todos import Todos
-from sam_tui.ui.controllers.turns import Turns
+from sam_tui.ui.controllers.shelf import LibraryController
+from sam_tui.ui.controllers.todos import TodoController
+from sam_tui.ui.controllers.turns import TurnController
 from sam_tui.ui.later import after
 from sam_tui.ui.plain import one_line
 from sam_tui.ui.screens.chat import ChatScreen
@@ -48,11 +48,11 @@ async def _mode_choices() -> list[Choice]:
 class Controllers:
     """Who does the work."""
 
-    turns: Turns
+    turns: TurnController
     conversations: Conversations
     models: Models
-    shelf: Shelf
-    todos: Todos
+    shelf: LibraryController
+    todos: TodoController
     runs: Runs
     oversight: Oversight
     backstage: Backstage
@@ -160,13 +160,15 @@ class Desk:
             return
         self.perform(command.action.name, command.argument)
 
-    def _skills(self) -> list[Action]:
+    def _skills(self) -> list[WorkbenchAction]:
         """The skills there are, to be called like commands."""
         parts = self._runtime.parts if self._runtime is not None else None
         if parts is None or not parts.has_skills:
             return []
         return [
-            Action(skill.name, "Skill", one_line(skill.description, 200), (), skill.name, "WORDS")
+            WorkbenchAction(
+                skill.name, "Skill", one_line(skill.description, 200), (), skill.name, "WORDS"
+            )
             for skill in parts.skills.listing().skills
         ]
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sam_tui.core.runtime import Runtime
 
 
-class Shelf:
+class LibraryController:
     """Lists to pick from, each for the conversation on show."""
 
     def __init__(self, app: App[None], screen: ChatScreen, conversations: Conversations) -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _LEAST = 2
 
 
-class Shell:
+class ShellController:
     """Opens sessions that belong to no conversation, and keeps the tabs."""
 
     def __init__(self, app: App[None], screen: ChatScreen) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 from sam_tui.ui.controllers.recordings import RecordingDesk
 from sam_tui.ui.controllers.requests import Requests
-from sam_tui.ui.controllers.shell import Shell
+from sam_tui.ui.controllers.shell import ShellController
 from sam_tui.ui.screens.chat import ChatScreen
 from sam_tui.ui.widgets.terminal_view import TerminalView
 
@@ -13,7 +13,11 @@ class TerminalDeeds:
     """``all`` is what the desk adds to its own."""
 
     def __init__(
-        self, screen: ChatScreen, shell: Shell, requests: Requests, recordings: RecordingDesk
+        self,
+        screen: ChatScreen,
+        shell: ShellController,
+        requests: Requests,
+        recordings: RecordingDesk,
     ) -> None:
         self._screen = screen
         self._shell = shell

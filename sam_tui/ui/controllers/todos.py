@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from sam_tui.core.runtime import Runtime
 
 
-class Todos:
+class TodoController:
     """Edits the list of the conversation on show; the panel follows when the board tells of it."""
 
     def __init__(self, app: App[None], screen: ChatScreen, conversations: Conversations) -> None:

@@ -19,7 +19,7 @@ GROUP = "turn"
 _CLOSE_WITHIN = 10.0
 
 
-class Turns:
+class TurnController:
     """Prompts wait here until they are stored as part of the conversation, and are kept till then."""
 
     def __init__(self, app: App[None], screen: ChatScreen, conversations: Conversations) -> None:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from asyncio import TimerHandle
 
     from sam_tui.core.ports.terminals import TerminalSession
-    from sam_tui.ui.session_state import Told
+    from sam_tui.ui.session_state import SessionNotice
 
 _PACE = 1.0
 """Seconds between two looks at least, however much the terminals print."""
@@ -77,7 +77,7 @@ class Watching:
         if again:
             self._look_in(max(_PACE, min(again)))
 
-    def _tell(self, states: "list[Told]") -> None:
+    def _tell(self, states: "list[SessionNotice]") -> None:
         standing = self._screen.status.standing
         more = f" +{len(states) - 1}" if len(states) > 1 else ""
         line = (f"{states[0].words}{more}", states[0].style) if states else ("", "")

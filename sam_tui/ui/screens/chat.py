@@ -13,7 +13,7 @@ from textual.widget import Widget
 from textual.widgets import Input, Static, TextArea
 
 from sam_tui.ui.actions import bindings
-from sam_tui.ui.activity import Activity
+from sam_tui.ui.activity import ActivityLine
 from sam_tui.ui.transcript import Transcript
 from sam_tui.ui.widgets.prompt import PromptBox
 from sam_tui.ui.widgets.status_bar import Standing, StatusBar
@@ -47,7 +47,7 @@ class ChatScreen(Screen[None], inherit_bindings=False):
     BINDINGS = [*bindings(), Binding("tab", "app.focus_next", show=False)]  # noqa: RUF012
     AUTO_FOCUS = "#prompt"
 
-    def __init__(self, standing: Standing, activity: Activity) -> None:
+    def __init__(self, standing: Standing, activity: ActivityLine) -> None:
         super().__init__()
         self.transcript = Transcript(id="transcript")
         self.prompt = PromptBox()

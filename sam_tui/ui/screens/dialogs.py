@@ -13,7 +13,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from sam_tui.core.errors import SamError
-from sam_tui.ui.actions import ACTIONS, Action, spelled_all
+from sam_tui.ui.actions import ACTIONS, WorkbenchAction, spelled_all
 from sam_tui.ui.plain import one_line
 from sam_tui.ui.screens import STYLES
 
@@ -146,7 +146,7 @@ _ABOUT_TERMINAL = (
 )
 
 
-def how(action: Action) -> str:
+def how(action: WorkbenchAction) -> str:
     """The keys and the command of an action."""
     command = f"/{action.slash} {action.argument}".strip() if action.slash else ""
     return " · ".join(part for part in (spelled_all(action.keys), command) if part)

@@ -17,7 +17,7 @@ PART = 50_000
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ReaderPart:
     """A range of a text: where it begins, and how long the whole is."""
 
     text: str
@@ -25,9 +25,9 @@ class Part:
     total: int
 
 
-def whole(text: str) -> Callable[[int, int], Part]:
+def whole(text: str) -> Callable[[int, int], ReaderPart]:
     """The parts of a text that is had already."""
-    return lambda start, length: Part(text[start : start + length], start, len(text))
+    return lambda start, length: ReaderPart(text[start : start + length], start, len(text))
 
 
 class Reader(Dialog):
@@ -38,11 +38,11 @@ class Reader(Dialog):
         Binding("left_square_bracket", "move(-1)", "Earlier part", show=False),
     ]
 
-    def __init__(self, title: str, load: Callable[[int, int], Part]) -> None:
+    def __init__(self, title: str, load: Callable[[int, int], ReaderPart]) -> None:
         super().__init__()
         self._title = title
         self._load = load
-        self._part = Part("", 0, 0)
+        self._part = ReaderPart("", 0, 0)
         self._frame = Vertical()
         self._area = TextArea(read_only=True, soft_wrap=True, show_line_numbers=False)
 

@@ -14,7 +14,7 @@ from textual.widgets.option_list import Option
 
 from sam_tui.core.errors import SamError
 from sam_tui.ui.screens import STYLES
-from sam_tui.ui.screens.reader import Part, Reader, whole
+from sam_tui.ui.screens.reader import Reader, ReaderPart, whole
 from sam_tui.ui.widgets.run_lines import (
     artifact_line,
     event_lines,
@@ -179,12 +179,12 @@ class RunsScreen(Screen[None]):
             self._read(event.option_id or "", item)
 
     def _read(self, identifier: str, item: "FindingRow | str") -> None:
-        def artifact(start: int, length: int) -> Part:
+        def artifact(start: int, length: int) -> ReaderPart:
             try:
                 chunk = self._workflows.read_artifact(identifier, start, length)
             except SamError as error:
-                return Part(error.explain(), 0, 0)
-            return Part(chunk.text, chunk.start, chunk.total)
+                return ReaderPart(error.explain(), 0, 0)
+            return ReaderPart(chunk.text, chunk.start, chunk.total)
 
         if isinstance(item, str):
             self._show(Reader(item, artifact))

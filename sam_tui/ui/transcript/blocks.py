@@ -26,7 +26,7 @@ class User:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class AnswerContent:
     """A stored answer, not yet cut into parts: nobody has looked at it."""
 
     source: str
@@ -41,7 +41,7 @@ class Markdown:
 
 
 @dataclass(frozen=True, slots=True)
-class Code:
+class CodeContent:
     """Lines of a fenced block. ``before`` are the lines above, for the lexer; ``label`` says whether
     the language is named over the first line."""
 
@@ -100,15 +100,15 @@ class Notice:
 
 
 @dataclass(frozen=True, slots=True)
-class Reminder:
+class ReminderContent:
     """What reminders that stand together told the model."""
 
     name: str
     text: str
 
-    def joined(self, other: "Reminder") -> "Reminder":
+    def joined(self, other: "ReminderContent") -> "ReminderContent":
         """This and the next, as one."""
-        return Reminder(f"{self.name}, {other.name}", f"{self.text.rstrip()}\n{other.text}")
+        return ReminderContent(f"{self.name}, {other.name}", f"{self.text.rstrip()}\n{other.text}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,18 +121,18 @@ class Decided:
 
 Content = (
     User
-    | Answer
+    | AnswerContent
     | Markdown
-    | Code
+    | CodeContent
     | TableRows
     | Plain
     | Reasoning
     | Card
     | Notice
-    | Reminder
+    | ReminderContent
     | Decided
 )
-Foldable = Reasoning | Card | Reminder
+Foldable = Reasoning | Card | ReminderContent
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,11 +184,11 @@ def plain(content: Content) -> str:
     match content:
         case User(text=text) | Plain(text=text) | Reasoning(text=text) | Notice(text=text):
             return text
-        case Answer(source=text) | Markdown(source=text) | Code(text=text):
+        case AnswerContent(source=text) | Markdown(source=text) | CodeContent(text=text):
             return text
         case TableRows(head=head, rows=rows, first=first):
             return f"{head}\n{rows}" if first else rows
-        case Reminder(name=name, text=text):
+        case ReminderContent(name=name, text=text):
             return f"[{name}] {text}"
         case Decided(text=text):
             return text
@@ -225,7 +225,7 @@ def plain_display(display: "Display") -> str:
 def estimate(content: Content, width: int) -> int:
     """Roughly how many rows the content needs, without drawing it."""
     match content:
-        case Reminder() | Decided():
+        case ReminderContent() | Decided():
             return 1
         case Card() | Reasoning(finished=True):
             return 1
@@ -241,8 +241,8 @@ def gap_between(above: Content | None, content: Content) -> int:
     match content:
         case Card() | Decided():
             together = isinstance(above, Card | Decided)
-        case Reminder():
-            together = isinstance(above, Reminder | User | Card | Decided)
+        case ReminderContent():
+            together = isinstance(above, ReminderContent | User | Card | Decided)
         case Notice():
             together = isinstance(above, Notice)
         case _:

@@ -14,11 +14,11 @@ from sam_tui.core.messages import (
     UserMessage,
 )
 from sam_tui.ui.transcript.blocks import (
-    Answer,
+    AnswerContent,
     Card,
     Content,
     Reasoning,
-    Reminder,
+    ReminderContent,
     User,
     gap_between,
 )
@@ -36,10 +36,10 @@ def stored_blocks(messages: Sequence[Message]) -> Iterator[Stored]:
     """
     results = {m.call_id: m for m in messages if isinstance(m, ToolMessage)}
     above: Content | None = None
-    reminder: Reminder | None = None
+    reminder: ReminderContent | None = None
     for message in messages:
         for content in _blocks(message, results):
-            if isinstance(content, Reminder):
+            if isinstance(content, ReminderContent):
                 reminder = reminder.joined(content) if reminder is not None else content
                 continue
             if reminder is not None and not isinstance(content, User):
@@ -56,12 +56,12 @@ def _blocks(message: Message, results: dict[CallId, ToolMessage]) -> Iterator[Co
         case UserMessage(text=text):
             yield User(text)
         case ReminderMessage(name=name, text=text):
-            yield Reminder(name, text)
+            yield ReminderContent(name, text)
         case AssistantMessage():
             if message.reasoning.strip():
                 yield Reasoning(message.reasoning, finished=True)
             if message.text.strip():
-                yield Answer(clean(message.text))
+                yield AnswerContent(clean(message.text))
             for call in message.calls:
                 yield _card(call, results.get(call.id))
         case ToolMessage():
@@ -82,6 +82,6 @@ def _card(call: ToolCall, result: ToolMessage | None) -> Card:
 
 def _span(content: Content) -> int:
     """At most how many parts an answer falls into: one per line, or per piece of a long line."""
-    if not isinstance(content, Answer):
+    if not isinstance(content, AnswerContent):
         return 0
     return content.source.count("\n") + len(content.source) // LONGEST + 3

@@ -7,7 +7,7 @@ from itertools import accumulate
 from sam_tui.ui.transcript.blocks import Block
 
 
-class Ledger:
+class BlockLedger:
     """Blocks in order with their heights in rows (gap included).
 
     Looking a row up is a binary search; sums behind a change are made again when next needed.

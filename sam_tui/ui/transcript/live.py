@@ -1,6 +1,6 @@
 """What streams: answers cut as they come, code drawn line by line."""
 
-from sam_tui.ui.transcript.blocks import Block, Code, Piece
+from sam_tui.ui.transcript.blocks import Block, CodeContent, Piece
 from sam_tui.ui.transcript.render.cleaning import clean, expand
 from sam_tui.ui.transcript.render.colours import highlighter
 from sam_tui.ui.transcript.render.markdown import code_label, code_lines
@@ -45,7 +45,7 @@ class LiveAnswer:
 
     def draw_code(self, block: Block, width: int, palette: Palette) -> list[Row] | None:
         """The rows of a code block that grew since it was last drawn; None when it is no such."""
-        if not isinstance(block.content, Code):
+        if not isinstance(block.content, CodeContent):
             return None
         live = self._code
         if live is None or not live.continues(block.content, width, palette):
@@ -56,7 +56,7 @@ class LiveAnswer:
 class LiveCode:
     """An open code fence: whole lines are lexed and wrapped once."""
 
-    def __init__(self, content: Code, width: int, palette: Palette) -> None:
+    def __init__(self, content: CodeContent, width: int, palette: Palette) -> None:
         self._first = content
         self._width = width
         self._canvas = Canvas(width, palette, leads=[margin(palette)])
@@ -67,7 +67,7 @@ class LiveCode:
         if content.before:
             self._highlighter.feed(expand(content.before) + "\n")
 
-    def continues(self, content: Code, width: int, palette: Palette) -> bool:
+    def continues(self, content: CodeContent, width: int, palette: Palette) -> bool:
         """Whether the content is what was drawn so far, with more text at its end."""
         first = self._first
         return (
@@ -78,7 +78,7 @@ class LiveCode:
             and content.text.startswith(self._done)
         )
 
-    def draw(self, content: Code) -> list[Row]:
+    def draw(self, content: CodeContent) -> list[Row]:
         """All rows: kept ones for whole lines, new ones for the rest."""
         end = content.text.rfind("\n") + 1
         fresh = content.text[len(self._done) : end]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 
-from sam_tui.ui.transcript.blocks import Code, Content, Markdown, Piece, Plain, TableRows
+from sam_tui.ui.transcript.blocks import CodeContent, Content, Markdown, Piece, Plain, TableRows
 from sam_tui.ui.transcript.render.markdown import block_parser, language_of
 from sam_tui.ui.transcript.render.table import SAMPLE
 
@@ -241,9 +241,9 @@ class Splitter:
             fence.lines = fence.lines[count:]
             fence.label = False
 
-    def _code(self, text: str) -> Code:
+    def _code(self, text: str) -> CodeContent:
         fence = self._fence
-        return Code(text, fence.language, fence.label, "\n".join(fence.before))
+        return CodeContent(text, fence.language, fence.label, "\n".join(fence.before))
 
     def _table_rows(self, final: bool) -> bool:
         """Emit whole rows, a piece at a time; False when none is left."""

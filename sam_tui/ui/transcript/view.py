@@ -18,7 +18,7 @@ from sam_tui.ui.transcript.blocks import (
     Notice,
     Piece,
     Reasoning,
-    Reminder,
+    ReminderContent,
     User,
     gap_between,
     plain,
@@ -173,9 +173,9 @@ class Transcript(CursorPane):
 
     def add_reminder(self, name: str, text: str) -> None:
         """What a reminder told the model; those that stand together are folded to one line."""
-        reminder, last = Reminder(name, text), len(self.ledger) - 1
+        reminder, last = ReminderContent(name, text), len(self.ledger) - 1
         above = self.ledger[last] if last >= 0 else None
-        if above is not None and isinstance(above.content, Reminder):
+        if above is not None and isinstance(above.content, ReminderContent):
             self._update(last, replace(above, content=above.content.joined(reminder)))
         else:
             self._append(reminder)

@@ -13,8 +13,8 @@ from textual.reactive import Reactive
 from textual.scroll_view import ScrollView
 from textual.widget import Widget
 
-from sam_tui.ui.transcript.blocks import Answer, Block, Plain, estimate
-from sam_tui.ui.transcript.ledger import Ledger
+from sam_tui.ui.transcript.blocks import AnswerContent, Block, Plain, estimate
+from sam_tui.ui.transcript.ledger import BlockLedger
 from sam_tui.ui.transcript.render.palette import Palette, make_palette, terminal_palette
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Viewport(ScrollView, can_focus=True):
         self.following = True
         self.draws = 0
         """How often a block was drawn, ever."""
-        self.ledger = Ledger()
+        self.ledger = BlockLedger()
         self._kept: OrderedDict[int, tuple[Block, list[Row]]] = OrderedDict()
         self._palette: Palette | None = None
         self._ground: tuple[Style, Color] | None = None
@@ -123,7 +123,7 @@ class Viewport(ScrollView, can_focus=True):
     def open_answer(self, index: int) -> int:
         """Cut a stored answer into its parts, now that it is looked at; returns their number."""
         block = self.ledger[index]
-        if not isinstance(block.content, Answer):
+        if not isinstance(block.content, AnswerContent):
             return 1
         from sam_tui.ui.transcript.splitter import split
 

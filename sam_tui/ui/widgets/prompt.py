@@ -9,7 +9,7 @@ from textual.content import Content
 from textual.widgets import Static, TextArea
 
 from sam_tui.ui import mentions, slash
-from sam_tui.ui.actions import Action
+from sam_tui.ui.actions import WorkbenchAction
 from sam_tui.ui.messages import ActionAsked, PromptSubmitted
 from sam_tui.ui.plain import one_line
 from sam_tui.ui.widgets.composer import Composer
@@ -46,7 +46,7 @@ class PromptArea(Composer):
         """The files that fit what is typed after an ``@``."""
         self.name_files: Callable[[str | None], object] = lambda _: None
         """Told how far the name of a file is typed, None when none is."""
-        self.more: Callable[[], Sequence[Action]] = lambda: ()
+        self.more: Callable[[], Sequence[WorkbenchAction]] = lambda: ()
         """Commands that are not always there: the skills."""
         self._at: int | None = None
         self._draft = ""
@@ -137,7 +137,7 @@ class PromptArea(Composer):
         """Whether what stands here is an earlier prompt, as it was."""
         return self._at is not None and self.text == self.past[self._at]
 
-    def take(self, action: Action) -> None:
+    def take(self, action: WorkbenchAction) -> None:
         """A command of the list was clicked: send it, or let its argument be typed."""
         if action.argument:
             self._complete(action)
@@ -147,11 +147,11 @@ class PromptArea(Composer):
             self.send()
 
     @property
-    def fitting(self) -> Sequence[Action]:
+    def fitting(self) -> Sequence[WorkbenchAction]:
         """The commands that begin with what is typed."""
         return slash.matching(self.text, self.more()) if self.text.startswith("/") else ()
 
-    def _complete(self, action: Action) -> None:
+    def _complete(self, action: WorkbenchAction) -> None:
         self.put(f"/{action.slash} " if action.argument else f"/{action.slash}")
 
     def _meant(self) -> str:
@@ -231,7 +231,7 @@ class PromptBox(Vertical):
         """A command or a file was clicked."""
         event.stop()
         self.area.focus()
-        if isinstance(event.entry, Action):
+        if isinstance(event.entry, WorkbenchAction):
             # As its own deed: what it posted during this one would not come past this widget.
             self.area.call_later(self.area.take, event.entry)
         elif isinstance(event.entry, str):

@@ -4,21 +4,21 @@ from collections.abc import Sequence
 
 from textual.content import Content
 
-from sam_tui.ui.actions import Action, spelled_all
+from sam_tui.ui.actions import WorkbenchAction, spelled_all
 from sam_tui.ui.widgets.hint_menu import HintMenu
 
 _WIDEST = 18
 """Columns of commands after which the titles begin, but for longer ones."""
 
 
-class SlashMenu(HintMenu[Action]):
+class SlashMenu(HintMenu[WorkbenchAction]):
     """Commands with title and keys, and below them what the marked one does, whole."""
 
     def __init__(self) -> None:
         super().__init__(_row, lambda action: action.help, id="hints")
 
 
-def _row(action: Action, actions: Sequence[Action], marked: bool) -> Content:
+def _row(action: WorkbenchAction, actions: Sequence[WorkbenchAction], marked: bool) -> Content:
     width = min(_WIDEST, max(len(_typed(action)) for action in actions))
     keys = f"  {spelled_all(action.keys)}" if action.keys else ""
     return Content.assemble(
@@ -28,5 +28,5 @@ def _row(action: Action, actions: Sequence[Action], marked: bool) -> Content:
     )
 
 
-def _typed(action: Action) -> str:
+def _typed(action: WorkbenchAction) -> str:
     return f"/{action.slash} {action.argument}".strip()

@@ -11,7 +11,7 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from sam_tui.core.usage import Usage
-from sam_tui.ui.activity import Activity
+from sam_tui.ui.activity import ActivityLine
 from sam_tui.ui.later import after
 from sam_tui.ui.plain import one_line, short_path
 
@@ -134,7 +134,7 @@ def _width(parts: list[tuple[int, str, str]]) -> int:
 class StatusBar(Widget):
     """One row. Its timer runs only while the agent works."""
 
-    def __init__(self, standing: Standing, activity: Activity) -> None:
+    def __init__(self, standing: Standing, activity: ActivityLine) -> None:
         super().__init__(id="status")
         self.standing = standing
         self.activity = activity

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
-from sam_tui.ui.widgets.terminal_marks import Finding, Kind, Marking, Place
+from sam_tui.ui.widgets.terminal_marks import Kind, Marking, Place, SearchMarks
 
 if TYPE_CHECKING:
     from sam_tui.core.ports.screens import Screen
@@ -34,11 +34,11 @@ _LONGEST_NEEDLE = 200
 
 
 class Browser:
-    """Where the person looks. ``place`` is the cursor; what is marked and found is kept beside it."""
+    """Where the person looks. ``kind`` is the cursor; what is marked and found is kept beside it."""
 
     def __init__(self, screen: "Screen") -> None:
         self.marking: Marking | None = None
-        self.finding = Finding(screen)
+        self.finding = SearchMarks(screen)
         self.typing: str | None = None
         """The text to find, while it is typed."""
         self._screen = screen

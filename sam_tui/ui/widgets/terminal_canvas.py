@@ -21,7 +21,7 @@ from sam_tui.ui.widgets.terminal_cells import Link, Painter, laid_over, links_of
 from sam_tui.ui.widgets.terminal_clusters import settled
 
 if TYPE_CHECKING:
-    from sam_tui.core.ports.screens import Shown
+    from sam_tui.core.ports.screens import ShownSession
     from sam_tui.ui.widgets.terminal_browser import Browser
     from sam_tui.ui.widgets.terminal_marks import Marking, Stretch
 
@@ -44,7 +44,7 @@ class TerminalCanvas(Widget):
 
     def __init__(self, *, waiting: str, id: str) -> None:
         super().__init__(id=id)
-        self.displayed: Shown | None = None
+        self.displayed: ShownSession | None = None
         self.marking: Marking | None = None
         self.browser: Browser | None = None
         self.hovered: tuple[int, Link] | None = None
@@ -72,7 +72,7 @@ class TerminalCanvas(Widget):
         """Whether there was a program and it ended."""
         return self.displayed is not None and not self.displayed.running
 
-    def draw(self, session: "Shown") -> None:
+    def draw(self, session: "ShownSession") -> None:
         """Show this from now on."""
         self.undraw()
         self.displayed = session

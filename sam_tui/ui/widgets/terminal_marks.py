@@ -74,7 +74,7 @@ class Marking:
         return (position, position) if word is None else (word.start, word.end)
 
 
-class Finding:
+class SearchMarks:
     """Where a text stands. Searched again when the screen changed."""
 
     def __init__(self, screen: "Screen") -> None:

@@ -9,7 +9,7 @@ from sam_tui.ui.widgets.terminal_cells import Link
 from sam_tui.ui.widgets.terminal_marks import Kind, Marking
 
 if TYPE_CHECKING:
-    from sam_tui.core.ports.screens import MouseInput, Shown
+    from sam_tui.core.ports.screens import MouseInput, ShownSession
     from sam_tui.ui.widgets.terminal_browser import Browser
 
 _AGAIN_WITHIN = 0.4
@@ -52,7 +52,7 @@ class Pointer:
         self._clicked: tuple[float, int, int] = (0.0, -1, -1)
         self._block = False
 
-    def pressed(self, session: "Shown", event: events.MouseDown) -> None:
+    def pressed(self, session: "ShownSession", event: events.MouseDown) -> None:
         """A button went down."""
         view = self._view
         if self._wanted(session, event):
@@ -78,7 +78,7 @@ class Pointer:
             position = (event.x, session.screen.top + event.y)
             view.mark(Marking(session.screen, _KINDS[self._clicks], position))
 
-    def moved(self, session: "Shown", event: events.MouseMove) -> None:
+    def moved(self, session: "ShownSession", event: events.MouseMove) -> None:
         """The pointer moved, with or without a button held."""
         view, screen = self._view, session.screen
         if self._held == "program":
@@ -101,7 +101,7 @@ class Pointer:
         if screen.mouse_mode == "motion" and self._wanted(session, event):
             self._tell(session, event, "motion")
 
-    def released(self, session: "Shown", event: events.MouseUp) -> None:
+    def released(self, session: "ShownSession", event: events.MouseUp) -> None:
         """A button went up."""
         holder, self._held = self._held, None
         if holder is None:
@@ -112,7 +112,7 @@ class Pointer:
         elif self._view.marking is not None:
             self._view.copy_marked()
 
-    def rolled(self, session: "Shown", event: events.MouseEvent, wheel: Wheel) -> None:
+    def rolled(self, session: "ShownSession", event: events.MouseEvent, wheel: Wheel) -> None:
         """The wheel: to the program, as cursor keys on an alternate screen, else through the past."""
         view = self._view
         free = view.browser is None and not event.shift and session.running
@@ -122,12 +122,12 @@ class Pointer:
         if wheel in ("wheel_up", "wheel_down"):
             view.scroll_lines(-_WHEEL_LINES if wheel == "wheel_up" else _WHEEL_LINES)
 
-    def _wanted(self, session: "Shown", event: events.MouseEvent) -> bool:
+    def _wanted(self, session: "ShownSession", event: events.MouseEvent) -> bool:
         if event.shift or self._view.browser is not None or not session.running:
             return False
         return session.screen.mouse_mode != "none"
 
-    def _tell(self, session: "Shown", event: events.MouseEvent, action: Action) -> None:
+    def _tell(self, session: "ShownSession", event: events.MouseEvent, action: Action) -> None:
         mouse_event = self._given(event, action, _BUTTONS.get(event.button))
         encoded = session.screen.encode_mouse(mouse_event)
         # A click is input as a key is; that the pointer moved is none.

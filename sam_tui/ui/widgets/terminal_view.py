@@ -29,7 +29,7 @@ from sam_tui.ui.widgets.terminal_past import TerminalPast
 from sam_tui.ui.widgets.terminal_pointer import Pointer, Wheel
 
 if TYPE_CHECKING:
-    from sam_tui.core.ports.screens import ClipboardRequest, Shown
+    from sam_tui.core.ports.screens import ClipboardRequest, ShownSession
     from sam_tui.core.ports.terminals import TerminalSession
 
 
@@ -359,7 +359,7 @@ class TerminalView(TerminalPast, can_focus=True):
             self._pointer.rolled(self._pointed, event, wheel)
 
     @property
-    def _pointed(self) -> "Shown | None":
+    def _pointed(self) -> "ShownSession | None":
         """What the mouse is over; nothing where the cells under it are others than they seem."""
         return self.displayed if self.origin == (0, 0) else None
 

@@ -14,7 +14,7 @@ from pydantic import (
 
 from sam_tools.build_and_version_control.definitions import PlannedTask
 from sam_tools.build_and_version_control.quoting import word, words
-from sam_tui.core.accesses import Access, Read, Run, Write
+from sam_tui.core.accesses import Access, CommandAccess, Read, Write
 from sam_tui.core.tooling.arguments import Arguments
 
 LONGEST_MESSAGE = 16_000
@@ -122,7 +122,7 @@ def commit_accesses(arguments: GitCommit) -> Sequence[Access]:
     names = f" -- {words(files)}" if files else ""
     commit = f"git commit{' --only' if files else ''} -m {word(arguments.message)}{names}"
     return [
-        Run(f"git add -A{names} && {commit}", folder),
+        CommandAccess(f"git add -A{names} && {commit}", folder),
         Write(folder or ".", "repositoryPath"),
         *(
             Write(posixpath.join(folder, file), f"files.{at}", follow=False)
@@ -135,6 +135,6 @@ def changes_accesses(arguments: GetChangedFiles) -> Sequence[Access]:
     """The command, and the repository's folder."""
     folder = arguments.repositoryPath or ""
     return [
-        Run("git status --porcelain=v2 -z --branch --untracked-files=all", folder),
+        CommandAccess("git status --porcelain=v2 -z --branch --untracked-files=all", folder),
         Read(folder or ".", "repositoryPath"),
     ]

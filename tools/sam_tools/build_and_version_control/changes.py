@@ -6,7 +6,7 @@ from typing import Any
 from sam_tools.build_and_version_control.arguments import GetChangedFiles
 from sam_tools.build_and_version_control.git import Git
 from sam_tools.build_and_version_control.repository import look
-from sam_tools.build_and_version_control.status import Change, Status
+from sam_tools.build_and_version_control.status import FileStatus, Status
 from sam_tui.core.display import Table
 from sam_tui.core.plain import gist
 from sam_tui.core.ports.terminals import Commands
@@ -45,7 +45,7 @@ async def changed_files(
     )
 
 
-def _entry(change: Change) -> dict[str, Any]:
+def _entry(change: FileStatus) -> dict[str, Any]:
     entry: dict[str, Any] = {"path": change.path}
     if change.old_path:
         entry |= {"oldPath": change.old_path, "similarity": change.score}
@@ -63,11 +63,11 @@ def _upstream(status: Status) -> dict[str, Any]:
     return {"upstream": status.upstream, "ahead": status.ahead, "behind": status.behind}
 
 
-def _words(change: Change) -> str:
+def _words(change: FileStatus) -> str:
     detail = change.conflict or ", ".join(change.submodule)
     return f"{change.status} ({detail})" if detail else change.status
 
 
-def _path(change: Change) -> str:
+def _path(change: FileStatus) -> str:
     path = gist(change.path, 200)
     return f"{gist(change.old_path, 200)} → {path}" if change.old_path else path

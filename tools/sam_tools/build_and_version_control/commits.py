@@ -8,7 +8,7 @@ from sam_tools.build_and_version_control.arguments import GitCommit
 from sam_tools.build_and_version_control.git import Git, literal
 from sam_tools.build_and_version_control.quoting import document, words
 from sam_tools.build_and_version_control.repository import Repository, look
-from sam_tools.build_and_version_control.status import Change
+from sam_tools.build_and_version_control.status import FileStatus
 from sam_tui.core.display import Terminal
 from sam_tui.core.errors import ToolError
 from sam_tui.core.plain import PlainStream, gist, plain
@@ -133,14 +133,14 @@ def _refuse_foreign(repository: Repository, names: Sequence[str]) -> None:
             )
 
 
-def _committable(change: Change) -> bool:
+def _committable(change: FileStatus) -> bool:
     """Whether staging would take it in: of a submodule, only that it stands at another commit."""
     if change.state == "ignored":
         return False
     return change.staged or not change.submodule or "new commits" in change.submodule
 
 
-def _listed(changes: Sequence[Change]) -> str:
+def _listed(changes: Sequence[FileStatus]) -> str:
     names = ", ".join(gist(c.path, 200) for c in changes[:_SHOWN_NAMES])
     more = len(changes) - _SHOWN_NAMES
     return f"{names} and {more} more" if more > 0 else names

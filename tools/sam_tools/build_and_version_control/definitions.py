@@ -33,7 +33,7 @@ class QuotedText(BaseModel):
         return self.value if isinstance(self.value, str) else " ".join(self.value)
 
 
-class Shell(BaseModel):
+class TaskShell(BaseModel):
     """Another shell to run the command line."""
 
     executable: str
@@ -45,7 +45,7 @@ class TaskOptions(BaseModel):
 
     cwd: str | None = None
     env: dict[str, str] = {}
-    shell: Shell | None = None
+    shell: TaskShell | None = None
 
 
 class TaskEntry(BaseModel):

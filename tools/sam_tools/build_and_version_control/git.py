@@ -39,7 +39,7 @@ class _TooLong(ToolError):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class GitAnswer:
     """What one query came to. ``output`` is exact; ``ok`` for exit code 0."""
 
     code: int
@@ -57,10 +57,10 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Answers:
+class GitAnswers:
     """The answers in the order asked, and what git complained of on the way."""
 
-    answers: tuple[Answer, ...]
+    answers: tuple[GitAnswer, ...]
     complaint: str
 
 
@@ -73,7 +73,7 @@ class Git:
         self._commands = commands
         self._context = context
 
-    async def ask(self, *queries: Sequence[str]) -> Answers:
+    async def ask(self, *queries: Sequence[str]) -> GitAnswers:
         """Run queries that change nothing. Raises ``ToolError`` when they give no whole answer."""
         token = secrets.token_hex(8)
         commands = "\n".join(f"git {words(q)}; printf '{token}%s:' $?" for q in queries)
@@ -99,7 +99,7 @@ class Git:
             raise ToolError(f"The answer of git cannot be read. {complaint}".strip())
         if any(answer.code == 127 for answer in answers):
             raise ToolError("git is not installed on this machine.", hint=complaint)
-        return Answers(answers, complaint)
+        return GitAnswers(answers, complaint)
 
     async def act(
         self, script: str, *, writable: Sequence[str], on_output: Callable[[str], None]
@@ -126,7 +126,7 @@ def _unheard(_: str) -> None:
     """Packed bytes say nothing to people."""
 
 
-def _unpacked(packed: str, token: bytes) -> tuple[Answer, ...]:
+def _unpacked(packed: str, token: bytes) -> tuple[GitAnswer, ...]:
     """The answers in a stream of ``output token code :``; empty where it is damaged."""
     try:
         unzip = zlib.decompressobj(wbits=31)
@@ -135,10 +135,10 @@ def _unpacked(packed: str, token: bytes) -> tuple[Answer, ...]:
         return ()
     if not unzip.eof:
         raise _TooLong()
-    answers: list[Answer] = []
+    answers: list[GitAnswer] = []
     output, *pieces = stream.split(token)
     for piece in pieces:
         code, _, following = piece.partition(b":")
-        answers.append(Answer(int(code), output))
+        answers.append(GitAnswer(int(code), output))
         output = following
     return tuple(answers)

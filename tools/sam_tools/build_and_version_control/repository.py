@@ -4,7 +4,7 @@ import posixpath
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sam_tools.build_and_version_control.git import Answers, Git, literal
+from sam_tools.build_and_version_control.git import Git, GitAnswers, literal
 from sam_tools.build_and_version_control.status import Status, read_status
 from sam_tui.core.errors import ToolError
 
@@ -57,7 +57,7 @@ async def look(git: Git, *, ignored: bool = False, paths: Sequence[str] = ()) ->
     )
 
 
-def _refusal(git: Git, answers: Answers) -> ToolError:
+def _refusal(git: Git, answers: GitAnswers) -> ToolError:
     """Why git gave no answer, in its own words where they are about more than the place."""
     if "not a git repository" in answers.complaint:
         return ToolError(

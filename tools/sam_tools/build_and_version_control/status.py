@@ -27,7 +27,7 @@ _SUBMODULE = (("C", "new commits"), ("M", "modified content"), ("U", "untracked 
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class FileStatus:
     """One changed file in one state: a file changed again after staging has two.
 
     Paths are relative to the repository; bytes that are not UTF-8 are lone surrogates. ``score`` is
@@ -58,14 +58,14 @@ class Status:
     upstream: str = ""
     ahead: int = 0
     behind: int = 0
-    changes: tuple[Change, ...] = field(default=())
+    changes: tuple[FileStatus, ...] = field(default=())
 
 
 def read_status(output: bytes) -> Status:
     """The status in git's words; raises ``ValueError`` for what is none."""
     records = iter(output.decode("utf-8", "surrogateescape").split("\0"))
     headers: dict[str, str] = {}
-    changes: list[Change] = []
+    changes: list[FileStatus] = []
     for record in records:
         kind, _, fields = record.partition(" ")
         match kind:
@@ -81,15 +81,15 @@ def read_status(output: bytes) -> Status:
             case "u":
                 changes.append(_unmerged(fields))
             case "?":
-                changes.append(Change(fields, "untracked", "untracked"))
+                changes.append(FileStatus(fields, "untracked", "untracked"))
             case "!":
-                changes.append(Change(fields, "ignored", "ignored"))
+                changes.append(FileStatus(fields, "ignored", "ignored"))
             case _:
                 raise ValueError(f"an unknown record: {record[:80]!r}")
     return _with_headers(headers, changes)
 
 
-def _with_headers(headers: dict[str, str], changes: list[Change]) -> Status:
+def _with_headers(headers: dict[str, str], changes: list[FileStatus]) -> Status:
     head = headers.get("branch.oid", "")
     ahead, _, behind = headers.get("branch.ab", "+0 -0").partition(" ")
     return Status(
@@ -102,31 +102,31 @@ def _with_headers(headers: dict[str, str], changes: list[Change]) -> Status:
     )
 
 
-def _ordinary(fields: str) -> Iterator[Change]:
+def _ordinary(fields: str) -> Iterator[FileStatus]:
     """``XY sub mH mI mW hH hI path``."""
     codes, sub, _, _, _, _, _, path = fields.split(" ", 7)
     submodule = _submodule(sub)
     if codes[0] != ".":
-        yield Change(path, _WORDS[codes[0]], "staged", submodule=submodule)
+        yield FileStatus(path, _WORDS[codes[0]], "staged", submodule=submodule)
     if codes[1] != ".":
-        yield Change(path, _WORDS[codes[1]], "unstaged", submodule=submodule)
+        yield FileStatus(path, _WORDS[codes[1]], "unstaged", submodule=submodule)
 
 
-def _moved(fields: str, old: str) -> Iterator[Change]:
+def _moved(fields: str, old: str) -> Iterator[FileStatus]:
     """``XY sub mH mI mW hH hI Xscore path``, and where it came from as the next record."""
     codes, sub, _, _, _, _, _, scored, path = fields.split(" ", 8)
     submodule, score = _submodule(sub), int(scored[1:])
     for code, state in zip(codes, ("staged", "unstaged"), strict=True):
         if code in "RC":
-            yield Change(path, _WORDS[code], state, old, score, submodule=submodule)
+            yield FileStatus(path, _WORDS[code], state, old, score, submodule=submodule)
         elif code != ".":
-            yield Change(path, _WORDS[code], state, submodule=submodule)
+            yield FileStatus(path, _WORDS[code], state, submodule=submodule)
 
 
-def _unmerged(fields: str) -> Change:
+def _unmerged(fields: str) -> FileStatus:
     """``XY sub m1 m2 m3 mW h1 h2 h3 path``."""
     codes, sub, _, _, _, _, _, _, _, path = fields.split(" ", 9)
-    return Change(
+    return FileStatus(
         path,
         "conflict",
         "merge-conflicts",

@@ -20,7 +20,7 @@ from sam_tools.build_and_version_control.problems import (
     tally,
 )
 from sam_tools.build_and_version_control.shelf import TASKS_FILE, TaskShelf
-from sam_tui.core.accesses import Access, Read, Run
+from sam_tui.core.accesses import Access, CommandAccess, Read
 from sam_tui.core.authorization.containment import Workspace
 from sam_tui.core.display import Display, Table, Terminal
 from sam_tui.core.errors import ToolError
@@ -69,7 +69,7 @@ class TaskDesk:
         folder = arguments.workspaceFolder or ""
         step = self._shelf.new(arguments.task.entry(), folder)
         arguments.settle((step,))
-        accesses: list[Access] = [Read(TASKS_FILE, "tasks"), Run(step.command, folder)]
+        accesses: list[Access] = [Read(TASKS_FILE, "tasks"), CommandAccess(step.command, folder)]
         return [*accesses, Read(folder, "workspaceFolder")] if folder else accesses
 
     def run_accesses(self, arguments: RunTask) -> Sequence[Access]:
@@ -78,7 +78,7 @@ class TaskDesk:
         arguments.settle(plan)
         accesses: list[Access] = [Read(TASKS_FILE, "tasks")]
         for at, step in enumerate(plan):
-            accesses.append(Run(step.command, step.cwd))
+            accesses.append(CommandAccess(step.command, step.cwd))
             if step.cwd:
                 accesses.append(Read(step.cwd, f"cwd.{at}"))
         return accesses

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 
 from sam_tools.file_operations.arguments import GetErrors
 from sam_tools.file_operations.names import basename, counted, named
-from sam_tui.core.accesses import Access, Location, Read, Run
+from sam_tui.core.accesses import Access, CommandAccess, Location, Read
 from sam_tui.core.display import Table
 from sam_tui.core.errors import ToolError
 from sam_tui.core.plain import printable
@@ -57,7 +57,7 @@ class Diagnosing:
         paths = arguments.filePaths or []
         plan = arguments.keep(self._checkers.plan(paths))
         reads = [Read(path, f"filePaths[{index}]") for index, path in enumerate(paths)]
-        return [*reads, *(Run(check.command, check.cwd) for check in plan.checks)]
+        return [*reads, *(CommandAccess(check.command, check.cwd) for check in plan.checks)]
 
     async def _check(self, arguments: GetErrors, context: ToolContext) -> ToolResult:
         plan = arguments.plan

@@ -52,8 +52,8 @@ class _Version:
         return self.mode | (self.mode & 0o444) >> 2 if self.executable else self.mode & ~0o111
 
 
-class Draft:
-    """A patch as it grows. ``told`` says for the model what becomes of each part."""
+class PatchDraft:
+    """A patch as it grows. ``remarks`` says for the model what becomes of each part."""
 
     def __init__(self, files: EditableFiles, patch: Patch) -> None:
         self._files = files

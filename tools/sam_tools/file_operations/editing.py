@@ -24,7 +24,7 @@ A = TypeVar("A", CreateFile, ReplaceString, InsertEdit)
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class PlannedEdit:
     """A file as it would be written: computed first, shown for approval, then done."""
 
     put: Put
@@ -33,7 +33,7 @@ class Change:
     facts: Mapping[str, Any]
 
 
-_Plan = Callable[[A, Location, str], Change]
+_Plan = Callable[[A, Location, str], PlannedEdit]
 
 
 class Editing:
@@ -90,7 +90,7 @@ class Editing:
             preview=preview,
         )
 
-    def _created(self, arguments: CreateFile, where: Location, name: str) -> Change:
+    def _created(self, arguments: CreateFile, where: Location, name: str) -> PlannedEdit:
         old = standing(self._files, where)
         if old is not None and not arguments.overwrite:
             raise ToolError(
@@ -105,9 +105,9 @@ class Editing:
         summary = f"{verb} {name} ({counted(lines, 'line')}, {sized(len(data))})"
         facts = {"created": old is None, "lines": lines, "bytes": len(data)}
         put = Put(where, data, old.snapshot if old else None)
-        return Change(put, diff, summary, facts)
+        return PlannedEdit(put, diff, summary, facts)
 
-    def _replaced(self, arguments: ReplaceString, where: Location, name: str) -> Change:
+    def _replaced(self, arguments: ReplaceString, where: Location, name: str) -> PlannedEdit:
         content = text_of(self._files, where, name, whole=True)
         old, times = content.document.text, arguments.expectedReplacements
         new = replaced(
@@ -116,9 +116,9 @@ class Editing:
         diff = difference(printable(where.display_path), lf(old), lf(new))
         summary = f"Replaced {counted(times, 'place')} in {name} (+{diff.added} -{diff.removed})"
         put = Put(where, content.document.encode(new), content.snapshot)
-        return Change(put, diff, summary, {"replacements": times})
+        return PlannedEdit(put, diff, summary, {"replacements": times})
 
-    def _inserted(self, arguments: InsertEdit, where: Location, name: str) -> Change:
+    def _inserted(self, arguments: InsertEdit, where: Location, name: str) -> PlannedEdit:
         content = text_of(self._files, where, name, whole=True)
         document = content.document
         new = _with_lines(document, arguments, name)
@@ -129,7 +129,7 @@ class Editing:
             "lineNumber": arguments.lineNumber,
             "totalLines": line_count(new, document.separator),
         }
-        return Change(Put(where, document.encode(new), content.snapshot), diff, summary, facts)
+        return PlannedEdit(Put(where, document.encode(new), content.snapshot), diff, summary, facts)
 
 
 def _with_lines(document: Document, arguments: InsertEdit, name: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from sam_tools.file_operations.arguments import ApplyPatch
 from sam_tools.file_operations.commits import Commits
-from sam_tools.file_operations.drafting import Draft
+from sam_tools.file_operations.drafting import PatchDraft
 from sam_tools.file_operations.names import basename, counted
 from sam_tools.file_operations.patch import Patch, parse
 from sam_tools.file_operations.replacing import as_stored
@@ -17,7 +17,7 @@ from sam_tui.core.ports.code import EditableFiles, EditStep
 from sam_tui.core.tooling.contract import Operation, Schedule, ToolContext, ToolResult
 
 _Locate = Callable[[str], Location | None]
-_Drafted = tuple[Draft, list[EditStep], list[Diff]]
+_Drafted = tuple[PatchDraft, list[EditStep], list[Diff]]
 
 
 class Patching:
@@ -85,7 +85,7 @@ class Patching:
             if source is None or target is None:
                 raise ToolError("A path of the patch could not be located.")
             ends.append((source, target))
-        draft = Draft(self._files, patch)
+        draft = PatchDraft(self._files, patch)
         draft.compose(ends)
         steps = draft.steps()
         if not steps:

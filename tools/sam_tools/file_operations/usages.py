@@ -12,7 +12,7 @@ from sam_tools.file_operations.recall import Recall
 from sam_tui.core.accesses import Access, Location, Read
 from sam_tui.core.errors import ToolError
 from sam_tui.core.plain import gist
-from sam_tui.core.ports.code import Symbols, Usage
+from sam_tui.core.ports.code import Symbols, SymbolUsage
 from sam_tui.core.ports.files import Files, GrepRequest, Search
 from sam_tui.core.tooling.contract import Operation, ToolContext, ToolResult
 
@@ -29,7 +29,7 @@ class _Found:
     """One usage, with the file and the text of its line."""
 
     path: str
-    usage: Usage
+    usage: SymbolUsage
     text: str
 
 

@@ -10,7 +10,7 @@ from sam_tui.core.accesses import Access, Read, Write
 from sam_tui.core.agent.subagents import Sender
 from sam_tui.core.display import Text
 from sam_tui.core.ironmanus.folder import FOLDER
-from sam_tui.core.ironmanus.machine import Asked, Machine
+from sam_tui.core.ironmanus.machine import Asked, PhaseMachine
 from sam_tui.core.tooling.arguments import Arguments
 from sam_tui.core.tooling.contract import Operation, Schedule, Tool, ToolContext, ToolResult
 from sam_tui.core.workflow.refusals import WorkflowRefused
@@ -34,9 +34,9 @@ class Jarvis(Arguments):
 
 
 class JarvisTool:
-    """The tool over the core's ``Machine``."""
+    """The tool over the core's ``PhaseMachine``."""
 
-    def __init__(self, machine: Machine) -> None:
+    def __init__(self, machine: PhaseMachine) -> None:
         self._machine = machine
 
     def tool(self) -> Tool:

@@ -11,10 +11,10 @@ from typing import Any
 from sam_tools.iron_manus import program
 from sam_tools.iron_manus.answers import INLINE, OUTSIDE, answer, single
 from sam_tools.iron_manus.arguments import Computation
-from sam_tui.core.accesses import Access, Fetch, Location, Run, Write
+from sam_tui.core.accesses import Access, CommandAccess, Fetch, Location, Write
 from sam_tui.core.display import Diff, Terminal
 from sam_tui.core.errors import InvalidArguments, ToolError
-from sam_tui.core.ironmanus.folder import FOLDER, Scratch, SessionFolders
+from sam_tui.core.ironmanus.folder import FOLDER, ScratchFiles, SessionFolders
 from sam_tui.core.ports.documents import Documents
 from sam_tui.core.ports.terminals import CommandRequest, CommandResult, Commands
 from sam_tui.core.ports.web import Web
@@ -101,9 +101,9 @@ class PythonTool:
 
     async def _ran(self, arguments: Computation, context: ToolContext) -> CommandResult:
         """Run the program on its data, by files that are gone afterwards."""
-        scratch = [Scratch(_input(arguments), _data(arguments))]
+        scratch = [ScratchFiles(_input(arguments), _data(arguments))]
         if arguments.operation == "custom":
-            scratch.append(Scratch(_code(arguments), arguments.custom_code))
+            scratch.append(ScratchFiles(_code(arguments), arguments.custom_code))
         with self._folders.scratch(scratch):
             return await self._commands.run(
                 CommandRequest(
@@ -164,7 +164,7 @@ def advice(code: str) -> list[str]:
 def _accesses(arguments: Computation) -> Sequence[Access]:
     if arguments.operation == "web_scraping":
         return (Fetch(arguments.input_data.strip(), "input_data"),)
-    return (Write(FOLDER, "session_workspace"), Run(_command(arguments)))
+    return (Write(FOLDER, "session_workspace"), CommandAccess(_command(arguments)))
 
 
 def _preview(arguments: Computation, _: Mapping[str, Location]) -> Sequence[Diff]:

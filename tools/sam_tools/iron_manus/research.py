@@ -21,7 +21,7 @@ from sam_tui.core.display import Table, Text
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ironmanus.apis import ApiEntry, api_named, keywords_of, ranked
 from sam_tui.core.ironmanus.synthesis import Statement, Synthesis, synthesize
-from sam_tui.core.ironmanus.writing import Writer
+from sam_tui.core.ironmanus.writing import SynthesisWriter
 from sam_tui.core.tooling.contract import Operation, Tool, ToolContext, ToolResult
 
 HEURISTIC = "counted words, not meaning: a hint where to look, no proof"
@@ -44,7 +44,9 @@ class Chosen:
 class ResearchTools:
     """The two tools. ``writer`` puts a synthesis into words where there is a model."""
 
-    def __init__(self, fetcher: Fetcher, keeper: Keeper, tried: Tried, writer: Writer) -> None:
+    def __init__(
+        self, fetcher: Fetcher, keeper: Keeper, tried: Tried, writer: SynthesisWriter
+    ) -> None:
         self._fetcher = fetcher
         self._keeper = keeper
         self._tried = tried

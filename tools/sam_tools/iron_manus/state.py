@@ -11,7 +11,7 @@ from sam_tui.core.errors import InvalidArguments
 from sam_tui.core.ironmanus.folder import FOLDER
 from sam_tui.core.ironmanus.graph import StateGraphs
 from sam_tui.core.ironmanus.health import Health
-from sam_tui.core.ironmanus.sessions import Session, Sessions
+from sam_tui.core.ironmanus.sessions import ManusSession, ManusSessions
 from sam_tui.core.tooling.contract import Operation, Tool, ToolContext, ToolResult
 from sam_tui.core.workflow.refusals import WorkflowRefused
 
@@ -61,7 +61,7 @@ class _Change(_Part):
 class StateTools:
     """The two tools."""
 
-    def __init__(self, graphs: StateGraphs, sessions: Sessions, health: Health) -> None:
+    def __init__(self, graphs: StateGraphs, sessions: ManusSessions, health: Health) -> None:
         self._graphs = graphs
         self._sessions = sessions
         self._health = health
@@ -120,7 +120,7 @@ class StateTools:
             case _:
                 return self._graphs.note(session, _change(request)).as_object()
 
-    def _recorded(self, request: Graph, session: Session) -> dict[str, Any]:
+    def _recorded(self, request: Graph, session: ManusSession) -> dict[str, Any]:
         """What the engine records itself is confirmed where it is so, and refused where it is not."""
         if request.action == "record_phase_transition":
             transition = (request.from_phase.upper(), request.to_phase.upper())

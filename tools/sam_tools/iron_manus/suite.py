@@ -7,12 +7,12 @@ from sam_tools.iron_manus.python import PythonTool
 from sam_tools.iron_manus.research import ResearchTools
 from sam_tools.iron_manus.state import StateTools
 from sam_tui.core.ids import ConversationId
-from sam_tui.core.ironmanus.delegation import Crew
+from sam_tui.core.ironmanus.delegation import DelegationCrew
 from sam_tui.core.ironmanus.folder import SessionFolders
 from sam_tui.core.ironmanus.graph import StateGraphs
 from sam_tui.core.ironmanus.health import Health
-from sam_tui.core.ironmanus.machine import Machine
-from sam_tui.core.ironmanus.writing import Writer
+from sam_tui.core.ironmanus.machine import PhaseMachine
+from sam_tui.core.ironmanus.writing import SynthesisWriter
 from sam_tui.core.services import Services
 from sam_tui.core.tooling.contract import Tool
 from sam_tui.core.tooling.execute import Gate
@@ -27,13 +27,13 @@ def build_iron_manus(services: Services) -> tuple[Tool, ...]:
     def gate(child: ConversationId, scope: tuple[str, str]) -> Gate:
         return entrance.witness().gate(child, scope)
 
-    crew = Crew(services.subagents, gate, entrance.flush, services.default_model)
-    machine = Machine(
+    crew = DelegationCrew(services.subagents, gate, entrance.flush, services.default_model)
+    machine = PhaseMachine(
         workflows, folders, services.files, crew, inquiries=services.inquiries, clock=clock
     )
     fetcher = Fetcher(services.online.web, clock)
     keeper, tried = Keeper(services.results, workflows), Tried(services.remembered.notes, clock)
-    writer = Writer(services.subagents, services.default_model)
+    writer = SynthesisWriter(services.subagents, services.default_model)
     search, validate, fetch = ApiTools(fetcher, keeper, tried).tools()
     synthesize, research = ResearchTools(fetcher, keeper, tried, writer).tools()
     python = PythonTool(services.commands, folders, services.online.web, services.documents).tool()

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field, StringConstraints, model_validator
 
-from sam_tui.core.accesses import Access, Read, Run, Type, Write
+from sam_tui.core.accesses import Access, CommandAccess, Read, Type, Write
 from sam_tui.core.tooling.arguments import Arguments
 
 DEFAULT_TIMEOUT = 120
@@ -133,5 +133,5 @@ def directory_accesses(arguments: CreateDirectory) -> Sequence[Access]:
 
 def _in_folder(command: str, folder: str | None) -> Sequence[Access]:
     if folder is None:
-        return (Run(command),)
-    return (Run(command, folder), Read(folder, "working_directory"))
+        return (CommandAccess(command),)
+    return (CommandAccess(command, folder), Read(folder, "working_directory"))

@@ -8,7 +8,7 @@ from sam_tools.terminal_operations.shown import session_result
 from sam_tui.core.display import Terminal
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ids import SessionId
-from sam_tui.core.inquiries import Inquiries, Outcome
+from sam_tui.core.inquiries import Inquiries, InquiryOutcome
 from sam_tui.core.inquiry import Question, Reply
 from sam_tui.core.plain import escaped
 from sam_tui.core.ports.terminals import TerminalSession
@@ -91,7 +91,7 @@ class HandingOver:
         return await self._result(session, None, None)
 
     async def _result(
-        self, session: TerminalSession, outcome: Outcome | None, first: dict[str, Any] | None
+        self, session: TerminalSession, outcome: InquiryOutcome | None, first: dict[str, Any] | None
     ) -> ToolResult:
         try:
             await session.tidied()

@@ -16,7 +16,7 @@ _MOST_SHOWN = 100
 _MOST_NAMED = 40
 
 
-class Rehearsed:
+class RehearsedCommand:
     """How a rehearsed command ended, and what became of its changes."""
 
     def __init__(
@@ -65,7 +65,7 @@ def refuse_rehearsal(context: ToolContext, what: str) -> None:
 
 async def rehearse(
     rehearsals: Rehearsals | None, request: CommandRequest, context: ToolContext
-) -> Rehearsed:
+) -> RehearsedCommand:
     """Run a command on a branch, and let the person make its changes real or drop them.
 
     Raises ``ToolError`` where no branch can be made, and when the workspace changed meanwhile.
@@ -81,15 +81,15 @@ async def rehearse(
         await asyncio.shield(asyncio.to_thread(branch.drop))
 
 
-async def _run(branch: Rehearsal, request: CommandRequest, ask: AskKept) -> Rehearsed:
+async def _run(branch: Rehearsal, request: CommandRequest, ask: AskKept) -> RehearsedCommand:
     done = await branch.run(replace(request, again=None, granted=()))
     if not done.changes:
-        return Rehearsed(done.result, (), accepted=False)
+        return RehearsedCommand(done.result, (), accepted=False)
     diffs = tuple(diff_of(change, applied=False) for change in done.changes[:_MOST_SHOWN])
     accepted = await ask(f"{tally(done.changes)}, as rehearsed on {branch.detail}", diffs)
     if accepted:
         await asyncio.shield(asyncio.to_thread(branch.commit))
-    return Rehearsed(done.result, done.changes, accepted=accepted)
+    return RehearsedCommand(done.result, done.changes, accepted=accepted)
 
 
 def tally(changes: Sequence[FileChange]) -> str:

@@ -16,7 +16,7 @@ from sam_tools.terminal_operations.answers import (
     working_directory,
 )
 from sam_tools.terminal_operations.arguments import GetTerminalOutput, RunCommand
-from sam_tools.terminal_operations.rehearsing import Rehearsed, refuse_rehearsal, rehearse
+from sam_tools.terminal_operations.rehearsing import RehearsedCommand, refuse_rehearsal, rehearse
 from sam_tools.terminal_operations.shown import session_result, view_of
 from sam_tui.core.display import Table, Terminal, Text
 from sam_tui.core.errors import ToolError
@@ -89,7 +89,7 @@ class CommandHand:
             return await self._start(arguments, context)
         cwd = working_directory(arguments.working_directory, context)
         request = _request(arguments, context, cwd, PlainStream(context.emit))
-        tried: Rehearsed | None = None
+        tried: RehearsedCommand | None = None
         if context.permit.ask_kept is not None:
             tried = await rehearse(self.rehearsals, request, context)
         result = await self._wait_for(request, context) if tried is None else tried.result

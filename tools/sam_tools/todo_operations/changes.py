@@ -14,7 +14,7 @@ from sam_tools.todo_operations.arguments import (
 )
 from sam_tui.core.errors import ToolError
 from sam_tui.core.todo_rules import (
-    Finding,
+    TodoFinding,
     consistent,
     lost_completed,
     settle,
@@ -42,7 +42,7 @@ _FIELDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class TodoChange:
     """A list to store. ``demoted`` were set back so that one item is in progress; ``notes`` warn."""
 
     items: tuple[Todo, ...]
@@ -51,15 +51,17 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class TodoBatch:
     """An update: the change, the ids it was understood for, and what failed with its reason."""
 
-    change: Change
+    change: TodoChange
     named: tuple[int, ...]
     failed: tuple[str, ...]
 
 
-def written(before: Sequence[Todo], drafts: Sequence[TodoDraft | Rejected], now: float) -> Change:
+def written(
+    before: Sequence[Todo], drafts: Sequence[TodoDraft | Rejected], now: float
+) -> TodoChange:
     """The list that replaces ``before``.
 
     Subtasks, estimate and evidence of an item whose id was there stay where they are left out.
@@ -82,7 +84,9 @@ def written(before: Sequence[Todo], drafts: Sequence[TodoDraft | Rejected], now:
     return change
 
 
-def updated(before: Sequence[Todo], updates: Sequence[TodoUpdate | Rejected], now: float) -> Batch:
+def updated(
+    before: Sequence[Todo], updates: Sequence[TodoUpdate | Rejected], now: float
+) -> TodoBatch:
     """Some items changed, in the order given; of a duplicate id the later fields win.
 
     An item that cannot be read or found fails alone. A list that breaks a rule raises ``ToolError``
@@ -104,10 +108,10 @@ def updated(before: Sequence[Todo], updates: Sequence[TodoUpdate | Rejected], no
         if items[update.id].status == "in-progress" and was.status != "in-progress":
             started.append(update.id)
     change = _checked(before, tuple(items.values()), started, now, earlier=_errors(before))
-    return Batch(change, tuple(named), tuple(failed))
+    return TodoBatch(change, tuple(named), tuple(failed))
 
 
-def appended(before: Sequence[Todo], new: Sequence[NewTodo | Rejected], now: float) -> Change:
+def appended(before: Sequence[Todo], new: Sequence[NewTodo | Rejected], now: float) -> TodoChange:
     """The list with items after it, numbered on from its highest id.
 
     Raises ``ToolError`` with every finding at once; nothing is to be stored then.
@@ -207,8 +211,8 @@ def _checked(
     started: Sequence[int],
     now: float,
     *,
-    earlier: Collection[Finding],
-) -> Change:
+    earlier: Collection[TodoFinding],
+) -> TodoChange:
     """Validate, settle and stamp. Errors that stood before do not block what does not add to them."""
     findings = validate(items)
     errors = [f for f in findings if f.severity == "error" and f not in earlier]
@@ -222,10 +226,10 @@ def _checked(
     notes = [
         f.text for f in findings if f.severity == "warning" and f not in old and f.todo not in back
     ]
-    return Change(stamped(before, settled.items, now=now), settled.demoted, tuple(notes))
+    return TodoChange(stamped(before, settled.items, now=now), settled.demoted, tuple(notes))
 
 
-def _errors(items: Sequence[Todo]) -> frozenset[Finding]:
+def _errors(items: Sequence[Todo]) -> frozenset[TodoFinding]:
     return frozenset(f for f in validate(items) if f.severity == "error")
 
 

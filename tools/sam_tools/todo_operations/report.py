@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 
-from sam_tools.todo_operations.changes import Batch, Change
+from sam_tools.todo_operations.changes import TodoBatch, TodoChange
 from sam_tui.core.todos import (
     Todo,
     TodoStatus,
@@ -53,7 +53,7 @@ def read_report(items: Sequence[Todo]) -> str:
     return "\n".join(lines)
 
 
-def write_report(before: Sequence[Todo], stored: Sequence[Todo], change: Change) -> str:
+def write_report(before: Sequence[Todo], stored: Sequence[Todo], change: TodoChange) -> str:
     """How many are stored, the counts before and now, what was set back, and the titles."""
     counts = todo_statistics(stored)
     lines = [
@@ -70,7 +70,9 @@ def write_report(before: Sequence[Todo], stored: Sequence[Todo], change: Change)
     return "\n".join([*lines, "CURRENT STATUS:", *_titles(stored), "", closing])
 
 
-def update_report(before: Sequence[Todo], stored: Sequence[Todo], batch: Batch) -> tuple[str, bool]:
+def update_report(
+    before: Sequence[Todo], stored: Sequence[Todo], batch: TodoBatch
+) -> tuple[str, bool]:
     """What each named item came to, and whether the call did or found what was asked.
 
     An item counts as successful when the stored one differs from what it was, as redundant when it
@@ -100,7 +102,7 @@ def update_report(before: Sequence[Todo], stored: Sequence[Todo], batch: Batch) 
     return "\n".join(lines), bool(applied) or (bool(redundant) and not failed)
 
 
-def add_report(before: Sequence[Todo], stored: Sequence[Todo], change: Change) -> str:
+def add_report(before: Sequence[Todo], stored: Sequence[Todo], change: TodoChange) -> str:
     """What was appended under which id, and the list."""
     ids = {item.id for item in before}
     added = [item for item in stored if item.id not in ids]
@@ -144,7 +146,7 @@ def _parts(item: Todo) -> list[str]:
     return lines + [f"     evidence: {entry}" for entry in item.evidence]
 
 
-def _side_effects(before: Sequence[Todo], stored: Sequence[Todo], change: Change) -> list[str]:
+def _side_effects(before: Sequence[Todo], stored: Sequence[Todo], change: TodoChange) -> list[str]:
     """What the rules did beyond what was asked, and what looks wrong."""
     running = {item.id for item in before if item.status == "in-progress"}
     demoted = [item for item in stored if item.id in change.demoted]

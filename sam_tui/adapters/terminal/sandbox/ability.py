@@ -14,7 +14,7 @@ from functools import cache
 from sam_tui.adapters.terminal.sandbox import landlock
 from sam_tui.adapters.terminal.sandbox.entry import install, install_listening
 from sam_tui.adapters.terminal.sandbox.filter import passing
-from sam_tui.adapters.terminal.sandbox.kernel import Memory, call, capabilities
+from sam_tui.adapters.terminal.sandbox.kernel import ProcessMemory, call, capabilities
 from sam_tui.adapters.terminal.sandbox.machine import machine
 from sam_tui.adapters.terminal.sandbox.supervision import Host
 from sam_tui.adapters.terminal.sandbox.targets import stat_fields
@@ -100,7 +100,7 @@ def _copy_descriptor() -> None:
 
 def _read_memory() -> None:
     buffer = ctypes.create_string_buffer(b"known")
-    Memory().piece(os.getpid(), ctypes.addressof(buffer), len(buffer))
+    ProcessMemory().piece(os.getpid(), ctypes.addressof(buffer), len(buffer))
 
 
 def _host(version: int) -> Ability:

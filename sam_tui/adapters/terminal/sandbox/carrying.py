@@ -19,7 +19,7 @@ from sam_tui.adapters.terminal.sandbox.notifications import Notification
 from sam_tui.adapters.terminal.sandbox.paths import judged, nameless
 from sam_tui.adapters.terminal.sandbox.places import change_of
 from sam_tui.adapters.terminal.sandbox.targets import Rights, Target
-from sam_tui.adapters.terminal.sandbox.watch import Watch, Wish
+from sam_tui.adapters.terminal.sandbox.watch import OutsideWish, Watch
 from sam_tui.core.authorization.places import Place, leads_to_places
 
 _TMPFILE = getattr(os, "O_TMPFILE", 0)
@@ -171,7 +171,7 @@ def put(
         if watch.waits(call):
             place_it()
     else:
-        watch.settle(call, Wish("write", real, content=change.digest), place_it, change)
+        watch.settle(call, OutsideWish("write", real, content=change.digest), place_it, change)
 
 
 def remove_inside(
@@ -188,7 +188,7 @@ def remove_inside(
     if kind is not None and kind.removal and os.path.lexists(real) and not folder:
         why = f"{real} {kind.what}"
         change = change_of(f"{why}, and would be gone", _content(real), b"")
-        watch.ask(call, Wish("delete", real, content="gone"), change, rights, remove)
+        watch.ask(call, OutsideWish("delete", real, content="gone"), change, rights, remove)
     else:
         watch.do(call, rights, remove)
 
@@ -213,7 +213,7 @@ def make_inside(
         change = change_of(
             f"{real} is where programs look for what they start", None, content.encode()
         )
-        watch.ask(call, Wish("write", real, content=change.digest), change, rights, act)
+        watch.ask(call, OutsideWish("write", real, content=change.digest), change, rights, act)
     else:
         watch.do(call, rights, act)
 
@@ -250,7 +250,7 @@ def rename_inside(watch: Watch, call: Notification, old: str, new: str, flags: i
         return
     if leaves is not None and leaves.removal:
         change = change_of(f"{old} {leaves.what}, and would be gone", _content(old), b"")
-        wish = Wish("rename", old, new, content="gone")
+        wish = OutsideWish("rename", old, new, content="gone")
         watch.ask(call, wish, change, rights, lambda: deeds.rename(old, new, flags))
         return
     if flags & _EXCHANGE and (kind is not None or leaves is not None):
@@ -262,7 +262,7 @@ def rename_inside(watch: Watch, call: Notification, old: str, new: str, flags: i
             change = change_of(
                 f"{new} is where programs look for what they start", None, text.encode()
             )
-            wish = Wish("rename", old, new, content=change.digest)
+            wish = OutsideWish("rename", old, new, content=change.digest)
             watch.ask(call, wish, change, rights, lambda: deeds.rename(old, new, flags))
             return
     if kind is None or not stat.S_ISREG(status.st_mode):

@@ -18,7 +18,7 @@ from sam_tui.adapters.terminal.sandbox.listeners import bearer
 from sam_tui.adapters.terminal.sandbox.notifications import Notification
 from sam_tui.adapters.terminal.sandbox.paths import signed
 from sam_tui.adapters.terminal.sandbox.targets import Rights, Target
-from sam_tui.adapters.terminal.sandbox.watch import Watch, Wish
+from sam_tui.adapters.terminal.sandbox.watch import OutsideWish, Watch
 
 NETWORK = "the network"
 _NAME_SERVICES = ("/run/nscd/", "/run/systemd/userdb/", "/run/systemd/resolve/")
@@ -68,7 +68,7 @@ def judge_unix(
         if watch.own_socket(bearer(name)):
             watch.carry_out(notification, lambda: go(""))
         else:
-            watch.settle(notification, Wish("connect", name_shown), lambda: go(""))
+            watch.settle(notification, OutsideWish("connect", name_shown), lambda: go(""))
         return
     path = os.fsdecode(name.split(b"\0", 1)[0])
     target_path = Target(notification.thread, watch.memory).resolve(AT_FDCWD, path, follow=True)
@@ -81,7 +81,9 @@ def judge_unix(
     if watch.inside.holds(target_path.real):
         watch.carry_out(notification, lambda: go(target_path.real))
     else:
-        watch.settle(notification, Wish("connect", target_path.real), lambda: go(target_path.real))
+        watch.settle(
+            notification, OutsideWish("connect", target_path.real), lambda: go(target_path.real)
+        )
 
 
 def _is_socket(path: str) -> bool:
@@ -161,7 +163,7 @@ def _socket(watch: Watch, notification: Notification) -> None:
     if watch.hosts is not None:
         watch.hosts.datagrams(notification)
         return
-    watch.settle(notification, Wish("connect", NETWORK), lambda: watch.proceed(notification))
+    watch.settle(notification, OutsideWish("connect", NETWORK), lambda: watch.proceed(notification))
 
 
 def _listen(watch: Watch, notification: Notification) -> None:

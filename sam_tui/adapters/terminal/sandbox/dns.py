@@ -25,8 +25,8 @@ Server = tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """What a client asks. ``asked`` is the question as it stands in the message."""
+class DnsQuestion:
+    """What a client asks. ``query`` is the question as it stands in the message."""
 
     id: int
     name: str
@@ -35,7 +35,7 @@ class Question:
     message: bytes
 
     @classmethod
-    def read(cls, message: bytes) -> "Question":
+    def read(cls, message: bytes) -> "DnsQuestion":
         """The one question of a message. Raises ValueError for anything else."""
         number, flags, questions, *_ = _header(message)
         if flags & _ANSWER or questions != 1:
@@ -59,7 +59,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class LookupResult:
     """What name servers say of a name: a code, addresses as bytes, and for how many seconds."""
 
     code: int
@@ -67,11 +67,11 @@ class Found:
     seconds: int = 0
 
 
-def look_up(name: str, kind: int, servers: Sequence[Server]) -> Found:
+def look_up(name: str, kind: int, servers: Sequence[Server]) -> LookupResult:
     """The addresses of a name, aliases followed. Waits; ``SERVER_FAILURE`` when nobody answers."""
     question = _question(name, kind)
     message = ask(question, servers)
-    return Found(SERVER_FAILURE) if message is None else _found(message, name, kind)
+    return LookupResult(SERVER_FAILURE) if message is None else _found(message, name, kind)
 
 
 def ask(question: bytes, servers: Sequence[Server]) -> bytes | None:
@@ -151,7 +151,7 @@ def _question(name: str, kind: int) -> bytes:
     return header + labels + b"\0" + struct.pack(">HH", kind, INTERNET)
 
 
-def _found(message: bytes, name: str, kind: int) -> Found:
+def _found(message: bytes, name: str, kind: int) -> LookupResult:
     """What an answer says of a name. Raises ValueError for a broken one."""
     _, flags, questions, answers, *_ = _header(message)
     at = _HEADER.size
@@ -176,7 +176,7 @@ def _found(message: bytes, name: str, kind: int) -> Found:
         named.add(name)
     mine = [(address, seconds) for owner, address, seconds in records if owner in named]
     shortest = min((seconds for _, seconds in mine), default=0)
-    return Found(flags & 0xF, tuple(address for address, _ in mine), shortest)
+    return LookupResult(flags & 0xF, tuple(address for address, _ in mine), shortest)
 
 
 def _header(message: bytes) -> tuple[int, ...]:

@@ -15,7 +15,7 @@ from sam_tui.adapters.terminal.sandbox import deeds
 from sam_tui.adapters.terminal.sandbox.kernel import libc, open_exactly
 from sam_tui.adapters.terminal.sandbox.notifications import Notification
 from sam_tui.adapters.terminal.sandbox.targets import Rights, Target
-from sam_tui.adapters.terminal.sandbox.watch import Watch, Wish
+from sam_tui.adapters.terminal.sandbox.watch import OutsideWish, Watch
 from sam_tui.core.authorization.places import Place
 
 _CLOSE_WRITE = 0x8
@@ -26,7 +26,7 @@ _MOST = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class PlaceDraft:
     """A file without a name, and the place that it is for. ``reading`` is the supervisor's own end."""
 
     watch: Watch
@@ -43,7 +43,7 @@ class Drafts:
     def __init__(self, listen_to: Callable[[int, Callable[[], None] | None], None]) -> None:
         self._listen_to = listen_to
         self._events = -1
-        self._drafts: dict[int, Draft] = {}
+        self._drafts: dict[int, PlaceDraft] = {}
         self._shared: set[int] = set()
 
     def open(
@@ -64,7 +64,7 @@ class Drafts:
             reading = os.open(f"/proc/self/fd/{handle}", os.O_RDONLY | os.O_CLOEXEC)
             os.fchmod(handle, mode & ~rights.umask & 0o7777 if existing is None else existing[1])
             number = _watch(self._events, reading)
-            self._drafts[number] = Draft(watch, real, kind, rights, watch.who(call), reading)
+            self._drafts[number] = PlaceDraft(watch, real, kind, rights, watch.who(call), reading)
             watch.drafting()
             watch.give(call, handle, flags)
         finally:
@@ -134,7 +134,7 @@ class Drafts:
             os.close(draft.reading)
         self._judge(draft, content, mode)
 
-    def _judge(self, draft: Draft, content: bytes, mode: int) -> None:
+    def _judge(self, draft: PlaceDraft, content: bytes, mode: int) -> None:
         watch, real = draft.watch, draft.real
         if watch.later_run.waits(real, lambda: self._judge(draft, content, mode)):
             return
@@ -143,7 +143,7 @@ class Drafts:
             if change is None:
                 _put(draft, content, mode)
                 return
-            wish = Wish("write", real, content=change.digest)
+            wish = OutsideWish("write", real, content=change.digest)
 
             def answered(allowed: bool) -> None:
                 try:
@@ -158,7 +158,7 @@ class Drafts:
             watch.decide(draft.who, wish, answered, change)
 
 
-def _put(draft: Draft, content: bytes, mode: int) -> None:
+def _put(draft: PlaceDraft, content: bytes, mode: int) -> None:
     with deeds.acting_as(draft.rights):
         draft.watch.later_run.put(draft.real, draft.kind, content, mode)
 

@@ -142,7 +142,7 @@ def _process_vm_readv() -> Any:
     return described
 
 
-class Memory:
+class ProcessMemory:
     """Reads the memory of other processes. One instance belongs to one thread."""
 
     def __init__(self) -> None:

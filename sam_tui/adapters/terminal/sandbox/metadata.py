@@ -22,7 +22,7 @@ from sam_tui.adapters.terminal.sandbox.kernel import (
 from sam_tui.adapters.terminal.sandbox.notifications import Notification
 from sam_tui.adapters.terminal.sandbox.paths import signed
 from sam_tui.adapters.terminal.sandbox.targets import Target
-from sam_tui.adapters.terminal.sandbox.watch import Watch, Wish
+from sam_tui.adapters.terminal.sandbox.watch import OutsideWish, Watch
 
 _LONGEST_NAME = 255
 _LONGEST_VALUE = 65536
@@ -35,7 +35,7 @@ Change = Callable[[int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class MetadataSubject:
     """Whose metadata: a path, or with ``path`` None the open descriptor ``directory`` itself."""
 
     directory: int
@@ -44,7 +44,7 @@ class Subject:
 
 
 def _judge(
-    watch: Watch, call: Notification, subject: Subject, change: Change, *, mode: int = 0
+    watch: Watch, call: Notification, subject: MetadataSubject, change: Change, *, mode: int = 0
 ) -> None:
     """``mode`` are the permissions that it sets, where it sets them."""
     target = Target(call.thread, watch.memory)
@@ -75,7 +75,7 @@ def _judge(
         watch.succeed(call)
 
     content = "executable" if starts else ""
-    watch.settle(call, Wish("metadata", real, content=content), do_it)
+    watch.settle(call, OutsideWish("metadata", real, content=content), do_it)
 
 
 def _is_own(watch: Watch, target: Target, real: str) -> bool:
@@ -92,7 +92,7 @@ def _handle(handle: int) -> Generator[int]:
         os.close(handle)
 
 
-def _opened(watch: Watch, target: Target, subject: Subject) -> int:
+def _opened(watch: Watch, target: Target, subject: MetadataSubject) -> int:
     if subject.path is None:
         return _descriptor(target, subject.directory)
     likely = watch.inside.likely(target, subject.directory, subject.path)
@@ -109,7 +109,7 @@ def _opened(watch: Watch, target: Target, subject: Subject) -> int:
 
 
 @contextmanager
-def _again(target: Target, subject: Subject, agreed: str) -> Generator[int]:
+def _again(target: Target, subject: MetadataSubject, agreed: str) -> Generator[int]:
     """The same subject after the person agreed to its real path. Raises OSError if it moved away."""
     if subject.path is None:
         handle = _descriptor(target, subject.directory)
@@ -135,12 +135,12 @@ def _real(handle: int) -> str:
     return os.readlink(f"/proc/self/fd/{handle}")
 
 
-def _subject(target: Target, directory: int, address: int, flags: int) -> Subject:
+def _subject(target: Target, directory: int, address: int, flags: int) -> MetadataSubject:
     """The subject of a call with a folder, a path and AT_ flags."""
     path = target.text(address)
     if not path and flags & AT_EMPTY_PATH:
-        return Subject(signed(directory), None)
-    return Subject(signed(directory), path, not flags & AT_SYMLINK_NOFOLLOW)
+        return MetadataSubject(signed(directory), None)
+    return MetadataSubject(signed(directory), path, not flags & AT_SYMLINK_NOFOLLOW)
 
 
 def _mode(watch: Watch, call: Notification) -> None:
@@ -150,7 +150,7 @@ def _mode(watch: Watch, call: Notification) -> None:
         case "chmod":
             subject, mode = _subject(target, AT_FDCWD, a[0], 0), a[1]
         case "fchmod":
-            subject, mode = Subject(signed(a[0]), None), a[1]
+            subject, mode = MetadataSubject(signed(a[0]), None), a[1]
         case "fchmodat":
             subject, mode = _subject(target, a[0], a[1], 0), a[2]
         case _:
@@ -163,7 +163,7 @@ def _owner(watch: Watch, call: Notification) -> None:
     a, target = call.arguments, Target(call.thread, watch.memory)
     match watch.names[call.number]:
         case "fchown":
-            subject, user, group = Subject(signed(a[0]), None), a[1], a[2]
+            subject, user, group = MetadataSubject(signed(a[0]), None), a[1], a[2]
         case "fchownat":
             subject, user, group = _subject(target, a[0], a[1], a[4]), a[2], a[3]
         case name:
@@ -182,7 +182,7 @@ def _times(watch: Watch, call: Notification) -> None:
     elif not a[1]:
         if signed(a[0]) == AT_FDCWD:
             raise OSError(errno.EFAULT, "Bad address")
-        subject, address = Subject(signed(a[0]), None), a[2]
+        subject, address = MetadataSubject(signed(a[0]), None), a[2]
     else:
         subject, address = _subject(target, a[0], a[1], a[3] if name == "utimensat" else 0), a[2]
     times = _timespecs(target, name, address) if address else None
@@ -207,7 +207,7 @@ def _attribute(watch: Watch, call: Notification) -> None:
     a, target = call.arguments, Target(call.thread, watch.memory)
     name = watch.names[call.number]
     if name[0] == "f":
-        subject = Subject(signed(a[0]), None)
+        subject = MetadataSubject(signed(a[0]), None)
     else:
         subject = _subject(target, AT_FDCWD, a[0], AT_SYMLINK_NOFOLLOW if name[0] == "l" else 0)
     attribute = target.text(a[1])
@@ -230,7 +230,7 @@ def _file_flags(watch: Watch, call: Notification) -> None:
     request &= 0xFFFFFFFF
     size = _FSXATTR if request == _SETXFLAGS else 4
     argument = Target(call.thread, watch.memory).data(address, size)
-    subject = Subject(signed(number), None)
+    subject = MetadataSubject(signed(number), None)
     _judge(watch, call, subject, lambda h: deeds.set_file_flags(h, request, argument))
 
 

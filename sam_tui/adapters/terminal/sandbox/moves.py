@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 
 from sam_tui.adapters.terminal.sandbox import deeds
 from sam_tui.adapters.terminal.sandbox.notifications import Notification
-from sam_tui.adapters.terminal.sandbox.places import Change, change_of, digest_of
+from sam_tui.adapters.terminal.sandbox.places import PlaceChange, change_of, digest_of
 from sam_tui.adapters.terminal.sandbox.targets import Rights
-from sam_tui.adapters.terminal.sandbox.watch import Watch, Wish
+from sam_tui.adapters.terminal.sandbox.watch import OutsideWish, Watch
 from sam_tui.core.authorization.places import leads_to_places, place_of, reason, surroundings
 
 _MOST_ENTRIES = 20_000
@@ -42,8 +42,8 @@ def move_folder(
     if len(changes) > 1:
         why = f"{first.why} ({len(changes) - 1} more like it)"
         text = "\n".join(f"{change.why}\n{change.difference}" for change in changes)[:16_000]
-        first = Change(why, text, sum(c.added for c in changes), 0, whole)
-    watch.ask(call, Wish("rename", old, new, content=whole), first, rights, move)
+        first = PlaceChange(why, text, sum(c.added for c in changes), 0, whole)
+    watch.ask(call, OutsideWish("rename", old, new, content=whole), first, rights, move)
 
 
 def _alike(watch: Watch, old: str, new: str) -> bool:
@@ -54,7 +54,7 @@ def _alike(watch: Watch, old: str, new: str) -> bool:
     return bool(before) and surroundings(old, before) == surroundings(new, after)
 
 
-def _becoming(watch: Watch, old: str, new: str) -> Iterator[tuple[str, str, Change | None]]:
+def _becoming(watch: Watch, old: str, new: str) -> Iterator[tuple[str, str, PlaceChange | None]]:
     """What becomes a place: where it is now, what tells its content, what has to be asked about it."""
     root, before = watch.later_run.root_of(new), watch.later_run.root_of(old)
     for count, (path, is_link) in enumerate(_entries(old)):

@@ -29,7 +29,7 @@ from sam_tui.adapters.terminal.sandbox.paths import (
 )
 from sam_tui.adapters.terminal.sandbox.reading import asked_read
 from sam_tui.adapters.terminal.sandbox.targets import Target
-from sam_tui.adapters.terminal.sandbox.watch import Watch, Wish
+from sam_tui.adapters.terminal.sandbox.watch import OutsideWish, Watch
 from sam_tui.core.authorization.places import Place as Kind
 
 _SMALLEST_HOW = 24
@@ -163,7 +163,7 @@ def _settle_open(watch: Watch, call: Notification, real: str, flags: int, mode: 
     if new or master or watch.inside.holds(real) or mine.holds(target, real):
         watch.carry_out(call, open_it)
     else:
-        watch.settle(call, Wish("write", real), open_it)
+        watch.settle(call, OutsideWish("write", real), open_it)
 
 
 def judge_openat2(watch: Watch, call: Notification, drafts: Drafts) -> None:
@@ -298,7 +298,7 @@ def _judge_name(watch: Watch, call: Notification, path: Named, action: _Deed) ->
     if new or inside or watch.created.holds(target, target_path.real):
         watch.carry_out(call, do_it)
     else:
-        watch.settle(call, Wish(action.kind, target_path.real), do_it)
+        watch.settle(call, OutsideWish(action.kind, target_path.real), do_it)
 
 
 def _start(watch: Watch, call: Notification) -> None:

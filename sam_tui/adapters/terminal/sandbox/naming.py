@@ -34,7 +34,7 @@ class Naming:
         self._reach = reach
         self._asking = asking
 
-    def at_once(self, question: dns.Question, refused: Refused) -> bytes | None:
+    def at_once(self, question: dns.DnsQuestion, refused: Refused) -> bytes | None:
         """The answer where no name server is needed for it, else None."""
         try:
             name = host_of_text(question.name)
@@ -58,7 +58,7 @@ class Naming:
             dns.NO_ERROR, (address,) if address else (), seconds=_STAND_IN_SECONDS
         )
 
-    def later(self, question: dns.Question, refused: Refused) -> bytes:
+    def later(self, question: dns.DnsQuestion, refused: Refused) -> bytes:
         """The answer of name servers, for a name that is listed. Waits for them."""
         name = host_of_text(question.name)
         if question.kind not in _ADDRESSES:
@@ -81,7 +81,7 @@ def answer_datagram(
     """Answer one datagram. ``refused`` is told by the port that asked."""
     try:
         message, ancillary, _, sender = server.recvmsg(_READ, 128, socket.MSG_DONTWAIT)
-        question = dns.Question.read(message)
+        question = dns.DnsQuestion.read(message)
     except (OSError, ValueError):
         return
     verdict = refused(sender[1])
@@ -103,7 +103,7 @@ def converse(client: socket.socket, naming: Naming, refused: Refused) -> None:
         with client:
             client.settimeout(_PATIENCE)
             while True:
-                question = dns.Question.read(dns.unframed(client))
+                question = dns.DnsQuestion.read(dns.unframed(client))
                 answer = naming.at_once(question, refused) or naming.later(question, refused)
                 client.sendall(dns.framed(answer))
 
@@ -114,7 +114,7 @@ def converse(client: socket.socket, naming: Naming, refused: Refused) -> None:
 def _reply(
     server: socket.socket,
     answer: bytes,
-    question: dns.Question,
+    question: dns.DnsQuestion,
     ancillary: list[tuple[int, int, bytes]],
     sender: tuple[str, int],
 ) -> None:

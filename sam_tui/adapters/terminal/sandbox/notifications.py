@@ -28,7 +28,7 @@ class Notification(NamedTuple):
     arguments: tuple[int, ...]
 
 
-class Listener:
+class NotificationListener:
     """The supervisor's end of a filter. Every method raises OSError; ENOENT means the caller died."""
 
     def __init__(self, descriptor: int) -> None:

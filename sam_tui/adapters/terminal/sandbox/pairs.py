@@ -18,8 +18,8 @@ from sam_tui.adapters.terminal.sandbox.paths import (
     plainly,
 )
 from sam_tui.adapters.terminal.sandbox.reading import asked_new_name
-from sam_tui.adapters.terminal.sandbox.targets import Place, Target
-from sam_tui.adapters.terminal.sandbox.watch import Watch, Wish
+from sam_tui.adapters.terminal.sandbox.targets import ResolvedPath, Target
+from sam_tui.adapters.terminal.sandbox.watch import OutsideWish, Watch
 
 
 def judge_rename(watch: Watch, call: Notification, old: Named, new: Named, flags: int) -> None:
@@ -57,7 +57,9 @@ def _renamed_plainly(
     return True
 
 
-def _rename(watch: Watch, call: Notification, paths: tuple[Place, Place], flags: int) -> None:
+def _rename(
+    watch: Watch, call: Notification, paths: tuple[ResolvedPath, ResolvedPath], flags: int
+) -> None:
     first, second = paths
     if watch.inside.leads(first.real) or watch.inside.leads(second.real):
         watch.refuse(call)
@@ -80,7 +82,7 @@ def judge_link(
     target = Target(call.thread, watch.memory)
     if itself:
         link = f"/proc/{call.thread}/fd/{old.directory}"
-        first = Place(os.readlink(link), special=True, link=link)
+        first = ResolvedPath(os.readlink(link), special=True, link=link)
         second = target.resolve(new.directory, target.text(new.address), follow=False)
     else:
         first, second = _places(target, old, new)
@@ -92,7 +94,7 @@ def judge_link(
         go()
 
 
-def _link(watch: Watch, call: Notification, paths: tuple[Place, Place]) -> None:
+def _link(watch: Watch, call: Notification, paths: tuple[ResolvedPath, ResolvedPath]) -> None:
     first, second = paths
     watched = is_watched(watch, first) or is_watched(watch, second)
     if first.special and is_watched(watch, second):
@@ -125,7 +127,7 @@ def _link_nameless(watch: Watch, call: Notification, link: str, new: str) -> Non
         os.close(handle)
 
 
-def _places(target: Target, old: Named, new: Named) -> tuple[Place, Place]:
+def _places(target: Target, old: Named, new: Named) -> tuple[ResolvedPath, ResolvedPath]:
     first, second = (
         target.resolve(path.directory, target.text(path.address), follow=path.follow)
         for path in (old, new)
@@ -136,7 +138,7 @@ def _places(target: Target, old: Named, new: Named) -> tuple[Place, Place]:
 def _judge(
     watch: Watch,
     call: Notification,
-    paths: tuple[Place, Place],
+    paths: tuple[ResolvedPath, ResolvedPath],
     kind: str,
     act: Callable[[str, str], None],
 ) -> None:
@@ -168,5 +170,9 @@ def _judge(
     if inside or (mine.holds(target, old.real) and (free or mine.holds(target, new.real))):
         watch.carry_out(call, do_it)
     else:
-        wish = Wish("write", new.real) if kind == "write" else Wish(kind, old.real, new.real)
+        wish = (
+            OutsideWish("write", new.real)
+            if kind == "write"
+            else OutsideWish(kind, old.real, new.real)
+        )
         watch.settle(call, wish, do_it)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from sam_tui.adapters.terminal.sandbox.deeds import RESERVED
-from sam_tui.adapters.terminal.sandbox.targets import Place, Target
+from sam_tui.adapters.terminal.sandbox.targets import ResolvedPath, Target
 from sam_tui.adapters.terminal.sandbox.watch import Watch
 from sam_tui.core.authorization.places import Place as PlaceKind
 
@@ -33,22 +33,22 @@ def signed(word: int) -> int:
     return low - (1 << 32) if low >> 31 else low
 
 
-def left_to_landlock(watch: Watch, path: Place) -> bool:
+def left_to_landlock(watch: Watch, path: ResolvedPath) -> bool:
     """What the kernel lets through, or nothing that a person could decide about."""
     return path.special or watch.granted.holds(path.real) or path.real.startswith(_UNASKED)
 
 
-def is_inside(watch: Watch, path: Place) -> bool:
+def is_inside(watch: Watch, path: ResolvedPath) -> bool:
     """Whether the run may change it."""
     return not path.special and watch.inside.holds(path.real)
 
 
-def hopeless(path: Place) -> bool:
+def hopeless(path: ResolvedPath) -> bool:
     """What nobody is asked about."""
     return path.special or path.real.startswith(_UNASKED)
 
 
-def is_watched(watch: Watch, path: Place) -> bool:
+def is_watched(watch: Watch, path: ResolvedPath) -> bool:
     """Whether the supervisor makes every change there."""
     return not path.special and bool(watch.later_run.root_of(path.real))
 

@@ -15,7 +15,7 @@ _MOST_STOOD = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class PlaceChange:
     """New content of a place: why it is asked for, and the difference it makes."""
 
     why: str
@@ -34,7 +34,7 @@ class Change:
         }
 
 
-def change_of(why: str, before: bytes | None, after: bytes) -> Change:
+def change_of(why: str, before: bytes | None, after: bytes) -> PlaceChange:
     """A change in lines, cut to what can be shown."""
     import difflib  # needed by few runs
 
@@ -47,7 +47,7 @@ def change_of(why: str, before: bytes | None, after: bytes) -> Change:
         unified = f"{unified[:_MOST_SHOWN]}\n[{len(unified) - _MOST_SHOWN} more characters]"
     added = sum(line.startswith("+") for line in lines)
     removed = sum(line.startswith("-") for line in lines)
-    return Change(why, unified, added, removed, digest_of(after))
+    return PlaceChange(why, unified, added, removed, digest_of(after))
 
 
 def digest_of(content: bytes) -> str:
@@ -55,9 +55,9 @@ def digest_of(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-class Places:
+class WatchedPlaces:
     """The places of one run. ``watched`` are folders whose changes the supervisor makes; not those
-    ``free`` or ``kept`` below them."""
+    ``free`` or ``content`` below them."""
 
     def __init__(
         self, watched: Sequence[str], free: Sequence[str], unwritable: Sequence[str]
@@ -99,7 +99,7 @@ class Places:
             return False
         return bool(reason(kind, real, None, _content(real) or b"", roots=self._roots))
 
-    def judge(self, real: str, kind: Place, after: bytes) -> Change | None:
+    def judge(self, real: str, kind: Place, after: bytes) -> PlaceChange | None:
         """What of new content has to be asked for; None when nothing starts by it.
 
         Raises OSError for what cannot be read.
@@ -114,7 +114,7 @@ class Places:
             return self._founded(os.path.dirname(real))
         return change_of(why, before, after) if why else None
 
-    def _founded(self, folder: str) -> Change | None:
+    def _founded(self, folder: str) -> PlaceChange | None:
         """What a folder that becomes a repository would start by what lies in it."""
         for path in founding(folder):
             kind = place_of(path, self.root_of(path)) or place_of(f"{folder}/.git/config", folder)

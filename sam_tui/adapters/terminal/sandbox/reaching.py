@@ -26,7 +26,7 @@ from sam_tui.adapters.terminal.sandbox.notifications import Notification
 from sam_tui.adapters.terminal.sandbox.paths import signed
 from sam_tui.adapters.terminal.sandbox.reach import Reach
 from sam_tui.adapters.terminal.sandbox.targets import Rights, Target
-from sam_tui.adapters.terminal.sandbox.watch import Watch, Wish
+from sam_tui.adapters.terminal.sandbox.watch import OutsideWish, Watch
 from sam_tui.core.authorization.hosts import loopback, plain, with_port
 
 _BIND_TO_DEVICE = 25
@@ -102,7 +102,7 @@ class Doors:
 
 @dataclass(frozen=True, slots=True)
 class _Peer:
-    """Whom a call wants to connect to. ``given`` is the address as it stands there."""
+    """Whom a call wants to connect to. ``values`` is the address as it stands there."""
 
     family: int
     host: str
@@ -157,7 +157,7 @@ class Reaching:
 
         def told(host: str) -> None:
             if caller is not None:
-                self._watch.note(self._watch.who(caller), Wish("connect", host))
+                self._watch.note(self._watch.who(caller), OutsideWish("connect", host))
 
         return told
 
@@ -243,7 +243,7 @@ class Reaching:
                 watch.carry_out(call, go)
                 return
         host = peer.host if local or not names else names[0]
-        watch.settle(call, Wish("connect", with_port(host, peer.port)), go)
+        watch.settle(call, OutsideWish("connect", with_port(host, peer.port)), go)
 
     def _connect_datagrams(self, call: Notification, copied: socket.socket, address: bytes) -> None:
         """Nothing sent through it leaves this machine, so it may be connected anywhere."""

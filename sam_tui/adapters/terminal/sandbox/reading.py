@@ -11,7 +11,7 @@ from sam_tui.adapters.terminal.sandbox import deeds
 from sam_tui.adapters.terminal.sandbox.filter import WRITE_FLAGS
 from sam_tui.adapters.terminal.sandbox.notifications import Notification
 from sam_tui.adapters.terminal.sandbox.targets import Target
-from sam_tui.adapters.terminal.sandbox.watch import Watch, Wish
+from sam_tui.adapters.terminal.sandbox.watch import OutsideWish, Watch
 
 
 def asked_read(
@@ -48,7 +48,7 @@ def asked_read(
     if not secret and watch.reads.toolchain(real):
         watch.carry_out(call, open_it)
     else:
-        watch.settle(call, Wish("read", real), go_on if flags & WRITE_FLAGS else open_it)
+        watch.settle(call, OutsideWish("read", real), go_on if flags & WRITE_FLAGS else open_it)
     return True
 
 
@@ -58,7 +58,7 @@ def asked_new_name(
     """A secret that gets a name which tells nobody that it is one counts as read; ``go`` on a yes."""
     if not watch.reads.secret(old) or watch.reads.secret(new) or not os.path.isfile(old):
         return False
-    watch.settle(call, Wish("read", old), go)
+    watch.settle(call, OutsideWish("read", old), go)
     return True
 
 

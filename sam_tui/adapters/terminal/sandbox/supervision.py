@@ -86,7 +86,7 @@ class Held:
         """Return once no question is open."""
         await self._idle.wait()
 
-    def question(self, access: OutsideAccess, answer: "Answer") -> None:
+    def question(self, access: OutsideAccess, answer: "SupervisorAnswer") -> None:
         """Ask the person; the answer is no when the question ends in any other way."""
         if self._ask is None:
             answer(allowed=False)
@@ -131,7 +131,7 @@ class Held:
             logger.error("A question of the sandbox failed, and so it was refused: %r", fault)
 
 
-class Answer:
+class SupervisorAnswer:
     """Sends one answer to the supervisor."""
 
     def __init__(self, supervision: "Supervision", run: int, serial: int) -> None:
@@ -150,7 +150,7 @@ class Answer:
         })
 
 
-async def _put(ask: AskOutside, access: OutsideAccess, answer: Answer) -> None:
+async def _put(ask: AskOutside, access: OutsideAccess, answer: SupervisorAnswer) -> None:
     allowed, seconds = False, None
     try:
         reply = await ask(access)
@@ -362,11 +362,13 @@ class Supervision:
         handle = self._held.get(number)
         if handle is None:
             if message["tell"] == "ask":
-                Answer(self, number, int(message["serial"]))(allowed=False)
+                SupervisorAnswer(self, number, int(message["serial"]))(allowed=False)
             return
         match message["tell"]:
             case "ask":
-                handle.question(_access(message), Answer(self, number, int(message["serial"])))
+                handle.question(
+                    _access(message), SupervisorAnswer(self, number, int(message["serial"]))
+                )
             case "refused":
                 handle.refused.append(_access(message))
             case "session":

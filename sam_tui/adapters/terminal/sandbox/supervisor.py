@@ -22,18 +22,18 @@ from sam_tui.adapters.terminal.sandbox.connecting import connection_handlers
 from sam_tui.adapters.terminal.sandbox.drafts import Drafts
 from sam_tui.adapters.terminal.sandbox.filter import TRUNCATION_HELD
 from sam_tui.adapters.terminal.sandbox.free_reads import Reads
-from sam_tui.adapters.terminal.sandbox.kernel import Memory, unshare_place
+from sam_tui.adapters.terminal.sandbox.kernel import ProcessMemory, unshare_place
 from sam_tui.adapters.terminal.sandbox.kin import kin_handlers
 from sam_tui.adapters.terminal.sandbox.machine import machine
 from sam_tui.adapters.terminal.sandbox.messages import Messages
 from sam_tui.adapters.terminal.sandbox.metadata import metadata_handlers
 from sam_tui.adapters.terminal.sandbox.names import name_handlers
-from sam_tui.adapters.terminal.sandbox.notifications import Listener, Notification
+from sam_tui.adapters.terminal.sandbox.notifications import Notification, NotificationListener
 from sam_tui.adapters.terminal.sandbox.objects import object_handlers
 from sam_tui.adapters.terminal.sandbox.own import Own
 from sam_tui.adapters.terminal.sandbox.protocol import GO, LISTENING, MESSAGE
 from sam_tui.adapters.terminal.sandbox.targets import own_rights
-from sam_tui.adapters.terminal.sandbox.watch import Terms, Watch
+from sam_tui.adapters.terminal.sandbox.watch import RunTerms, Watch
 
 if TYPE_CHECKING:
     from sam_tui.adapters.terminal.sandbox.reaching import Doors
@@ -51,7 +51,7 @@ class Supervisor:
         native = machine()
         self._control = control
         self._unsent: deque[bytes] = deque()
-        self._memory = Memory()
+        self._memory = ProcessMemory()
         self._poll = select.epoll()
         self._enrolling: dict[int, tuple[socket.socket, Watch]] = {}
         self._listening: dict[int, Watch] = {}
@@ -146,7 +146,7 @@ class Supervisor:
 
     def _begin(self, message: Mapping[str, Any], enrolling: int) -> None:
         """A run whose command will come by a socket."""
-        terms = Terms(
+        terms = RunTerms(
             message["run"],
             tuple(message["roots"]),
             tuple(message["kept"]),
@@ -228,7 +228,7 @@ class Supervisor:
             except OSError:
                 word, handed = b"", []
             if word[:1] == LISTENING and handed:
-                watch.listener = Listener(handed[0])
+                watch.listener = NotificationListener(handed[0])
                 self._listening[handed[0]] = watch
                 if watch.census.limited:
                     self._counted.append(watch)

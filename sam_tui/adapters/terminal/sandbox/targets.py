@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
-from sam_tui.adapters.terminal.sandbox.kernel import AT_FDCWD, Memory
+from sam_tui.adapters.terminal.sandbox.kernel import AT_FDCWD, ProcessMemory
 
 _MOST_LINKS = 40
 _MAGIC = re.compile(r"/proc/\d+(?:/task/\d+)?/(?:cwd|root|exe|fd/\d+)")
@@ -32,7 +32,7 @@ class Rights:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ResolvedPath:
     """Where a path leads: its real path, links resolved. ``special`` has no name in a file system; then
     ``link`` is what leads there in /proc. With ``by_proc`` it may lead elsewhere for another process."""
 
@@ -45,7 +45,7 @@ class Place:
 class Target:
     """The thread behind one notification. Everything is read of it while it waits."""
 
-    def __init__(self, thread: int, memory: Memory) -> None:
+    def __init__(self, thread: int, memory: ProcessMemory) -> None:
         self.thread = thread
         self._memory = memory
 
@@ -69,7 +69,7 @@ class Target:
             raise FileNotFoundError(2, "No such file or directory")
         return path if path[0] == "/" else f"{self.base(directory)}/{path}"
 
-    def resolve(self, directory: int, path: str, *, follow: bool) -> Place:
+    def resolve(self, directory: int, path: str, *, follow: bool) -> ResolvedPath:
         """Where a path leads, seen from the target. Raises OSError.
 
         Only for judging and for words: what is carried out opens the real path without any link.
@@ -152,7 +152,7 @@ def _rights(lines: tuple[bytes, ...]) -> Rights:
     )
 
 
-def _walk(path: str, target: Target, *, follow: bool) -> Place:
+def _walk(path: str, target: Target, *, follow: bool) -> ResolvedPath:
     """Resolve links one after the other, with /proc/self meaning the target."""
     waiting = [part for part in reversed(path.split("/")) if part]
     real, links, by_proc = "", 0, False
@@ -164,7 +164,7 @@ def _walk(path: str, target: Target, *, follow: bool) -> Place:
         step_path = f"{real}/{part}"
         by_proc = by_proc or step_path.startswith("/proc/")
         if not waiting and not follow and not path.endswith("/"):
-            return Place(step_path, by_proc=by_proc)
+            return ResolvedPath(step_path, by_proc=by_proc)
         leads = _link(step_path, target)
         if leads is None:
             real = step_path
@@ -174,12 +174,12 @@ def _walk(path: str, target: Target, *, follow: bool) -> Place:
             raise OSError(40, "Too many levels of symbolic links")
         if _MAGIC.fullmatch(step_path):
             if leads[:1] != "/" or not os.path.lexists(leads):
-                return Place(leads, special=True, link=step_path, by_proc=True)
+                return ResolvedPath(leads, special=True, link=step_path, by_proc=True)
             real = leads.rstrip("/")
             continue
         waiting += [piece for piece in reversed(leads.split("/")) if piece]
         real = "" if leads[:1] == "/" else real
-    return Place(real or "/", by_proc=by_proc)
+    return ResolvedPath(real or "/", by_proc=by_proc)
 
 
 def _link(path: str, target: Target) -> str | None:

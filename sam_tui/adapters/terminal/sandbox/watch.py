@@ -11,10 +11,10 @@ from sam_tui.adapters.terminal.sandbox import deeds
 from sam_tui.adapters.terminal.sandbox.census import Census
 from sam_tui.adapters.terminal.sandbox.free_reads import Reads
 from sam_tui.adapters.terminal.sandbox.keeping import carved
-from sam_tui.adapters.terminal.sandbox.kernel import Memory
-from sam_tui.adapters.terminal.sandbox.notifications import Listener, Notification
+from sam_tui.adapters.terminal.sandbox.kernel import ProcessMemory
+from sam_tui.adapters.terminal.sandbox.notifications import Notification, NotificationListener
 from sam_tui.adapters.terminal.sandbox.own import Own
-from sam_tui.adapters.terminal.sandbox.places import Change, Places
+from sam_tui.adapters.terminal.sandbox.places import PlaceChange, WatchedPlaces
 from sam_tui.adapters.terminal.sandbox.rules import Inside
 from sam_tui.adapters.terminal.sandbox.targets import Rights, Target
 
@@ -28,7 +28,7 @@ Deed = Callable[[], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class OutsideWish:
     """An access outside that a call makes. ``to`` is the second path of a rename.
 
     ``content`` is told apart where a yes covers exactly the bytes that were shown.
@@ -41,7 +41,7 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class RunTerms:
     """What a run may do: real folders that it may change, what is kept of them, those of them in which
     the supervisor makes the changes, devices that it may only write to, and whether the person can be
     asked."""
@@ -85,7 +85,9 @@ class Hosts(Protocol):
 class Watch:
     """The state of one run in the supervisor."""
 
-    def __init__(self, terms: Terms, memory: Memory, publish: Callable[[Mapping[str, Any]], None]):
+    def __init__(
+        self, terms: RunTerms, memory: ProcessMemory, publish: Callable[[Mapping[str, Any]], None]
+    ):
         self.number = terms.number
         self.inside = Inside(terms.roots, terms.kept)
         free = [root for root in terms.roots if root not in terms.watched]
@@ -95,7 +97,7 @@ class Watch:
         carved_roots = [path for root in terms.roots for path in carved(root, terms.kept)]
         self.readable = Inside(carved_roots, terms.kept)
         """What of it may be read as a whole."""
-        self.later_run = Places(terms.watched, free, terms.kept)
+        self.later_run = WatchedPlaces(terms.watched, free, terms.kept)
         self.devices = frozenset(terms.devices)
         self.created = Own()
         self.asking = terms.asking
@@ -104,7 +106,7 @@ class Watch:
         self.objects: set[tuple[str, int]] = set()
         """The System V objects that the run made: kind and number."""
         self.memory = memory
-        self.listener: Listener | None = None
+        self.listener: NotificationListener | None = None
         self.names: Mapping[int, str] = {}
         self.reads = Reads()
         """What it reads without a question."""
@@ -113,11 +115,11 @@ class Watch:
         self.datagram_sockets: Set[int] = frozenset()
         """The inodes of the unix sockets for datagrams of all runs."""
         self._tell = publish
-        self._answers: dict[Wish, tuple[bool, float]] = {}
+        self._answers: dict[OutsideWish, tuple[bool, float]] = {}
         """What was answered, and until when that holds (monotonic seconds)."""
-        self._waiting: dict[int, tuple[Wish, list[Callable[[bool], None]]]] = {}
+        self._waiting: dict[int, tuple[OutsideWish, list[Callable[[bool], None]]]] = {}
         self._serial = 0
-        self._refusals: set[Wish] = set()
+        self._refusals: set[OutsideWish] = set()
 
     def own_socket(self, inode: int) -> bool:
         """Whether a command of this program made a socket."""
@@ -159,7 +161,7 @@ class Watch:
         return self.listener is not None and self.listener.waits(call.id)
 
     def settle(
-        self, call: Notification, wish: Wish, action: Deed, change: Change | None = None
+        self, call: Notification, wish: OutsideWish, action: Deed, change: PlaceChange | None = None
     ) -> None:
         """Carry an outside call out, refuse it, or ask first, by what is known of such a wish."""
 
@@ -180,7 +182,7 @@ class Watch:
             self.succeed(call)
 
     def ask(
-        self, call: Notification, wish: Wish, change: Change, rights: Rights, act: Deed
+        self, call: Notification, wish: OutsideWish, change: PlaceChange, rights: Rights, act: Deed
     ) -> None:
         """Carry a call out as its caller once the person agreed to what it changes."""
 
@@ -194,9 +196,9 @@ class Watch:
     def decide(
         self,
         who: Mapping[str, Any],
-        wish: Wish,
+        wish: OutsideWish,
         answered: Callable[[bool], None],
-        change: Change | None = None,
+        change: PlaceChange | None = None,
     ) -> None:
         """Whether a wish is allowed, at once or after a question; ``who`` has it, in words."""
         granted = self._known(wish)
@@ -239,7 +241,7 @@ class Watch:
         for serial in tuple(self._waiting):
             self.answer(serial, allowed=False)
 
-    def _known(self, wish: Wish) -> bool | None:
+    def _known(self, wish: OutsideWish) -> bool | None:
         """An answer that covers a wish: its own, or for metadata and reading that for writing the file."""
         answer = self._answered(wish)
         if not answer and wish.kind in ("metadata", "read"):
@@ -247,16 +249,16 @@ class Watch:
             return any(self._answered(w) for w in writes) or answer
         return answer
 
-    def _answered(self, wish: Wish) -> bool | None:
+    def _answered(self, wish: OutsideWish) -> bool | None:
         allowed, until = self._answers.get(wish, (None, 0.0))
         return allowed if time.monotonic() < until else None
 
     def _ask(
         self,
         who: Mapping[str, Any],
-        wish: Wish,
+        wish: OutsideWish,
         answered: Callable[[bool], None],
-        change: Change | None,
+        change: PlaceChange | None,
     ) -> None:
         for waiting_wish, calls in self._waiting.values():
             if waiting_wish == wish:
@@ -271,13 +273,13 @@ class Watch:
         """Tell the program something of this run."""
         self._tell({**message, "run": self.number})
 
-    def note(self, who: Mapping[str, Any], wish: Wish) -> None:
+    def note(self, who: Mapping[str, Any], wish: OutsideWish) -> None:
         """Tell once that something was refused."""
         if wish not in self._refusals and len(self._refusals) < MOST_REFUSALS:
             self._refusals.add(wish)
             self._tell({"tell": "refused", **self._words(who, wish)})
 
-    def _words(self, who: Mapping[str, Any], wish: Wish) -> dict[str, Any]:
+    def _words(self, who: Mapping[str, Any], wish: OutsideWish) -> dict[str, Any]:
         return {
             "run": self.number,
             "kind": wish.kind,

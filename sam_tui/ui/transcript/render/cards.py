@@ -6,7 +6,7 @@ from rich.style import Style
 
 from sam_tui.core.display import Diff, Display, Table, Terminal, Text, Todos
 from sam_tui.core.todos import Todo
-from sam_tui.ui.transcript.blocks import Card, Decided, Notice, Reasoning, Reminder
+from sam_tui.ui.transcript.blocks import Card, Decided, Notice, Reasoning, ReminderContent
 from sam_tui.ui.transcript.render.cleaning import clean, clean_output, expand, one_line
 from sam_tui.ui.transcript.render.diff import draw_diff
 from sam_tui.ui.transcript.render.palette import Palette
@@ -226,7 +226,7 @@ def draw_reasoning(canvas: Canvas, content: Reasoning, *, opened: bool) -> None:
     canvas.pop()
 
 
-def draw_reminder(canvas: Canvas, content: Reminder, *, opened: bool) -> None:
+def draw_reminder(canvas: Canvas, content: ReminderContent, *, opened: bool) -> None:
     """Reminders: which, in the faintest ink, for they are the model's to read; opened, all of it."""
     palette = canvas.palette
     canvas.push(Lead(("↻ ", palette.faint), ("  ", palette.faint)))

@@ -3,16 +3,16 @@
 from functools import lru_cache
 
 from sam_tui.ui.transcript.blocks import (
-    Answer,
+    AnswerContent,
     Block,
     Card,
-    Code,
+    CodeContent,
     Decided,
     Markdown,
     Notice,
     Plain,
     Reasoning,
-    Reminder,
+    ReminderContent,
     TableRows,
     User,
     expanded,
@@ -48,11 +48,11 @@ def draw(block: Block, width: int, palette: Palette) -> list[Row]:
     canvas = Canvas(width, palette, leads=[margin(palette)])
     content = block.content
     match content:
-        case Answer(source=source):
+        case AnswerContent(source=source):
             draw_markdown(canvas, source)
         case Markdown(source=source, number=number):
             draw_markdown(canvas, source, number)
-        case Code():
+        case CodeContent():
             _code(canvas, content)
         case TableRows():
             _table(canvas, content)
@@ -66,7 +66,9 @@ def draw(block: Block, width: int, palette: Palette) -> list[Row]:
 
 
 def _draw_event(
-    canvas: Canvas, block: Block, content: User | Reasoning | Card | Reminder | Notice | Decided
+    canvas: Canvas,
+    block: Block,
+    content: User | Reasoning | Card | ReminderContent | Notice | Decided,
 ) -> None:
     """What happened around the answers."""
     match content:
@@ -76,7 +78,7 @@ def _draw_event(
             draw_reasoning(canvas, content, opened=expanded(block))
         case Card():
             draw_card(canvas, content, opened=block.expanded)
-        case Reminder():
+        case ReminderContent():
             draw_reminder(canvas, content, opened=expanded(block))
         case Notice():
             draw_notice(canvas, content)
@@ -98,7 +100,7 @@ def _user(canvas: Canvas, content: User, *, opened: bool) -> None:
         left_out(canvas, lines or hidden, "more lines" if lines else "more characters")
 
 
-def _code(canvas: Canvas, content: Code) -> None:
+def _code(canvas: Canvas, content: CodeContent) -> None:
     if content.label:
         code_label(canvas, content.language)
     colours = highlighter(content.language, canvas.palette)

@@ -7,7 +7,7 @@ from typing import Literal
 from sam_tools.file_operations.document import Document
 from sam_tools.file_operations.patch.indentation import reindented
 from sam_tools.file_operations.patch.pieces import FilePatch, Hunk, Line
-from sam_tools.file_operations.patch.placement import Ground, Misfit, Place
+from sam_tools.file_operations.patch.placement import Ground, HunkPosition, Misfit
 from sam_tools.file_operations.patch.refusal import refused
 from sam_tui.core.errors import ToolError
 
@@ -91,7 +91,7 @@ def patched(
     text = _Text(document)
     lines = text.lines
     ground = Ground(lines, style=style, unended=text.unended)
-    placed: list[tuple[Place, Hunk]] = []
+    placed: list[tuple[HunkPosition, Hunk]] = []
     remarks: list[str] = []
     for hunk in patch.hunks:
         try:
@@ -114,7 +114,7 @@ def patched(
     return text.joined([*result, *text.lines_between(at, len(lines))]), remarks
 
 
-def _fitted(lines: Sequence[str], spot: Place, hunk: Hunk, *, strict: bool) -> Hunk:
+def _fitted(lines: Sequence[str], spot: HunkPosition, hunk: Hunk, *, strict: bool) -> Hunk:
     """The hunk with the file's indentation. Raises ``Misfit`` where ``strict`` and unclear."""
     middle = hunk.lines[spot.head : len(hunk.lines) - spot.tail]
     fitted = reindented(lines[spot.at : spot.end], middle)
@@ -126,7 +126,7 @@ def _fitted(lines: Sequence[str], spot: Place, hunk: Hunk, *, strict: bool) -> H
     return replace(hunk, lines=(*ends[0], *fitted, *ends[1]))
 
 
-def _remarks(spot: Place, hunk: Hunk, *, indented: bool) -> list[str]:
+def _remarks(spot: HunkPosition, hunk: Hunk, *, indented: bool) -> list[str]:
     """What is worth knowing of where a hunk went; empty for exactly where it was said."""
     words: list[str] = []
     at = spot.at - spot.head + 1
@@ -139,7 +139,7 @@ def _remarks(spot: Place, hunk: Hunk, *, indented: bool) -> list[str]:
     return [f"hunk {hunk.number} at line {at} ({', '.join(words)})"] if words else []
 
 
-def _changed(text: _Text, spot: Place, hunk: Hunk) -> list[_Row]:
+def _changed(text: _Text, spot: HunkPosition, hunk: Hunk) -> list[_Row]:
     """The hunk's lines as they will stand: its context as the file has it."""
     lines = hunk.lines[spot.head : len(hunk.lines) - spot.tail]
     rows = text.rows(spot.at, spot.end)

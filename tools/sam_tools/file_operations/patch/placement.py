@@ -19,7 +19,7 @@ _PLAIN = {ord(variant): plain for plain, variants in _VARIANTS.items() for varia
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class HunkPosition:
     """Where a hunk fits: from line ``at`` (from 0) on, its old lines but ``head`` and ``tail``."""
 
     at: int
@@ -78,11 +78,11 @@ class Ground:
         self._unended = unended
         self._style = style
         self._forms: dict[_Comparison, Rows] = {}
-        self._taken: list[Place] = []
+        self._taken: list[HunkPosition] = []
         self._drift = 0
         self._cursor = 0
 
-    def locate(self, hunk: Hunk) -> Place:
+    def locate(self, hunk: Hunk) -> HunkPosition:
         """Find the hunk's place and take it. Raises ``Misfit``.
 
         With a line number the nearest place wins; without one there must be only one, below the
@@ -118,22 +118,22 @@ class Ground:
         parts = [i for i, line in enumerate(self._lines) if anchor.strip() in line]
         return parts[0] if len(parts) == 1 and parts[0] >= begin else None
 
-    def _bare(self, hunk: Hunk, above: int | None) -> Place:
+    def _bare(self, hunk: Hunk, above: int | None) -> HunkPosition:
         """New lines without any context."""
         if above is not None:
-            return Place(above + 1, 0)
+            return HunkPosition(above + 1, 0)
         if hunk.start is not None:
             at = hunk.start + self._drift
             if not 0 <= at <= len(self._lines):
                 raise Misfit("nowhere")
-            if self._clashes(Place(at, 0)):
+            if self._clashes(HunkPosition(at, 0)):
                 raise Misfit("overlap", (at + 1,))
-            return Place(at, 0)
+            return HunkPosition(at, 0)
         if self._style == "envelope" or not self._lines:
-            return Place(len(self._lines), 0)
+            return HunkPosition(len(self._lines), 0)
         raise Misfit("bare")
 
-    def _found(self, hunk: Hunk, above: int | None) -> Place:
+    def _found(self, hunk: Hunk, above: int | None) -> HunkPosition:
         clash: tuple[int, ...] = ()
         for form, fuzz in self._levels:
             trimmed = _trimmed(hunk, fuzz)
@@ -145,7 +145,7 @@ class Ground:
             old = [form(line.text) for line in hunk.old]
             middle = old[head : len(old) - tail]
             spots = (
-                Place(at, len(middle), head, tail)
+                HunkPosition(at, len(middle), head, tail)
                 for at in self._matches(middle, form, hunk, head=head)
                 if self._style != "git" or self._ends_fit(hunk, at, trimmed, fuzz)
             )
@@ -197,7 +197,9 @@ class Ground:
             return lines.all(sought)
         return lines.outward(sought, hunk.start - 1 + self._drift + head)
 
-    def _nearest(self, spots: Iterator[Place]) -> tuple[Place | None, tuple[int, ...]]:
+    def _nearest(
+        self, spots: Iterator[HunkPosition]
+    ) -> tuple[HunkPosition | None, tuple[int, ...]]:
         """The first place that is free, and the lines of those that are not."""
         clashing: list[int] = []
         for spot in spots:
@@ -206,7 +208,7 @@ class Ground:
             clashing.append(spot.at + 1)
         return None, tuple(clashing)
 
-    def _chosen(self, hunk: Hunk, free: Sequence[Place], above: int | None) -> Place:
+    def _chosen(self, hunk: Hunk, free: Sequence[HunkPosition], above: int | None) -> HunkPosition:
         onward = free
         if hunk.start is None and above is not None:
             onward = [spot for spot in free if spot.at >= above][:1]
@@ -218,7 +220,7 @@ class Ground:
             raise Misfit("nowhere")
         return onward[0]
 
-    def _clashes(self, spot: Place) -> bool:
+    def _clashes(self, spot: HunkPosition) -> bool:
         """Whether it shares a line with, or lies within, what was placed before."""
         return any(
             spot.at < other.end and other.at < spot.end
