@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sam_tui.core.accesses import Run
+from sam_tui.core.accesses import CommandAccess
 from sam_tui.core.authorization.containment import Workspace
 from sam_tui.core.authorization.grants import Grants
 from sam_tui.core.authorization.guard import Guard
@@ -209,5 +209,5 @@ def test_where_the_whole_disk_is_the_workspace_the_network_is_no_file_of_it(tmp_
     here = Ward(tmp_path, mode="accept-edits", sandboxed=False)
     everything = Guard(Workspace.open("/"), here.policy(), Grants(here.clock), here.inquiries)
     for target, outcome in ((f"{tmp_path}/out/x", "allow"), ("/dev/tcp/a.test/80", "ask")):
-        commands = everything.locate([Run(f"echo x > {target}")])
+        commands = everything.locate([CommandAccess(f"echo x > {target}")])
         assert everything.explain(ALICE, RUN, commands).outcome == outcome, target

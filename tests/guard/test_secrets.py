@@ -75,8 +75,8 @@ def test_only_a_rule_of_the_person_that_names_the_path_opens_a_secret(
     named = '[[rule]]\neffect = "allow"\npath = "~/.aws/config"\n'
     assert outcome(named, "~/.aws/config") == "allow"
     assert outcome(named, "~/.aws/credentials") == "deny"
-    assert ward(rules=named).explain(Run("cat ~/.aws/config")).outcome == "allow"
-    assert ward(rules=named).explain(Run("cat ~/.aws/credentials")).outcome == "deny"
+    assert ward(rules=named).explain(CommandAccess("cat ~/.aws/config")).outcome == "allow"
+    assert ward(rules=named).explain(CommandAccess("cat ~/.aws/credentials")).outcome == "deny"
     assert outcome('[[rule]]\neffect = "allow"\npath = ".env"\n', ".env") == "allow"
     assert outcome('[[rule]]\neffect = "allow"\noperation = "file_operations"\n', ".env") == "deny"
     assert outcome('[[rule]]\neffect = "allow"\npath = "/"\n', "~/.ssh/id_rsa") == "deny"
