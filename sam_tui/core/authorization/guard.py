@@ -5,9 +5,8 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
-from sam_tui.core.accesses import Access, CommandAccess, LocatedAccess, Read, Write
+from sam_tui.core.accesses import Access, LocatedAccess, Read, Write
 from sam_tui.core.authorization.command_stages import wants_network
-from sam_tui.core.authorization.commands import CommandReading
 from sam_tui.core.authorization.containment import Workspace
 from sam_tui.core.authorization.grants import Grant, Grants
 from sam_tui.core.authorization.hosts import HostEntry
@@ -100,7 +99,7 @@ class Guard:
         """Whether what was allowed is a rehearsal: by the person's choice, or because all are."""
         if decision.scope == REHEARSAL:
             return True
-        readings = self._readings(accesses)
+        readings = self.policy.readings(accesses)
         return self.rehearses and any(r is None or not r.calm for r in readings)
 
     async def decide_kept(self, run: CommandRun, words: str, changes: Sequence[Diff]) -> Decision:
@@ -117,12 +116,6 @@ class Guard:
         )
         verdict = Decision(run.key, "deny", "user", "rehearsed", words, targets=question.targets)
         return await self._confirmed(run.conversation, run.call, run.mask(question), verdict)
-
-    def _readings(self, accesses: Sequence[LocatedAccess]) -> list[CommandReading | None]:
-        """How each of the commands among accesses is understood."""
-        return [
-            self.policy.judge(a).reading for a in accesses if isinstance(a.access, CommandAccess)
-        ]
 
     def _planted(self, changes: Sequence[Diff]) -> str:
         """Which changes would later run or instruct, in words."""
@@ -171,7 +164,7 @@ class Guard:
         """The network of a call that was allowed; a ``lasting`` terminal has no more than others."""
         if not self.policy.blind:
             return self.network
-        readings = self._readings(accesses)
+        readings = self.policy.readings(accesses)
         return "granted" if not lasting and any(map(wants_network, readings)) else "off"
 
     def granted(self, conversation: ConversationId) -> tuple[str, ...]:

@@ -73,6 +73,10 @@ class Policy(Grounds):
                 return judgement
         return case.deny("unlocated", "the path could not be resolved")
 
+    def readings(self, accesses: Sequence[LocatedAccess]) -> list[CommandReading | None]:
+        """How each of the commands among accesses is understood; None where it is not."""
+        return [self.judge(a).reading for a in accesses if isinstance(a.access, CommandAccess)]
+
     def trace(self, located: LocatedAccess, operation: str = "") -> tuple[TraceStep, ...]:
         """Every stage up to the one that decided, with what it said."""
         case, stages = self._case(located, operation)
