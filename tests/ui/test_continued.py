@@ -101,7 +101,8 @@ async def test_a_queued_prompt_outlives_a_kill_and_is_sent_only_by_the_person(
         me.types(b"second thing", ENTER)
         me.sees("↳")
         me.types(b"third thing", ENTER)
-        me.sees("third thing")
+        while (await stored(tmp_path))[1] != ["second thing", "third thing"]:
+            me.sees("word")
     with seated(tmp_path, [{"text": "heard you"}], "-c") as me:
         me.sees("was not sent before", "third thing")
         messages, waiting = await stored(tmp_path)

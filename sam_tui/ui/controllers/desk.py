@@ -102,7 +102,7 @@ class Desk:
             "side": lambda _: screen.show_side(not screen.side_shown),
             "todos": lambda _: self._todos(),
             "edit_todos": lambda _: controllers.todos.go(),
-            "leave_terminal": lambda _: screen.focus_bottom(),
+            "leave_terminal": lambda _: screen.leave_terminal(),
             "page_up": lambda _: screen.transcript.action_page_up(),
             "page_down": lambda _: screen.transcript.action_page_down(),
             "bottom": lambda _: screen.transcript.jump_to_end(),

@@ -88,7 +88,7 @@ class InquiryRow:
         panel.remove()
         self._screen.prompt.display = True
         if had_focus:
-            self._screen.prompt.area.focus()
+            self._screen.set_focus(self._screen.prompt.area)
 
     def _count(self) -> None:
         if self._panel is not None:

@@ -181,7 +181,16 @@ class ChatScreen(Screen[None], inherit_bindings=False):
 
     def focus_bottom(self) -> None:
         """Give the keys to the question, or else to the prompt."""
-        (self.focus_question or self.prompt.area.focus)()
+        if self.focus_question is not None:
+            self.focus_question()
+        else:
+            # At once: ``Widget.focus`` comes later, and takes the keys from what got them meanwhile.
+            self.set_focus(self.prompt.area)
+
+    def leave_terminal(self) -> None:
+        """The keys go on from a terminal that gave them away, unless something got them since."""
+        if self.focused is None:
+            self.focus_bottom()
 
     @property
     def _works_in_side(self) -> bool:

@@ -168,6 +168,7 @@ class ReplayView(TerminalView):
             case "q" | "escape":
                 self.post_message(ActionAsked("tab_close"))
             case key if key == LEAVE:
+                self.screen.set_focus(None)
                 self.post_message(ActionAsked("leave_terminal"))
             case _:
                 return False
