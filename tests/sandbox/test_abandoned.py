@@ -90,7 +90,8 @@ def test_what_commands_started_ends_with_the_program_however_it_ends(
             json.loads((workspace / "told").read_text())
         )
         scratch = Path((workspace / "scratch").read_text())
-        assert scratch.exists() == (how == "killed")
+        # What a killed program left is swept by the next start of any: of another test, too.
+        assert how == "killed" or not scratch.exists()
         mine = Scratch()
         Scratch().remove()
         assert not scratch.exists()
