@@ -70,10 +70,11 @@ def test_the_source_archive_holds_the_tests_and_nothing_that_was_made(built: Bui
 
 @pytest.mark.requirement("house:typed")
 def test_the_editable_install_is_what_this_suite_runs_on() -> None:
-    where = (
-        "import sam_tui, sam_tools, sam_reminders as r; print(sam_tui.__path__[0], r.__path__[0])"
-    )
+    where = "import sam_tui as s, sam_reminders as r; print(s.__path__[0]); print(r.__path__[0])"
     done = subprocess.run(
         [sys.executable, "-P", "-c", where], capture_output=True, text=True, check=True, cwd="/"
     )
-    assert done.stdout.split() == [str(ROOT / "sam_tui"), str(ROOT / "reminders" / "sam_reminders")]
+    assert done.stdout.splitlines() == [
+        str(ROOT / "sam_tui"),
+        str(ROOT / "reminders" / "sam_reminders"),
+    ]

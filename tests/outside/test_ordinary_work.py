@@ -5,7 +5,6 @@ import json
 import shutil
 import socket
 import subprocess
-import sys
 import textwrap
 import zipfile
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ import pytest
 from sam_tui.adapters.policy.trust import FileTrust
 from sam_tui.adapters.terminal.confinement import Sandbox
 from sam_tui.core.inquiry import Approval
+from tests.fakes.interpreter import INTERPRETER
 
 Desk = Any
 """See conftest."""
@@ -70,7 +70,7 @@ WORK = {
 NEEDED = dict.fromkeys(WORK, "true") | {
     **{name: f"command -v {name}" for name in ("git", "make", "node")},
     "npm": "command -v npm && command -v git",
-    "pip": f"{sys.executable} -m pip --version",
+    "pip": f"{INTERPRETER} -m pip --version",
     "cargo": "cargo --version",
     "docker": "docker compose version",
 }
@@ -166,7 +166,7 @@ async def test_ordinary_work_raises_no_question_but_one_for_a_new_place(
         pytest.skip(f"{program} is not installed")
     desk.always = Approval("once")
     command, questions = WORK[program]
-    command = command.replace("{py}", sys.executable).replace("{port}", str(port))
+    command = command.replace("{py}", INTERPRETER).replace("{port}", str(port))
     done = await desk.run(f"set -e\n{textwrap.dedent(command)}", timeout=120)
     assert done.finished.ok, done.finished.text
     assert len(desk.asked) == questions, [(a.operation, a.targets) for a in desk.asked]

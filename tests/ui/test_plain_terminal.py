@@ -17,6 +17,10 @@ from sam_tui.core import charsets
 NOT_UTF8 = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 BY_ITS_LOCALE = {"LC_ALL": "C"}
 """Python takes such a terminal for UTF-8."""
+plain_path = pytest.mark.skipif(
+    not sys.prefix.isascii(),
+    reason="with such a locale Python reads no path file that is not ASCII",
+)
 MARGIN = frozenset("␡")
 """A deleted character, which is a question mark in ASCII, too."""
 
@@ -49,6 +53,7 @@ def on_terminal(words: list[str], environ: dict[str, str], until: bytes = b"") -
 
 
 @pytest.mark.requirement("ui:not-utf8")
+@plain_path
 def test_a_terminal_that_is_not_utf8_gets_ascii_frames_and_a_warning(tmp_path: Path) -> None:
     script = tmp_path / "script.json"
     script.write_text(json.dumps([{"text": "- one … 日本 “two” ✓\n\nthe-end"}]))
@@ -61,6 +66,7 @@ def test_a_terminal_that_is_not_utf8_gets_ascii_frames_and_a_warning(tmp_path: P
 
 
 @pytest.mark.requirement("ui:not-utf8")
+@plain_path
 @pytest.mark.parametrize("environ", [NOT_UTF8, BY_ITS_LOCALE])
 def test_marks_of_commands_are_ascii_on_such_a_terminal(environ: dict[str, str]) -> None:
     told = on_terminal(["doctor"], environ).decode("ascii")

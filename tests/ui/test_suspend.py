@@ -5,11 +5,12 @@ import pty
 import select
 import shutil
 import subprocess
-import sys
 import termios
 from pathlib import Path
 
 import pytest
+
+from tests.fakes.interpreter import INTERPRETER
 
 SECONDS = 60
 
@@ -34,7 +35,7 @@ def test_ctrl_z_goes_to_the_shell_and_fg_comes_back(tmp_path: Path) -> None:
 
     try:
         sees(b"shell> ")
-        words = [sys.executable, "-m", "sam_tui", "--data-dir", "data", "--model", "scripted:"]
+        words = [INTERPRETER, "-m", "sam_tui", "--data-dir", "data", "--model", "scripted:"]
         os.write(ours, " ".join([*words, "\n"]).encode())
         sees(b"ready")
         os.write(ours, b"typed\x1a")
