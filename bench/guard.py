@@ -29,7 +29,7 @@ from sam_tui.core.bus import Bus
 from sam_tui.core.clock import SystemClock
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.inquiries import Inquiries
-from sam_tui.core.shield import Shield
+from sam_tui.core.redaction.shield import Shield
 
 WORDS = re.compile(r"[\w-]{8,}")
 """What any search for secrets must at least find: words that are long enough for one."""

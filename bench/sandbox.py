@@ -19,7 +19,7 @@ from bench.figures import Figure, judged, options
 from sam_tui.adapters.terminal.commands import ShellCommands
 from sam_tui.adapters.terminal.confinement import Sandbox
 from sam_tui.core.authorization.secrets import Secrets
-from sam_tui.core.ports.terminals import CommandRequest
+from sam_tui.core.ports.processes.terminals import CommandRequest
 
 PAUSE = 0.03
 """Seconds between runs: an agent thinks longer than that, and meanwhile the next way in is made."""

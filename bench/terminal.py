@@ -193,7 +193,7 @@ async def drained(path: Path, times: int) -> Drained:
     """``cat`` a file so often through a session whose screen is looked at 60 times a second."""
     from sam_tui.adapters.terminal.confinement import Sandbox
     from sam_tui.adapters.terminal.sessions import PtyTerminals
-    from sam_tui.core.ports.terminals import SessionSpec
+    from sam_tui.core.ports.processes.terminals import SessionSpec
 
     sandbox = Sandbox()
     terminals = PtyTerminals(sandbox)

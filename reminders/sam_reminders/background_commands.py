@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.prompt.view import TurnView
-from sam_tui.core.todos import one_line
+from sam_tui.core.todos.item import one_line
 
 if TYPE_CHECKING:
     # A run in which no command runs does not load what they are.
-    from sam_tui.core.ports.background import BackgroundCommand
+    from sam_tui.core.ports.processes.background import BackgroundCommand
 
 Ended = Callable[[ConversationId], "Sequence[BackgroundCommand]"]
 """The background commands of a conversation that ended and whose end the agent has not read."""

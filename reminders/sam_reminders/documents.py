@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 
-from sam_tui.core.memories import ImportedDocument
-from sam_tui.core.ports.memory import DocumentStore
+from sam_tui.core.ports.memory import DocumentStore, ImportedDocument
 from sam_tui.core.prompt.view import TurnView
-from sam_tui.core.todos import one_line
+from sam_tui.core.todos.item import one_line
 
 _NAMED = 30
 _BRACKETS = str.maketrans("<>", "‹›")

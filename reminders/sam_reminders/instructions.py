@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from sam_tui.core.errors import InvalidArguments
 from sam_tui.core.messages import Message, calls_of
 from sam_tui.core.prompt.view import TurnView
-from sam_tui.core.todos import one_line
+from sam_tui.core.todos.item import one_line
 from sam_tui.core.tooling.neutral import neutralise
 from sam_tui.core.tooling.short_list import meant, parse_arguments
 
 if TYPE_CHECKING:
-    from sam_tui.core.ports.instructions import Instruction, Instructions
+    from sam_tui.core.ports.prompts import Instruction, Instructions
 
 GONE = "What this file said holds no longer."
 _BRACKETS = str.maketrans({"<": "‹", ">": "›", '"': "'"})

@@ -1,9 +1,8 @@
 """Says what was stored just now, so that it is not stored again: seed 004, MemoryReminderInjector."""
 
-from sam_tui.core.memories import Memory
-from sam_tui.core.ports.memory import MemoryStore
+from sam_tui.core.ports.memory import Memory, MemoryStore
 from sam_tui.core.prompt.view import TurnView
-from sam_tui.core.todos import one_line
+from sam_tui.core.todos.item import one_line
 from sam_tui.core.tooling.sharing import told_origin
 
 WINDOW = 300.0

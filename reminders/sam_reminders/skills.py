@@ -2,7 +2,7 @@
 
 from sam_tui.core.prompt.skills import TOOL, OfferedSkills
 from sam_tui.core.prompt.view import TurnView
-from sam_tui.core.todos import one_line
+from sam_tui.core.todos.item import one_line
 from sam_tui.core.tooling.neutral import neutralise
 
 LONGEST = 300

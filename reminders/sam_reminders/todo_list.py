@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from sam_tui.core.board import TodoBoard
 from sam_tui.core.prompt.view import TurnView
-from sam_tui.core.todo_edits import DeliveredEdits, differences
-from sam_tui.core.todos import (
+from sam_tui.core.todos.edits import DeliveredEdits, differences
+from sam_tui.core.todos.item import (
     Todo,
     completed_ids,
     one_line,

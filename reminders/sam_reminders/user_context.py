@@ -5,7 +5,7 @@ from datetime import datetime
 
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.prompt.view import TurnView
-from sam_tui.core.todos import one_line
+from sam_tui.core.todos.item import one_line
 
 _LONGEST = 200
 _BRACKETS = str.maketrans("<>", "‹›")

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from sam_tui.core.authorization.guard import Guard
     from sam_tui.core.authorization.trust import FolderTrust
     from sam_tui.core.inquiry import Inquiry
-    from sam_tui.core.ports.instructions import Instructions
+    from sam_tui.core.ports.prompts import Instructions
     from sam_tui.core.tooling.execute import Executor, OfferedHooks
     from sam_tui.core.tooling.hooking import Hooking
 

@@ -31,9 +31,9 @@ from sam_tui.core.ids import ConversationId
 from sam_tui.core.prompt.requests import RequestBuilder
 from sam_tui.core.prompt.skills import OfferedSkills, worded
 from sam_tui.core.prompt.system import guidance, short_prompt, system_prompt
+from sam_tui.core.redaction.settings_files import SettingsFiles
+from sam_tui.core.redaction.shield import secrets_of_environment
 from sam_tui.core.runtime import Runtime
-from sam_tui.core.settings_files import SettingsFiles
-from sam_tui.core.shield import secrets_of_environment
 from sam_tui.core.tooling.execute import Executor
 from sam_tui.core.tooling.registry import Registry, built_ins_first
 from sam_tui.core.tooling.short_list import CALL, FIND

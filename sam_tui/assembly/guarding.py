@@ -23,9 +23,9 @@ from sam_tui.core.authorization.guard import TIMED_SECONDS, Guard
 from sam_tui.core.authorization.policy import Policy
 from sam_tui.core.authorization.trust import FolderTrust
 from sam_tui.core.events import Noticed
-from sam_tui.core.plain import gist
 from sam_tui.core.ports.policy import TrustState
-from sam_tui.core.ports.sandbox import DEFAULT_NETWORK
+from sam_tui.core.ports.processes.sandbox import DEFAULT_NETWORK
+from sam_tui.core.text.plain import gist
 
 _NAMED = 4
 """Changes that are named."""

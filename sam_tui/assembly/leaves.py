@@ -42,11 +42,10 @@ else:
     from sam_tui.adapters.terminal.sessions import PtyTerminals
     from sam_tui.core.accesses import Location
     from sam_tui.core.ids import ConversationId
-    from sam_tui.core.ports.background import BackgroundCommand
     from sam_tui.core.ports.code import Insight
-    from sam_tui.core.ports.meaning import Embedder
-    from sam_tui.core.ports.model import Model, ModelCatalog
+    from sam_tui.core.ports.model import Embedder, Model, ModelCatalog
     from sam_tui.core.ports.policy import DecisionHistory
+    from sam_tui.core.ports.processes.background import BackgroundCommand
     from sam_tui.core.ports.servers import McpServers
     from sam_tui.core.ports.storage import ConversationStore, ResultStore
 
@@ -216,7 +215,7 @@ class Leaves:
         from sam_tui.adapters.policy import SandboxPlan
         from sam_tui.adapters.policy.reading import free_reads
         from sam_tui.adapters.terminal.confinement import Sandbox
-        from sam_tui.core.ports.sandbox import ReadTerms
+        from sam_tui.core.ports.processes.sandbox import ReadTerms
 
         plan = self.sandbox_plan() if self.sandbox_plan else SandboxPlan()
         sandbox = Sandbox(

@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from sam_tui.adapters.llm.choice import Route
     from sam_tui.core.authorization.policy import PermissionMode
     from sam_tui.core.inquiries import Attends, Responder
-    from sam_tui.core.ports.sandbox import Network, SandboxChoice
+    from sam_tui.core.ports.processes.sandbox import Network, SandboxChoice
 
 DEFAULT_TIMEOUT = 300.0
 """Seconds a model may be silent between two bytes."""

@@ -15,7 +15,7 @@ from sam_tui.core.errors import ConfigurationError, ToolError
 from sam_tui.core.events import Noticed
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.inquiry import Question, Reply
-from sam_tui.core.shield import secrets_of_environment
+from sam_tui.core.redaction.shield import secrets_of_environment
 
 if TYPE_CHECKING:
     from sam_tui.adapters.mcp_client import (
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         ServerTerms,
     )
     from sam_tui.adapters.policy import AppFolders
-    from sam_tui.core.ports.sandbox import AskOutside, OutsideAccess, OutsideAnswer
+    from sam_tui.core.ports.processes.sandbox import AskOutside, OutsideAccess, OutsideAnswer
     from sam_tui.core.ports.servers import ServerReport
     from sam_tui.core.ports.web import WebDoor
     from sam_tui.core.tooling.execute import Executor

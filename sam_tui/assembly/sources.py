@@ -9,10 +9,10 @@ from urllib.parse import urlsplit
 
 from sam_tui.core.authorization.hosts import HostEntry
 from sam_tui.core.errors import ToolError
-from sam_tui.core.ports.terminals import CommandRequest
+from sam_tui.core.ports.processes.terminals import CommandRequest
 
 if TYPE_CHECKING:
-    from sam_tui.core.ports.terminals import Commands
+    from sam_tui.core.ports.processes.terminals import Commands
 
 _SECONDS = 10.0
 _MOST = 12

@@ -332,7 +332,7 @@ def _servers(values: dict[str, Any]) -> DoctorCheck:
 
 def _keys() -> DoctorCheck:
     """Names only: a value never leaves this function."""
-    from sam_tui.core.shield import secrets_of_environment
+    from sam_tui.core.redaction.shield import secrets_of_environment
 
     names = sorted(secrets_of_environment(os.environ))
     if not names:

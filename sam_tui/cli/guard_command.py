@@ -32,7 +32,7 @@ from sam_tui.core.authorization.outside import CHANGE, CONNECT, READ
 from sam_tui.core.errors import SamError, ToolError, UsageError
 from sam_tui.core.ids import CallId, ConversationId, mint, named_conversation
 from sam_tui.core.messages import ToolCall
-from sam_tui.core.ports.sandbox import HostTerms
+from sam_tui.core.ports.processes.sandbox import HostTerms
 from sam_tui.core.tooling.registry import SERVERS
 from sam_tui.folders import data_folder
 from sam_tui.headless.output import HeadlessOutput, terminal_safe

@@ -9,9 +9,9 @@ import click
 
 from sam_tui.cli.options import closing_runtime, place_options
 from sam_tui.cli.streams import require_output
-from sam_tui.core.plain import gist
 from sam_tui.core.ports.hooks import Hook, HookListing
 from sam_tui.core.runtime import Runtime
+from sam_tui.core.text.plain import gist
 from sam_tui.headless.output import terminal_safe
 
 _NOTHING = "matches no operation there is now"

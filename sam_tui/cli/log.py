@@ -15,7 +15,7 @@ from sam_tui.core.errors import ConfigurationError
 from sam_tui.folders import data_folder
 
 if TYPE_CHECKING:
-    from sam_tui.core.shield import Shield
+    from sam_tui.core.redaction.shield import Shield
 
 FILE_NAME = "sam-tui.log"
 LARGEST = 1_000_000
@@ -75,8 +75,8 @@ def note_defect(fault: BaseException, data_dir: str) -> str:
 
 @functools.cache
 def _shield() -> "Shield":
-    from sam_tui.core.settings_files import SettingsFiles  # most runs log nothing
-    from sam_tui.core.shield import Shield, secrets_of_environment
+    from sam_tui.core.redaction.settings_files import SettingsFiles  # most runs log nothing
+    from sam_tui.core.redaction.shield import Shield, secrets_of_environment
 
     shield = Shield(secrets_of_environment(os.environ))
     with contextlib.suppress(OSError):

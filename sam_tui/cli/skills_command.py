@@ -8,7 +8,7 @@ import click
 
 from sam_tui.cli.options import closing_runtime, place_options
 from sam_tui.cli.streams import require_output
-from sam_tui.core.ports.skills import SkillListing
+from sam_tui.core.ports.prompts import SkillListing
 from sam_tui.headless.output import terminal_safe
 
 

@@ -8,8 +8,8 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import TextIO
 
-from sam_tui.core import charsets
 from sam_tui.core.errors import UsageError
+from sam_tui.core.text import charsets
 
 
 def secure_streams() -> None:

@@ -23,8 +23,8 @@ from sam_tui.core.errors import SamError, ToolError, UsageError
 from sam_tui.core.events import InquiryClosed
 from sam_tui.core.ids import CallId, ConversationId, mint, mint_conversation, named_conversation
 from sam_tui.core.messages import ToolCall
-from sam_tui.core.plugin import API, PluginReport
 from sam_tui.core.runtime import Runtime
+from sam_tui.core.services import API, PluginReport
 from sam_tui.core.tooling.execute import Executed
 from sam_tui.core.tooling.registry import SERVERS
 from sam_tui.core.tooling.schema import canonical

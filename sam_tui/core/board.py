@@ -8,8 +8,8 @@ from sam_tui.core.clock import Clock
 from sam_tui.core.events import TodosChanged
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.ports.storage import TodoStore
-from sam_tui.core.todo_edits import DeliveredEdits, EditSpan, TodoEdit, edited, extended
-from sam_tui.core.todos import Todo
+from sam_tui.core.todos.edits import DeliveredEdits, EditSpan, TodoEdit, edited, extended
+from sam_tui.core.todos.item import Todo
 
 
 class BoardStore(TodoStore, Protocol):

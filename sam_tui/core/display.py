@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from sam_tui.core.todos import Todo
+from sam_tui.core.todos.item import Todo
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from sam_tui.core.display import Display
 from sam_tui.core.ids import CallId, ConversationId, InquiryId, SessionId
 from sam_tui.core.inquiry import Inquiry
 from sam_tui.core.messages import AssistantMessage
-from sam_tui.core.todos import Todo
+from sam_tui.core.todos.item import Todo
 from sam_tui.core.usage import Usage
 from sam_tui.core.verdict import Decision
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 from sam_tui.core.display import Diff
 from sam_tui.core.ids import CallId, ConversationId, InquiryId
-from sam_tui.core.unseen import foreign_letters
+from sam_tui.core.text.invisible import foreign_letters
 
 _MOST_LETTERS = 5
 """Of one target; a name with more says by these what it is."""

@@ -21,18 +21,18 @@ if TYPE_CHECKING:
     from sam_tui.core.board import TodoBoard
     from sam_tui.core.bus import Bus
     from sam_tui.core.inquiries import Inquiries
-    from sam_tui.core.plugin import PluginReport
-    from sam_tui.core.ports.background import BackgroundCommands
     from sam_tui.core.ports.code import EditJournal
     from sam_tui.core.ports.memory import MemoryStore
     from sam_tui.core.ports.model import Model, ModelCatalog
     from sam_tui.core.ports.policy import DecisionHistory
+    from sam_tui.core.ports.processes.background import BackgroundCommands
+    from sam_tui.core.ports.processes.recordings import Recordings
+    from sam_tui.core.ports.processes.tasks import Tasks
+    from sam_tui.core.ports.processes.terminals import Commands, Terminals
     from sam_tui.core.ports.prompts import PromptLibrary
-    from sam_tui.core.ports.recordings import Recordings
     from sam_tui.core.ports.servers import McpServers
     from sam_tui.core.ports.storage import ConversationRecord, ConversationStore
-    from sam_tui.core.ports.tasks import Tasks
-    from sam_tui.core.ports.terminals import Commands, Terminals
+    from sam_tui.core.services import PluginReport
     from sam_tui.core.tooling.execute import Executor
     from sam_tui.core.tooling.registry import Registry
     from sam_tui.core.workflow.entrance import Entrance

@@ -1,4 +1,4 @@
-"""What tools may be built from: the ports and core services of one runtime."""
+"""What tools may be built from: the ports and core services of one runtime; and what plug-ins add."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    # Types alone: what nobody asks for is neither made nor imported.
     from collections.abc import Callable
 
     from sam_tui.core.agent.budget import Budgets
@@ -16,11 +15,9 @@ if TYPE_CHECKING:
     from sam_tui.core.clock import Clock
     from sam_tui.core.events import Event
     from sam_tui.core.inquiries import Inquiries
-    from sam_tui.core.ports.background import BackgroundCommands
     from sam_tui.core.ports.code import EditableFiles, EditJournal, Insight
     from sam_tui.core.ports.documents import Documents
     from sam_tui.core.ports.files import Search
-    from sam_tui.core.ports.images import ImageMaker
     from sam_tui.core.ports.memory import (
         Archive,
         DocumentStore,
@@ -28,14 +25,35 @@ if TYPE_CHECKING:
         KnowledgeStore,
         MemoryStore,
     )
-    from sam_tui.core.ports.prompts import PromptLibrary
-    from sam_tui.core.ports.rehearsal import Rehearsals
-    from sam_tui.core.ports.skills import Skills
+    from sam_tui.core.ports.processes.background import BackgroundCommands
+    from sam_tui.core.ports.processes.rehearsal import Rehearsals
+    from sam_tui.core.ports.processes.tasks import TaskBook, Tasks
+    from sam_tui.core.ports.processes.terminals import Commands, Terminals
+    from sam_tui.core.ports.prompts import PromptLibrary, Skills
     from sam_tui.core.ports.storage import ResultStore
-    from sam_tui.core.ports.tasks import TaskBook, Tasks
-    from sam_tui.core.ports.terminals import Commands, Terminals
-    from sam_tui.core.ports.web import SerpApi, Web, WebSearch
+    from sam_tui.core.ports.web import ImageMaker, SerpApi, Web, WebSearch
     from sam_tui.core.workflow.entrance import Entrance
+
+
+API = 1
+"""The version of the contract that plug-ins are written to: ``core.tooling.contract`` and Reminder."""
+
+
+@dataclass(frozen=True, slots=True)
+class PluginReport:
+    """One entry point: where it comes from, what it gave, or why it gave nothing.
+
+    ``group`` is ``sam_tui.tools`` or ``sam_tui.reminders``; ``names`` are of the tools or reminders
+    it gave. ``api`` is the contract it was written to, None where it could not be asked.
+    """
+
+    group: str
+    entry: str
+    distribution: str
+    version: str
+    api: int | None
+    names: tuple[str, ...] = ()
+    fault: str = ""
 
 
 @dataclass(frozen=True, slots=True)

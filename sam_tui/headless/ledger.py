@@ -22,7 +22,7 @@ from sam_tui.core.events import (
 )
 from sam_tui.core.ids import CallId, ConversationId, SessionId
 from sam_tui.core.messages import ToolCall
-from sam_tui.core.todos import Todo
+from sam_tui.core.todos.item import Todo
 from sam_tui.core.usage import Usage
 from sam_tui.headless.arguments import tool_input
 

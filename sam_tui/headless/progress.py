@@ -10,7 +10,7 @@ from sam_tui.core.events import (
     ToolStarted,
 )
 from sam_tui.core.inquiry import Question
-from sam_tui.core.unseen import foreign_letters
+from sam_tui.core.text.invisible import foreign_letters
 
 
 def progress_of(event: Event, *, verbose: bool) -> list[str]:

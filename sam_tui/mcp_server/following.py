@@ -23,7 +23,7 @@ from sam_tui.core.events import (
 )
 from sam_tui.core.ids import InquiryId
 from sam_tui.core.inquiry import Approval, ApprovalRequest, Inquiry
-from sam_tui.core.todos import visible_text
+from sam_tui.core.todos.item import visible_text
 from sam_tui.mcp_server.calls import Call, Calls
 from sam_tui.mcp_server.clients import Client, Context, is_modern
 from sam_tui.mcp_server.door import GONE

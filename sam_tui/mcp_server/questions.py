@@ -12,7 +12,7 @@ import mcp_types as types
 
 from sam_tui.core.display import Diff
 from sam_tui.core.inquiry import Answer, Approval, ApprovalRequest, Inquiry, Question, Reply
-from sam_tui.core.todos import one_line, visible_text
+from sam_tui.core.todos.item import one_line, visible_text
 
 DENY: Final = "deny"
 _LONGEST = 8000

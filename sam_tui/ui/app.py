@@ -14,9 +14,9 @@ from textual.driver import Driver
 from textual.reactive import Reactive
 from textual.worker import Worker
 
-from sam_tui.core import charsets
 from sam_tui.core.errors import SamError
 from sam_tui.core.ids import ConversationId
+from sam_tui.core.text import charsets
 from sam_tui.ui import clipboard, keyboard, slash, theme
 from sam_tui.ui.actions import TO_TERMINAL
 from sam_tui.ui.activity import ActivityLine

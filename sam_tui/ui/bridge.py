@@ -36,7 +36,7 @@ from sam_tui.core.events import (
     WorkflowMoved,
 )
 from sam_tui.core.ids import CallId, ConversationId
-from sam_tui.core.ports.terminals import Terminals
+from sam_tui.core.ports.processes.terminals import Terminals
 from sam_tui.core.verdict import Decision
 from sam_tui.ui.controllers.inquiries import InquiryRow
 from sam_tui.ui.plain import one_line

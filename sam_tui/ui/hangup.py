@@ -11,7 +11,7 @@ from typing import IO, Any
 
 from textual.driver import Driver
 
-from sam_tui.core import charsets
+from sam_tui.core.text import charsets
 
 TERMINATED = 143
 """The exit code, as for SIGTERM and SIGHUP."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 from sam_tui.ui.plain import one_line
 
 if TYPE_CHECKING:
-    from sam_tui.core.ports.terminals import CommandRecord, TerminalSession, TerminalState
+    from sam_tui.core.ports.processes.terminals import CommandRecord, TerminalSession, TerminalState
 
 LONG = 2.0
 """Seconds from which on a command is worth a word when it ended well."""

@@ -70,6 +70,16 @@ VIOLATIONS: dict[str, Violation] = {
     "a lower core layer imports a higher one": violation(
         "core-layers cycles", sam_tui__core__ids="import sam_tui.core.events"
     ),
+    "a form of secrets knows another": violation(
+        "redaction-layers",
+        sam_tui__core__redaction__forms="import sam_tui.core.redaction.spellings",
+    ),
+    "the rules of todo lists know what a person edits": violation(
+        "todos-layers cycles", sam_tui__core__todos__item="import sam_tui.core.todos.edits"
+    ),
+    "what looks at text knows what reads files": violation(
+        "small-modules", sam_tui__core__text__plain="import sam_tui.core.local_files.cache"
+    ),
     "workflows import what tools are built from": violation(
         "core-layers cycles", sam_tui__core__workflow__planted="import sam_tui.core.services"
     ),

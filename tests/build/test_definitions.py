@@ -15,7 +15,7 @@ from sam_tools.build_and_version_control.problems import find_problems
 from sam_tui.adapters.tasks import FileTaskBook
 from sam_tui.core.accesses import CommandAccess
 from sam_tui.core.errors import StorageError
-from sam_tui.core.plain import PlainStream, plain
+from sam_tui.core.text.plain import PlainStream, plain
 from sam_tui.core.tooling.contract import Operation
 from tests.build.conftest import Desk
 

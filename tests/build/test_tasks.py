@@ -13,7 +13,7 @@ from sam_tui.adapters.tasks.runs import MOST_RUNNING
 from sam_tui.adapters.tasks.tail import Tail
 from sam_tui.core.display import Table, Terminal
 from sam_tui.core.ids import ConversationId
-from sam_tui.core.ports.tasks import TaskStart
+from sam_tui.core.ports.processes.tasks import TaskStart
 from tests.build.conftest import CONVERSATION, DEADLINE, Desk, Ended
 
 

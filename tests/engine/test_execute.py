@@ -9,7 +9,7 @@ from sam_tui.core.accesses import LocatedAccess, Type
 from sam_tui.core.events import DecisionMade, ToolFinished, ToolProgressed, ToolStarted
 from sam_tui.core.ids import CallId
 from sam_tui.core.messages import ToolCall
-from sam_tui.core.shield import Shield
+from sam_tui.core.redaction.shield import Shield
 from sam_tui.core.tooling.masking import masked_decision
 from sam_tui.core.verdict import Decision
 from tests.fakes.engine_kit import Kit

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sam_tui.core.plain import PlainStream, escaped, plain
+from sam_tui.core.text.plain import PlainStream, escaped, plain
 
 
 @pytest.mark.requirement("terminal:plain-text")

@@ -14,8 +14,8 @@ from sam_tui.core.messages import Message, ReminderMessage, ToolCall, UserMessag
 from sam_tui.core.ports.model import TextDelta
 from sam_tui.core.prompt.reminders import due_reminders
 from sam_tui.core.prompt.view import TurnView
-from sam_tui.core.settings_files import SettingsFiles
-from sam_tui.core.shield import Masked, Shield
+from sam_tui.core.redaction.settings_files import SettingsFiles
+from sam_tui.core.redaction.shield import Masked, Shield
 from sam_tui.core.tooling.contract import ToolResult
 from sam_tui.core.tooling.masking import MaskedStream, masked
 from sam_tui.core.tooling.offer import Offer

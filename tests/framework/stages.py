@@ -19,7 +19,7 @@ from sam_tui.core.accesses import (
 from sam_tui.core.authorization import outside
 from sam_tui.core.authorization.grounds import READ
 from sam_tui.core.authorization.guard import Guard
-from sam_tui.core.ports.sandbox import OutsideAccess
+from sam_tui.core.ports.processes.sandbox import OutsideAccess
 
 RULES = """
 [[rule]]

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from sam_tui.core.authorization.containment import Workspace
-from sam_tui.core.consent import consents
 from sam_tui.core.display import Terminal
 from sam_tui.core.errors import UsageError
 from sam_tui.core.ids import ConversationId, mint_conversation
 from sam_tui.core.inquiry import Answer, Approval, Inquiry
+from sam_tui.core.text.consent import consents
 from tests.fakes.openai_server import Call, FakeServer, Reply
 from tests.fakes.web_server import WebServer, moved
 from tests.framework.bench import Bench, Person

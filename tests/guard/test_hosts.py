@@ -17,7 +17,7 @@ from sam_tui.core.authorization.lint import lint, lint_hosts
 from sam_tui.core.authorization.rules import Rule
 from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.inquiry import Approval
-from sam_tui.core.ports.sandbox import Network
+from sam_tui.core.ports.processes.sandbox import Network
 from tests.guard.ward import ALICE, Ward
 
 CONNECT = "commands.connect_outside"

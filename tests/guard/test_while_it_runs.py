@@ -11,7 +11,7 @@ from sam_tui.core.authorization.outside import OutsideRun as CommandRun
 from sam_tui.core.display import Diff
 from sam_tui.core.ids import CallId
 from sam_tui.core.inquiry import Approval
-from sam_tui.core.ports.sandbox import OutsideAccess
+from sam_tui.core.ports.processes.sandbox import OutsideAccess
 from tests.guard.ward import ALICE, RUN, Ward
 
 MAKE = CommandRun(ALICE, CallId("c1"), RUN, "make")

@@ -39,7 +39,7 @@ from sam_tui.core.events import (
 from sam_tui.core.ids import CallId, ConversationId, InquiryId
 from sam_tui.core.inquiry import Inquiry, Question
 from sam_tui.core.messages import AssistantMessage, ToolCall
-from sam_tui.core.todos import Todo
+from sam_tui.core.todos.item import Todo
 from sam_tui.core.usage import Usage
 from sam_tui.core.verdict import Decision
 from sam_tui.headless.arguments import tool_input

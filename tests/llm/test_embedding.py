@@ -8,7 +8,7 @@ import pytest
 
 from sam_tui.adapters.llm.embedding import LiteLLMEmbedder, embedder_from
 from sam_tui.core.errors import ModelAuthError
-from sam_tui.core.shield import Shield
+from sam_tui.core.redaction.shield import Shield
 from tests.fakes.openai_server import FakeServer, Recorded, Reply, failure
 from tests.llm.folding import LITELLM_WARNINGS
 

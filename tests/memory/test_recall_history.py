@@ -7,8 +7,8 @@ import pytest
 from sam_tui.core.agent.archiving import chunks
 from sam_tui.core.agent.compaction import compact
 from sam_tui.core.ids import ConversationId
-from sam_tui.core.memories import ArchivedChunk
 from sam_tui.core.messages import AssistantMessage, Message, UserMessage
+from sam_tui.core.ports.memory import ArchivedChunk
 from tests.memory.desk import Desk
 
 OTHER = ConversationId("other")

@@ -12,7 +12,6 @@ from sam_reminders.user_defined import LONGEST, UserDefinedReminder
 from sam_tui.adapters.prompts import FilePrompts, FileReminders
 from sam_tui.adapters.storage import Storage
 from sam_tui.core.ids import CallId, ConversationId
-from sam_tui.core.memories import ImportedDocument, MemoryDraft
 from sam_tui.core.messages import (
     AssistantMessage,
     Message,
@@ -21,6 +20,7 @@ from sam_tui.core.messages import (
     ToolMessage,
     UserMessage,
 )
+from sam_tui.core.ports.memory import ImportedDocument, MemoryDraft
 from sam_tui.core.prompt.reminders import Reminder, due_reminders
 from sam_tui.core.prompt.view import TurnView
 

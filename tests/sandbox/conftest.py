@@ -13,9 +13,9 @@ import pytest
 from sam_tui.adapters.terminal.commands import ShellCommands
 from sam_tui.adapters.terminal.confinement import Sandbox
 from sam_tui.adapters.terminal.rehearsal import MOUNTS, Branch, BranchRehearsals
-from sam_tui.core.ports.rehearsal import Rehearsed
-from sam_tui.core.ports.sandbox import AskOutside, HostTerms, Network
-from sam_tui.core.ports.terminals import CommandRequest, CommandResult
+from sam_tui.core.ports.processes.rehearsal import Rehearsed
+from sam_tui.core.ports.processes.sandbox import AskOutside, HostTerms, Network
+from sam_tui.core.ports.processes.terminals import CommandRequest, CommandResult
 from tests.fakes.interpreter import INTERPRETER
 from tests.fakes.name_server import NameServer
 from tests.sandbox.hosts_kit import PRELUDE, Answerer, Held, Person

@@ -5,8 +5,8 @@ import threading
 from collections.abc import Callable, Coroutine
 
 from sam_tui.adapters.terminal.confinement import Sandbox
-from sam_tui.core.ports.sandbox import OutsideAccess
-from sam_tui.core.ports.terminals import CommandResult
+from sam_tui.core.ports.processes.sandbox import OutsideAccess
+from sam_tui.core.ports.processes.terminals import CommandResult
 
 LIVE = Sandbox().confinement.kind == "live"
 """Whether connections can be watched here."""

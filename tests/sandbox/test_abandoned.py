@@ -19,7 +19,7 @@ PROGRAM = """
     import asyncio, json, os, signal, sys
     from sam_tui.adapters.terminal.commands import ShellCommands
     from sam_tui.adapters.terminal.confinement import Sandbox
-    from sam_tui.core.ports.terminals import CommandRequest
+    from sam_tui.core.ports.processes.terminals import CommandRequest
 
     async def main():
         folder, how, live, confined = sys.argv[1:]

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from sam_tui.adapters.terminal.confinement import Sandbox
-from sam_tui.core.ports.sandbox import OutsideAccess
-from sam_tui.core.ports.terminals import CommandResult
+from sam_tui.core.ports.processes.sandbox import OutsideAccess
+from sam_tui.core.ports.processes.terminals import CommandResult
 from tests.fakes.interpreter import INTERPRETER
 
 Run = Callable[..., Coroutine[None, None, CommandResult]]
@@ -101,7 +101,7 @@ def test_nobody_is_asked_for_what_is_not_theirs(short_path: Path) -> None:
         folder, outside = sys.argv[1:]
         from sam_tui.adapters.terminal.commands import ShellCommands
         from sam_tui.adapters.terminal.confinement import Sandbox
-        from sam_tui.core.ports.terminals import CommandRequest
+        from sam_tui.core.ports.processes.terminals import CommandRequest
         asked = []
         async def consent(access):
             asked.append(access.path)

@@ -10,8 +10,8 @@ import pytest
 
 from sam_tui.adapters.terminal.commands import ShellCommands
 from sam_tui.adapters.terminal.confinement import Sandbox
-from sam_tui.core.ports.sandbox import OutsideAccess
-from sam_tui.core.ports.terminals import CommandRequest, CommandResult
+from sam_tui.core.ports.processes.sandbox import OutsideAccess
+from sam_tui.core.ports.processes.terminals import CommandRequest, CommandResult
 from tests.fakes.interpreter import INTERPRETER
 from tests.fakes.programs import needs
 from tests.sandbox.test_outside import ATTACKS, filled

@@ -10,8 +10,8 @@ from sam_tui.adapters.terminal.commands import ShellCommands
 from sam_tui.adapters.terminal.confinement import Sandbox
 from sam_tui.adapters.terminal.piped import PipedCommands
 from sam_tui.core.errors import ConfigurationError
-from sam_tui.core.ports.piped import PipedRequest
-from sam_tui.core.ports.terminals import CommandRequest, CommandResult
+from sam_tui.core.ports.processes.piped import PipedRequest
+from sam_tui.core.ports.processes.terminals import CommandRequest, CommandResult
 
 SECRETS = {
     "AWS_SECRET_ACCESS_KEY": "wJalrXUtnFEMIK7MDENG",

@@ -8,7 +8,7 @@ import pytest
 
 from sam_tui.adapters.terminal.commands import ShellCommands
 from sam_tui.adapters.terminal.confinement import Sandbox
-from sam_tui.core.ports.terminals import CommandRequest
+from sam_tui.core.ports.processes.terminals import CommandRequest
 from tests.fakes.interpreter import INTERPRETER
 
 Portrait = Callable[[Path], dict[str, tuple[object, ...]]]

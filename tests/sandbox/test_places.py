@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from sam_tui.adapters.terminal.confinement import Sandbox
-from sam_tui.core.ports.sandbox import OutsideAccess
-from sam_tui.core.ports.terminals import CommandResult
+from sam_tui.core.ports.processes.sandbox import OutsideAccess
+from sam_tui.core.ports.processes.terminals import CommandResult
 from tests.fakes.interpreter import INTERPRETER
 from tests.fakes.programs import found
 
@@ -304,7 +304,7 @@ def test_places_hold_for_a_normal_user_as_well(short_path: Path) -> None:
         folder, attempts = sys.argv[1:]
         from sam_tui.adapters.terminal.commands import ShellCommands
         from sam_tui.adapters.terminal.confinement import Sandbox
-        from sam_tui.core.ports.terminals import CommandRequest
+        from sam_tui.core.ports.processes.terminals import CommandRequest
         import difflib, sam_tui.adapters.terminal.sandbox.supervisor
         asked = []
         async def refuse(access):

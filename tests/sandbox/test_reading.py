@@ -11,8 +11,8 @@ import pytest
 
 from sam_tui.adapters.policy.reading import free_reads
 from sam_tui.adapters.terminal.confinement import Sandbox
-from sam_tui.core.ports.sandbox import ReadTerms
-from sam_tui.core.ports.terminals import CommandResult
+from sam_tui.core.ports.processes.sandbox import ReadTerms
+from sam_tui.core.ports.processes.terminals import CommandResult
 from tests.fakes.interpreter import INTERPRETER
 from tests.sandbox.hosts_kit import LIVE, Person, paths
 
@@ -173,8 +173,8 @@ from sam_tui.adapters.policy.reading import free_reads
 from sam_tui.adapters.terminal.commands import ShellCommands
 from sam_tui.adapters.terminal.confinement import Sandbox
 from sam_tui.adapters.terminal.sandbox import free_reads as reads, reading, reaching, supervisor
-from sam_tui.core.ports.sandbox import ReadTerms
-from sam_tui.core.ports.terminals import CommandRequest
+from sam_tui.core.ports.processes.sandbox import ReadTerms
+from sam_tui.core.ports.processes.terminals import CommandRequest
 os.setgroups([]); os.setgid(65534); os.setuid(65534)
 os.environ["HOME"] = tempfile.tempdir = {str(short_path / "home")!r}
 folder = {str(short_path)!r}

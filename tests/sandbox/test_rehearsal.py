@@ -10,7 +10,7 @@ import pytest
 from sam_tui.adapters.terminal.confinement import Sandbox
 from sam_tui.adapters.terminal.rehearsal import Branch
 from sam_tui.core.errors import ToolError
-from sam_tui.core.ports.rehearsal import Rehearsed
+from sam_tui.core.ports.processes.rehearsal import Rehearsed
 
 Portrait = Callable[[Path], dict[str, tuple[object, ...]]]
 Rehearse = Callable[[str], Coroutine[None, None, Rehearsed]]

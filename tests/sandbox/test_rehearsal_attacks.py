@@ -17,7 +17,7 @@ from sam_tui.adapters.terminal.commands import ShellCommands
 from sam_tui.adapters.terminal.confinement import Sandbox
 from sam_tui.adapters.terminal.rehearsal import Branch, BranchRehearsals
 from sam_tui.core.errors import ToolError
-from sam_tui.core.ports.rehearsal import Rehearsed
+from sam_tui.core.ports.processes.rehearsal import Rehearsed
 from tests.fakes.interpreter import INTERPRETER
 
 Portrait = Callable[[Path], dict[str, tuple[object, ...]]]

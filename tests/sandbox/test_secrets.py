@@ -9,7 +9,7 @@ import pytest
 
 from sam_tui.adapters.terminal.confinement import Sandbox
 from sam_tui.adapters.terminal.sandbox.devices import raw_devices
-from sam_tui.core.ports.terminals import CommandResult
+from sam_tui.core.ports.processes.terminals import CommandResult
 
 Run = Callable[..., Coroutine[None, None, CommandResult]]
 

@@ -12,7 +12,7 @@ from sam_tui.adapters.terminal.holding import Wanted
 from sam_tui.adapters.terminal.sandbox.ability import bubblewrap
 from sam_tui.adapters.terminal.sandbox.landlock import Bounds
 from sam_tui.adapters.terminal.sandbox.seatbelt import profile, seatbelt_command
-from sam_tui.core.ports.terminals import CommandResult, Confinement
+from sam_tui.core.ports.processes.terminals import CommandResult, Confinement
 
 Run = Callable[..., Coroutine[None, None, CommandResult]]
 

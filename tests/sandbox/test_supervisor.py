@@ -11,8 +11,8 @@ import pytest
 
 from sam_tui.adapters.terminal.confinement import Sandbox
 from sam_tui.adapters.terminal.holding import Wanted
-from sam_tui.core.ports.sandbox import OutsideAccess
-from sam_tui.core.ports.terminals import CommandResult
+from sam_tui.core.ports.processes.sandbox import OutsideAccess
+from sam_tui.core.ports.processes.terminals import CommandResult
 from tests.fakes.interpreter import INTERPRETER
 from tests.sandbox.hosts_kit import Person
 
@@ -52,7 +52,7 @@ import asyncio, ctypes, os, signal, sys
 from pathlib import Path
 from sam_tui.adapters.terminal.commands import ShellCommands
 from sam_tui.adapters.terminal.confinement import Sandbox
-from sam_tui.core.ports.terminals import CommandRequest
+from sam_tui.core.ports.processes.terminals import CommandRequest
 folder, outside = sys.argv[1:]
 ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # its supervisor becomes a child of this process
 def supervisors():
@@ -164,7 +164,7 @@ async def test_a_sandbox_inside_a_sandbox_says_so_and_still_holds(
 import asyncio, sys
 from sam_tui.adapters.terminal.confinement import Sandbox
 from sam_tui.adapters.terminal.commands import ShellCommands
-from sam_tui.core.ports.terminals import CommandRequest
+from sam_tui.core.ports.processes.terminals import CommandRequest
 async def main():
     box = Sandbox()
     print(box.confinement.kind, box.confinement.detail)

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from sam_tui.adapters.terminal.confinement import Sandbox
-from sam_tui.core.ports.sandbox import OutsideAccess
-from sam_tui.core.ports.terminals import CommandResult
+from sam_tui.core.ports.processes.sandbox import OutsideAccess
+from sam_tui.core.ports.processes.terminals import CommandResult
 
 Run = Callable[..., Coroutine[None, None, CommandResult]]
 
@@ -46,7 +46,7 @@ import asyncio, ctypes, os, signal, sys
 from pathlib import Path
 from sam_tui.adapters.terminal.commands import ShellCommands
 from sam_tui.adapters.terminal.confinement import Sandbox
-from sam_tui.core.ports.terminals import CommandRequest
+from sam_tui.core.ports.processes.terminals import CommandRequest
 folder, outside = sys.argv[1:]
 ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # its supervisor becomes a child of this process
 async def end_it(access):

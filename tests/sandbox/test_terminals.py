@@ -11,7 +11,7 @@ from sam_tui.adapters.terminal.confinement import Sandbox
 from sam_tui.adapters.terminal.environment import session_environment
 from sam_tui.adapters.terminal.holding import Wanted
 from sam_tui.adapters.terminal.pty import Child, Pty, PtyLaunch
-from sam_tui.core.ports.sandbox import AskOutside, HostTerms, OutsideAccess
+from sam_tui.core.ports.processes.sandbox import AskOutside, HostTerms, OutsideAccess
 from tests.fakes.interpreter import INTERPRETER
 from tests.fakes.name_server import NameServer
 from tests.sandbox.hosts_kit import PRELUDE, Answerer, Person

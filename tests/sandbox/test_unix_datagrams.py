@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sam_tui.core.ports.terminals import CommandResult
+from sam_tui.core.ports.processes.terminals import CommandResult
 from tests.fakes.interpreter import INTERPRETER
 from tests.sandbox.hosts_kit import LIVE, Held, Person, paths
 

@@ -9,15 +9,17 @@ import pytest
 from sam_tui.assembly import Options, build
 from sam_tui.core.ids import CallId
 from sam_tui.core.messages import ToolCall
-from sam_tui.core.shield import Shield
+from sam_tui.core.redaction.shield import Shield
 from tests.fakes.counting import counted_calls
 
-_PARTS = ("shield.py", "secret_forms.py", "secret_blocks.py", "secret_spellings.py", "unseen.py")
+_PARTS = {
+    ("redaction", name) for name in ("shield.py", "forms.py", "key_blocks.py", "spellings.py")
+} | {("text", "invisible.py")}
 
 
 def of_the_shield(calls: Counter[str]) -> int:
     """The calls of its own modules."""
-    return sum(number for file, number in calls.items() if Path(file).name in _PARTS)
+    return sum(number for file, number in calls.items() if Path(file).parts[-2:] in _PARTS)
 
 
 @pytest.mark.requirement("shield:small-texts")

@@ -9,7 +9,7 @@ from urllib.parse import quote, quote_plus
 
 import pytest
 
-from sam_tui.core.shield import Shield
+from sam_tui.core.redaction.shield import Shield
 
 BODY = "aB3dE5gH7jK9mN1pQ3sT5vX7zA9cD1fG3hJ5kL7nP9rS1uW3"
 TOKEN = "ghp_" + BODY[:36]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sam_tui.core.shield import Shield
+from sam_tui.core.redaction.shield import Shield
 
 HEX = "9fceb02d0ae598e95dc970b74767f19372d61af8"
 B64 = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="

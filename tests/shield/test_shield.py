@@ -8,7 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sam_tui.core.shield import PLACEHOLDER, Shield, secrets_of_env_file, secrets_of_environment
+from sam_tui.core.redaction.shield import (
+    PLACEHOLDER,
+    Shield,
+    secrets_of_env_file,
+    secrets_of_environment,
+)
 
 BODY = "aB3dE5gH7jK9mN1pQ3sT5vX7zA9cD1fG3hJ5kL7nP9rS1uW3"
 """Letters and digits of no real key; the forms are put together here, so that none stands in a file."""

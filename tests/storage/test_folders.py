@@ -9,9 +9,9 @@ from sam_tui.adapters.storage import FOLDERS, Storage, open_storage
 from sam_tui.adapters.storage.results import IN_A_FILE_FROM
 from sam_tui.core.errors import StorageError
 from sam_tui.core.ids import CallId, ConversationId
-from sam_tui.core.memories import MemoryDraft
 from sam_tui.core.messages import UserMessage
-from sam_tui.core.todos import Todo
+from sam_tui.core.ports.memory import MemoryDraft
+from sam_tui.core.todos.item import Todo
 
 A, B = ConversationId("a"), ConversationId("b")
 LATER = 1e12

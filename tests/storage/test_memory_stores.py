@@ -11,8 +11,14 @@ from hypothesis import strategies as st
 from sam_tui.adapters.storage import Storage, open_storage
 from sam_tui.adapters.storage.words import telling, terms
 from sam_tui.core.ids import ConversationId
-from sam_tui.core.memories import ArchivedChunk, ImportedDocument, LearntDraft, MemoryDraft, Scope
-from sam_tui.core.ports.memory import PruneRule
+from sam_tui.core.ports.memory import (
+    ArchivedChunk,
+    ImportedDocument,
+    LearntDraft,
+    MemoryDraft,
+    PruneRule,
+    Scope,
+)
 
 C = ConversationId("c")
 S = Scope("c")

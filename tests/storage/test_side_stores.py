@@ -8,7 +8,7 @@ import pytest
 from sam_tui.adapters.storage import Storage, open_storage
 from sam_tui.core.errors import StorageError
 from sam_tui.core.ids import CallId, ConversationId
-from sam_tui.core.todos import Todo
+from sam_tui.core.todos.item import Todo
 from sam_tui.core.verdict import Decision
 
 C = ConversationId("c1")

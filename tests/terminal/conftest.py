@@ -20,7 +20,7 @@ from sam_tui.adapters.terminal.sessions import PtyTerminals
 from sam_tui.core.accesses import Location
 from sam_tui.core.events import Event
 from sam_tui.core.ids import CallId, ConversationId
-from sam_tui.core.ports.terminals import (
+from sam_tui.core.ports.processes.terminals import (
     CommandRequest,
     CommandResult,
     SessionSpec,

@@ -13,7 +13,7 @@ import pytest
 
 from sam_tui.adapters.terminal.held import Holders
 from sam_tui.core.ids import ConversationId
-from sam_tui.core.ports.terminals import SessionSpec, TerminalSession
+from sam_tui.core.ports.processes.terminals import SessionSpec, TerminalSession
 
 Until = Callable[[TerminalSession, str], Awaitable[str]]
 
@@ -82,7 +82,7 @@ async def crashed(
         from sam_tui.adapters.terminal.confinement import Sandbox
         from sam_tui.adapters.terminal.held import Holders
         from sam_tui.adapters.terminal.sessions import PtyTerminals
-        from sam_tui.core.ports.terminals import SessionSpec
+        from sam_tui.core.ports.processes.terminals import SessionSpec
         async def main():
             terminals = PtyTerminals(Sandbox(), Holders(sys.argv[1]))
             where = sys.argv[2]

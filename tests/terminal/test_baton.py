@@ -16,7 +16,7 @@ from sam_tui.core.events import Event, TerminalPassed
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.inquiry import Inquiry, Reply
-from sam_tui.core.ports.terminals import SessionSpec, TerminalSession
+from sam_tui.core.ports.processes.terminals import SessionSpec, TerminalSession
 from tests.terminal.session_kit import shown
 
 Until = Callable[[TerminalSession, str], Awaitable[str]]

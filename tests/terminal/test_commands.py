@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sam_tui.core.errors import ToolError
-from sam_tui.core.ports.terminals import CommandResult
+from sam_tui.core.ports.processes.terminals import CommandResult
 
 Run = Callable[..., Coroutine[None, None, CommandResult]]
 both = pytest.mark.parametrize("confined", [False, True])
@@ -176,7 +176,7 @@ def test_fifty_megabytes_pass_without_being_held(workspace: Path) -> None:
         import asyncio, resource, sys
         from sam_tui.adapters.terminal.commands import ShellCommands
         from sam_tui.adapters.terminal.confinement import Sandbox
-        from sam_tui.core.ports.terminals import CommandRequest
+        from sam_tui.core.ports.processes.terminals import CommandRequest
         def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         async def main():
             commands = ShellCommands(Sandbox())

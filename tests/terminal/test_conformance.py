@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sam_tui.adapters.terminal.screen import EmulatedScreen
-from sam_tui.core.ports.terminals import CellRun
+from sam_tui.core.ports.processes.terminals import CellRun
 
 VECTORS = (
     "conformance.txt",

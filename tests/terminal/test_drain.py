@@ -11,7 +11,7 @@ import pytest
 
 from sam_tui.adapters.terminal.pty import Child, Pty, PtyLaunch
 from sam_tui.adapters.terminal.sessions import PtyTerminals
-from sam_tui.core.ports.terminals import SessionSpec
+from sam_tui.core.ports.processes.terminals import SessionSpec
 from tests.terminal.session_kit import ONE, Until
 
 COUNTING = """

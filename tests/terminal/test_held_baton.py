@@ -12,7 +12,7 @@ from sam_tui.adapters.terminal.held import Holders
 from sam_tui.adapters.terminal.sessions import PtyTerminals
 from sam_tui.adapters.terminal.typed import characters, without_replies
 from sam_tui.adapters.terminal.veils import VEIL
-from sam_tui.core.ports.terminals import SessionSpec
+from sam_tui.core.ports.processes.terminals import SessionSpec
 from tests.terminal.session_kit import DEADLINE, ME, Until, confined, crashed
 
 SECRET = "hunter2secret"

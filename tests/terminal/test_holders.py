@@ -15,8 +15,8 @@ from sam_tui.adapters.terminal.confinement import Sandbox
 from sam_tui.adapters.terminal.held import Holders
 from sam_tui.adapters.terminal.sessions import PtyTerminals
 from sam_tui.core.ids import ConversationId
-from sam_tui.core.ports.sandbox import OutsideAccess, OutsideAnswer
-from sam_tui.core.ports.terminals import SessionSpec
+from sam_tui.core.ports.processes.sandbox import OutsideAccess, OutsideAnswer
+from sam_tui.core.ports.processes.terminals import SessionSpec
 from tests.fakes.interpreter import INTERPRETER
 from tests.terminal.session_kit import ME, Until, confined, crashed, ended, gone
 

@@ -11,8 +11,8 @@ from sam_tui.adapters.terminal.held import Holders
 from sam_tui.adapters.terminal.pty_session import PtySession
 from sam_tui.adapters.terminal.sessions import PtyTerminals
 from sam_tui.core.ids import ConversationId
-from sam_tui.core.ports.sandbox import OutsideAccess
-from sam_tui.core.ports.terminals import SessionSpec
+from sam_tui.core.ports.processes.sandbox import OutsideAccess
+from sam_tui.core.ports.processes.terminals import SessionSpec
 
 pytestmark = pytest.mark.skipif(
     Sandbox().confinement.kind != "live", reason="the kernel offers no supervised sandbox"

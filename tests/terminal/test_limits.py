@@ -19,8 +19,8 @@ from sam_tui.adapters.terminal.commands import ShellCommands
 from sam_tui.adapters.terminal.confinement import Sandbox
 from sam_tui.adapters.terminal.sandbox.amounts import memory_of
 from sam_tui.core.errors import ConfigurationError
-from sam_tui.core.ports.sandbox import CommandLimits
-from sam_tui.core.ports.terminals import CommandRequest, CommandResult
+from sam_tui.core.ports.processes.sandbox import CommandLimits
+from sam_tui.core.ports.processes.terminals import CommandRequest, CommandResult
 from tests.fakes.interpreter import INTERPRETER
 
 Run = Callable[..., Coroutine[None, None, CommandResult]]

@@ -13,7 +13,7 @@ from sam_tui.core.display import Terminal
 from sam_tui.core.errors import ToolError
 from sam_tui.core.events import Event
 from sam_tui.core.ids import ConversationId
-from sam_tui.core.ports.terminals import SessionSpec, TerminalSession
+from sam_tui.core.ports.processes.terminals import SessionSpec, TerminalSession
 from tests.fakes.interpreter import INTERPRETER
 from tests.shield.test_leaks import TOKEN
 

@@ -13,7 +13,7 @@ from sam_tui.adapters.terminal.playback import CastPlayback
 from sam_tui.adapters.terminal.recording import Recording, Stage, play
 from sam_tui.adapters.terminal.recordings import CastRecordings
 from sam_tui.core.errors import ToolError
-from sam_tui.core.ports.recordings import Playback
+from sam_tui.core.ports.processes.recordings import Playback
 
 DEADLINE = 20.0
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from sam_tui.adapters.terminal.sessions import PtyTerminals
-from sam_tui.core.ports.screens import MouseInput
-from sam_tui.core.ports.terminals import KeyPress, SessionSpec, TerminalSession
+from sam_tui.core.ports.processes.screens import MouseInput
+from sam_tui.core.ports.processes.terminals import KeyPress, SessionSpec, TerminalSession
 from tests.fakes.programs import needs
 
 DEADLINE = 20.0

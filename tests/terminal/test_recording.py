@@ -13,8 +13,8 @@ from sam_tui.adapters.terminal.screen import EmulatedScreen
 from sam_tui.adapters.terminal.sessions import PtyTerminals
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ids import ConversationId
-from sam_tui.core.ports.terminals import SessionSpec, TerminalSession
-from sam_tui.core.shield import Shield
+from sam_tui.core.ports.processes.terminals import SessionSpec, TerminalSession
+from sam_tui.core.redaction.shield import Shield
 from tests.shield.test_leaks import PEM, TOKEN
 
 Until = Callable[[TerminalSession, str], Awaitable[str]]

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sam_tui.adapters.terminal.screen import EmulatedScreen
-from sam_tui.core.ports.terminals import CellRun, KeyPress
+from sam_tui.core.ports.processes.terminals import CellRun, KeyPress
 
 
 def shown(*pieces: str, columns: int = 20, rows: int = 4) -> EmulatedScreen:

@@ -4,8 +4,8 @@ import pytest
 
 from sam_tui.adapters.terminal import host
 from sam_tui.adapters.terminal.screen import EmulatedScreen
-from sam_tui.core.ports.screens import ClipboardRequest, MouseInput, TextSpan
-from sam_tui.core.ports.terminals import CellRun
+from sam_tui.core.ports.processes.screens import ClipboardRequest, MouseInput, TextSpan
+from sam_tui.core.ports.processes.terminals import CellRun
 
 
 def shown(*pieces: str, columns: int = 20, rows: int = 4) -> EmulatedScreen:

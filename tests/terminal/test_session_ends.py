@@ -7,7 +7,7 @@ import pytest
 
 from sam_tui.adapters.terminal.sessions import PtyTerminals
 from sam_tui.core.ids import ConversationId
-from sam_tui.core.ports.terminals import SessionSpec
+from sam_tui.core.ports.processes.terminals import SessionSpec
 from tests.terminal.session_kit import ONE, TWO, Until, ended
 
 pytestmark = pytest.mark.usefixtures("plain_shell")

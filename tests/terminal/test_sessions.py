@@ -11,7 +11,7 @@ from sam_tui.adapters.terminal.confinement import Sandbox
 from sam_tui.adapters.terminal.history import OutputHistory
 from sam_tui.adapters.terminal.sessions import PtyTerminals
 from sam_tui.core.errors import ToolError
-from sam_tui.core.ports.terminals import SessionSpec
+from sam_tui.core.ports.processes.terminals import SessionSpec
 from tests.terminal.session_kit import ONE, TWO, Until, ended
 
 pytestmark = pytest.mark.usefixtures("plain_shell")
@@ -272,7 +272,7 @@ def test_a_session_nobody_looks_at_never_loads_the_emulator(workspace: Path) -> 
         import asyncio, sys
         from sam_tui.adapters.terminal.confinement import Sandbox
         from sam_tui.adapters.terminal.sessions import PtyTerminals
-        from sam_tui.core.ports.terminals import SessionSpec
+        from sam_tui.core.ports.processes.terminals import SessionSpec
         async def main():
             terminals = PtyTerminals(Sandbox())
             session, _ = await terminals.open(SessionSpec("c", sys.argv[1]))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sam_tui.adapters.terminal.sessions import PtyTerminals
 from sam_tui.adapters.terminal.shell_integration import Mark, MarkStream, integrate
 from sam_tui.core.ids import ConversationId
-from sam_tui.core.ports.terminals import CommandRecord, SessionSpec, TerminalSession
+from sam_tui.core.ports.processes.terminals import CommandRecord, SessionSpec, TerminalSession
 from tests.terminal.session_kit import SHELLS
 
 Until = Callable[[TerminalSession, str], Awaitable[str]]

@@ -20,8 +20,8 @@ from sam_tui.adapters.terminal.screen import EmulatedScreen
 from sam_tui.adapters.terminal.sessions import PtyTerminals
 from sam_tui.adapters.terminal.veils import VEIL
 from sam_tui.core.ids import ConversationId
-from sam_tui.core.ports.screens import KeyPress, MouseInput
-from sam_tui.core.ports.terminals import SessionSpec, TerminalSession
+from sam_tui.core.ports.processes.screens import KeyPress, MouseInput
+from sam_tui.core.ports.processes.terminals import SessionSpec, TerminalSession
 
 Until = Callable[[TerminalSession, str], Awaitable[str]]
 _Pty: Any = ptyprocess.PtyProcess

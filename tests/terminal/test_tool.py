@@ -15,7 +15,7 @@ from sam_tui.core.display import Terminal
 from sam_tui.core.errors import ToolError
 from sam_tui.core.events import Event, TerminalClosed, TerminalOpened
 from sam_tui.core.ids import ConversationId
-from sam_tui.core.ports.terminals import SessionSpec
+from sam_tui.core.ports.processes.terminals import SessionSpec
 from sam_tui.core.tooling.contract import Schedule
 from sam_tui.core.tooling.schema import tool_schema
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from sam_tui.adapters.terminal.veils import VEIL
-from sam_tui.core.ports.terminals import TerminalSession
+from sam_tui.core.ports.processes.terminals import TerminalSession
 from tests.terminal.session_kit import DEADLINE, SHELLS, shown
 from tests.terminal.typing_kit import leaked
 

@@ -12,7 +12,7 @@ import pytest
 
 from sam_tui.assembly import Options, build
 from sam_tui.core.agent.session import Session
-from sam_tui.core.ports.terminals import TerminalSession
+from sam_tui.core.ports.processes.terminals import TerminalSession
 from tests.fakes.openai_server import Call, FakeServer, Reply
 from tests.fakes.programs import needs
 from tests.terminal.session_kit import shown

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sam_tui.core.ports.terminals import TerminalSession
+from sam_tui.core.ports.processes.terminals import TerminalSession
 from tests.terminal.session_kit import DEADLINE
 
 LEFT, UP, END = b"\x1b[D", b"\x1b[A", b"\x1b[F"

@@ -16,7 +16,7 @@ from typing import Any
 import ptyprocess  # pyright: ignore[reportMissingTypeStubs]
 
 from sam_tui.adapters.terminal.screen import EmulatedScreen
-from sam_tui.core.ports.screens import KeyPress
+from sam_tui.core.ports.processes.screens import KeyPress
 
 MARK = "SAM_SOAK_RUN"
 """A variable that every process of a run inherits; its value is the run's own."""

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sam_tui.core.consent import consents
+from sam_tui.core.text.consent import consents
 
 YES = [
     "yes", "ok", "y", "go ahead", "sure, do it", "Yes.", "YES!!", "  okay  ", "k", "Yes please",

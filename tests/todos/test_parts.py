@@ -9,8 +9,8 @@ import pytest
 
 from sam_tui.adapters.storage import open_storage
 from sam_tui.core.ids import ConversationId
-from sam_tui.core.todo_rules import validate
-from sam_tui.core.todos import Subtask, Todo
+from sam_tui.core.todos.item import Subtask, Todo
+from sam_tui.core.todos.rules import validate
 from tests.todos.desk import Desk
 
 ITEM = {"id": 1, "title": "Map the callers", "status": "not-started"}

@@ -26,9 +26,9 @@ from sam_tui.core.inquiry import Reply
 from sam_tui.core.messages import ReminderMessage, ToolMessage
 from sam_tui.core.ports.model import Delta, ModelRequest, TextDelta
 from sam_tui.core.prompt.requests import RequestBuilder
-from sam_tui.core.todo_edits import EditKind, EditSpan, TodoEdit, differences, edited
-from sam_tui.core.todo_rules import validate
-from sam_tui.core.todos import TODO_STATUSES, Todo
+from sam_tui.core.todos.edits import EditKind, EditSpan, TodoEdit, differences, edited
+from sam_tui.core.todos.item import TODO_STATUSES, Todo
+from sam_tui.core.todos.rules import validate
 from tests.fakes.engine_kit import Piece, RawModel, calls
 from tests.todos.desk import Desk
 

@@ -6,7 +6,7 @@ from sam_reminders.todo_list import TodoListReminder
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.prompt.reminders import due_reminders
 from sam_tui.core.prompt.view import TurnView
-from sam_tui.core.todos import TODO_STATUSES, Todo
+from sam_tui.core.todos.item import TODO_STATUSES, Todo
 
 
 def view(*items: Todo) -> TurnView:

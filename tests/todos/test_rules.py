@@ -4,7 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sam_tui.core.todo_rules import (
+from sam_tui.core.todos.item import (
+    Todo,
+    completed_ids,
+    one_line,
+    todo_statistics,
+    unmet_dependencies,
+    visible_text,
+)
+from sam_tui.core.todos.rules import (
     MAX_TITLE,
     TodoFinding,
     consistent,
@@ -13,14 +21,6 @@ from sam_tui.core.todo_rules import (
     settle,
     stamped,
     validate,
-)
-from sam_tui.core.todos import (
-    Todo,
-    completed_ids,
-    one_line,
-    todo_statistics,
-    unmet_dependencies,
-    visible_text,
 )
 
 

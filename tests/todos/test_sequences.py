@@ -18,9 +18,9 @@ from sam_tui.core.clock import SystemClock
 from sam_tui.core.display import Todos
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ids import CallId, ConversationId
-from sam_tui.core.todo_edits import EditSpan
-from sam_tui.core.todo_rules import validate
-from sam_tui.core.todos import TODO_STATUSES, Todo
+from sam_tui.core.todos.edits import EditSpan
+from sam_tui.core.todos.item import TODO_STATUSES, Todo
+from sam_tui.core.todos.rules import validate
 from sam_tui.core.tooling.contract import Operation, Permit, ToolContext, ToolResult
 
 HERE = ConversationId("c")

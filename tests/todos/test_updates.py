@@ -2,7 +2,7 @@ import pytest
 
 from sam_tui.core.display import Todos
 from sam_tui.core.events import TodosChanged
-from sam_tui.core.todos import Todo
+from sam_tui.core.todos.item import Todo
 from tests.todos.desk import Desk
 
 ITEM = {"id": 1, "title": "Map the callers", "status": "not-started"}

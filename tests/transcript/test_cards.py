@@ -12,7 +12,7 @@ from sam_tui.core.messages import (
     ToolMessage,
     UserMessage,
 )
-from sam_tui.core.todos import Todo
+from sam_tui.core.todos.item import Todo
 from sam_tui.ui.transcript import Transcript
 from tests.transcript.hosting import Host
 

@@ -9,7 +9,7 @@ from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.inquiries import InquiryOutcome
 from sam_tui.core.inquiry import Approval, ApprovalRequest, Question, Reply
 from sam_tui.core.ports.model import TextDelta
-from sam_tui.core.unseen import foreign_letters
+from sam_tui.core.text.invisible import foreign_letters
 from sam_tui.ui.guard import Patience
 from sam_tui.ui.widgets.approval_panel import approval_lines
 from sam_tui.ui.widgets.inquiry_panels import ApprovalPanel, InquiryPanel, QuestionPanel

@@ -16,7 +16,7 @@ import pytest
 from textual import constants, events
 
 from sam_tui.adapters.terminal.screen import EmulatedScreen
-from sam_tui.core.ports.screens import KeyPress
+from sam_tui.core.ports.processes.screens import KeyPress
 from sam_tui.ui import keyboard
 from sam_tui.ui.incoming import KeyParser
 

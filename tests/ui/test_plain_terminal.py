@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import sam_tui
-from sam_tui.core import charsets
+from sam_tui.core.text import charsets
 
 NOT_UTF8 = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 BY_ITS_LOCALE = {"LC_ALL": "C"}

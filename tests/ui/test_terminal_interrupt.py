@@ -2,7 +2,7 @@
 
 import pytest
 
-from sam_tui.core.ports.terminals import TerminalSession
+from sam_tui.core.ports.processes.terminals import TerminalSession
 from sam_tui.ui.widgets.terminal_interrupt import Interrupting
 from sam_tui.ui.widgets.terminal_view import TerminalView
 from tests.ui.driver import Driver, Stage, app_over, driven

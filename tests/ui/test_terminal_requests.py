@@ -10,7 +10,7 @@ from textual.strip import Strip
 from sam_tui.adapters.terminal.screen import EmulatedScreen
 from sam_tui.core.inquiry import Approval, Inquiry
 from sam_tui.core.ports.policy import DecisionFilter
-from sam_tui.core.ports.screens import KeyPress
+from sam_tui.core.ports.processes.screens import KeyPress
 from sam_tui.core.verdict import Decision
 from sam_tui.ui import clipboard, keyboard
 from sam_tui.ui.incoming import KeyParser

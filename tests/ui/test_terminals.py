@@ -14,7 +14,7 @@ from sam_tui.core.events import TerminalOpened
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.messages import ToolCall
 from sam_tui.core.ports.model import TextDelta
-from sam_tui.core.ports.terminals import CellRun, SessionSpec
+from sam_tui.core.ports.processes.terminals import CellRun, SessionSpec
 from sam_tui.core.runtime import Runtime
 from sam_tui.ui.widgets import terminal_chord
 from sam_tui.ui.widgets.terminal_cells import Painter

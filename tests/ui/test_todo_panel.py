@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from textual.widgets import Input, Static
 
-from sam_tui.core.todos import Subtask, Todo
+from sam_tui.core.todos.item import Subtask, Todo
 from sam_tui.ui.widgets.todo_panel import todo_line
 from tests.fakes.engine_kit import RawModel
 from tests.ui.driver import Driver, Stage, app_over, build_stage, driven

@@ -8,7 +8,7 @@ from sam_tui.core.events import TerminalOpened
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.messages import ToolCall
 from sam_tui.core.ports.model import TextDelta
-from sam_tui.core.ports.terminals import SessionSpec, TerminalSession
+from sam_tui.core.ports.processes.terminals import SessionSpec, TerminalSession
 from tests.fakes.engine_kit import RawModel
 from tests.ui.driver import Driver, Stage, app_over, driven
 from tests.ui.terminals import LEAVE_CHORD, drawn, in_shell

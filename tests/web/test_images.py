@@ -10,7 +10,7 @@ from sam_tui.adapters.images import EndpointImages, ImageSettings, image_setting
 from sam_tui.adapters.images.sizes import size_for
 from sam_tui.adapters.web import GuardedWeb
 from sam_tui.core.errors import ConfigurationError, ToolError
-from sam_tui.core.ports.images import ImageOrder
+from sam_tui.core.ports.web import ImageOrder
 from tests.fakes.web_server import Answer, Asked, WebServer, answered, moved
 from tests.web.desk import Desk
 

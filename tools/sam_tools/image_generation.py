@@ -13,8 +13,8 @@ from sam_tui.core.display import Text
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ids import CallId
 from sam_tui.core.ports.files import Files
-from sam_tui.core.ports.images import AspectRatio, ImageFile, ImageMaker, ImageOrder
-from sam_tui.core.todos import one_line
+from sam_tui.core.ports.web import AspectRatio, ImageFile, ImageMaker, ImageOrder
+from sam_tui.core.todos.item import one_line
 from sam_tui.core.tooling.arguments import Arguments
 from sam_tui.core.tooling.contract import Operation, Tool, ToolContext, ToolResult
 

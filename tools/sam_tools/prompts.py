@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from sam_tui.core.display import Table
 from sam_tui.core.ports.prompts import FileProblem, Prompt, PromptLibrary
-from sam_tui.core.todos import one_line
+from sam_tui.core.todos.item import one_line
 from sam_tui.core.tooling.arguments import NoArguments
 from sam_tui.core.tooling.contract import Operation, Tool, ToolContext, ToolResult
 

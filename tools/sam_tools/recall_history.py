@@ -8,9 +8,8 @@ from pydantic import Field, StringConstraints
 
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ids import ConversationId
-from sam_tui.core.memories import ArchivedChunk
-from sam_tui.core.ports.memory import Archive, MemoryStore
-from sam_tui.core.todos import one_line
+from sam_tui.core.ports.memory import Archive, ArchivedChunk, MemoryStore
+from sam_tui.core.todos.item import one_line
 from sam_tui.core.tooling.arguments import Arguments
 from sam_tui.core.tooling.contract import Operation, Tool, ToolContext, ToolResult
 

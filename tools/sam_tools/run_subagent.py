@@ -7,7 +7,7 @@ from pydantic import Field
 from sam_tui.core.agent.subagents import DEFAULT_STEPS, Errand, Report, Sender, Subagents
 from sam_tui.core.display import Text
 from sam_tui.core.errors import ToolError
-from sam_tui.core.plain import printable
+from sam_tui.core.text.plain import printable
 from sam_tui.core.tooling.arguments import Arguments
 from sam_tui.core.tooling.contract import Operation, Tool, ToolContext, ToolResult
 from sam_tui.core.verdict import denial

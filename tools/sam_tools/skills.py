@@ -3,9 +3,9 @@
 from pydantic import Field
 
 from sam_tui.core.errors import ToolError
-from sam_tui.core.ports.skills import Skill, Skills
+from sam_tui.core.ports.prompts import Skill, Skills
 from sam_tui.core.prompt.skills import TOOL
-from sam_tui.core.todos import one_line
+from sam_tui.core.todos.item import one_line
 from sam_tui.core.tooling.arguments import Arguments
 from sam_tui.core.tooling.contract import Operation, Tool, ToolContext, ToolResult
 

@@ -12,7 +12,7 @@ from sam_tui.core.display import Text
 from sam_tui.core.events import ClosedAs
 from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.inquiry import Question, Reply
-from sam_tui.core.todos import one_line, visible_text
+from sam_tui.core.todos.item import one_line, visible_text
 from sam_tui.core.tooling.arguments import Arguments
 from sam_tui.core.tooling.contract import Operation, Schedule, Tool, ToolContext, ToolResult
 

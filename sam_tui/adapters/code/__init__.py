@@ -8,7 +8,7 @@ from sam_tui.adapters.code.journal import SqliteJournal
 from sam_tui.adapters.code.usages import TreeSitterSymbols
 from sam_tui.core.ports.code import Insight
 from sam_tui.core.ports.files import Files, Search
-from sam_tui.core.ports.meaning import Embedder
+from sam_tui.core.ports.model import Embedder
 
 __all__ = [
     "SqliteCodeIndex",

@@ -17,7 +17,7 @@ from sam_tui.core.accesses import Location
 from sam_tui.core.errors import SamError, StorageError, ToolError
 from sam_tui.core.ports.code import FileFilter, IndexedFile, IndexState, Passage
 from sam_tui.core.ports.files import Files, Search
-from sam_tui.core.ports.meaning import Embedder
+from sam_tui.core.ports.model import Embedder
 
 FOLDER = "index"
 _MOST_FILES = 200_000

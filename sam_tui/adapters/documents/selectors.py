@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 
 from sam_tui.core.errors import ToolError
-from sam_tui.core.plain import printable
+from sam_tui.core.text.plain import printable
 
 _NAME = r"[A-Za-z_][\w-]*"
 _ATTRIBUTE = re.compile(rf"(?P<path>.*\S)\s*@\s*(?P<attribute>{_NAME})", re.S)

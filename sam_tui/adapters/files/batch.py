@@ -18,8 +18,8 @@ from sam_tui.adapters.files.refusals import explained
 from sam_tui.adapters.files.replacement import filled, replaceable
 from sam_tui.core.accesses import Location
 from sam_tui.core.errors import ToolError
-from sam_tui.core.plain import printable
 from sam_tui.core.ports.code import Drop, EditStep, Move, Put, Snapshot, Stamp
+from sam_tui.core.text.plain import printable
 
 _Rename = Callable[[Location, Location], None]
 

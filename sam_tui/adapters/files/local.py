@@ -14,9 +14,9 @@ from sam_tui.adapters.files.refusals import changed, explained
 from sam_tui.adapters.files.replacement import filled, insist_on_regular, kind_of, replaceable
 from sam_tui.core.accesses import Location
 from sam_tui.core.errors import ToolError
-from sam_tui.core.plain import printable
 from sam_tui.core.ports.code import EditStep, Snapshot
 from sam_tui.core.ports.files import FileStat
+from sam_tui.core.text.plain import printable
 
 _CHUNK = 1 << 20
 

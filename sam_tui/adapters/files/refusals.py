@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from sam_tui.core.accesses import Location
 from sam_tui.core.errors import ToolError
-from sam_tui.core.plain import printable
+from sam_tui.core.text.plain import printable
 
 _MEANINGS: dict[int, tuple[str, str]] = {
     errno.ENOENT: ("not found", "Check the path by listing the folder above it."),

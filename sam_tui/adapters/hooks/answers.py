@@ -9,7 +9,7 @@ import json
 from typing import Any, cast
 
 from sam_tui.core.ports.hooks import Hook, HookAnswer, HookWord
-from sam_tui.core.ports.terminals import CommandResult
+from sam_tui.core.ports.processes.terminals import CommandResult
 
 OBJECTS = 2
 """The exit code of an objection."""

@@ -9,6 +9,7 @@ from sam_tui.adapters.hooks.answers import read_answer
 from sam_tui.adapters.hooks.reading import matches, parse_hooks
 from sam_tui.core.accesses import Location
 from sam_tui.core.errors import ConfigurationError, SamError
+from sam_tui.core.local_files.cache import Signature, signature_of
 from sam_tui.core.ports.files import Files
 from sam_tui.core.ports.hooks import (
     Hook,
@@ -19,8 +20,7 @@ from sam_tui.core.ports.hooks import (
     Leash,
     Occasion,
 )
-from sam_tui.core.ports.terminals import CommandRequest, Commands
-from sam_tui.core.unchanged import Signature, signature_of
+from sam_tui.core.ports.processes.terminals import CommandRequest, Commands
 
 USER_FILE = "hooks.json"
 """Below the settings folder."""

@@ -10,9 +10,8 @@ from typing import Any, cast
 from sam_tui.adapters.images.settings import ImageSettings
 from sam_tui.adapters.images.sizes import size_for
 from sam_tui.core.errors import ToolError
-from sam_tui.core.ports.images import ImageFile, ImageOrder
-from sam_tui.core.ports.web import Page, Web
-from sam_tui.core.todos import one_line
+from sam_tui.core.ports.web import ImageFile, ImageOrder, Page, Web
+from sam_tui.core.todos.item import one_line
 
 _SECONDS = 300.0
 _MOST_BYTES = 100_000_000

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from sam_tui.core.errors import ToolError
-from sam_tui.core.ports.images import AspectRatio, ImageOrder
+from sam_tui.core.ports.web import AspectRatio, ImageOrder
 
 Size = tuple[int, int]
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 from sam_tui.core.accesses import Location
 from sam_tui.core.errors import SamError
+from sam_tui.core.local_files.cache import Unchanged
 from sam_tui.core.ports.files import Files
-from sam_tui.core.ports.instructions import Instruction
-from sam_tui.core.unchanged import Unchanged
+from sam_tui.core.ports.prompts import Instruction
 
 USER_FILE = "AGENTS.md"
 """Below the settings folder."""

@@ -9,7 +9,6 @@ from typing import Any, cast
 from sam_tui.adapters.llm.wire import OWNER
 from sam_tui.core.errors import ModelRejected
 from sam_tui.core.ids import mint
-from sam_tui.core.nesting import Nesting
 from sam_tui.core.ports.model import (
     CallDelta,
     Delta,
@@ -18,6 +17,7 @@ from sam_tui.core.ports.model import (
     TextDelta,
     TruncatedDelta,
 )
+from sam_tui.core.text.nesting import Nesting
 from sam_tui.core.usage import Usage
 
 _OPEN, _CLOSE = "<think>", "</think>"

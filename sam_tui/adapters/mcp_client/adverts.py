@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+from sam_tui.core.text.invisible import show_unseen
 from sam_tui.core.tooling.neutral import neutralise
 from sam_tui.core.tooling.registry import SERVERS
-from sam_tui.core.unseen import show_unseen
 
 LONGEST_NAME = 64
 """Characters of a name that every provider takes."""

@@ -12,7 +12,7 @@ from sam_tui.adapters.mcp_client.surroundings import Caller, ServerSurroundings,
 from sam_tui.core.errors import SamError, ToolError
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.inquiry import Question
-from sam_tui.core.ports.piped import PipedRequest
+from sam_tui.core.ports.processes.piped import PipedRequest
 from sam_tui.core.ports.servers import ServerReport, ServerStanding
 from sam_tui.core.tooling.contract import ToolContext, ToolResult
 

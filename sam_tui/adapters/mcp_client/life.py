@@ -17,8 +17,8 @@ from sam_tui.adapters.mcp_client.surroundings import ServerSurroundings
 from sam_tui.adapters.mcp_client.wire import piped_streams
 from sam_tui.core.errors import ToolError
 from sam_tui.core.inquiry import Question
-from sam_tui.core.ports.piped import PipedProgram
-from sam_tui.core.ports.sandbox import OutsideAccess
+from sam_tui.core.ports.processes.piped import PipedProgram
+from sam_tui.core.ports.processes.sandbox import OutsideAccess
 from sam_tui.core.tooling.contract import ToolResult
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sam_tui.core.display import Text
-from sam_tui.core.ports.sandbox import OutsideAccess
+from sam_tui.core.ports.processes.sandbox import OutsideAccess
 from sam_tui.core.tooling.contract import ToolResult
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-from sam_tui.core.bounded_files import MissingFile, UnusableFile, read_bounded
 from sam_tui.core.errors import ConfigurationError
+from sam_tui.core.local_files.bounded import MissingFile, UnusableFile, read_bounded
 from sam_tui.core.ports.servers import ServerSource
 
 USER_FILE, PROJECT_FILE = "mcp.json", ".mcp.json"

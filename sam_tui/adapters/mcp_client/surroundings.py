@@ -7,8 +7,8 @@ from sam_tui.adapters.mcp_client.remembered import RememberedTools
 from sam_tui.adapters.mcp_client.settings import ServerSettings
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.inquiry import Question
-from sam_tui.core.ports.piped import PipedPrograms
-from sam_tui.core.ports.sandbox import AskOutside, Network
+from sam_tui.core.ports.processes.piped import PipedPrograms
+from sam_tui.core.ports.processes.sandbox import AskOutside, Network
 from sam_tui.core.ports.web import WebDoor
 
 

@@ -17,7 +17,7 @@ from mcp_types import (
     jsonrpc_message_adapter,
 )
 
-from sam_tui.core.ports.piped import PipedProgram
+from sam_tui.core.ports.processes.piped import PipedProgram
 
 LONGEST_LINE = 16_000_000
 """Bytes of a message."""

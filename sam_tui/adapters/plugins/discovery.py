@@ -13,10 +13,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from sam_tui.core.errors import ToolError
-from sam_tui.core.plugin import API, PluginReport
 from sam_tui.core.prompt.reminders import Reminder
 from sam_tui.core.prompt.view import TurnView
-from sam_tui.core.services import Services
+from sam_tui.core.services import API, PluginReport, Services
 from sam_tui.core.tooling.contract import Tool
 from sam_tui.core.tooling.neutral import neutralise
 from sam_tui.core.tooling.schema import parameters_schema

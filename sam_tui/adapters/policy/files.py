@@ -16,8 +16,8 @@ from sam_tui.core.authorization.policy import PermissionMode
 from sam_tui.core.authorization.programs import COMMAND_CLASSES
 from sam_tui.core.authorization.rules import EFFECTS, Layer, Rule
 from sam_tui.core.authorization.windows import Window
-from sam_tui.core.bounded_files import MissingFile, UnusableFile, read_bounded
 from sam_tui.core.errors import ConfigurationError
+from sam_tui.core.local_files.bounded import MissingFile, UnusableFile, read_bounded
 
 POLICY_FILE = "policy.toml"
 """Below the settings folder."""

@@ -5,8 +5,8 @@ from dataclasses import astuple, dataclass
 from typing import Any, cast
 
 from sam_tui.core.agent.budget import DEFAULT_STEPS, MOST_STEPS
-from sam_tui.core.nesting import DEEPEST
 from sam_tui.core.ports.model import AnswerLimits
+from sam_tui.core.text.nesting import DEEPEST
 
 KEY = "limits"
 """Of a policy file."""

@@ -4,7 +4,7 @@ import os
 import sys
 from collections.abc import Iterable, Mapping
 
-from sam_tui.core.real_paths import RealPaths
+from sam_tui.core.local_files.real_paths import RealPaths
 
 _SYSTEM = (
     "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix", "/gnu",

@@ -12,7 +12,7 @@ from sam_tui.core.authorization.hosts import ANY, HostEntry, entries_of
 from sam_tui.core.authorization.outside import CONNECT
 from sam_tui.core.authorization.policy import Policy
 from sam_tui.core.authorization.rules import KEPT, Layer, Subject
-from sam_tui.core.ports.sandbox import (
+from sam_tui.core.ports.processes.sandbox import (
     DEFAULT_NETWORK,
     NETWORKS,
     CommandLimits,

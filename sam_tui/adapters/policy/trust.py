@@ -12,10 +12,10 @@ from itertools import islice
 from typing import Any, cast
 
 from sam_tui.adapters.policy.storing import exclusive, replace_file
-from sam_tui.core.bounded_files import MissingFile, UnusableFile, open_regular
 from sam_tui.core.errors import ConfigurationError
-from sam_tui.core.plain import printable
+from sam_tui.core.local_files.bounded import MissingFile, UnusableFile, open_regular
 from sam_tui.core.ports.policy import Believed, TrustState
+from sam_tui.core.text.plain import printable
 
 TRUST_FILE = "trust.json"
 FOLDERS = (".sam", ".agents")

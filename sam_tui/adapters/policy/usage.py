@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
-from sam_tui.core.ports.sandbox import CommandLimits
+from sam_tui.core.ports.processes.sandbox import CommandLimits
 
 KEY = "commands"
 """Of a policy file."""

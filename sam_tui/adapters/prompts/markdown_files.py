@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from sam_tui.core.bounded_files import UnusableFile, read_bounded
-from sam_tui.core.plain import printable
+from sam_tui.core.local_files.bounded import UnusableFile, read_bounded
 from sam_tui.core.ports.prompts import FileProblem
+from sam_tui.core.text.plain import printable
 
 LARGEST = 65_536
 """Bytes of one file."""

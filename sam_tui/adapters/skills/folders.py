@@ -8,11 +8,10 @@ from functools import partial
 from sam_tui.adapters.skills.front_matter import UnusableSkill, read_skill
 from sam_tui.core.accesses import Location
 from sam_tui.core.errors import SamError
-from sam_tui.core.plain import printable
+from sam_tui.core.local_files.cache import Unchanged, signature_of
 from sam_tui.core.ports.files import Files
-from sam_tui.core.ports.prompts import FileProblem
-from sam_tui.core.ports.skills import Skill, SkillListing, SkillSource
-from sam_tui.core.unchanged import Unchanged, signature_of
+from sam_tui.core.ports.prompts import FileProblem, Skill, SkillListing, SkillSource
+from sam_tui.core.text.plain import printable
 
 USER_FOLDER = "skills"
 """Below the settings folder."""

@@ -21,7 +21,7 @@ from sam_tui.adapters.storage.notes import SqliteNotes
 from sam_tui.adapters.storage.results import SqliteResults
 from sam_tui.adapters.storage.todos import SqliteTodos
 from sam_tui.adapters.storage.writers import Writers
-from sam_tui.core.ports.meaning import Embedder
+from sam_tui.core.ports.model import Embedder
 
 FOLDERS = "conversations"
 """The folder of the conversations' own folders, beside the database."""

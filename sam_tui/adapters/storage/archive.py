@@ -9,7 +9,7 @@ from sam_tui.adapters.storage.plain_text import json_text, json_value, storable
 from sam_tui.adapters.storage.word_index import MOST_TERMS, any_of, scope_term
 from sam_tui.adapters.storage.words import telling, terms
 from sam_tui.core.ids import ConversationId
-from sam_tui.core.memories import ArchivedChunk
+from sam_tui.core.ports.memory import ArchivedChunk
 
 _COLUMNS = "a.conversation, a.number, a.first_at, a.last_at, a.summary, a.topics, a.messages"
 _BEST = "bm25(archive_words, 0.0, 3.0, 2.0, 1.0), a.row DESC"

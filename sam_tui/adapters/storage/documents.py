@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from sam_tui.adapters.storage.database import Database
 from sam_tui.adapters.storage.plain_text import storable
 from sam_tui.core.ids import ConversationId
-from sam_tui.core.memories import ImportedDocument
+from sam_tui.core.ports.memory import ImportedDocument
 
 
 class SqliteDocuments:

@@ -7,16 +7,16 @@ from sam_tui.adapters.storage.database import Database, Row
 from sam_tui.adapters.storage.memories import content_digest
 from sam_tui.adapters.storage.plain_text import json_text, json_value, storable
 from sam_tui.adapters.storage.word_index import WordIndex
-from sam_tui.core.memories import (
+from sam_tui.core.ports.memory import (
     LEARNT_KINDS,
     Learnt,
     LearntDraft,
     LearntHit,
     LearntKind,
     Origin,
+    PruneRule,
     Scope,
 )
-from sam_tui.core.ports.memory import PruneRule
 
 MOST: Mapping[LearntKind, int] = {"discovery": 50, "solution": 50, "pattern": 30}
 """How many of a kind a prune keeps unless its rule says otherwise (spec/sam.md 1.8)."""

@@ -10,8 +10,8 @@ from sam_tui.adapters.storage.plain_text import json_text, json_value, storable
 from sam_tui.adapters.storage.vectors import MemoryVectors, fused
 from sam_tui.adapters.storage.word_index import WordIndex
 from sam_tui.core.ids import ConversationId
-from sam_tui.core.memories import MEMORY_TYPES, Memory, MemoryDraft, MemoryHit, Origin, Scope
-from sam_tui.core.ports.meaning import Embedder
+from sam_tui.core.ports.memory import MEMORY_TYPES, Memory, MemoryDraft, MemoryHit, Origin, Scope
+from sam_tui.core.ports.model import Embedder
 
 _COLUMNS = (
     "number, id, scope, type, content, tags, context, source, created_at, conversation, folder"

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from sam_tui.adapters.storage.database import Database
 from sam_tui.adapters.storage.plain_text import storable
-from sam_tui.core.memories import UNKNOWN, Origin, Scope
+from sam_tui.core.ports.memory import UNKNOWN, Origin, Scope
 
 
 class SqliteNotes:

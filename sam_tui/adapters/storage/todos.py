@@ -10,8 +10,8 @@ from sam_tui.adapters.storage.database import Database
 from sam_tui.adapters.storage.plain_text import json_text, json_value, storable
 from sam_tui.adapters.storage.writers import Writers
 from sam_tui.core.ids import ConversationId
-from sam_tui.core.todo_edits import EditSpan
-from sam_tui.core.todos import Todo
+from sam_tui.core.todos.edits import EditSpan
+from sam_tui.core.todos.item import Todo
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter

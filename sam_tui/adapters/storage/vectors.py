@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from sam_tui.adapters.storage.database import Database
 from sam_tui.core.errors import ModelError
-from sam_tui.core.ports.meaning import Embedder
+from sam_tui.core.ports.model import Embedder
 
 _BATCH, _KEPT = 64, 2048
 logger = logging.getLogger(__name__)

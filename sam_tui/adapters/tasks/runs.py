@@ -6,8 +6,13 @@ from collections.abc import Callable, Sequence
 from sam_tui.adapters.tasks.tail import Tail
 from sam_tui.core.errors import SamError, ToolError
 from sam_tui.core.ids import ConversationId, mint
-from sam_tui.core.ports.tasks import TaskStart
-from sam_tui.core.ports.terminals import CommandRequest, CommandResult, Commands, SessionOutput
+from sam_tui.core.ports.processes.tasks import TaskStart
+from sam_tui.core.ports.processes.terminals import (
+    CommandRequest,
+    CommandResult,
+    Commands,
+    SessionOutput,
+)
 
 MOST_RUNNING = 16
 """Tasks of one conversation that may run at the same time."""

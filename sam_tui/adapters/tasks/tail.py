@@ -2,7 +2,7 @@
 
 from collections import deque
 
-from sam_tui.core.ports.terminals import SessionOutput
+from sam_tui.core.ports.processes.terminals import SessionOutput
 
 KEPT_CHARACTERS = 256 * 1024
 _PIECE = 4096

@@ -13,7 +13,7 @@ from sam_tui.adapters.terminal.ladder import Ladder
 from sam_tui.adapters.terminal.pty import Pty
 from sam_tui.adapters.terminal.sandbox.census import name_of
 from sam_tui.adapters.terminal.shell_log import ShellLog
-from sam_tui.core.ports.terminals import TerminalState
+from sam_tui.core.ports.processes.terminals import TerminalState
 
 _PAUSE = 0.05
 """Seconds without output after which it is worth asking what the processes do."""

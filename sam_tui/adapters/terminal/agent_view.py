@@ -7,7 +7,7 @@ import unicodedata
 
 from sam_tui.adapters.terminal.screen import EmulatedScreen
 from sam_tui.adapters.terminal.veils import HIDDEN, uncovered
-from sam_tui.core.plain import unfinished
+from sam_tui.core.text.plain import unfinished
 
 _PARTS = re.compile(
     r"(?P<move>\x1b\[[0-?]*[ -#%-/]*[@-~]|\x1b[ -/]*[0-OQ-WYZ`-~\\]|[\x08-\x0f])"

@@ -17,7 +17,7 @@ from sam_tui.adapters.terminal.recording import Recording, Stage, play
 from sam_tui.adapters.terminal.shell_integration import Mark, MarkStream, lost_mark
 from sam_tui.adapters.terminal.shell_log import told_command
 from sam_tui.adapters.terminal.typed import without_releases, without_replies
-from sam_tui.core.underlines import drawn_by
+from sam_tui.core.text.underlines import drawn_by
 
 _LEAVE = re.compile(rb"\x1d|\x1b\[93(?::\d*)*;(?:5|69|133|197)(?::[12]?)?(?:;\d*)?u|\x1b\[27;5;93~")
 """Ctrl+], as terminals send it plainly, by kitty's protocol (with locks on or not), by modifyOtherKeys.

@@ -8,8 +8,8 @@ from dataclasses import replace
 from sam_tui.adapters.terminal.history import OutputHistory
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ids import ConversationId, SessionId, mint
-from sam_tui.core.ports.background import Waited
-from sam_tui.core.ports.terminals import (
+from sam_tui.core.ports.processes.background import Waited
+from sam_tui.core.ports.processes.terminals import (
     CommandRequest,
     CommandResult,
     Commands,

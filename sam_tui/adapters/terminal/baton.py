@@ -7,7 +7,7 @@ from typing import Any
 
 from sam_tui.adapters.terminal.typed import TypedLine, characters, moved, without_releases
 from sam_tui.adapters.terminal.veils import Known, Veils
-from sam_tui.core.ports.terminals import Handover, Holder
+from sam_tui.core.ports.processes.terminals import Handover, Holder
 
 NOT_RECORDED = "\r\n[the person typed here; what happened meanwhile is not recorded]\r\n"
 """Stands in a session's output for all that was printed while the person held it."""

@@ -21,7 +21,7 @@ from sam_tui.adapters.terminal.processes import Launch, start
 from sam_tui.adapters.terminal.refusals import refusals
 from sam_tui.adapters.terminal.restraints import words
 from sam_tui.adapters.terminal.tracking import TrackedRun
-from sam_tui.core.ports.terminals import CommandRequest, CommandResult, Confinement
+from sam_tui.core.ports.processes.terminals import CommandRequest, CommandResult, Confinement
 
 MOST_RUNS = 5
 """How often one call runs a command, the person willing."""

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from sam_tui.adapters.terminal.sandbox.differences import Differing
 from sam_tui.adapters.terminal.sandbox.kernel import open_exactly
 from sam_tui.core.errors import ToolError
-from sam_tui.core.plain import escaped
+from sam_tui.core.text.plain import escaped
 
 _BESIDE = ".sam-tui-rehearsed-"
 """Where the new files wait, in the workspace, so that they only have to be renamed."""

@@ -34,7 +34,7 @@ from sam_tui.adapters.terminal.scratch import Scratch
 from sam_tui.adapters.terminal.tracking import Tracking
 from sam_tui.core.authorization.variables import PassedVariables
 from sam_tui.core.errors import ConfigurationError, ToolError
-from sam_tui.core.ports.sandbox import (
+from sam_tui.core.ports.processes.sandbox import (
     NETWORKS,
     CommandLimits,
     HostTerms,
@@ -43,7 +43,7 @@ from sam_tui.core.ports.sandbox import (
     ReadTerms,
     SandboxChoice,
 )
-from sam_tui.core.ports.terminals import Confinement
+from sam_tui.core.ports.processes.terminals import Confinement
 
 __all__ = ["Sandbox", "Wanted", "restrict", "unshare_descriptors"]
 

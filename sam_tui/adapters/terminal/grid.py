@@ -15,9 +15,9 @@ from sam_tui.adapters.terminal.ghostty import (
     lib,
     ref_at,
 )
-from sam_tui.core.disputed import DISPUTED
-from sam_tui.core.ports.screens import CellRun, CursorShape
-from sam_tui.core.underlines import KINDS
+from sam_tui.core.ports.processes.screens import CellRun, CursorShape
+from sam_tui.core.text.underlines import KINDS
+from sam_tui.core.text.widths import DISPUTED
 
 Style = tuple[Colour, Colour, frozenset[str], Colour]
 """The fields of a run in their order, behind its text."""

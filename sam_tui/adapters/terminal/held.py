@@ -21,7 +21,7 @@ from sam_tui.adapters.terminal.sandbox.detached import start_detached
 from sam_tui.adapters.terminal.sandbox.protocol import MESSAGE
 from sam_tui.adapters.terminal.sandbox.supervision import Supervision
 from sam_tui.core.errors import ToolError
-from sam_tui.core.ports.terminals import SessionSpec
+from sam_tui.core.ports.processes.terminals import SessionSpec
 
 _MODULE = "sam_tui.adapters.terminal.holder"
 _PATIENCE = 20.0

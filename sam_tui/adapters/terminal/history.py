@@ -3,7 +3,7 @@
 import codecs
 from collections import deque
 
-from sam_tui.core.ports.terminals import SessionOutput
+from sam_tui.core.ports.processes.terminals import SessionOutput
 
 KEPT_CHARACTERS = 1_000_000
 _PIECE = 4096

@@ -7,7 +7,7 @@ from sam_tui.adapters.terminal.entrance import HeldStart
 from sam_tui.adapters.terminal.repositories import linked_repositories
 from sam_tui.adapters.terminal.rulesets import Rules
 from sam_tui.adapters.terminal.sandbox.supervision import Held
-from sam_tui.core.ports.sandbox import AskOutside, Network
+from sam_tui.core.ports.processes.sandbox import AskOutside, Network
 
 
 @dataclass(frozen=True, slots=True)

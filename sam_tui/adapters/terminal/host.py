@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from sam_tui.adapters.terminal.ghostty import check, copied, ffi, lib, set_mode, set_option, string
 from sam_tui.adapters.terminal.sequences import Sequences
-from sam_tui.core.ports.screens import ClipboardRequest
+from sam_tui.core.ports.processes.screens import ClipboardRequest
 
 CELL_WIDTH, CELL_HEIGHT = 8, 16
 """Pixels of a cell that programs are told: there are none here, but they ask."""

@@ -7,7 +7,7 @@ agent's doing, nobody could judge it, and each new terminal would begin with the
 import time
 from collections.abc import Callable
 
-from sam_tui.core.ports.sandbox import AskOutside, OutsideAccess, OutsideAnswer
+from sam_tui.core.ports.processes.sandbox import AskOutside, OutsideAccess, OutsideAnswer
 
 _LONGEST = 10.0
 """Seconds that a start may take; a shell that never tells its first prompt is asked about after them."""

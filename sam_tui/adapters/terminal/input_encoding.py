@@ -6,8 +6,8 @@ from typing import Any, Literal
 from sam_tui.adapters.terminal.ghostty import check, create, ffi, lib
 from sam_tui.adapters.terminal.host import CELL_HEIGHT, CELL_WIDTH
 from sam_tui.adapters.terminal.keys import ALT, CTRL, SHIFT, Stroke, control_byte, stroke
-from sam_tui.core.ports.screens import MouseInput
-from sam_tui.core.ports.terminals import KeyPress
+from sam_tui.core.ports.processes.screens import MouseInput
+from sam_tui.core.ports.processes.terminals import KeyPress
 
 _BYTES = 128
 _PASTE_BRACKETS = 16

@@ -1,8 +1,8 @@
 """What draws a screen as it is on another terminal."""
 
 from sam_tui.adapters.terminal.screen import EmulatedScreen
-from sam_tui.core.ports.screens import CellRun
-from sam_tui.core.underlines import codes
+from sam_tui.core.ports.processes.screens import CellRun
+from sam_tui.core.text.underlines import codes
 
 _SGR = {
     **{"bold": "1", "dim": "2", "italic": "3", "underline": "4", "blink": "5"},

@@ -16,8 +16,8 @@ from sam_tui.adapters.terminal.groups import strike
 from sam_tui.adapters.terminal.holding import Holding, Wanted
 from sam_tui.adapters.terminal.processes import Launch, start
 from sam_tui.adapters.terminal.tracking import TrackedRun
-from sam_tui.core.ports.piped import PipedRequest
-from sam_tui.core.ports.sandbox import OutsideAccess
+from sam_tui.core.ports.processes.piped import PipedRequest
+from sam_tui.core.ports.processes.sandbox import OutsideAccess
 
 _READ = 64 * 1024
 _PAUSE = 0.05

@@ -21,7 +21,7 @@ from sam_tui.adapters.terminal.veils import VEIL
 from sam_tui.adapters.terminal.watchers import Watchers
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ids import ConversationId, SessionId
-from sam_tui.core.ports.terminals import (
+from sam_tui.core.ports.processes.terminals import (
     AgentScreen,
     CommandRecord,
     Handover,

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from sam_tui.core.errors import ToolError
-from sam_tui.core.secret_blocks import open_at
+from sam_tui.core.redaction.key_blocks import open_at
 
 _LONGEST_LINE = 8 * 1024 * 1024
 _LARGEST_SIDE = 1000

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 
 from sam_tui.adapters.terminal.recording import Recording, export
 from sam_tui.core.errors import ToolError
-from sam_tui.core.ports.recordings import KeptRecording, Playback
-from sam_tui.core.settings_files import SettingsFiles
-from sam_tui.core.shield import Shield, secrets_of_environment
+from sam_tui.core.ports.processes.recordings import KeptRecording, Playback
+from sam_tui.core.redaction.settings_files import SettingsFiles
+from sam_tui.core.redaction.shield import Shield, secrets_of_environment
 
 _SUFFIX = ".cast"
 

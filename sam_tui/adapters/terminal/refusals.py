@@ -3,7 +3,7 @@
 import re
 
 from sam_tui.adapters.terminal.holding import Holding
-from sam_tui.core.ports.sandbox import OutsideAccess
+from sam_tui.core.ports.processes.sandbox import OutsideAccess
 
 _MOST = 20
 _PRINTED = re.compile(

@@ -29,10 +29,10 @@ from sam_tui.adapters.terminal.sandbox.free_reads import Reads
 from sam_tui.adapters.terminal.sandbox.keeping import kept_within
 from sam_tui.adapters.terminal.sandbox.supervision import Held
 from sam_tui.core.errors import ToolError
-from sam_tui.core.plain import escaped
-from sam_tui.core.ports.rehearsal import Rehearsed
-from sam_tui.core.ports.sandbox import AskOutside, OutsideAccess, OutsideAnswer
-from sam_tui.core.ports.terminals import CommandRequest
+from sam_tui.core.ports.processes.rehearsal import Rehearsed
+from sam_tui.core.ports.processes.sandbox import AskOutside, OutsideAccess, OutsideAnswer
+from sam_tui.core.ports.processes.terminals import CommandRequest
+from sam_tui.core.text.plain import escaped
 
 _LARGEST_COPY = 1 << 30
 _START = (

@@ -6,7 +6,7 @@ from contextlib import suppress
 from functools import cache
 
 from sam_tui.adapters.terminal.sandbox.amounts import tasks_of_the_system
-from sam_tui.core.ports.sandbox import CommandLimits
+from sam_tui.core.ports.processes.sandbox import CommandLimits
 
 _FIRST_TO_GO = 500
 """Of 1000 (oom_score_adj in proc_pid_oom_score_adj(5)): without memory commands go before the program."""

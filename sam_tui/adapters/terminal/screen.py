@@ -9,7 +9,7 @@ from sam_tui.adapters.terminal.grid import Grid
 from sam_tui.adapters.terminal.host import EmulatorHost
 from sam_tui.adapters.terminal.input_encoding import InputEncoder
 from sam_tui.adapters.terminal.scrollback import Scrollback
-from sam_tui.core.ports.screens import (
+from sam_tui.core.ports.processes.screens import (
     CellRun,
     ClipboardRequest,
     CursorShape,

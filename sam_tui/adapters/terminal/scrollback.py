@@ -16,7 +16,7 @@ from sam_tui.adapters.terminal.ghostty import (
     track,
     tracked,
 )
-from sam_tui.core.ports.screens import TextSpan
+from sam_tui.core.ports.processes.screens import TextSpan
 
 _LONGEST_NEEDLE = 256
 

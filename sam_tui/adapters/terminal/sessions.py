@@ -20,8 +20,8 @@ from sam_tui.adapters.terminal.restraints import restrain
 from sam_tui.adapters.terminal.shell_integration import Integration, integrate
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ids import ConversationId, SessionId, mint
-from sam_tui.core.ports.sandbox import AskOutside
-from sam_tui.core.ports.terminals import CommandRecord, SessionSpec, TerminalSession
+from sam_tui.core.ports.processes.sandbox import AskOutside
+from sam_tui.core.ports.processes.terminals import CommandRecord, SessionSpec, TerminalSession
 
 
 class PtyTerminals:

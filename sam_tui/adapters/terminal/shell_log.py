@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from sam_tui.adapters.terminal.shell_integration import Mark
-from sam_tui.core.ports.terminals import CommandRecord, SessionOutput
+from sam_tui.core.ports.processes.terminals import CommandRecord, SessionOutput
 
 _KEPT_RECORDS = 200
 _NUMBERED = re.compile(r"\s*(\d+)\*?\s{1,2}(.*)", re.DOTALL)

@@ -13,7 +13,7 @@ from sam_tui.adapters.terminal.holding import Holding
 from sam_tui.adapters.terminal.restraints import restrain
 from sam_tui.adapters.terminal.sandbox.census import GRACE, MARK, Census, name_of
 from sam_tui.adapters.terminal.sandbox.detached import start_detached
-from sam_tui.core.ports.sandbox import CommandLimits, RunningProcess
+from sam_tui.core.ports.processes.sandbox import CommandLimits, RunningProcess
 
 _Seen = TypeVar("_Seen")
 _MOST_LOOKS = 50

@@ -19,7 +19,7 @@ from sam_tui.adapters.terminal.shell_log import ShellLog, told_command
 from sam_tui.adapters.terminal.typed import characters
 from sam_tui.adapters.terminal.veils import uncovered
 from sam_tui.core.errors import ToolError
-from sam_tui.core.ports.terminals import AgentScreen, Holder
+from sam_tui.core.ports.processes.terminals import AgentScreen, Holder
 
 if TYPE_CHECKING:
     from sam_tui.adapters.terminal.agent_view import AgentView

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ports.web import Page, WebHit
-from sam_tui.core.todos import one_line
+from sam_tui.core.todos.item import one_line
 
 _TAG = re.compile(r"<[^<>]{0,300}>")
 

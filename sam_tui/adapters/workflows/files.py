@@ -19,8 +19,8 @@ from sam_tui.adapters.workflows.front_matter import (
     FrontMatterFault,
     read_front_matter,
 )
-from sam_tui.core.bounded_files import UnusableFile, read_bounded
 from sam_tui.core.errors import UsageError
+from sam_tui.core.local_files.bounded import UnusableFile, read_bounded
 from sam_tui.core.ports.workflows import DefinitionFile, Origin
 from sam_tui.core.workflow.definition import NAME
 

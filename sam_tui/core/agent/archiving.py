@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from sam_tui.core.ids import ConversationId
-from sam_tui.core.memories import ArchivedChunk
 from sam_tui.core.messages import (
     AssistantMessage,
     Message,
@@ -13,6 +12,7 @@ from sam_tui.core.messages import (
     ToolMessage,
     UserMessage,
 )
+from sam_tui.core.ports.memory import ArchivedChunk
 
 _CHUNK_MESSAGES, _CHUNK_CHARACTERS = 40, 24_000
 _LONG_WORD = re.compile(r"[^\W\d_]{5,}")

@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 
 from sam_tui.core.errors import AnswerTooLarge
 from sam_tui.core.messages import AssistantMessage
-from sam_tui.core.nesting import Nesting
 from sam_tui.core.ports.model import AnswerLimits, CallDelta, Delta, ReasoningDelta, TextDelta
+from sam_tui.core.text.nesting import Nesting
 
 
 @dataclass(slots=True)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from sam_tui.core.errors import ToolError, WorkspaceError
-from sam_tui.core.plain import printable
+from sam_tui.core.text.plain import printable
 
 if TYPE_CHECKING:
     from sam_tui.core.accesses import Location

@@ -47,7 +47,7 @@ from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.inquiry import Approval, ApprovalRequest, ScopeChoice
 from sam_tui.core.ports.policy import DecisionEntry, DecisionHistory, RuleStore
-from sam_tui.core.ports.sandbox import DEFAULT_NETWORK, Network, OutsideAccess
+from sam_tui.core.ports.processes.sandbox import DEFAULT_NETWORK, Network, OutsideAccess
 from sam_tui.core.verdict import REHEARSAL, Decision
 
 TIMED_SECONDS = 300.0

@@ -10,7 +10,7 @@ from sam_tui.core.authorization.grounds import READ as READ
 from sam_tui.core.display import Diff
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.inquiry import ApprovalRequest
-from sam_tui.core.ports.sandbox import OutsideAccess
+from sam_tui.core.ports.processes.sandbox import OutsideAccess
 
 CHANGE = "commands.change_outside"
 """The operation of writes, deletions, renames and metadata: what grants and rules for them name."""

@@ -7,8 +7,8 @@ blocks is a private key or an access key of a well-known form, which is never me
 import re
 from dataclasses import dataclass
 
-from sam_tui.core.secret_forms import FORMS
-from sam_tui.core.shield import Shield
+from sam_tui.core.redaction.forms import FORMS
+from sam_tui.core.redaction.shield import Shield
 
 _NOTES = (
     ("unfinished", re.compile(r"(?m)^\s*(?:#|//|/\*|--|\*)\s*(?:TO" r"DO|FIX" r"ME|X" r"XX)\b")),

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from sam_tui.core.ports.sandbox import AskOutside, Network
+from sam_tui.core.ports.processes.sandbox import AskOutside, Network
 
 HookEvent = Literal[
     "SessionStart",

@@ -1,4 +1,4 @@
-"""The model: what it is sent, what comes back, and where others can be had."""
+"""The model: what it is sent, what comes back, where others can be had; and models that embed texts."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -6,6 +6,19 @@ from typing import Any, Protocol
 
 from sam_tui.core.messages import Message
 from sam_tui.core.usage import Usage
+
+
+class Embedder(Protocol):
+    """Texts -> vectors of one length. Raises ``errors.ModelError``."""
+
+    @property
+    def name(self) -> str:
+        """Which model it is: vectors of another are not compared with its own."""
+        ...
+
+    async def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
+        """One vector for each text, of any norm."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

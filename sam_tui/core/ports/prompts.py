@@ -1,6 +1,6 @@
-"""Prompts and reminders that people write as files: what they are, and who hands them out."""
+"""Texts that people write as files: prompts, reminders, skills and instructions, and who hands them out."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -112,4 +112,64 @@ class UserReminders(Protocol):
 
     def read(self) -> UserReminderListing:
         """All of them; a broken file is a problem, never an error."""
+        ...
+
+
+SkillSource = Literal["user", "project"]
+
+
+@dataclass(frozen=True, slots=True)
+class Skill:
+    """One skill. ``folder`` is its real path; ``text`` what its file says below the front matter."""
+
+    name: str
+    description: str
+    text: str
+    folder: str
+    source: SkillSource
+
+
+@dataclass(frozen=True, slots=True)
+class SkillListing:
+    """The skills that count, the person's own first, then by name; and the files that do not."""
+
+    skills: tuple[Skill, ...] = ()
+    problems: tuple[FileProblem, ...] = ()
+
+
+class Skills(Protocol):
+    """Every skill that counts now: the person's, and those of a trusted folder."""
+
+    def listing(self) -> SkillListing:
+        """All of them. A broken file is a problem in the listing, never an error."""
+        ...
+
+    def files(self, skill: Skill) -> Sequence[str]:
+        """What else lies in a skill's folder, relative to it; long lists are cut."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """One file. ``file`` is its name as shown, ``folder`` what it is about, empty for everything.
+
+    ``left`` counts the characters that did not fit.
+    """
+
+    file: str
+    text: str
+    personal: bool = False
+    """Whether it is the person's own."""
+    folder: str = ""
+    left: int = 0
+
+
+class Instructions(Protocol):
+    """Knows which instructions hold."""
+
+    def standing(self, touched: Callable[[], Collection[str]]) -> Sequence[Instruction]:
+        """Those that hold now, the widest first: the person's, the folder's, those of folders below.
+
+        ``touched`` gives the paths that were worked on, for the last of them.
+        """
         ...

@@ -7,7 +7,7 @@ from typing import Protocol
 from sam_tui.core.errors import ConversationTakenOver
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.messages import Message
-from sam_tui.core.todos import Todo
+from sam_tui.core.todos.item import Todo
 from sam_tui.core.usage import Usage
 from sam_tui.core.verdict import Decision
 

@@ -1,4 +1,4 @@
-"""The web: every request goes through one guarded door."""
+"""The web, its searches and images: every request goes through one guarded door."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,6 +6,43 @@ from http import HTTPStatus
 from typing import Literal, Protocol
 
 from sam_tui.core.errors import ToolError
+
+AspectRatio = Literal["1:1", "3:2", "2:3", "4:3", "3:4", "16:9", "9:16"]
+
+
+@dataclass(frozen=True, slots=True)
+class ImageOrder:
+    """What to draw. ``width`` and ``height`` in pixels, both or neither; empty ``model``: the default."""
+
+    prompt: str
+    count: int = 1
+    width: int = 0
+    height: int = 0
+    aspect_ratio: AspectRatio | None = None
+    model: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ImageFile:
+    """An image as it came. ``extension`` is of png, jpg, webp, gif, with its dot."""
+
+    data: bytes
+    extension: str
+    revised_prompt: str = ""
+
+
+class ImageMaker(Protocol):
+    """A provider of images; there is one only where it is configured."""
+
+    @property
+    def name(self) -> str:
+        """Where and by which model images are made."""
+        ...
+
+    async def make(self, order: ImageOrder) -> Sequence[ImageFile]:
+        """The images. Raises ``errors.ToolError``: refused, too slow, a size the model does not make."""
+        ...
+
 
 SearchKind = Literal["general", "news", "technical"]
 SerpEngine = Literal[

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sam_tui.core.ports.skills import Skills
+    from sam_tui.core.ports.prompts import Skills
 
 TOOL = "read_skill"
 """What hands out the text of a skill."""

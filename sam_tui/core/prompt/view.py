@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.messages import Message
 from sam_tui.core.prompt.tally import Tally
-from sam_tui.core.todos import Todo
+from sam_tui.core.todos.item import Todo
 
 
 @dataclass(frozen=True, slots=True)

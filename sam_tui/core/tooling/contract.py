@@ -11,8 +11,8 @@ from sam_tui.core.ids import CallId, ConversationId
 
 if TYPE_CHECKING:
     # Nobody needs these before a tool is called.
-    from sam_tui.core.ports.sandbox import AskAgain, AskOutside, Network
-    from sam_tui.core.ports.terminals import CommandRequest
+    from sam_tui.core.ports.processes.sandbox import AskAgain, AskOutside, Network
+    from sam_tui.core.ports.processes.terminals import CommandRequest
     from sam_tui.core.tooling.arguments import Arguments
     from sam_tui.core.tooling.host_questions import HostQuestions
 
@@ -74,7 +74,7 @@ class ToolContext:
         self, command: str, cwd: str, *, timeout: float, on_output: Callable[[str], None]
     ) -> "CommandRequest":
         """A shell command as the permit holds it. ``timeout`` in seconds."""
-        from sam_tui.core.ports.terminals import CommandRequest
+        from sam_tui.core.ports.processes.terminals import CommandRequest
 
         permit = self.permit
         return CommandRequest(

@@ -17,7 +17,7 @@ from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.inquiry import ApprovalRequest
 from sam_tui.core.messages import ToolCall
 from sam_tui.core.ports.storage import DecisionLog, ResultStore
-from sam_tui.core.shield import Shield
+from sam_tui.core.redaction.shield import Shield
 from sam_tui.core.tooling.clip import clip_result
 from sam_tui.core.tooling.contract import (
     INLINE_LIMIT,

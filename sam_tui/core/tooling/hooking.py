@@ -13,10 +13,10 @@ from sam_tui.core.bus import Bus
 from sam_tui.core.events import DecisionMade, HookFinished, HookStarted, Noticed
 from sam_tui.core.ids import CallId, ConversationId, mint
 from sam_tui.core.inquiry import ApprovalRequest, Inquiry
-from sam_tui.core.plain import gist, plain
 from sam_tui.core.ports.hooks import Hook, HookAnswer, HookEvent, Hooks, HookWord, Leash, Occasion
 from sam_tui.core.ports.storage import DecisionLog
-from sam_tui.core.shield import Shield
+from sam_tui.core.redaction.shield import Shield
+from sam_tui.core.text.plain import gist, plain
 from sam_tui.core.tooling.contract import ToolResult
 from sam_tui.core.tooling.masking import masked_decision, masked_question
 from sam_tui.core.tooling.neutral import neutralise

@@ -9,9 +9,9 @@ from typing import Any, cast
 from sam_tui.core.accesses import LocatedAccess, Type
 from sam_tui.core.display import Diff, Display, Table, Terminal, Text
 from sam_tui.core.inquiry import ApprovalRequest
-from sam_tui.core.secret_blocks import open_at
-from sam_tui.core.secret_forms import telling
-from sam_tui.core.shield import Shield
+from sam_tui.core.redaction.forms import telling
+from sam_tui.core.redaction.key_blocks import open_at
+from sam_tui.core.redaction.shield import Shield
 from sam_tui.core.tooling.contract import ToolResult
 from sam_tui.core.verdict import Decision
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from sam_tui.core.authorization.guard import ONCE, Guard
 from sam_tui.core.authorization.outside import CHANGE, OutsideRun, operation_of
 from sam_tui.core.display import Diff
-from sam_tui.core.ports.sandbox import OutsideAccess, OutsideAnswer
+from sam_tui.core.ports.processes.sandbox import OutsideAccess, OutsideAnswer
 from sam_tui.core.verdict import Decision
 
 _LOOKED_AGAIN = 1.0

@@ -2,9 +2,8 @@
 
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ids import ConversationId
-from sam_tui.core.memories import Origin, Scope
-from sam_tui.core.plain import printable
-from sam_tui.core.ports.memory import MemoryStore
+from sam_tui.core.ports.memory import MemoryStore, Origin, Scope
+from sam_tui.core.text.plain import printable
 from sam_tui.core.tooling.contract import ToolContext
 
 _TOPIC = "topic:"

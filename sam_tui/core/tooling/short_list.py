@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from sam_tui.core.errors import InvalidArguments
 from sam_tui.core.messages import ToolCall
-from sam_tui.core.nesting import DEEPEST, depth_of
+from sam_tui.core.text.nesting import DEEPEST, depth_of
 from sam_tui.core.tooling.offer import Offer
 
 FIND, CALL = "find_tools", "call_tool"

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from difflib import get_close_matches
 
-from sam_tui.core.todos import one_line
+from sam_tui.core.todos.item import one_line
 
 _MOST = 8
 """Names that are listed."""

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import Any
 
-from sam_tui.core.consent import consents
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.inquiry import Question, Reply
+from sam_tui.core.text.consent import consents
 from sam_tui.core.workflow.refusals import WorkflowRefused, require_choice
 from sam_tui.core.workflow.views import ExecutionView, Ticket
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable
 
     from sam_tui.core.ids import ConversationId
-    from sam_tui.core.ports.background import BackgroundCommand
+    from sam_tui.core.ports.processes.background import BackgroundCommand
     from sam_tui.core.runtime import Runtime
 
 _OFFERED_AFTER = 2.0
@@ -125,7 +125,7 @@ class Backstage:
         runtime, conversation = self._runtime, self._conversation
         if runtime is None or conversation is None:
             return []
-        from sam_tui.core.plain import plain
+        from sam_tui.core.text.plain import plain
 
         background = runtime.background
         jobs = [

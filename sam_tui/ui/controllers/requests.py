@@ -16,8 +16,8 @@ from sam_tui.ui.widgets.terminal_view import TerminalView
 
 if TYPE_CHECKING:
     from sam_tui.core.inquiry import ApprovalRequest
-    from sam_tui.core.ports.screens import ClipboardRequest
-    from sam_tui.core.ports.terminals import TerminalSession
+    from sam_tui.core.ports.processes.screens import ClipboardRequest
+    from sam_tui.core.ports.processes.terminals import TerminalSession
     from sam_tui.core.runtime import Runtime
 
 _WEB = re.compile(r"https?://", re.IGNORECASE)

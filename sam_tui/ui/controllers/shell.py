@@ -56,7 +56,7 @@ class ShellController:
         if self._runtime is None:
             return  # the workbench ended meanwhile
         # The ports come with the runtime, after the first frame.
-        from sam_tui.core.ports.terminals import SessionSpec
+        from sam_tui.core.ports.processes.terminals import SessionSpec
 
         old = view.session
         spec = SessionSpec(

@@ -43,7 +43,7 @@ class TodoController:
 
     def carry_out(self, event: TodoEditAsked) -> None:
         """Change the list. The first item of a new conversation opens it."""
-        from sam_tui.core.todo_edits import TodoEdit
+        from sam_tui.core.todos.edits import TodoEdit
 
         try:
             session = self._conversations.session

@@ -11,7 +11,7 @@ from sam_tui.ui.widgets.terminal_view import TerminalView
 if TYPE_CHECKING:
     from asyncio import TimerHandle
 
-    from sam_tui.core.ports.terminals import TerminalSession
+    from sam_tui.core.ports.processes.terminals import TerminalSession
     from sam_tui.ui.session_state import SessionNotice
 
 _PACE = 1.0

@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.widgets import Button, Input, Static
 
 from sam_tui.core.inquiry import Approval, ApprovalRequest, Inquiry, ScopeChoice
-from sam_tui.core.plain import gist
+from sam_tui.core.text.plain import gist
 from sam_tui.ui.guard import Patience
 from sam_tui.ui.messages import InquiryAnswered
 from sam_tui.ui.plain import visible, visible_line

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 from sam_tui.ui.widgets.terminal_marks import Kind, Marking, Place, SearchMarks
 
 if TYPE_CHECKING:
-    from sam_tui.core.ports.screens import Screen
+    from sam_tui.core.ports.processes.screens import Screen
 
 Wish = Literal["leave", "copy", "send", "pager", "editor", "link"]
 """What a key asks for that is not for the browser to do."""

@@ -15,13 +15,13 @@ from textual.strip import Strip
 from textual.timer import Timer
 from textual.widget import Widget
 
-from sam_tui.core.underlines import drawn_by
+from sam_tui.core.text.underlines import drawn_by
 from sam_tui.ui.later import after
 from sam_tui.ui.widgets.terminal_cells import Link, Painter, laid_over, links_of, with_cursor
 from sam_tui.ui.widgets.terminal_clusters import settled
 
 if TYPE_CHECKING:
-    from sam_tui.core.ports.screens import ShownSession
+    from sam_tui.core.ports.processes.screens import ShownSession
     from sam_tui.ui.widgets.terminal_browser import Browser
     from sam_tui.ui.widgets.terminal_marks import Marking, Stretch
 

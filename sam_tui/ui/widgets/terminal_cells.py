@@ -10,12 +10,12 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from sam_tui.core.underlines import KINDS, codes
+from sam_tui.core.text.underlines import KINDS, codes
 from sam_tui.ui.widgets.terminal_clusters import fitted
 from sam_tui.ui.widgets.terminal_underlines import with_codes
 
 if TYPE_CHECKING:
-    from sam_tui.core.ports.screens import CellRun, CursorShape
+    from sam_tui.core.ports.processes.screens import CellRun, CursorShape
 
 _KEPT_STYLES = 8192
 """A picture in true colour has a style per cell; past this many the memory starts anew."""

@@ -11,7 +11,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from sam_tui.core.disputed import DISPUTED
+from sam_tui.core.text.widths import DISPUTED
 from sam_tui.ui.widgets.terminal_underlines import rendered, underlined
 
 

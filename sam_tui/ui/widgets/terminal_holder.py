@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from sam_tui.ui.plain import one_line
 
 if TYPE_CHECKING:
-    from sam_tui.core.ports.terminals import TerminalSession
+    from sam_tui.core.ports.processes.terminals import TerminalSession
 
 
 def person_types(session: "TerminalSession | None") -> bool:

@@ -7,7 +7,7 @@ from sam_tui.ui.later import after
 from sam_tui.ui.widgets.terminal_canvas import TerminalCanvas
 
 if TYPE_CHECKING:
-    from sam_tui.core.ports.terminals import TerminalSession
+    from sam_tui.core.ports.processes.terminals import TerminalSession
 
 _PATIENCE = 1.0
 """Seconds after which a command that still runs did not heed an interrupt."""

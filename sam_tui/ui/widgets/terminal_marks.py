@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from sam_tui.core.ports.screens import Screen, TextSpan
+    from sam_tui.core.ports.processes.screens import Screen, TextSpan
 
 Place = tuple[int, int]
 """(column, row) with 0 the oldest row kept."""

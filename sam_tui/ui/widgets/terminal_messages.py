@@ -7,7 +7,7 @@ from textual.message import Message
 from sam_tui.ui.widgets.terminal_canvas import TerminalCanvas
 
 if TYPE_CHECKING:
-    from sam_tui.core.ports.screens import ClipboardRequest
+    from sam_tui.core.ports.processes.screens import ClipboardRequest
 
 TerminalWish = Literal[
     "clipboard", "link", "copy", "send", "pager", "editor", "bell", "title", "colours", "end"

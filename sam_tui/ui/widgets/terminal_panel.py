@@ -15,8 +15,8 @@ from sam_tui.ui.plain import one_line
 from sam_tui.ui.widgets.terminal_view import TerminalView
 
 if TYPE_CHECKING:
-    from sam_tui.core.ports.recordings import Playback
-    from sam_tui.core.ports.terminals import TerminalSession
+    from sam_tui.core.ports.processes.recordings import Playback
+    from sam_tui.core.ports.processes.terminals import TerminalSession
     from sam_tui.ui.widgets.terminal_replay import ReplayView
 
 MOST_TABS = 20

@@ -9,7 +9,7 @@ from sam_tui.ui.widgets.terminal_cells import Link
 from sam_tui.ui.widgets.terminal_marks import Kind, Marking
 
 if TYPE_CHECKING:
-    from sam_tui.core.ports.screens import MouseInput, ShownSession
+    from sam_tui.core.ports.processes.screens import MouseInput, ShownSession
     from sam_tui.ui.widgets.terminal_browser import Browser
 
 _AGAIN_WITHIN = 0.4
@@ -139,7 +139,7 @@ class Pointer:
         action: Action,
         button: "Literal['left', 'middle', 'right'] | Wheel | None",
     ) -> "MouseInput":
-        from sam_tui.core.ports.screens import MouseInput
+        from sam_tui.core.ports.processes.screens import MouseInput
 
         return MouseInput(
             action,

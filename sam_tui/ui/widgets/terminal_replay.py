@@ -15,7 +15,7 @@ from sam_tui.ui.widgets.terminal_messages import Relabelled
 from sam_tui.ui.widgets.terminal_view import TerminalView
 
 if TYPE_CHECKING:
-    from sam_tui.core.ports.recordings import Playback
+    from sam_tui.core.ports.processes.recordings import Playback
 
 _STEP, _LEAP = 5.0, 30.0
 """Seconds that the arrows seek, alone and with Shift."""

@@ -29,8 +29,8 @@ from sam_tui.ui.widgets.terminal_past import TerminalPast
 from sam_tui.ui.widgets.terminal_pointer import Pointer, Wheel
 
 if TYPE_CHECKING:
-    from sam_tui.core.ports.screens import ClipboardRequest, ShownSession
-    from sam_tui.core.ports.terminals import TerminalSession
+    from sam_tui.core.ports.processes.screens import ClipboardRequest, ShownSession
+    from sam_tui.core.ports.processes.terminals import TerminalSession
 
 
 ZOOM = "f6"
@@ -266,7 +266,7 @@ class TerminalView(TerminalPast, can_focus=True):
 
     def _press(self, key: str, character: str | None) -> None:
         # Loaded with the session: by now the core is there anyway.
-        from sam_tui.core.ports.screens import KeyPress
+        from sam_tui.core.ports.processes.screens import KeyPress
 
         if self.session is None:
             self._later(lambda: self._press(key, character))

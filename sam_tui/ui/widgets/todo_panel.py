@@ -15,8 +15,8 @@ from sam_tui.ui.messages import ActionAsked
 from sam_tui.ui.plain import one_line
 
 if TYPE_CHECKING:
-    from sam_tui.core.todo_edits import EditKind
-    from sam_tui.core.todos import Todo
+    from sam_tui.core.todos.edits import EditKind
+    from sam_tui.core.todos.item import Todo
 
 _GLYPHS = {"not-started": "○", "in-progress": "◐", "completed": "✓", "blocked": "✗"}
 _STYLES = {
@@ -222,7 +222,7 @@ class TodoPanel(VerticalScroll, can_focus=True, inherit_bindings=False):
         self.post_message(ActionAsked("edit_todos"))
 
     def _edit(self, id_: int, title: str) -> None:
-        from sam_tui.core.todo_rules import MAX_TITLE
+        from sam_tui.core.todos.rules import MAX_TITLE
 
         self._editing = id_
         self._editor.max_length = MAX_TITLE

@@ -8,8 +8,8 @@ from sam_tools.build_and_version_control.git import Git
 from sam_tools.build_and_version_control.repository import look
 from sam_tools.build_and_version_control.status import FileStatus, Status
 from sam_tui.core.display import Table
-from sam_tui.core.plain import gist
-from sam_tui.core.ports.terminals import Commands
+from sam_tui.core.ports.processes.terminals import Commands
+from sam_tui.core.text.plain import gist
 from sam_tui.core.tooling.contract import ToolContext, ToolResult
 
 MOST_FILES = 2000

@@ -11,8 +11,8 @@ from sam_tools.build_and_version_control.repository import Repository, look
 from sam_tools.build_and_version_control.status import FileStatus
 from sam_tui.core.display import Terminal
 from sam_tui.core.errors import ToolError
-from sam_tui.core.plain import PlainStream, gist, plain
-from sam_tui.core.ports.terminals import CommandResult, Commands
+from sam_tui.core.ports.processes.terminals import CommandResult, Commands
+from sam_tui.core.text.plain import PlainStream, gist, plain
 from sam_tui.core.tooling.contract import ToolContext, ToolResult
 
 _LONGEST_SCRIPT = 120_000

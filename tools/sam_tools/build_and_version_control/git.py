@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 
 from sam_tools.build_and_version_control.quoting import words
 from sam_tui.core.errors import ToolError
-from sam_tui.core.plain import plain
-from sam_tui.core.ports.terminals import CommandRequest, CommandResult, Commands
+from sam_tui.core.ports.processes.terminals import CommandRequest, CommandResult, Commands
+from sam_tui.core.text.plain import plain
 from sam_tui.core.tooling.contract import ToolContext
 
 QUERY_SECONDS = 60.0

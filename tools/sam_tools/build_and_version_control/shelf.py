@@ -12,9 +12,9 @@ from sam_tools.build_and_version_control.definitions import (
 )
 from sam_tui.core.authorization.containment import Workspace
 from sam_tui.core.errors import ToolError
-from sam_tui.core.plain import gist
 from sam_tui.core.ports.files import Files
-from sam_tui.core.ports.tasks import TaskBook
+from sam_tui.core.ports.processes.tasks import TaskBook
+from sam_tui.core.text.plain import gist
 
 TASKS_FILE = ".vscode/tasks.json"
 _LARGEST_FILE = 256 * 1024

@@ -24,11 +24,11 @@ from sam_tui.core.accesses import Access, CommandAccess, Read
 from sam_tui.core.authorization.containment import Workspace
 from sam_tui.core.display import Display, Table, Terminal
 from sam_tui.core.errors import ToolError
-from sam_tui.core.plain import PlainStream, escaped, gist, plain, unfinished
 from sam_tui.core.ports.files import Files
-from sam_tui.core.ports.sandbox import allowance
-from sam_tui.core.ports.tasks import TaskBook, TaskRun, Tasks, TaskStart
-from sam_tui.core.ports.terminals import Commands
+from sam_tui.core.ports.processes.sandbox import allowance
+from sam_tui.core.ports.processes.tasks import TaskBook, TaskRun, Tasks, TaskStart
+from sam_tui.core.ports.processes.terminals import Commands
+from sam_tui.core.text.plain import PlainStream, escaped, gist, plain, unfinished
 from sam_tui.core.tooling.contract import ToolContext, ToolResult
 
 FOREGROUND_SECONDS = 600.0

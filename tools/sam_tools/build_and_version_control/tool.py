@@ -16,10 +16,10 @@ from sam_tools.build_and_version_control.changes import changed_files
 from sam_tools.build_and_version_control.commits import commit
 from sam_tools.build_and_version_control.tasks import FOREGROUND_SECONDS, TaskDesk, TaskPorts
 from sam_tui.core.authorization.containment import Workspace
-from sam_tui.core.plain import gist
 from sam_tui.core.ports.files import Files
-from sam_tui.core.ports.tasks import TaskBook, Tasks
-from sam_tui.core.ports.terminals import Commands
+from sam_tui.core.ports.processes.tasks import TaskBook, Tasks
+from sam_tui.core.ports.processes.terminals import Commands
+from sam_tui.core.text.plain import gist
 from sam_tui.core.tooling.contract import Operation, Schedule, Tool, ToolContext, ToolResult
 
 _ABOUT = (

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import BeforeValidator, Field
 
 from sam_tui.core.ports.documents import EXTENSIONS, DocumentFormat, Styling
-from sam_tui.core.todos import one_line
+from sam_tui.core.todos.item import one_line
 from sam_tui.core.tooling.arguments import Arguments
 
 _OTHER_NAMES = {"md": "markdown", "text": "txt", "word": "docx", "excel": "xlsx"}

@@ -17,13 +17,12 @@ from sam_tui.core.accesses import Access, Fetch, Location, Read, Write
 from sam_tui.core.clock import Clock, SystemClock
 from sam_tui.core.display import Text
 from sam_tui.core.errors import ToolError
-from sam_tui.core.memories import ImportedDocument, MemoryDraft
-from sam_tui.core.plain import printable
 from sam_tui.core.ports.documents import Documents, DocumentText
 from sam_tui.core.ports.files import Files
-from sam_tui.core.ports.memory import DocumentStore, MemoryStore
+from sam_tui.core.ports.memory import DocumentStore, ImportedDocument, MemoryDraft, MemoryStore
 from sam_tui.core.ports.web import Web
-from sam_tui.core.todos import one_line
+from sam_tui.core.text.plain import printable
+from sam_tui.core.todos.item import one_line
 from sam_tui.core.tooling.contract import Operation, Schedule, Tool, ToolContext, ToolResult
 from sam_tui.core.tooling.sharing import origin_of, scope_to_change
 

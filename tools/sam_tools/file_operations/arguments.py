@@ -8,8 +8,8 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import BeforeValidator, Field, PrivateAttr, model_validator
 
 from sam_tools.file_operations.patch import Patch, parse
-from sam_tui.core.plain import printable
 from sam_tui.core.ports.code import CheckPlan
+from sam_tui.core.text.plain import printable
 from sam_tui.core.tooling.arguments import Arguments, NoArguments
 
 

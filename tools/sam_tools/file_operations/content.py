@@ -7,8 +7,8 @@ from sam_tools.file_operations.document import Document, decoded, kind_of
 from sam_tools.file_operations.names import sized
 from sam_tui.core.accesses import Location
 from sam_tui.core.errors import ToolError
-from sam_tui.core.plain import printable
 from sam_tui.core.ports.code import EditableFiles, Snapshot
+from sam_tui.core.text.plain import printable
 
 MOST_READ = 10_000_000
 """Bytes of one file that are held in memory."""

@@ -10,10 +10,10 @@ from sam_tools.file_operations.names import basename, counted, named
 from sam_tui.core.accesses import Access, CommandAccess, Location, Read
 from sam_tui.core.display import Table
 from sam_tui.core.errors import ToolError
-from sam_tui.core.plain import printable
 from sam_tui.core.ports.code import Check, Checkers, CheckPlan, Diagnostic
 from sam_tui.core.ports.files import Files
-from sam_tui.core.ports.terminals import CommandResult, Commands
+from sam_tui.core.ports.processes.terminals import CommandResult, Commands
+from sam_tui.core.text.plain import printable
 from sam_tui.core.tooling.contract import Operation, ToolContext, ToolResult
 
 _SECONDS = 60.0

@@ -18,8 +18,8 @@ from sam_tools.file_operations.patch import FilePatch, Patch, created, patched
 from sam_tui.core.accesses import Location
 from sam_tui.core.display import Diff
 from sam_tui.core.errors import ToolError
-from sam_tui.core.plain import printable
 from sam_tui.core.ports.code import Drop, EditableFiles, EditStep, Move, Put, Snapshot, Stamp
+from sam_tui.core.text.plain import printable
 
 
 @dataclass(frozen=True, slots=True)

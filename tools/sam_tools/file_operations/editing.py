@@ -16,8 +16,8 @@ from sam_tools.file_operations.replacing import replaced, with_ends
 from sam_tui.core.accesses import Location, Write
 from sam_tui.core.display import Diff
 from sam_tui.core.errors import ToolError
-from sam_tui.core.plain import printable
 from sam_tui.core.ports.code import EditableFiles, Put
+from sam_tui.core.text.plain import printable
 from sam_tui.core.tooling.contract import Operation, Schedule, ToolContext, ToolResult
 
 A = TypeVar("A", CreateFile, ReplaceString, InsertEdit)

@@ -9,9 +9,9 @@ from sam_tools.file_operations.names import counted, sized
 from sam_tools.file_operations.recall import Recall
 from sam_tui.core.accesses import Location, Read
 from sam_tui.core.errors import ToolError
-from sam_tui.core.plain import gist, printable
 from sam_tui.core.ports.code import CodeIndex, FileFilter, IndexedFile, Passage
 from sam_tui.core.ports.files import Search
+from sam_tui.core.text.plain import gist, printable
 from sam_tui.core.tooling.contract import Operation, ToolContext, ToolResult
 
 _MOST_PASSAGES = 100

@@ -10,8 +10,8 @@ from sam_tools.file_operations.names import basename, named
 from sam_tui.core.accesses import Location, Write
 from sam_tui.core.display import Diff
 from sam_tui.core.errors import ToolError
-from sam_tui.core.plain import printable
 from sam_tui.core.ports.code import Drop, EditableFiles, Move
+from sam_tui.core.text.plain import printable
 from sam_tui.core.tooling.contract import Operation, Schedule, ToolContext, ToolResult
 
 

@@ -1,7 +1,7 @@
 """How paths and sizes are written for people and models."""
 
 from sam_tui.core.accesses import Location
-from sam_tui.core.plain import printable
+from sam_tui.core.text.plain import printable
 
 _UNITS = ("bytes", "kB", "MB", "GB", "TB")
 

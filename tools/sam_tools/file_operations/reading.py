@@ -10,9 +10,9 @@ from sam_tools.file_operations.arguments import ListDir, ReadFile
 from sam_tools.file_operations.content import MOST_READ, Content, text_of
 from sam_tools.file_operations.names import basename, counted, named, sized
 from sam_tui.core.accesses import Read
-from sam_tui.core.plain import printable
 from sam_tui.core.ports.code import EditableFiles
 from sam_tui.core.ports.files import FileStat
+from sam_tui.core.text.plain import printable
 from sam_tui.core.tooling.contract import Operation, ToolContext, ToolResult
 
 _MOST_TOKENS = 10_000

@@ -4,8 +4,8 @@ from sam_tools.file_operations.arguments import FileSearch, GrepSearch
 from sam_tools.file_operations.names import counted, named
 from sam_tools.file_operations.recall import Recall
 from sam_tui.core.accesses import Location, Read
-from sam_tui.core.plain import gist
 from sam_tui.core.ports.files import GrepRequest, Search
+from sam_tui.core.text.plain import gist
 from sam_tui.core.tooling.contract import Operation, ToolContext, ToolResult
 
 _MOST_PATHS = 1000

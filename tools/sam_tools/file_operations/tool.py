@@ -16,7 +16,7 @@ from sam_tools.file_operations.several import SeveralReplacements
 from sam_tools.file_operations.usages import Usages
 from sam_tui.core.ports.code import EditableFiles, EditJournal, Insight
 from sam_tui.core.ports.files import Search
-from sam_tui.core.ports.terminals import Commands
+from sam_tui.core.ports.processes.terminals import Commands
 from sam_tui.core.tooling.contract import Operation, Tool
 
 

@@ -11,9 +11,9 @@ from sam_tools.file_operations.names import counted, named
 from sam_tools.file_operations.recall import Recall
 from sam_tui.core.accesses import Access, Location, Read
 from sam_tui.core.errors import ToolError
-from sam_tui.core.plain import gist
 from sam_tui.core.ports.code import Symbols, SymbolUsage
 from sam_tui.core.ports.files import Files, GrepRequest, Search
+from sam_tui.core.text.plain import gist
 from sam_tui.core.tooling.contract import Operation, ToolContext, ToolResult
 
 _MOST_HITS = 5000

@@ -28,8 +28,7 @@ from sam_tui.core.ironmanus.apis import (
     api_of_host,
     ranked,
 )
-from sam_tui.core.memories import Scope
-from sam_tui.core.ports.memory import KeyValueStore
+from sam_tui.core.ports.memory import KeyValueStore, Scope
 from sam_tui.core.tooling.contract import Operation, Tool, ToolContext, ToolResult
 
 _SCOPE = Scope("iron-manus")

@@ -16,7 +16,7 @@ from sam_tui.core.display import Diff, Terminal
 from sam_tui.core.errors import InvalidArguments, ToolError
 from sam_tui.core.ironmanus.folder import FOLDER, ScratchFiles, SessionFolders
 from sam_tui.core.ports.documents import Documents
-from sam_tui.core.ports.terminals import CommandRequest, CommandResult, Commands
+from sam_tui.core.ports.processes.terminals import CommandRequest, CommandResult, Commands
 from sam_tui.core.ports.web import Web
 from sam_tui.core.tooling.contract import Operation, Tool, ToolContext, ToolResult
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any, cast
 from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
-from sam_tui.core.memories import MEMORY_TYPES, MemoryType
+from sam_tui.core.ports.memory import MEMORY_TYPES, MemoryType
 from sam_tui.core.tooling.arguments import Arguments
 
 LONGEST = 50_000

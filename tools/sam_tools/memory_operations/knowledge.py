@@ -5,8 +5,16 @@ from typing import Any
 
 from sam_tools.memory_operations.arguments import AddDiscovery, AddPattern, AddSolution, Prune
 from sam_tools.memory_operations.report import knowledge_report, preview
-from sam_tui.core.memories import LEARNT_KINDS, Learnt, LearntDraft, LearntKind, Scope
-from sam_tui.core.ports.memory import KnowledgeStore, MemoryStore, PruneRule
+from sam_tui.core.ports.memory import (
+    LEARNT_KINDS,
+    KnowledgeStore,
+    Learnt,
+    LearntDraft,
+    LearntKind,
+    MemoryStore,
+    PruneRule,
+    Scope,
+)
 from sam_tui.core.tooling.arguments import NoArguments
 from sam_tui.core.tooling.contract import Operation, Schedule, ToolContext, ToolResult
 from sam_tui.core.tooling.sharing import origin_of, scope_to_change, told_origin

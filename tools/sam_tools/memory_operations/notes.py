@@ -7,8 +7,7 @@ from typing import Any
 from sam_tools.memory_operations.arguments import Keyed, SearchNotes, StoreNote
 from sam_tools.memory_operations.report import notes_report, quoted
 from sam_tui.core.errors import ToolError
-from sam_tui.core.memories import UNKNOWN, Scope
-from sam_tui.core.ports.memory import KeyValueStore, MemoryStore
+from sam_tui.core.ports.memory import UNKNOWN, KeyValueStore, MemoryStore, Scope
 from sam_tui.core.tooling.arguments import NoArguments
 from sam_tui.core.tooling.contract import Operation, Schedule, ToolContext, ToolResult
 from sam_tui.core.tooling.sharing import origin_of, scope_to_change, told_origin

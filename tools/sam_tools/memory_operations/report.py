@@ -2,8 +2,16 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from sam_tui.core.memories import UNKNOWN, Learnt, LearntHit, LearntKind, Memory, MemoryHit, Origin
-from sam_tui.core.todos import one_line
+from sam_tui.core.ports.memory import (
+    UNKNOWN,
+    Learnt,
+    LearntHit,
+    LearntKind,
+    Memory,
+    MemoryHit,
+    Origin,
+)
+from sam_tui.core.todos.item import one_line
 
 HEADINGS: Mapping[LearntKind, str] = {
     "discovery": "Discoveries",

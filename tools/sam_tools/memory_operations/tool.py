@@ -13,9 +13,8 @@ from sam_tools.memory_operations.report import (
 )
 from sam_tui.core.clock import Clock
 from sam_tui.core.errors import ToolError
-from sam_tui.core.memories import MemoryDraft
-from sam_tui.core.ports.memory import KeyValueStore, KnowledgeStore, MemoryStore
-from sam_tui.core.todos import one_line
+from sam_tui.core.ports.memory import KeyValueStore, KnowledgeStore, MemoryDraft, MemoryStore
+from sam_tui.core.todos.item import one_line
 from sam_tui.core.tooling.arguments import NoArguments
 from sam_tui.core.tooling.contract import Operation, Schedule, Tool, ToolContext, ToolResult
 from sam_tui.core.tooling.sharing import origin_of, scope_to_change, told_origin

@@ -7,9 +7,9 @@ from typing import Any
 
 from sam_tui.core.authorization.outside import CHANGE
 from sam_tui.core.display import Display
-from sam_tui.core.plain import escaped
-from sam_tui.core.ports.sandbox import OutsideAccess, allowance
-from sam_tui.core.ports.terminals import CommandResult, LeftRunning, TerminalSession
+from sam_tui.core.ports.processes.sandbox import OutsideAccess, allowance
+from sam_tui.core.ports.processes.terminals import CommandResult, LeftRunning, TerminalSession
+from sam_tui.core.text.plain import escaped
 from sam_tui.core.tooling.contract import ToolContext, ToolResult
 
 _MOST_REFUSALS = 10

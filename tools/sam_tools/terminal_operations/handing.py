@@ -10,9 +10,9 @@ from sam_tui.core.errors import ToolError
 from sam_tui.core.ids import SessionId
 from sam_tui.core.inquiries import Inquiries, InquiryOutcome
 from sam_tui.core.inquiry import Question, Reply
-from sam_tui.core.plain import escaped
-from sam_tui.core.ports.terminals import TerminalSession
-from sam_tui.core.todos import one_line
+from sam_tui.core.ports.processes.terminals import TerminalSession
+from sam_tui.core.text.plain import escaped
+from sam_tui.core.todos.item import one_line
 from sam_tui.core.tooling.contract import ToolContext, ToolResult
 
 _LONGEST_CHANGE = 4000

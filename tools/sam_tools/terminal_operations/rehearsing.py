@@ -7,9 +7,9 @@ from typing import Any
 
 from sam_tui.core.display import Diff
 from sam_tui.core.errors import ToolError
-from sam_tui.core.plain import escaped
-from sam_tui.core.ports.rehearsal import FileChange, Rehearsal, Rehearsals
-from sam_tui.core.ports.terminals import CommandRequest, CommandResult
+from sam_tui.core.ports.processes.rehearsal import FileChange, Rehearsal, Rehearsals
+from sam_tui.core.ports.processes.terminals import CommandRequest, CommandResult
+from sam_tui.core.text.plain import escaped
 from sam_tui.core.tooling.contract import AskKept, ToolContext
 
 _MOST_SHOWN = 100

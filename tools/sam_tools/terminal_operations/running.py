@@ -21,15 +21,15 @@ from sam_tools.terminal_operations.shown import session_result, view_of
 from sam_tui.core.display import Table, Terminal, Text
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ids import ConversationId, SessionId
-from sam_tui.core.plain import PlainStream, escaped, plain
-from sam_tui.core.ports.background import BackgroundCommand, BackgroundCommands, Waited
-from sam_tui.core.ports.rehearsal import Rehearsals
-from sam_tui.core.ports.terminals import (
+from sam_tui.core.ports.processes.background import BackgroundCommand, BackgroundCommands, Waited
+from sam_tui.core.ports.processes.rehearsal import Rehearsals
+from sam_tui.core.ports.processes.terminals import (
     CommandRequest,
     CommandResult,
     Commands,
     Terminals,
 )
+from sam_tui.core.text.plain import PlainStream, escaped, plain
 from sam_tui.core.tooling.contract import ToolContext, ToolResult
 
 _REFUSALS = ("Permission denied", "Read-only file system", "Operation not permitted", "EACCES")

@@ -33,9 +33,14 @@ from sam_tui.core.errors import ToolError
 from sam_tui.core.events import Event, TerminalClosed, TerminalOpened, TerminalPassed
 from sam_tui.core.ids import ConversationId, SessionId
 from sam_tui.core.inquiries import Inquiries
-from sam_tui.core.plain import escaped, plain
-from sam_tui.core.ports.sandbox import AskOutside, OutsideAccess, OutsideAnswer
-from sam_tui.core.ports.terminals import CommandRecord, SessionSpec, Terminals, TerminalSession
+from sam_tui.core.ports.processes.sandbox import AskOutside, OutsideAccess, OutsideAnswer
+from sam_tui.core.ports.processes.terminals import (
+    CommandRecord,
+    SessionSpec,
+    Terminals,
+    TerminalSession,
+)
+from sam_tui.core.text.plain import escaped, plain
 from sam_tui.core.tooling.arguments import NoArguments
 from sam_tui.core.tooling.contract import ToolContext, ToolResult
 

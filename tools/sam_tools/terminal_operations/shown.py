@@ -5,8 +5,8 @@ from typing import Any, cast
 
 from sam_tools.terminal_operations.answers import json_result
 from sam_tui.core.display import Display
-from sam_tui.core.plain import escaped, plain
-from sam_tui.core.ports.terminals import TerminalSession
+from sam_tui.core.ports.processes.terminals import TerminalSession
+from sam_tui.core.text.plain import escaped, plain
 from sam_tui.core.tooling.contract import ToolResult
 
 _SWITCH = re.compile(r"\x1b\[\?(?:1049|1047|47)([hl])")

@@ -22,10 +22,10 @@ from sam_tools.terminal_operations.running import CommandHand
 from sam_tools.terminal_operations.sessions import SessionHand
 from sam_tui.core.events import Event
 from sam_tui.core.inquiries import Inquiries
-from sam_tui.core.ports.background import BackgroundCommands
 from sam_tui.core.ports.files import Files
-from sam_tui.core.ports.rehearsal import Rehearsals
-from sam_tui.core.ports.terminals import Commands, Terminals
+from sam_tui.core.ports.processes.background import BackgroundCommands
+from sam_tui.core.ports.processes.rehearsal import Rehearsals
+from sam_tui.core.ports.processes.terminals import Commands, Terminals
 from sam_tui.core.tooling.arguments import NoArguments
 from sam_tui.core.tooling.contract import Operation, Schedule, Tool
 

@@ -20,8 +20,7 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from sam_tui.core.todo_rules import MAX_TITLE
-from sam_tui.core.todos import (
+from sam_tui.core.todos.item import (
     TODO_PRIORITIES,
     TODO_STATUSES,
     TodoPriority,
@@ -29,6 +28,7 @@ from sam_tui.core.todos import (
     one_line,
     visible_text,
 )
+from sam_tui.core.todos.rules import MAX_TITLE
 from sam_tui.core.tooling.arguments import Arguments
 
 _OWN = "todo"

@@ -13,7 +13,8 @@ from sam_tools.todo_operations.arguments import (
     TodoUpdate,
 )
 from sam_tui.core.errors import ToolError
-from sam_tui.core.todo_rules import (
+from sam_tui.core.todos.item import Subtask, Todo
+from sam_tui.core.todos.rules import (
     TodoFinding,
     consistent,
     lost_completed,
@@ -21,7 +22,6 @@ from sam_tui.core.todo_rules import (
     stamped,
     validate,
 )
-from sam_tui.core.todos import Subtask, Todo
 
 _SHOWN = 40
 """Findings told at once; a list with more is better written anew."""

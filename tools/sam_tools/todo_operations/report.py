@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 
 from sam_tools.todo_operations.changes import TodoBatch, TodoChange
-from sam_tui.core.todos import (
+from sam_tui.core.todos.item import (
     Todo,
     TodoStatus,
     completed_ids,

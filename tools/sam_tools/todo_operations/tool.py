@@ -9,7 +9,7 @@ from sam_tui.core.board import TodoBoard
 from sam_tui.core.display import Todos
 from sam_tui.core.errors import InvalidArguments, ToolError
 from sam_tui.core.ids import ConversationId
-from sam_tui.core.todos import todo_statistics
+from sam_tui.core.todos.item import todo_statistics
 from sam_tui.core.tooling.arguments import NoArguments
 from sam_tui.core.tooling.contract import Operation, Schedule, Tool, ToolContext, ToolResult
 

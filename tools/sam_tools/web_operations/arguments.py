@@ -6,7 +6,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
 from sam_tui.core.ports.web import SearchKind, SerpEngine
-from sam_tui.core.todos import one_line
+from sam_tui.core.todos.item import one_line
 from sam_tui.core.tooling.arguments import Arguments
 
 Depth = Literal["shallow", "standard", "comprehensive"]

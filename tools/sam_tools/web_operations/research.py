@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 from sam_tools.web_operations.arguments import Depth, Research
 from sam_tools.web_operations.wording import OUTSIDE, hit_table, host_of
 from sam_tui.core.errors import ToolError
-from sam_tui.core.memories import MemoryDraft, Scope
 from sam_tui.core.ports.documents import Documents, DocumentText
-from sam_tui.core.ports.memory import MemoryStore
+from sam_tui.core.ports.memory import MemoryDraft, MemoryStore, Scope
 from sam_tui.core.ports.web import SearchKind, Web, WebHit, WebSearch
 from sam_tui.core.tooling.contract import ToolContext, ToolResult
 from sam_tui.core.tooling.sharing import origin_of, scope_to_change

@@ -18,8 +18,8 @@ from sam_tui.adapters.terminal.sandbox.kernel import ProcessMemory, call, capabi
 from sam_tui.adapters.terminal.sandbox.machine import machine
 from sam_tui.adapters.terminal.sandbox.supervision import Host
 from sam_tui.adapters.terminal.sandbox.targets import stat_fields
-from sam_tui.core.ports.sandbox import Protection
-from sam_tui.core.ports.terminals import Confinement
+from sam_tui.core.ports.processes.sandbox import Protection
+from sam_tui.core.ports.processes.terminals import Confinement
 
 _LEAST_LIVE = (5, 14)
 """Linux 5.14 answers a call and hands over a descriptor in one step (ADDFD_FLAG_SEND)."""

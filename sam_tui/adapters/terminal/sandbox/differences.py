@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sam_tui.core.errors import ToolError
-from sam_tui.core.ports.rehearsal import ChangeKind, FileChange
+from sam_tui.core.ports.processes.rehearsal import ChangeKind, FileChange
 
 MOST_ENTRIES = 200_000
 _LARGEST_DIFF = 512 * 1024

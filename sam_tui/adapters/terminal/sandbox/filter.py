@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from sam_tui.adapters.terminal.sandbox.machine import BEYOND, Machine
-from sam_tui.core.ports.sandbox import Network
+from sam_tui.core.ports.processes.sandbox import Network
 
 ALLOW = 0x7FFF0000
 NOTIFY = 0x7FC00000

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from sam_tui.core.authorization.secrets import ENVIRONMENT_FILE, PRIVATE_KEY, Secrets
-from sam_tui.core.ports.sandbox import ReadTerms
+from sam_tui.core.ports.processes.sandbox import ReadTerms
 
 _KERNEL = ("/proc/", "/sys/", "/dev/")
 _CONFIGURED = ("/etc/",)

@@ -8,7 +8,7 @@ makes beside them, the supervisor opens for it.
 import os
 from collections.abc import Sequence
 
-from sam_tui.core.real_paths import RealPaths
+from sam_tui.core.local_files.real_paths import RealPaths
 
 _MOST_ENTRIES = 4096
 """Of a folder with more nothing is allowed as a whole: all of it goes through the supervisor."""

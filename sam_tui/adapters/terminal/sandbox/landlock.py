@@ -11,8 +11,8 @@ from functools import lru_cache
 from sam_tui.adapters.terminal.sandbox.devices import raw_devices
 from sam_tui.adapters.terminal.sandbox.keeping import carved
 from sam_tui.adapters.terminal.sandbox.kernel import forbid_new_privileges, syscall
-from sam_tui.core.ports.sandbox import ReadTerms
-from sam_tui.core.real_paths import RealPaths
+from sam_tui.core.local_files.real_paths import RealPaths
+from sam_tui.core.ports.processes.sandbox import ReadTerms
 
 # The same numbers on every Linux architecture that has Landlock (x86-64, aarch64, riscv64 ...).
 _CREATE_RULESET = 444

@@ -4,7 +4,7 @@ import os
 
 from sam_tui.adapters.terminal.sandbox.landlock import Bounds
 from sam_tui.core.authorization.hosts import HostEntry, loopback
-from sam_tui.core.ports.sandbox import HostTerms, Network
+from sam_tui.core.ports.processes.sandbox import HostTerms, Network
 
 PROGRAM = "/usr/bin/sandbox-exec"
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/tty", "/dev/dtracehelper", "/dev/ptmx")

@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 
 from sam_tui.adapters.terminal.sandbox.landlock import Bounds
-from sam_tui.core.ports.sandbox import Network
+from sam_tui.core.ports.processes.sandbox import Network
 
 _EMPTIED = ("/run", "/tmp", "/var/tmp")
 """Where other programs keep their sockets; what a command needs of these is put back."""

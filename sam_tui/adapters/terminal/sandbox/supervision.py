@@ -16,7 +16,7 @@ from sam_tui.adapters.terminal.sandbox.entry import enrolment
 from sam_tui.adapters.terminal.sandbox.landlock import Bounds
 from sam_tui.adapters.terminal.sandbox.protocol import MESSAGE
 from sam_tui.core.errors import ToolError
-from sam_tui.core.ports.sandbox import (
+from sam_tui.core.ports.processes.sandbox import (
     AskOutside,
     HostTerms,
     OutsideAccess,

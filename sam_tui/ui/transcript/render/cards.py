@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from rich.style import Style
 
 from sam_tui.core.display import Diff, Display, Table, Terminal, Text, Todos
-from sam_tui.core.todos import Todo
+from sam_tui.core.todos.item import Todo
 from sam_tui.ui.transcript.blocks import Card, Decided, Notice, Reasoning, ReminderContent
 from sam_tui.ui.transcript.render.cleaning import clean, clean_output, expand, one_line
 from sam_tui.ui.transcript.render.diff import draw_diff

@@ -7,7 +7,7 @@ from sam_tools.file_operations.candidates import nearest
 from sam_tools.file_operations.patch.pieces import FilePatch, Hunk
 from sam_tools.file_operations.patch.placement import Misfit
 from sam_tui.core.errors import ToolError
-from sam_tui.core.plain import printable
+from sam_tui.core.text.plain import printable
 
 _WIDTH = 100
 

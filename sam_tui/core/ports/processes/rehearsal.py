@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from sam_tui.core.ports.terminals import CommandRequest, CommandResult
+from sam_tui.core.ports.processes.terminals import CommandRequest, CommandResult
 
 ChangeKind = Literal["created", "modified", "deleted"]
 

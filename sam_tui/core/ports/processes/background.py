@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Literal, Protocol
 
 from sam_tui.core.ids import ConversationId, SessionId
-from sam_tui.core.ports.terminals import CommandRequest, CommandResult, SessionOutput
+from sam_tui.core.ports.processes.terminals import CommandRequest, CommandResult, SessionOutput
 
 Waited = Literal["ended", "running", "released"]
 """What waiting came to: its end, more time than there was, or the person who let it go on."""

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from sam_tui.core.errors import ToolError
-from sam_tui.core.todo_rules import consistent, settle, stamped, validate
-from sam_tui.core.todos import Todo, TodoStatus, one_line
+from sam_tui.core.todos.item import Todo, TodoStatus, one_line
+from sam_tui.core.todos.rules import consistent, settle, stamped, validate
 
 EditKind = Literal["add", "retitle", "cycle", "remove", "up", "down"]
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from sam_tui.core.todos import Todo, completed_ids, open_subtasks, unmet_dependencies
+from sam_tui.core.todos.item import Todo, completed_ids, open_subtasks, unmet_dependencies
 
 MAX_ID = 2**53 - 1
 """Beyond it JSON readers lose digits."""

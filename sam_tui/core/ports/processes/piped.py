@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from sam_tui.core.ports.sandbox import AskOutside, Network, OutsideAccess
+from sam_tui.core.ports.processes.sandbox import AskOutside, Network, OutsideAccess
 
 
 @dataclass(frozen=True, slots=True)

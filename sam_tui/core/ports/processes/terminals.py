@@ -5,17 +5,17 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from sam_tui.core.ids import ConversationId, SessionId
-from sam_tui.core.ports.sandbox import (
+from sam_tui.core.ports.processes.sandbox import (
     AskAgain,
     AskOutside,
     Network,
     OutsideAccess,
     RunningProcess,
 )
-from sam_tui.core.ports.sandbox import Confinement as Confinement
-from sam_tui.core.ports.screens import CellRun as CellRun
-from sam_tui.core.ports.screens import KeyPress as KeyPress
-from sam_tui.core.ports.screens import Screen as Screen
+from sam_tui.core.ports.processes.sandbox import Confinement as Confinement
+from sam_tui.core.ports.processes.screens import CellRun as CellRun
+from sam_tui.core.ports.processes.screens import KeyPress as KeyPress
+from sam_tui.core.ports.processes.screens import Screen as Screen
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from sam_tui.core.secret_blocks import NAME as KEY_BLOCK
-from sam_tui.core.secret_blocks import blocks, lines
-from sam_tui.core.secret_forms import HINTS, assigned_secrets, drawn, telling
-from sam_tui.core.secret_spellings import plain_word, spellings, wordlike
-from sam_tui.core.unseen import UNSEEN, show_unseen, shown_again
+from sam_tui.core.redaction.forms import HINTS, assigned_secrets, drawn, telling
+from sam_tui.core.redaction.key_blocks import NAME as KEY_BLOCK
+from sam_tui.core.redaction.key_blocks import blocks, lines
+from sam_tui.core.redaction.spellings import plain_word, spellings, wordlike
+from sam_tui.core.text.invisible import UNSEEN, show_unseen, shown_again
 
 PLACEHOLDER = re.compile(r"<secret:([A-Za-z0-9_.-]{1,64}):([0-9a-f]{4,64})>")
 _SHORTEST_KNOWN = 6

@@ -4,8 +4,8 @@ import os
 import stat
 from collections.abc import Mapping
 
-from sam_tui.core.bounded_files import UnusableFile, open_regular
-from sam_tui.core.shield import secrets_of_env_file
+from sam_tui.core.local_files.bounded import UnusableFile, open_regular
+from sam_tui.core.redaction.shield import secrets_of_env_file
 
 _NAMES = (".env", ".envrc", *(f".env.{kind}" for kind in (
     "local", "development", "dev", "production", "prod", "staging", "test", "development.local",

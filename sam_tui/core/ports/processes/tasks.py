@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from sam_tui.core.ids import ConversationId
-from sam_tui.core.ports.sandbox import AskAgain, AskOutside, Network
-from sam_tui.core.ports.terminals import CommandResult, SessionOutput
+from sam_tui.core.ports.processes.sandbox import AskAgain, AskOutside, Network
+from sam_tui.core.ports.processes.terminals import CommandResult, SessionOutput
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from sam_tui.core.ports.screens import ShownSession
+from sam_tui.core.ports.processes.screens import ShownSession
 
 
 @dataclass(frozen=True, slots=True)

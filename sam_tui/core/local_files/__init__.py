@@ -1,0 +1,1 @@
+"""Reading files of this machine that anybody may have written."""

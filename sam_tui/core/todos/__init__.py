@@ -1,0 +1,1 @@
+"""Todo lists: an item, the rules of a list, and what a person changes about it."""
