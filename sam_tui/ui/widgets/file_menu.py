@@ -12,10 +12,10 @@ class FileMenu(HintMenu[str]):
     """Paths in the workspace, the name of each in front of its folder."""
 
     def __init__(self) -> None:
-        super().__init__(_row, id="file-hints")
+        super().__init__(_file_row, id="file-hints")
 
 
-def _row(path: str, entries: Sequence[str], marked: bool) -> Content:
+def _file_row(path: str, entries: Sequence[str], marked: bool) -> Content:
     folder, _, name = path.rpartition("/")
     return Content.assemble(
         (visible_line(name), "bold $primary" if marked else "$primary"),

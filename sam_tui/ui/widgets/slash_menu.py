@@ -15,18 +15,18 @@ class SlashMenu(HintMenu[WorkbenchAction]):
     """Commands with title and keys, and below them what the marked one does, whole."""
 
     def __init__(self) -> None:
-        super().__init__(_row, lambda action: action.help, id="hints")
+        super().__init__(_command_row, lambda action: action.help, id="hints")
 
 
-def _row(action: WorkbenchAction, actions: Sequence[WorkbenchAction], marked: bool) -> Content:
-    width = min(_WIDEST, max(len(_typed(action)) for action in actions))
+def _command_row(action: WorkbenchAction, actions: Sequence[WorkbenchAction], marked: bool) -> Content:
+    width = min(_WIDEST, max(len(_command(action)) for action in actions))
     keys = f"  {spelled_all(action.keys)}" if action.keys else ""
     return Content.assemble(
-        (f"{_typed(action):<{width}}  ", "bold $primary" if marked else "$primary"),
+        (f"{_command(action):<{width}}  ", "bold $primary" if marked else "$primary"),
         (action.title, "$foreground" if marked else "$text-muted"),
         (keys, "$text-disabled"),
     )
 
 
-def _typed(action: WorkbenchAction) -> str:
+def _command(action: WorkbenchAction) -> str:
     return f"/{action.slash} {action.argument}".strip()
