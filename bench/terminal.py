@@ -27,7 +27,7 @@ from bench.figures import Figure, judged, options
 
 if TYPE_CHECKING:
     from sam_tui.adapters.terminal.screen import EmulatedScreen
-    from sam_tui.ui.widgets.terminal_cells import Painter
+    from sam_tui.ui.widgets.terminal.cells import Painter
 
 COLUMNS, ROWS = 120, 40
 KINDS = ("plain", "256 colours", "true colour", "wide", "a colour a cell")
@@ -104,7 +104,7 @@ def medians_ms(*steps: Callable[[int], None]) -> list[float]:
 def frame_figures() -> list[Figure]:
     """Feed and draw: whole frames of several kinds, and one row."""
     from sam_tui.adapters.terminal.screen import EmulatedScreen
-    from sam_tui.ui.widgets.terminal_cells import Painter
+    from sam_tui.ui.widgets.terminal.cells import Painter
 
     figures: list[Figure] = []
     painter = Painter(Style(color="#d5d9e0", bgcolor="#14171c"))

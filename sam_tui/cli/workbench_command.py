@@ -107,7 +107,7 @@ def _open(values: Values) -> int:
         return built
 
     from sam_tui.ui.app import SamApp
-    from sam_tui.ui.hangup import heed_signals, unheed_signals
+    from sam_tui.ui.driver.output import heed_signals, unheed_signals
 
     app = SamApp(
         start,

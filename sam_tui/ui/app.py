@@ -17,38 +17,38 @@ from textual.worker import Worker
 from sam_tui.core.errors import SamError
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.text import charsets
-from sam_tui.ui import clipboard, keyboard, slash, theme
+from sam_tui.ui import slash, theme
 from sam_tui.ui.actions import TO_TERMINAL
 from sam_tui.ui.activity import ActivityLine
-from sam_tui.ui.controllers.backstage import Backstage
+from sam_tui.ui.controllers.authorization import Oversight
+from sam_tui.ui.controllers.background import Backstage
+from sam_tui.ui.controllers.completion import Mentions
+from sam_tui.ui.controllers.conversation_actions import LibraryController, TodoController
 from sam_tui.ui.controllers.conversations import Conversations
-from sam_tui.ui.controllers.desk import Controllers, Desk
-from sam_tui.ui.controllers.mentions import Mentions
 from sam_tui.ui.controllers.models import Models
-from sam_tui.ui.controllers.oversight import Oversight
-from sam_tui.ui.controllers.recordings import RecordingDesk
-from sam_tui.ui.controllers.requests import Requests
-from sam_tui.ui.controllers.runs import Runs
 from sam_tui.ui.controllers.servers import Servers
-from sam_tui.ui.controllers.shelf import LibraryController
-from sam_tui.ui.controllers.shell import ShellController
-from sam_tui.ui.controllers.terminal_deeds import TerminalDeeds
-from sam_tui.ui.controllers.todos import TodoController
+from sam_tui.ui.controllers.terminals.actions import TerminalDeeds
+from sam_tui.ui.controllers.terminals.recordings import RecordingDesk
+from sam_tui.ui.controllers.terminals.requests import Requests
+from sam_tui.ui.controllers.terminals.shells import ShellController
+from sam_tui.ui.controllers.terminals.status import Watching
 from sam_tui.ui.controllers.turns import GROUP, TurnController
-from sam_tui.ui.controllers.watching import Watching
-from sam_tui.ui.guard import Patience
-from sam_tui.ui.hangup import lasting
+from sam_tui.ui.controllers.workflows import Runs
+from sam_tui.ui.driver import clipboard
+from sam_tui.ui.driver.keys import tell_alt
+from sam_tui.ui.driver.output import lasting
+from sam_tui.ui.key_guard import Patience
 from sam_tui.ui.messages import ActionAsked, InquiryAnswered, LeavingAsked, PromptSubmitted
-from sam_tui.ui.palette import ActionProvider
 from sam_tui.ui.plain import one_line
 from sam_tui.ui.screens.chat import ChatScreen, writes
 from sam_tui.ui.screens.failure import FailureScreen
-from sam_tui.ui.stylesheet import ThemeStylesheet
+from sam_tui.ui.theme import ThemeStylesheet
 from sam_tui.ui.widgets.status_bar import Standing
-from sam_tui.ui.widgets.terminal_messages import RestartAsked, SessionChanged, TerminalAsked
-from sam_tui.ui.widgets.terminal_panel import ShellWanted
-from sam_tui.ui.widgets.terminal_view import TerminalView
+from sam_tui.ui.widgets.terminal.messages import RestartAsked, SessionChanged, TerminalAsked
+from sam_tui.ui.widgets.terminal.panel import ShellWanted
+from sam_tui.ui.widgets.terminal.view import TerminalView
 from sam_tui.ui.widgets.todo_panel import TodoEditAsked
+from sam_tui.ui.workbench import ActionProvider, Controllers, Desk
 
 if TYPE_CHECKING:
     from sam_tui.core.runtime import Runtime
@@ -87,7 +87,7 @@ class SamApp(App[None], inherit_bindings=False):
         version: str,
     ) -> None:
         super().__init__()
-        keyboard.tell_alt()
+        tell_alt()
         self.use_command_palette = True
         self._set_looks()
         self.runtime: Runtime | None = None

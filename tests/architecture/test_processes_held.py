@@ -43,7 +43,7 @@ HELD = {
     "sam_tui/adapters/terminal/sandbox/detached.py": "starts parts of this program itself",
     "sam_tui/adapters/terminal/sandbox/island.py": "starts the holder of networks, this program itself",
     "sam_tui/adapters/search/run.py": "ripgrep of our own wheel, which runs nothing else",
-    "sam_tui/ui/outside.py": "the person's own editor, pager and browser, at their key",
+    "sam_tui/ui/programs.py": "the person's own editor, pager and browser, at their key",
 }
 """Every module that may start processes, and why that is no way around the sandbox."""
 

@@ -9,10 +9,10 @@ from rich.cells import cell_len
 from textual.color import Color
 
 from sam_tui.ui.transcript.blocks import Block, CodeContent, Markdown, Piece, TableRows, plain
-from sam_tui.ui.transcript.render.cleaning import clean
 from sam_tui.ui.transcript.render.content import draw
 from sam_tui.ui.transcript.render.palette import make_palette
 from sam_tui.ui.transcript.render.rows import Canvas, margin, wrap
+from sam_tui.ui.transcript.render.safe_text import clean
 from sam_tui.ui.transcript.splitter import CHUNK, LONGEST, Splitter, split
 
 PALETTE = make_palette(Color.parse("white"), Color.parse("black"), {}, dark=True)

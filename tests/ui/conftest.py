@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from sam_tui.ui.widgets import terminal_chord
+from sam_tui.ui.widgets.terminal import chord
 from tests.fakes.engine_kit import RawModel
 from tests.ui.driver import Stage, build_stage
 
@@ -12,7 +12,7 @@ from tests.ui.driver import Stage, build_stage
 @pytest.fixture(autouse=True)
 def patient_chord(monkeypatch: pytest.MonkeyPatch) -> None:
     """The key that leads out of a terminal waits for the second press, however slow the machine is."""
-    monkeypatch.setattr(terminal_chord, "WITHIN", 3600)
+    monkeypatch.setattr(chord, "WITHIN", 3600)
 
 
 @pytest.fixture

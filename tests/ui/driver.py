@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 from sam_tui.assembly import Options, build
 from sam_tui.core.runtime import Runtime
 from sam_tui.ui.app import SamApp
-from sam_tui.ui.guard import Patience
+from sam_tui.ui.key_guard import Patience
 from tests.fakes.engine_kit import RawModel
 
 DEADLINE = 15.0

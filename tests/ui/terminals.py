@@ -2,7 +2,7 @@
 
 from textual import events
 
-from sam_tui.ui.widgets.terminal_view import TerminalView
+from sam_tui.ui.widgets.terminal.view import TerminalView
 from tests.ui.driver import Driver
 
 LEAVE_CHORD = ("ctrl+right_square_bracket",) * 2

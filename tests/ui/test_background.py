@@ -11,7 +11,7 @@ from sam_tui.core.messages import ToolMessage
 from sam_tui.core.ports.model import TextDelta
 from sam_tui.ui.screens.dialogs import Picker
 from sam_tui.ui.screens.reader import Reader
-from sam_tui.ui.widgets.inquiry_panels import ApprovalPanel
+from sam_tui.ui.widgets.inquiries.question import ApprovalPanel
 from tests.fakes.engine_kit import RawModel, calls
 from tests.ui.driver import Driver, Stage, app_over, driven
 
@@ -124,7 +124,7 @@ async def test_the_bar_offers_the_background_once_a_command_takes_long(
 ) -> None:
     (stage.workspace / "gate").touch()
     play(stage, command(LOOP), {"text": "It runs on."})
-    monkeypatch.setattr("sam_tui.ui.controllers.backstage._OFFERED_AFTER", 0.0)
+    monkeypatch.setattr("sam_tui.ui.controllers.background._OFFERED_AFTER", 0.0)
     async with driven(app_over(stage), (120, 40)) as me:
         await me.ready()
         await me.pilot.press("ctrl+b")

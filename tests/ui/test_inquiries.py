@@ -10,10 +10,10 @@ from sam_tui.core.inquiries import InquiryOutcome
 from sam_tui.core.inquiry import Approval, ApprovalRequest, Question, Reply
 from sam_tui.core.ports.model import TextDelta
 from sam_tui.core.text.invisible import foreign_letters
-from sam_tui.ui.guard import Patience
-from sam_tui.ui.widgets.approval_panel import approval_lines
-from sam_tui.ui.widgets.inquiry_panels import ApprovalPanel, InquiryPanel, QuestionPanel
-from sam_tui.ui.widgets.terminal_view import TerminalView
+from sam_tui.ui.key_guard import Patience
+from sam_tui.ui.widgets.inquiries.approval import approval_lines
+from sam_tui.ui.widgets.inquiries.question import ApprovalPanel, InquiryPanel, QuestionPanel
+from sam_tui.ui.widgets.terminal.view import TerminalView
 from tests.fakes.engine_kit import RawModel, calls
 from tests.ui.driver import (
     DEADLINE,

@@ -39,4 +39,4 @@ def test_no_timer_of_textuals_that_calls_once_is_used() -> None:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Attribute) and node.attr == "set_timer"
     ]
-    assert not calls, f"use sam_tui.ui.later: {calls}"
+    assert not calls, f"use sam_tui.ui.timers: {calls}"

@@ -10,7 +10,7 @@ from textual.widgets import Input, OptionList
 from sam_tui.assembly import Options, build
 from sam_tui.core.messages import UserMessage
 from sam_tui.ui.screens.dialogs import Picker
-from sam_tui.ui.screens.models import HostQuestion, KeyForm
+from sam_tui.ui.screens.forms import HostQuestion, KeyForm
 from tests.fakes.engine_kit import RawModel
 from tests.fakes.openai_server import FakeServer, Recorded, Reply, failure
 from tests.ui.driver import Driver, Stage, app_over, driven

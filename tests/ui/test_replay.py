@@ -7,8 +7,8 @@ import pytest
 from textual import events
 
 from sam_tui.ui.screens.dialogs import Picker
-from sam_tui.ui.widgets.inquiry_panels import InquiryPanel
-from sam_tui.ui.widgets.terminal_replay import ReplayView, clock
+from sam_tui.ui.widgets.inquiries.question import InquiryPanel
+from sam_tui.ui.widgets.terminal.replay import ReplayView, clock
 from tests.ui.driver import Driver, Stage, Workbench, app_over, driven
 from tests.ui.terminals import drag, drawn, in_shell, mouse, type_line
 

@@ -10,10 +10,10 @@ from sam_tui.core.ports.model import TextDelta
 from sam_tui.core.workflow.service import Workflows
 from sam_tui.core.workflow.views import ExecutionView
 from sam_tui.ui.screens.dialogs import Picker
-from sam_tui.ui.screens.param_form import ParamForm
+from sam_tui.ui.screens.forms import ParamForm
 from sam_tui.ui.screens.reader import Reader
 from sam_tui.ui.screens.runs import RunsScreen
-from sam_tui.ui.widgets.inquiry_panels import InquiryPanel
+from sam_tui.ui.widgets.inquiries.question import InquiryPanel
 from tests.fakes.engine_kit import RawModel, calls
 from tests.ui.driver import Driver, Stage, app_over, driven
 

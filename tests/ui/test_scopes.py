@@ -13,7 +13,7 @@ from sam_tui.core.inquiries import InquiryOutcome
 from sam_tui.core.inquiry import Approval, ApprovalRequest, PastCall, ScopeChoice
 from sam_tui.core.ports.model import TextDelta
 from sam_tui.core.verdict import Decision
-from sam_tui.ui.widgets.approval_panel import ApprovalPanel
+from sam_tui.ui.widgets.inquiries.approval import ApprovalPanel
 from tests.fakes.engine_kit import RawModel, calls
 from tests.ui.driver import Driver, Stage, StillWorkbench, Watch, app_over, driven
 

@@ -6,7 +6,7 @@ from textual import events
 from sam_tui.ui import slash
 from sam_tui.ui.actions import BY_SLASH
 from sam_tui.ui.screens.dialogs import HelpScreen
-from sam_tui.ui.widgets.slash_menu import SlashMenu
+from sam_tui.ui.widgets.menus import SlashMenu
 from tests.ui.driver import Driver, Stage, app_over, driven
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from sam_tui.ui.widgets.terminal_view import TerminalView
+from sam_tui.ui.widgets.terminal.view import TerminalView
 from tests.ui.driver import Driver, Stage, app_over, driven
 from tests.ui.terminals import LEAVE_CHORD, drawn, in_shell, shows
 

@@ -5,7 +5,7 @@ from textual import events
 
 from sam_tui.core.inquiry import Approval
 from sam_tui.core.ports.policy import DecisionFilter
-from sam_tui.ui.widgets.terminal_view import TerminalView
+from sam_tui.ui.widgets.terminal.view import TerminalView
 from tests.ui.driver import Driver, Stage, app_over, driven
 from tests.ui.terminals import drag, drawn, in_shell, mouse, shows, type_line
 

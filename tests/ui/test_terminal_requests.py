@@ -12,9 +12,9 @@ from sam_tui.core.inquiry import Approval, Inquiry
 from sam_tui.core.ports.policy import DecisionFilter
 from sam_tui.core.ports.processes.screens import KeyPress
 from sam_tui.core.verdict import Decision
-from sam_tui.ui import clipboard, keyboard
-from sam_tui.ui.incoming import KeyParser
-from sam_tui.ui.widgets.terminal_cells import with_cursor
+from sam_tui.ui.driver import clipboard, keys
+from sam_tui.ui.driver.keys import KeyParser
+from sam_tui.ui.widgets.terminal.cells import with_cursor
 from tests.ui.driver import Driver, Stage, app_over, driven
 from tests.ui.terminals import LEAVE_CHORD, drawn, in_shell, shows, type_line
 
@@ -45,7 +45,7 @@ OPENERS = {
 
 def keys_of(monkeypatch: pytest.MonkeyPatch, sent: str) -> list[events.Key]:
     """What the terminal around told with these bytes, once nothing followed."""
-    keyboard.tell_alt()
+    keys.tell_alt()
     monkeypatch.setattr(constants, "ESCAPE_DELAY", 0.0)
     parser = KeyParser()
     told = [*parser.feed(sent), *parser.tick()]
@@ -150,11 +150,11 @@ def test_an_escape_waits_for_at_most_25_ms_to_be_more_unless_escdelay_says_anoth
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(constants, "ESCAPE_DELAY", 0.1)
-    keyboard.tell_alt()
+    keys.tell_alt()
     assert constants.ESCAPE_DELAY <= 0.025
     monkeypatch.setattr(constants, "ESCAPE_DELAY", 0.07)
     monkeypatch.setenv("ESCDELAY", "70")
-    keyboard.tell_alt()
+    keys.tell_alt()
     assert constants.ESCAPE_DELAY == 0.07
     parser = KeyParser()
     assert not list(parser.feed("\x1b")) and parser.waits

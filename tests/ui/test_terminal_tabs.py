@@ -5,7 +5,7 @@ import pytest
 from sam_tui.core.events import TerminalOpened
 from sam_tui.core.ports.model import TextDelta
 from sam_tui.core.ports.processes.terminals import SessionSpec
-from sam_tui.ui.widgets.terminal_panel import TerminalPanel
+from sam_tui.ui.widgets.terminal.panel import TerminalPanel
 from tests.fakes.engine_kit import RawModel
 from tests.ui.driver import Driver, Stage, app_over, driven
 

@@ -11,7 +11,7 @@ from textual import events
 
 from sam_tui.adapters.llm.scripted import ScriptedModel
 from sam_tui.ui.app import SamApp
-from sam_tui.ui.hangup import heed_signals, unheed_signals
+from sam_tui.ui.driver.output import heed_signals, unheed_signals
 from tests.ui.driver import Stage, app_over, build_stage, driven
 
 PROMPTS = [f"prompt {number}" for number in range(40)]

@@ -17,7 +17,7 @@ from tests.ui.terminals import LEAVE_CHORD, drawn, in_shell
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """No waiting between two looks."""
-    monkeypatch.setattr("sam_tui.ui.controllers.watching._PACE", 0.05)
+    monkeypatch.setattr("sam_tui.ui.controllers.terminals.status._PACE", 0.05)
 
 
 def told(me: Driver) -> str:
@@ -58,7 +58,7 @@ async def agents_terminal(me: Driver, stage: Stage, model: RawModel) -> Terminal
 async def test_a_running_command_is_told_with_its_silence_then_how_it_ended(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sam_tui.ui.session_state.QUIET", (2, 9000))
+    monkeypatch.setattr("sam_tui.ui.controllers.terminals.status.QUIET", (2, 9000))
     (stage.workspace / "gate").touch()
     async with driven(app_over(stage)) as me:
         await left_with(me, "while [ -e gate ]; do sleep 0.01; done; (exit 3)")

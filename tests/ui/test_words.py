@@ -9,7 +9,7 @@ from sam_tui.ui import slash
 from sam_tui.ui.actions import ACTIONS, spelled
 from sam_tui.ui.activity import ActivityLine
 from sam_tui.ui.bridge import decision_words
-from sam_tui.ui.guard import KeyGuard, Patience
+from sam_tui.ui.key_guard import KeyGuard, Patience
 from sam_tui.ui.plain import one_line, short_path, visible, visible_line
 from sam_tui.ui.widgets.status_bar import Standing, counted, fitted, segments, spent
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from sam_tui.core.ids import InquiryId
 from sam_tui.core.inquiry import Inquiry
-from sam_tui.ui.guard import Patience
-from sam_tui.ui.later import after
+from sam_tui.ui.key_guard import Patience
 from sam_tui.ui.screens.chat import ChatScreen
-from sam_tui.ui.widgets.inquiry_panels import InquiryPanel, panel_for
-from sam_tui.ui.widgets.terminal_view import TerminalView
+from sam_tui.ui.timers import after
+from sam_tui.ui.widgets.inquiries.question import InquiryPanel, panel_for
+from sam_tui.ui.widgets.terminal.view import TerminalView
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,10 @@ from textual.app import App
 
 from sam_tui.core.errors import ModelAuthError, SamError
 from sam_tui.ui.controllers.conversations import Conversations
-from sam_tui.ui.guard import Patience
+from sam_tui.ui.key_guard import Patience
 from sam_tui.ui.screens.chat import ChatScreen
 from sam_tui.ui.screens.dialogs import Choice, Picker
-from sam_tui.ui.screens.models import HostQuestion, KeyForm
+from sam_tui.ui.screens.forms import HostQuestion, KeyForm
 
 if TYPE_CHECKING:
     from sam_tui.core.ports.model import Model, ModelOffer

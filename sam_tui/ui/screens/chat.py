@@ -17,8 +17,8 @@ from sam_tui.ui.activity import ActivityLine
 from sam_tui.ui.transcript import Transcript
 from sam_tui.ui.widgets.prompt import PromptBox
 from sam_tui.ui.widgets.status_bar import Standing, StatusBar
-from sam_tui.ui.widgets.terminal_panel import TerminalPanel
-from sam_tui.ui.widgets.terminal_view import TerminalView
+from sam_tui.ui.widgets.terminal.panel import TerminalPanel
+from sam_tui.ui.widgets.terminal.view import TerminalView
 from sam_tui.ui.widgets.todo_panel import TodoPanel
 
 NARROW = 100

@@ -15,7 +15,7 @@ from textual.widgets.option_list import Option
 from sam_tui.core.errors import SamError
 from sam_tui.ui.screens import STYLES
 from sam_tui.ui.screens.reader import Reader, ReaderPart, whole
-from sam_tui.ui.widgets.run_lines import (
+from sam_tui.ui.screens.run_lines import (
     artifact_line,
     event_lines,
     finding_line,

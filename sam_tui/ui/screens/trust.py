@@ -9,7 +9,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from sam_tui.ui.guard import KeyGuard, Patience
+from sam_tui.ui.key_guard import KeyGuard, Patience
 from sam_tui.ui.plain import visible, visible_line
 from sam_tui.ui.screens import STYLES
 

@@ -153,7 +153,7 @@ class CursorPane(BlockPane):
         index = self._cursor_index()
         if index is None:
             raise SkipAction
-        from sam_tui.ui.transcript.render.cleaning import clean
+        from sam_tui.ui.transcript.render.safe_text import clean
 
         text = clean(self.source_of(self.ledger[index]))
         app = cast("App[Any]", self.app)  # pyright: ignore[reportUnknownMemberType]

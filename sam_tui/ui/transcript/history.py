@@ -22,7 +22,7 @@ from sam_tui.ui.transcript.blocks import (
     User,
     gap_between,
 )
-from sam_tui.ui.transcript.render.cleaning import clean, one_line
+from sam_tui.ui.transcript.render.safe_text import clean, one_line
 from sam_tui.ui.transcript.splitter import LONGEST
 
 Stored = tuple[Content, int, int]

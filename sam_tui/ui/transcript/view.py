@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from sam_tui.core.display import Display
     from sam_tui.core.events import ToolFinished
     from sam_tui.core.messages import Message
-    from sam_tui.ui.transcript.live import LiveAnswer
     from sam_tui.ui.transcript.render.rows import Row
+    from sam_tui.ui.transcript.stream import LiveAnswer
 
 FRAME = 1 / 30
 """Seconds between two drawings of what streams, at the least."""
@@ -96,7 +96,7 @@ class Transcript(CursorPane):
             return
         if self._answer is None:
             self._end_thought()
-            from sam_tui.ui.transcript.live import LiveAnswer
+            from sam_tui.ui.transcript.stream import LiveAnswer
 
             self._answer = LiveAnswer(self._new_group(), self._new_order())
             self._order += _LATER

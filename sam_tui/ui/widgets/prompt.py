@@ -13,9 +13,7 @@ from sam_tui.ui.actions import WorkbenchAction
 from sam_tui.ui.messages import ActionAsked, PromptSubmitted
 from sam_tui.ui.plain import one_line
 from sam_tui.ui.widgets.composer import Composer
-from sam_tui.ui.widgets.file_menu import FileMenu
-from sam_tui.ui.widgets.hint_menu import HintTaken
-from sam_tui.ui.widgets.slash_menu import SlashMenu
+from sam_tui.ui.widgets.menus import FileMenu, HintTaken, SlashMenu
 
 _PASSED_ON = {
     "pageup": "page_up",

@@ -12,8 +12,8 @@ from textual.widget import Widget
 
 from sam_tui.core.usage import Usage
 from sam_tui.ui.activity import ActivityLine
-from sam_tui.ui.later import after
 from sam_tui.ui.plain import one_line, short_path
+from sam_tui.ui.timers import after
 
 if TYPE_CHECKING:
     from textual.visual import VisualType

@@ -25,7 +25,6 @@ from sam_tui.ui.transcript.render.cards import (
     draw_reminder,
     left_out,
 )
-from sam_tui.ui.transcript.render.cleaning import clean, expand
 from sam_tui.ui.transcript.render.colours import highlighter
 from sam_tui.ui.transcript.render.markdown import (
     code_label,
@@ -37,6 +36,7 @@ from sam_tui.ui.transcript.render.markdown import (
 )
 from sam_tui.ui.transcript.render.palette import Palette
 from sam_tui.ui.transcript.render.rows import Canvas, Lead, Row, margin
+from sam_tui.ui.transcript.render.safe_text import clean, expand
 from sam_tui.ui.transcript.render.table import Shape, draw_rows, measure
 
 _HEAD_LINES, _HEAD_TEXT = 10, 1_000

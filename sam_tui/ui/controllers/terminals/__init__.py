@@ -1,0 +1,1 @@
+"""What the person does with terminals, and what programs in them ask."""

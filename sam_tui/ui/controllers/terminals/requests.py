@@ -1,0 +1,287 @@
+"""What terminals and the programs in them ask of the workbench: clipboard, links, colours, bell."""
+
+import re
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, assert_never
+
+from textual.app import App
+from textual.color import Color
+
+from sam_tui.ui import programs
+from sam_tui.ui.driver import clipboard
+from sam_tui.ui.plain import one_line, visible_line
+from sam_tui.ui.screens.chat import ChatScreen
+from sam_tui.ui.widgets.terminal.messages import TerminalAsked
+from sam_tui.ui.widgets.terminal.view import TerminalView
+
+if TYPE_CHECKING:
+    from sam_tui.core.inquiry import ApprovalRequest
+    from sam_tui.core.ports.processes.screens import ClipboardRequest
+    from sam_tui.core.ports.processes.terminals import TerminalSession
+    from sam_tui.core.runtime import Runtime
+
+_WEB = re.compile(r"https?://", re.IGNORECASE)
+_BELL_PAUSE = 1.0
+_PREVIEW = 200
+_LARGEST_PROMPT = 20_000
+"""Characters of output that are put into the prompt; of more, head and tail."""
+_SESSION = "session"
+_SHORT = 48
+"""Characters up to which something said covers nothing: it stands in the status bar."""
+
+
+class Requests:
+    """Answers what a terminal asks. The clipboard and odd links are for the person to allow."""
+
+    def __init__(self, app: App[None], screen: ChatScreen, emit: Callable[[str], None]) -> None:
+        self._emit = emit
+        self._title = ""
+        self._titled = False
+        self._app = app
+        self._screen = screen
+        self._runtime: Runtime | None = None
+        self._writers: set[str] = set()
+        """The views whose programs may set the clipboard until the end."""
+        self._asking: set[tuple[str, str]] = set()
+        self._rung = 0.0
+
+    def begin(self, runtime: "Runtime") -> None:
+        """From here on questions can be asked."""
+        self._runtime = runtime
+
+    def close(self) -> None:
+        """Give the window's title back."""
+        if self._titled:
+            self._emit("\x1b[23;2t")
+
+    def handle(self, message: TerminalAsked) -> None:
+        """One request."""
+        view, text = message.view, message.value if isinstance(message.value, str) else ""
+        if not isinstance(view, TerminalView):
+            return  # nothing else asks
+        match message.what:
+            case "colours":
+                self._tell_colours(view)
+            case "title":
+                self._tell_title(view)
+            case "bell":
+                self._ring()
+            case "end":
+                self.end_command(view)
+            case "copy":
+                self._app.copy_to_clipboard(text)
+                self.notify_briefly(clipboard.copied_words(text))
+            case "link":
+                self._app.run_worker(self._open(text), group="terminal-link")
+            case "clipboard":
+                if not isinstance(message.value, str):
+                    self._clipboard(view, message.value)
+            case "send" | "pager" | "editor":
+                self.use(message.what, view, text)
+            case _:
+                assert_never(message.what)
+
+    def end_command(self, view: TerminalView) -> None:
+        """End what runs in a terminal, not its shell."""
+        if view.session is None or view.session.state.name == "finished":
+            self.notify_briefly("No command runs in this terminal.")
+            return
+        self._app.run_worker(self._end(view, view.session), group=f"end-{view.id}")
+
+    async def _end(self, view: TerminalView, session: "TerminalSession") -> None:
+        if not await view.interrupting.end(session):
+            self.notify_briefly("The command did not end: it heeds neither INT, TERM nor KILL.")
+
+    # ---- what is at hand
+
+    def use(self, target: str, view: TerminalView, text: str = "") -> None:
+        """Send, or open in the pager or editor: what is marked, else the last output, else all."""
+        text = text or self._at_hand(view, whole=target != "send")
+        if not text:
+            self.notify_briefly("There is no output yet.")
+        elif target == "send":
+            self._to_prompt(text)
+        else:
+            reader: programs.Reader = "editor" if target == "editor" else "pager"
+            self._app.run_worker(self._read(reader, text), group="reader", exclusive=True)
+
+    def _at_hand(self, view: TerminalView, *, whole: bool) -> str:
+        session = view.session
+        if session is None:
+            return ""
+        if view.marking is not None:
+            return view.marking.text()
+        screen = session.screen
+        if whole:
+            return screen.text_range((0, 0), (screen.columns - 1, screen.total_rows - 1))
+        done = [record for record in session.commands if record.exit_code is not None]
+        if not done:
+            return screen.text()
+        last = done[-1]
+        output = session.output(last.start, last.end).text
+        from sam_tui.ui.transcript.render.safe_text import clean_output
+
+        return f"$ {last.command}\n{clean_output(output)}"
+
+    def _to_prompt(self, text: str) -> None:
+        if len(text) > _LARGEST_PROMPT:
+            half = _LARGEST_PROMPT // 2
+            left = len(text) - 2 * half
+            text = f"{text[:half]}\n[… {left} characters left out …]\n{text[-half:]}"
+        fence = "```"
+        while fence in text:
+            fence += "`"
+        area = self._screen.prompt.area
+        self._screen.focus_bottom()
+        lead = "" if not area.text or area.text.endswith("\n") else "\n"
+        area.move_cursor(area.document.end)
+        area.insert(f"{lead}{fence}\n{text.strip(chr(10))}\n{fence}\n")
+
+    async def _read(self, reader: programs.Reader, text: str) -> None:
+        trouble = await programs.read(self._app, reader, text)
+        if trouble:
+            self.notify_briefly(trouble)
+
+    # ---- the clipboard
+
+    def _clipboard(self, view: TerminalView, request: "ClipboardRequest") -> None:
+        name = view.id or ""
+        if request.kind == "write" and name in self._writers:
+            self._app.copy_to_clipboard(request.text)
+            return
+        # One question of a kind at a time: a program that asks on and on is not heard on and on.
+        if self._runtime is None or (name, request.kind) in self._asking:
+            return
+        self._asking.add((name, request.kind))
+        self._app.run_worker(
+            self._ask_clipboard(self._runtime, view, request), group=f"clipboard-{name}"
+        )
+
+    async def _ask_clipboard(
+        self, runtime: "Runtime", view: TerminalView, wish: "ClipboardRequest"
+    ) -> None:
+        from sam_tui.core.inquiry import ApprovalRequest, ScopeChoice
+
+        name, session = view.id or "", view.session
+        once = ScopeChoice("once", "this once", "once")
+        why = "A program in your terminal asks (OSC 52)."
+        if wish.kind == "write":
+            always = ScopeChoice(
+                "always", "programs in this terminal tab may set it until you quit", "session"
+            )
+            request = ApprovalRequest(
+                "set the clipboard",
+                f"{len(wish.text)} characters",
+                (wish.text[:_PREVIEW] + ("…" if len(wish.text) > _PREVIEW else ""),),
+                why,
+                "",
+                choices=(once, always),
+            )
+        else:
+            request = ApprovalRequest(
+                "read the clipboard",
+                "what you last copied in the workbench",
+                (),
+                f"{why} It would get the text.",
+                "",
+                choices=(once,),
+            )
+        try:
+            named = (request.summary,)
+            allowed = await self._allowed(runtime, request, named)
+        finally:
+            self._asking.discard((name, wish.kind))
+        if not allowed:
+            return
+        if wish.kind == "read":
+            if view.session is session and session is not None:
+                session.screen.answer_clipboard(self._app.clipboard)
+            return
+        if allowed == _SESSION:
+            self._writers.add(name)
+        self._app.copy_to_clipboard(wish.text)
+
+    async def _allowed(
+        self, runtime: "Runtime", request: "ApprovalRequest", named: tuple[str, ...]
+    ) -> str:
+        """What the person allowed: nothing, ``once`` or ``session``. The log says what it was about,
+        and of a clipboard only how long it is."""
+        from sam_tui.core.tooling.personal import ask_person
+
+        answer = await ask_person(runtime.inquiries, runtime.executor, request, named=named)
+        if answer is None:
+            return ""
+        return _SESSION if answer.choice == "scope" and answer.scope == "always" else "once"
+
+    # ---- links
+
+    async def _open(self, address: str) -> None:
+        if not _WEB.match(address) and not await self._agreed(address):
+            return
+        if not await programs.browse(address):
+            self._app.copy_to_clipboard(address)
+            self.notify_briefly(f"No browser here. Copied: {one_line(address, 80)}")
+
+    async def _agreed(self, address: str) -> bool:
+        """Anything but a web page may start any program: ask."""
+        from sam_tui.core.inquiry import ApprovalRequest, ScopeChoice
+
+        if self._runtime is None:
+            return False
+        request = ApprovalRequest(
+            "open a link",
+            visible_line(address.partition(":")[0]),
+            (address,),
+            "It is no web page: your desktop would choose a program for it.",
+            "",
+            choices=(ScopeChoice("once", "this once", "once"),),
+        )
+        return bool(await self._allowed(self._runtime, request, (address,)))
+
+    # ---- what is told
+
+    def _tell_colours(self, view: TerminalView) -> None:
+        if view.session is None:
+            return
+        colours = (self._app.ansi_theme.ansi_colors[n] for n in range(16))
+        palette = [(red, green, blue) for red, green, blue in colours]
+        view.session.screen.use_colours(
+            _rgb(view.styles.color),
+            _rgb(view.styles.background),
+            dark=self._app.current_theme.dark,
+            palette=palette,
+        )
+        view.redraw()
+
+    def _tell_title(self, view: TerminalView) -> None:
+        """The window around is called as the program wants while the keys go there."""
+        if view is not self._screen.terminals.current:
+            return
+        session = view.session if view.has_focus else None
+        self._screen.status.standing.hint = view.WAY_OUT if view.has_focus else ""
+        self._screen.status.show()
+        title = one_line(session.screen.title, 80) if session is not None else ""
+        if title != self._title:
+            self._title = title
+            # The window's own title is kept by the terminal around (XTWINOPS 22), and given back.
+            keep = "" if self._titled else "\x1b[22;2t"
+            self._titled = True
+            self._emit(f"{keep}\x1b]2;{title or 'sam'}\x07")
+
+    def _ring(self) -> None:
+        now = time.monotonic()
+        if now - self._rung >= _BELL_PAUSE:
+            self._rung = now
+            self._app.bell()  # pyright: ignore[reportUnknownMemberType]
+
+    def notify_briefly(self, text: str) -> None:
+        """Say something in passing: in the status bar where it is short."""
+        if len(text) <= _SHORT:
+            self._screen.status.flash(text)
+        else:
+            self._app.notify(text, markup=False)
+
+
+def _rgb(color: Color) -> tuple[int, int, int]:
+    return color.r, color.g, color.b

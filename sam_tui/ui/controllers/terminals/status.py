@@ -1,0 +1,190 @@
+"""What goes on in the terminals, for the status bar: looked at after they change, never in turns."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from sam_tui.ui.plain import one_line
+from sam_tui.ui.screens.chat import ChatScreen
+from sam_tui.ui.timers import after
+from sam_tui.ui.widgets.terminal.view import TerminalView
+
+if TYPE_CHECKING:
+    from asyncio import TimerHandle
+
+    from sam_tui.core.ports.processes.terminals import CommandRecord, TerminalSession, TerminalState
+
+
+LONG = 2.0
+"""Seconds from which on a command is worth a word when it ended well."""
+QUIET = (5, 10, 20, 30, 45, 60)
+"""Seconds of silence that are told; then every minute."""
+_SOON = 1.0
+_COMMAND, _QUESTION = 24, 28
+_PROMPTS = tuple(":?>]$#%)")
+"""What questions end with."""
+
+Weight = Literal[0, 1, 2, 3, 4]
+
+
+@dataclass(frozen=True, slots=True)
+class SessionNotice:
+    """What is told of a session. The least ``weight`` is told first.
+
+    ``again`` is in how many seconds it would read otherwise though nothing happens; None for never.
+    """
+
+    words: str
+    weight: Weight
+    style: str
+    again: float | None = None
+
+
+def told_of(session: "TerminalSession", name: str, *, watched: bool) -> SessionNotice | None:
+    """What to tell of a session called ``name``; ``watched`` is one that has the keys."""
+    agents = session.conversation is not None
+    if not session.running or (watched and not agents):
+        return None
+    state = session.state
+    commands = session.commands
+    last = commands[-1] if commands else None
+    running = last is not None and last.exit_code is None
+    command = one_line(last.command, _COMMAND) if last is not None and running else "a program"
+    match state.name:
+        case "finished":
+            return None if watched or last is None else _ended(last, name)
+        case "waiting":
+            if watched:
+                return None
+            wants = _wants(session, state)
+            if wants:
+                words = wants if wants.startswith("waits") else f"{command} waits for {wants}"
+                style = "bold $warning" if agents else "$warning"
+                joint = " " if words is wants else ": "
+                return SessionNotice(f"{name}{joint}{words}", 0 if agents else 2, style)
+            # One that draws now and then, such as top, waits and does not in turns: no word of it.
+            left = QUIET[0] - state.seconds
+            line = f"{name}: {command}" + (" waits for input" if left <= 0 else "")
+            return SessionNotice(
+                line, 1 if agents else 3, "$text-muted", left if left > 0 else None
+            )
+        case "running" | "quiet":
+            silent, again = _silence(state.seconds)
+            if state.name == "running":
+                again = _SOON  # it may have begun to wait for somebody, which makes no sound
+            quiet = f", quiet {_span(silent)}" if silent else ""
+            weight: Weight = 1 if agents else 3
+            return SessionNotice(f"{name}: {command}{quiet}", weight, "$text-muted", again)
+
+
+def _ended(last: "CommandRecord", name: str) -> SessionNotice | None:
+    """How its last command ended: where that went wrong, or took long."""
+    code, seconds = last.exit_code, last.seconds or 0.0
+    if code is None or (code == 0 and seconds < LONG):
+        return None
+    command = one_line(last.command, _COMMAND)
+    if code == 0:
+        return SessionNotice(f"{name}: {command} done in {_span(round(seconds))}", 4, "$success")
+    return SessionNotice(f"{name}: {command} exit {code}", 4, "$text-muted")
+
+
+def _wants(session: "TerminalSession", state: "TerminalState") -> str:
+    """What is waited for: the person and why, hidden input, or the question before the cursor."""
+    if session.holder == "person" and session.conversation is not None:
+        reason = f": {one_line(session.reason, _QUESTION)}" if session.reason else ""
+        return f"waits for you{reason}"
+    if state.secret:
+        return "hidden input"
+    screen = session.screen
+    if screen.alternate or screen.cursor is None:
+        return ""
+    column, row = screen.cursor
+    line = screen.text().split("\n")[row : row + 1]
+    question = one_line(line[0][:column], _QUESTION) if line else ""
+    return f"waits: {question}" if question.endswith(_PROMPTS) else ""
+
+
+def _silence(seconds: float) -> tuple[int, float]:
+    """The silence to tell, 0 for none, and in how many seconds the next is due."""
+    if seconds >= QUIET[-1]:
+        minutes = int(seconds // 60)
+        return 60 * minutes, 60.0 * (minutes + 1) - seconds
+    passed = max((step for step in QUIET if step <= seconds), default=0)
+    return passed, next(step for step in QUIET if step > seconds) - seconds
+
+
+def _span(seconds: int) -> str:
+    return f"{seconds} s" if seconds < 60 else f"{seconds // 60} min"
+
+
+_PACE = 1.0
+"""Seconds between two looks at least, however much the terminals print."""
+
+
+class Watching:
+    """Looks at a session soon after it printed something, and when time alone changes what is told.
+
+    While nothing happens in any of them no timer runs.
+    """
+
+    def __init__(self, screen: ChatScreen) -> None:
+        self._screen = screen
+        self._followed: dict[TerminalView, tuple[TerminalSession, Callable[[], None]]] = {}
+        self._timer: TimerHandle | None = None
+        self._due = 0.0
+        self._looked = 0.0
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether nothing will be looked at before something happens."""
+        return self._timer is None
+
+    def follow(self, view: TerminalView) -> None:
+        """A view shows another session now, or none."""
+        old = self._followed.pop(view, None)
+        if old is not None:
+            old[1]()
+        if view.session is not None:
+            self._followed[view] = (view.session, view.session.watch(self.look_soon))
+        self.look_soon()
+
+    def look_soon(self) -> None:
+        """Something changed: look once a second has passed since the last time."""
+        self._look_in(max(0.05, self._looked + _PACE - time.monotonic()))
+
+    def _look_in(self, seconds: float) -> None:
+        if not self._screen.is_running:
+            return  # sessions end after the screen does
+        now = time.monotonic()
+        due = now + seconds
+        if self._timer is not None:
+            if self._due <= due and now < self._due + _PACE:
+                return
+            self._timer.cancel()
+        self._due = due
+        self._timer = after(self._screen, seconds, self._look)
+
+    def _look(self) -> None:
+        from sam_tui.ui.controllers.terminals.status import told_of  # no first frame needs it
+
+        self._timer = None
+        self._looked = time.monotonic()
+        panel = self._screen.terminals
+        states = [
+            state
+            for view, (session, _) in self._followed.items()
+            if (state := told_of(session, panel.name_of(view), watched=view.has_focus))
+        ]
+        self._tell(sorted(states, key=lambda state: state.weight))
+        again = [state.again for state in states if state.again is not None]
+        if again:
+            self._look_in(max(_PACE, min(again)))
+
+    def _tell(self, states: "list[SessionNotice]") -> None:
+        standing = self._screen.status.standing
+        more = f" +{len(states) - 1}" if len(states) > 1 else ""
+        line = (f"{states[0].words}{more}", states[0].style) if states else ("", "")
+        if line != standing.sessions:
+            standing.sessions = line
+            self._screen.status.show()

@@ -1,0 +1,284 @@
+"""Workflows in the workbench: the screen of runs, what is done to them, and who drives them."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from textual.app import App
+from textual.worker import Worker, WorkerCancelled, WorkerFailed
+
+from sam_tui.core.errors import SamError
+from sam_tui.ui.controllers.conversations import Conversations
+from sam_tui.ui.plain import one_line
+from sam_tui.ui.screens.chat import ChatScreen
+from sam_tui.ui.screens.dialogs import Choice, Picker
+from sam_tui.ui.screens.run_lines import gate_words
+
+if TYPE_CHECKING:
+    from sam_tui.core.ids import ConversationId
+    from sam_tui.core.runtime import Runtime
+    from sam_tui.core.workflow.service import Workflows
+    from sam_tui.core.workflow.views import DefinitionView
+    from sam_tui.ui.screens.runs import RunsScreen
+
+_GROUP = "workflow"
+_CLOSE_WITHIN = 10.0
+_WIDEST = 48
+
+
+async def ended(worker: "Worker[None]") -> None:
+    """Wait until a worker is done, however it ends; not for ever."""
+    try:
+        async with asyncio.timeout(_CLOSE_WITHIN):
+            await worker.wait()
+    except (WorkerCancelled, WorkerFailed, TimeoutError):
+        return
+
+
+class Runs:
+    """Starts, stops and continues runs. Each that our agent drives has a worker of its own."""
+
+    def __init__(self, app: App[None], screen: ChatScreen, conversations: Conversations) -> None:
+        self._app = app
+        self._screen = screen
+        self._conversations = conversations
+        self._runtime: Runtime | None = None
+        self._shown: RunsScreen | None = None
+        self._driven: dict[str, Worker[None]] = {}
+        self._due = False
+        self._verbs: dict[str, Callable[[str], None]] = {
+            "new": lambda _: self._offer(),
+            "go": self._go,
+            "pause": self._pause,
+            "resume": self._resume,
+            "retry": self._retry,
+            "abandon": self._abandon,
+            "transcript": self._transcript,
+        }
+
+    def begin(self, runtime: "Runtime") -> None:
+        """From here on there are workflows."""
+        self._runtime = runtime
+        self._conversations.changed = self.tell_phase
+
+    def open(self, name: str = "") -> None:
+        """The screen of runs; with a ``name`` that workflow is begun."""
+        if self._runtime is None:
+            return
+        from sam_tui.ui.screens.runs import RunsScreen
+
+        try:
+            workflows = self._workflows
+            view = workflows.details(name) if name else None
+        except SamError as error:
+            self._complain(error)
+            return
+        if self._shown is None:
+            pending = self._runtime.inquiries.pending
+            self._shown = RunsScreen(workflows, self.act, lambda: len(pending()), self.drives)
+            self._app.push_screen(self._shown, self._left)
+        if view is not None:
+            self._ask(view)
+
+    def act(self, verb: str, execution: str) -> None:
+        """Do something to a run. What is refused is said, and changes nothing."""
+        try:
+            self._verbs[verb](execution)
+        except SamError as error:
+            self._complain(error)
+
+    def drives(self, execution: str) -> bool:
+        """Whether our agent works on a run."""
+        worker = self._driven.get(execution)
+        return worker is not None and not worker.is_finished and not worker.is_cancelled
+
+    def moved(self) -> None:
+        """A run was moved by this program: one look for all that a transaction tells."""
+        if not self._due:
+            self._due = True
+            self._app.call_later(self._look)
+
+    def tell_phase(self) -> None:
+        """The phase of the conversation on show, or else of what is driven here, in the status."""
+        standing = self._screen.status.standing
+        try:
+            standing.phase = one_line(self._phase(), _WIDEST)
+        except SamError:
+            standing.phase = ""
+        self._screen.status.show()
+
+    async def close(self) -> None:
+        """Stop driving; every run stays as it is and can be gone on with."""
+        workers = list(self._driven.values())
+        for worker in workers:
+            worker.cancel()
+        for worker in workers:
+            await ended(worker)
+
+    def _look(self) -> None:
+        self._due = False
+        if self._shown is not None and self._shown.is_mounted:
+            self._shown.look()
+        self.tell_phase()
+
+    @property
+    def _workflows(self) -> "Workflows":
+        assert self._runtime is not None
+        return self._runtime.workflows.workflows()
+
+    def _phase(self) -> str:
+        assert self._runtime is not None
+        session = self._conversations.session
+        phase = self._runtime.workflows.phase(session.conversation) if session else None
+        if phase is not None:
+            steps = self._workflows.steps(phase.execution_id)
+            return gate_words(phase.workflow, steps) or f"{phase.workflow}: {phase.state}"
+        for execution in self._driven:
+            view = self._workflows.execution(execution)
+            if words := gate_words(view.workflow, self._workflows.steps(execution)):
+                return words
+        return ""
+
+    def _left(self, _: None) -> None:
+        self._shown = None
+
+    # -- beginning -----------------------------------------------------------------------------
+
+    def _offer(self) -> None:
+        """Pick a workflow to begin."""
+        views = self._workflows.definitions()
+
+        async def load() -> Sequence[Choice]:
+            return [Choice(view.name, view.description) for view in views]
+
+        def chosen(index: int | None) -> None:
+            if index is not None:
+                self._ask(views[index])
+
+        empty = "There is no workflow: sam-tui workflow new makes one."
+        self._app.push_screen(Picker("begin a workflow", load, empty=empty), chosen)
+
+    def _ask(self, view: "DefinitionView") -> None:
+        """Ask for its parameters, then begin."""
+        if not view.params:
+            self._start(view.name, {})
+            return
+
+        def filled(params: dict[str, str] | None) -> None:
+            if params is not None:
+                self._start(view.name, params)
+
+        from sam_tui.ui.screens.forms import ParamForm
+
+        self._app.push_screen(ParamForm(view.name, view.params), filled)
+
+    def _start(self, name: str, params: dict[str, str]) -> None:
+        try:
+            execution = self._workflows.start(name, params).execution_id
+        except SamError as error:
+            self._complain(error)
+            return
+        if self._shown is not None:
+            self._shown.choose(execution)
+        self._drive(execution)
+
+    # -- verbs ---------------------------------------------------------------------------------
+
+    def _go(self, execution: str) -> None:
+        view = self._workflows.execution(execution)
+        if view.state == "paused":
+            self._resume(execution)
+        elif view.state in ("running", "idle"):
+            self._drive(execution)
+        else:
+            self._say(f"{view.workflow} is {view.state}. t opens the step that failed again.")
+
+    def _pause(self, execution: str) -> None:
+        self._workflows.pause(execution, "paused by you")
+        self._stop(execution)
+
+    def _resume(self, execution: str) -> None:
+        view = self._workflows.execution(execution)
+        if view.question is None:
+            self._workflows.resume(execution)
+        self._drive(execution)
+
+    def _retry(self, execution: str) -> None:
+        self._stop(execution)
+        self._workflows.retry(execution)
+        self._drive(execution)
+
+    def _abandon(self, execution: str) -> None:
+        self._workflows.abandon(execution, "abandoned by you")
+        self._stop(execution)
+
+    def _transcript(self, execution: str) -> None:
+        """The conversation of the newest attempt, in the chat."""
+        conversations = [
+            a.conversation for a in self._workflows.history(execution) if a.conversation
+        ]
+        if not conversations:
+            self._say("No step of it has a conversation of ours.")
+            return
+        assert self._runtime is not None
+        conversation: ConversationId = conversations[-1]  # pyright: ignore[reportAssignmentType] # stored
+        if self._runtime.engine.budgets.get(conversation) is not None:
+            # A conversation at work cannot be opened: what was said so far can be read.
+            messages = self._runtime.conversations.everything(conversation)
+            text = "\n\n".join(f"{message.kind}\n{message.text}" for message in messages)
+            from sam_tui.ui.screens.reader import Reader, whole
+
+            self._app.push_screen(Reader(f"{conversation}, at work", whole(text)))
+            return
+        if self._shown is not None:
+            self._shown.dismiss(None)
+        self._conversations.open(conversation)
+
+    # -- driving -------------------------------------------------------------------------------
+
+    def _drive(self, execution: str) -> None:
+        """Let our agent work on it, unless it does already or a conversation does."""
+        view = self._workflows.execution(execution)
+        if view.conversation:
+            self._say("A conversation drives it: send it a prompt to go on.")
+            return
+        if self.drives(execution):
+            return
+        before = self._driven.get(execution)
+        self._driven[execution] = self._app.run_worker(
+            self._run(execution, before), name=f"workflow {execution}", group=_GROUP
+        )
+        self.tell_phase()
+
+    def _stop(self, execution: str) -> None:
+        worker = self._driven.get(execution)
+        if worker is not None:
+            worker.cancel()
+
+    async def _run(self, execution: str, before: "Worker[None] | None") -> None:
+        """Drive it to its end or to a pause, once whoever drove it ``before`` has let go."""
+        assert self._runtime is not None
+        mine = self._driven.get(execution)
+        if before is not None:
+            await ended(before)
+        try:
+            runner = self._runtime.open_runner(lambda _: None)
+            view = await runner.run(execution)
+        except SamError as error:
+            self._complain(error)
+            return
+        finally:
+            if self._driven.get(execution) is mine:
+                del self._driven[execution]
+            self.tell_phase()
+        level = "info" if view.state in ("completed", "paused") else "error"
+        reason = f": {view.reason}" if view.reason else ""
+        text = f"Workflow {view.workflow} is {view.state} ({view.progress} steps){reason}"
+        self._screen.transcript.add_notice(level, text)
+        self._say(text)
+
+    def _say(self, text: str) -> None:
+        self._app.notify(one_line(text), markup=False)
+
+    def _complain(self, error: SamError) -> None:
+        self._app.notify(error.explain(), title=error.title, severity="error", markup=False)

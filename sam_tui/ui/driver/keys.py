@@ -1,0 +1,163 @@
+"""What the terminal around sends, as keys.
+
+Nothing in a paste is a key, and bytes that are no text break nothing. Terminals without the kitty protocol
+send a key with Alt as an escape before the key: Textual takes some of them for others (Alt+B for Ctrl+Left,
+Alt+1 for ``¡``) and loses the Alt of most that are no letters.
+"""
+
+import importlib
+import os
+import selectors
+import string
+import unicodedata
+from codecs import getincrementaldecoder
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from threading import Event
+from typing import Any
+
+from textual._xterm_parser import XTermParser
+from textual.events import Key
+from textual.message import Message
+
+_OPENERS = frozenset("[]OPX^_\\")
+"""What begins a sequence after an escape, and thus is no key."""
+ESCAPE_WITHIN = 0.025
+"""Seconds for which an escape may be the start of more, unless ``$ESCDELAY`` (milliseconds) is set."""
+_NAMED = {
+    "\x7f": "backspace",
+    "\r": "enter",
+    "\t": "tab",
+    " ": "space",
+    "-": "minus",
+    "+": "plus",
+} | {
+    "@": "at",
+    "/": "slash",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Key:
+    """A key as the parser's table holds it."""
+
+    value: str
+
+
+def _name(character: str) -> str:
+    if character in _NAMED:
+        return _NAMED[character]
+    if character.isalnum():
+        return character
+    return unicodedata.name(character).lower().replace(" ", "_").replace("-", "_")
+
+
+def with_alt() -> dict[str, str]:
+    """What is sent for a key with Alt, and what it is called."""
+    plain = [c for c in string.punctuation + string.digits if c not in _OPENERS]
+    names = {f"\x1b{c}": f"alt+{_name(c)}" for c in (*plain, *_NAMED)}
+    for letter in string.ascii_lowercase:
+        names[f"\x1b{letter}"] = f"alt+{letter}"
+        if letter.upper() not in _OPENERS:
+            names[f"\x1b{letter.upper()}"] = f"alt+shift+{letter}"
+        # Tab and Enter are the control characters of these, and mean themselves.
+        if letter not in "imj":
+            names[f"\x1b{chr(ord(letter) & 0x1F)}"] = f"alt+ctrl+{letter}"
+    return names
+
+
+def tell_alt() -> None:
+    """Let the parser of keys tell them."""
+    if not os.environ.get("ESCDELAY"):
+        constants: Any = importlib.import_module("textual.constants")
+        constants.ESCAPE_DELAY = ESCAPE_WITHIN
+    table: Any = importlib.import_module("textual._ansi_sequences").ANSI_SEQUENCES_KEYS
+    for sequence, name in with_alt().items():
+        table[sequence] = (_Key(name),)
+
+
+_START, _END, _ESC = "\x1b[200~", "\x1b[201~", "\x1b"
+_READ = 4096
+_LOOK = 0.1
+"""Seconds between two looks at whether reading is to end."""
+
+
+class Pastes:
+    """Passes text on without the escapes within pastes, which Textual's parser takes for keys.
+
+    Terminals leave them out themselves, but not all do, such as tmux with its own buffers.
+    """
+
+    def __init__(self) -> None:
+        self._pasting = False
+        self._seen = ""
+        """The end of what was passed on, where the start of a paste may have been cut."""
+        self._held = ""
+        """The start of a paste's end, which waits for its rest."""
+
+    def tamed(self, text: str) -> str:
+        """What the parser may see of a piece of input."""
+        return "".join(self._parts(text))
+
+    def _parts(self, text: str) -> Iterator[str]:
+        while text:
+            if self._pasting:
+                inside, end, text = (self._held + text).partition(_END)
+                self._held = "" if end else _begun(inside)
+                yield inside[: len(inside) - len(self._held)].replace(_ESC, "") + end
+                self._pasting = not end
+            else:
+                before, start, remainder = (self._seen + text).partition(_START)
+                yield text[: len(text) - len(remainder)] if start else text
+                self._seen = "" if start else before[1 - len(_START) :]
+                self._pasting, text = bool(start), remainder
+
+
+def _begun(text: str) -> str:
+    """What a text ends with that may be the start of a paste's end."""
+    at = text.rfind(_ESC, max(0, len(text) - len(_END) + 1))
+    return text[at:] if at >= 0 and _END.startswith(text[at:]) else ""
+
+
+class KeyParser(XTermParser):
+    """Textual's parser, which tells of a key behind an escape what came: both are its ``character``.
+
+    Whether that was Alt or the Escape key before another, the terminal around does not say.
+    """
+
+    @property
+    def waits(self) -> bool:
+        """Whether what came may be the start of something longer."""
+        return self._timeout_time is not None
+
+    def _sequence_to_key_events(self, sequence: str, alt: bool = False) -> Iterable[Key]:
+        came = _ESC + sequence if alt else sequence
+        for key in super()._sequence_to_key_events(sequence, alt):
+            if len(came) == 2 and came.startswith(_ESC):
+                yield Key(key.key if key.key.startswith("alt+") else f"alt+{key.key}", came)
+            else:
+                yield key
+
+
+def read_input(
+    descriptor: int, ended: Event, pass_on: Callable[[Message], None], *, debug: bool
+) -> None:
+    """Read a terminal until ``ended`` is set, or it goes away, and pass on what it tells."""
+    parser, pastes = KeyParser(debug), Pastes()
+    # One byte that is none of UTF-8 would end a strict one, and with it the workbench.
+    decode = getincrementaldecoder("utf-8")("replace").decode
+
+    def tell(messages: Iterable[Message]) -> None:
+        for message in messages:
+            pass_on(message)
+
+    with selectors.SelectSelector() as waiting:
+        waiting.register(descriptor, selectors.EVENT_READ)
+        while not ended.is_set():
+            if waiting.select(ESCAPE_WITHIN if parser.waits else _LOOK):
+                data = os.read(descriptor, _READ)
+                if not data:
+                    return
+                if text := pastes.tamed(decode(data)):
+                    tell(parser.feed(text))
+            tell(parser.tick())

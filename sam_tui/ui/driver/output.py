@@ -1,0 +1,174 @@
+"""The terminal around the workbench can go away at any moment: then it ends, and never waits for it."""
+
+import asyncio
+import os
+import signal
+import threading
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from typing import IO, Any
+
+from textual.driver import Driver
+
+from sam_tui.core.text import charsets
+
+TERMINATED = 143
+"""The exit code, as for SIGTERM and SIGHUP."""
+_MOST_WAITING = 1024 * 1024
+"""Bytes that may wait for the terminal: some hundred frames."""
+_LAST_SECONDS = 1.0
+"""In which a terminal that still reads takes something."""
+
+
+Leave = Callable[[int], object]
+"""Ends the app in good order with an exit code."""
+
+
+def heed_signals(loop: asyncio.AbstractEventLoop, leave: Leave) -> None:
+    """Have SIGTERM and SIGHUP end the app. Call it on the main thread, in which the loop runs.
+
+    The handlers of the loop itself are told through a socket that a burst of keys from the reading
+    thread fills: a signal that no longer fits is lost.
+    """
+
+    def heard(*_: object) -> None:
+        loop.call_soon_threadsafe(leave, TERMINATED)
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, heard)
+
+
+def unheed_signals() -> None:
+    """What they do by themselves again: there is no app any more."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
+class Forgiving:
+    """A file for the driver's writing thread that never waits: a thread of its own writes.
+
+    With the file itself the driver's queue would be full as soon as the terminal reads nothing (a stalled
+    connection), and then whoever draws waits, and with it all work and every signal. Once the file
+    cannot be written to, or holds more than anybody would want to see, all else is dropped. ``gone`` is
+    called for the first, and ``behind`` when the terminal reads again after the second.
+    """
+
+    def __init__(
+        self, file: IO[str], on_gone: Callable[[], None], behind: Callable[[], None]
+    ) -> None:
+        self._file = file
+        self._gone = on_gone
+        self._behind = behind
+        self._waiting: deque[bytes] = deque()
+        self._size = 0
+        self._dropped = False
+        self._lost = False
+        self._changed = threading.Condition()
+        threading.Thread(target=self._run, name="terminal-output", daemon=True).start()
+
+    def write(self, text: str) -> None:
+        """Have it written, or drop it."""
+        data = text.encode(getattr(self._file, "encoding", None) or "utf-8", charsets.AS_CELLS)
+        with self._changed:
+            self._dropped = self._dropped or self._size > _MOST_WAITING
+            if not (self._lost or self._dropped):
+                self._waiting.append(data)
+                self._size += len(data)
+                self._changed.notify_all()
+
+    def flush(self) -> None:
+        """All is on its way already."""
+
+    def fileno(self) -> int:
+        """The descriptor of the file."""
+        return self._file.fileno()
+
+    def hurry(self) -> None:
+        """Drop the frames that wait: what comes now has to be written."""
+        with self._changed:
+            while len(self._waiting) > 1:
+                self._size -= len(self._waiting.pop())
+            self._dropped = False
+
+    def finish(self, seconds: float) -> None:
+        """Wait until all is written; not for a terminal that takes nothing for so long."""
+        with self._changed:
+            while self._waiting and not self._lost:
+                if not self._changed.wait(seconds):
+                    return
+
+    def _run(self) -> None:
+        descriptor = self._file.fileno()
+        while True:
+            with self._changed:
+                while not self._waiting:
+                    if self._dropped and not self._lost:
+                        self._dropped = False
+                        self._behind()
+                    self._changed.wait()
+                data = self._waiting[0]
+            try:
+                count = os.write(descriptor, data)
+            except OSError:
+                with self._changed:
+                    self._lost = True
+                    self._waiting.clear()
+                    self._changed.notify_all()
+                self._gone()
+                return
+            with self._changed:
+                self._size -= count
+                self._waiting[0] = data[count:]
+                if count == len(data):
+                    self._waiting.popleft()
+                self._changed.notify_all()
+
+
+def lasting(driver: type[Driver]) -> type[Driver]:
+    """The driver, so that it outlives its terminal for as long as the app needs to end."""
+    from textual.drivers.linux_driver import LinuxDriver
+
+    if not issubclass(driver, LinuxDriver):
+        return driver
+
+    class LastingDriver(driver):
+        """Draws through ``Forgiving``, and has the app end when the terminal is gone."""
+
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            super().__init__(*arguments, **options)  # pyright: ignore[reportUnknownMemberType]
+            loop, app = asyncio.get_running_loop(), self._app
+
+            def gone() -> None:
+                with suppress(RuntimeError):  # it has ended already
+                    loop.call_soon_threadsafe(lambda: app.exit(None, TERMINATED))
+
+            def behind() -> None:
+                with suppress(RuntimeError):
+                    loop.call_soon_threadsafe(lambda: app.refresh(repaint=True, layout=True))
+
+            self._file: Any = Forgiving(self._file, gone, behind)
+            self._behind = behind
+
+        def stop_application_mode(self) -> None:
+            """Put the terminal back, also when it was left behind."""
+            self._file.hurry()
+            super().stop_application_mode()
+
+        def resume_application_mode(self) -> None:
+            """Draw all of it again: the terminal kept nothing of what was there before."""
+            super().resume_application_mode()
+            self._behind()
+
+        def close(self) -> None:
+            """Let the last of it be written, as far as somebody reads."""
+            super().close()
+            self._file.finish(_LAST_SECONDS)
+
+        def run_input_thread(self) -> None:
+            """Read as ``read_input`` does."""
+            from sam_tui.ui.driver.keys import read_input
+
+            read_input(self.fileno, self.exit_event, self.process_message, debug=self._debug)
+
+    return LastingDriver

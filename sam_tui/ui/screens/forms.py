@@ -1,0 +1,141 @@
+"""Forms: whether the conversation may go to another host, a key for a host, parameters of a workflow."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Input, Static
+
+from sam_tui.ui.key_guard import KeyGuard, Patience
+from sam_tui.ui.plain import one_line, visible, visible_line
+from sam_tui.ui.screens import STYLES
+
+
+class ParamForm(ModalScreen[dict[str, str] | None]):
+    """A line for each parameter. The result maps their names to what was typed; None: not now."""
+
+    CSS_PATH = STYLES
+    BINDINGS = [Binding("escape,ctrl+c,ctrl+q", "leave", "Close", show=False)]  # noqa: RUF012
+    AUTO_FOCUS = "Input"
+
+    def __init__(self, workflow: str, params: Mapping[str, Mapping[str, Any]]) -> None:
+        super().__init__()
+        self._workflow = workflow
+        self._params = params
+        self._fields = {name: Input(value=_default(about)) for name, about in params.items()}
+        self._note = Static("", markup=False, classes="note")
+
+    def compose(self) -> ComposeResult:
+        """Each parameter with what it means."""
+        with Vertical() as frame:
+            frame.border_title = Content(f"start {one_line(self._workflow, 60)}")
+            frame.border_subtitle = Content("Enter: next, and begin · Esc: not now")
+            with VerticalScroll():
+                for name, about in self._params.items():
+                    yield Static(_label(name, about), markup=False)
+                    yield self._fields[name]
+            yield self._note
+
+    def action_leave(self) -> None:
+        """Close without a start."""
+        self.dismiss(None)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Go to the next line that is wanted, or be done."""
+        event.stop()
+        fields = list(self._fields.values())
+        after = fields[fields.index(event.input) + 1 :]
+        if after:
+            after[0].focus()
+            return
+        for name, field in self._fields.items():
+            if self._params[name].get("required") and not field.value.strip():
+                self._note.update(Content(f"{name} is needed.").stylize("$warning"))
+                field.focus()
+                return
+        self.dismiss({name: f.value for name, f in self._fields.items() if f.value.strip()})
+
+
+def _default(about: Mapping[str, Any]) -> str:
+    value = about.get("default")
+    return value if isinstance(value, str) else ""
+
+
+def _label(name: str, about: Mapping[str, Any]) -> Content:
+    need = "" if about.get("required") else " (may stay empty)"
+    choices = about.get("choices") or ()
+    offered = f" · one of {', '.join(map(str, choices))}" if choices else ""
+    words = one_line(f"{about.get('description', '')}{offered}", 160)
+    return Content.assemble((name, "bold"), (need, "$text-disabled"), f"  {words}")
+
+
+class HostQuestion(ModalScreen[bool]):
+    """Whether requests may go to another host from now on. Enter chooses nothing."""
+
+    CSS_PATH = STYLES
+
+    def __init__(self, before: str, after: str, model: str, patience: Patience) -> None:
+        super().__init__()
+        self._hosts = before, after
+        self._model = model
+        self._guard = KeyGuard(patience)
+
+    def compose(self) -> ComposeResult:
+        """Both hosts, and what the new one gets."""
+        before, after = (visible_line(host) for host in self._hosts)
+        with Vertical() as frame:
+            frame.border_title = Content("go to another host?")
+            frame.border_subtitle = Content("S switches · Esc stays")
+            hosts = Content.assemble("From ", (before, "bold"), " to ", (after, "bold"), ".")
+            yield Static(hosts, markup=False)
+            lead = f"{after} is sent the whole conversation with your next message, for "
+            yield Static(Content(f"{lead}{one_line(self._model, 80)}."), markup=False)
+
+    def on_mount(self) -> None:
+        """Hear nothing that was meant for something else."""
+        self._guard.rearm()
+
+    def on_key(self, event: events.Key) -> None:
+        """S switches, Esc stays; nothing else means anything."""
+        event.stop()
+        event.prevent_default()
+        if event.key in ("escape", "ctrl+c", "ctrl+q"):
+            self.dismiss(False)
+        elif self._guard.hears() and event.key.lower() == "s":
+            self.dismiss(True)
+
+
+class KeyForm(ModalScreen[str]):
+    """Asks for the key of a host; what is typed is shown by no letter. Empty: there is none."""
+
+    CSS_PATH = STYLES
+    BINDINGS = [Binding("escape,ctrl+c,ctrl+q", "leave", "Close", show=False)]  # noqa: RUF012
+    AUTO_FOCUS = "Input"
+
+    def __init__(self, host: str, why: str) -> None:
+        super().__init__()
+        self._host = host
+        self._why = why
+
+    def compose(self) -> ComposeResult:
+        """Why it is asked, and a line for the key."""
+        with Vertical() as frame:
+            frame.border_title = Content(f"a key for {one_line(self._host, 60)}")
+            frame.border_subtitle = Content("Enter uses it until the program ends · Esc: not now")
+            yield Static(Content(visible(self._why)), markup=False)
+            yield Input(password=True, placeholder="key")
+
+    def action_leave(self) -> None:
+        """Close without a key."""
+        self.dismiss("")
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Take the key."""
+        event.stop()
+        if event.value.strip():
+            self.dismiss(event.value.strip())

@@ -1,0 +1,61 @@
+"""What every question in place of the prompt shares: its place in the row, and its guard."""
+
+from textual import events
+from textual.containers import Vertical
+from textual.content import Content
+
+from sam_tui.core.ids import InquiryId
+from sam_tui.core.inquiry import Inquiry
+from sam_tui.ui.key_guard import KeyGuard, Patience
+
+_LEFT = 3
+"""Rows left to transcript and status bar at the least."""
+_ENOUGH = 13
+"""Rows up to which a question may leave no more than that."""
+
+
+class InquiryPanel(Vertical):
+    """One question: which inquiry, its place in the row, its guard against stray keys."""
+
+    heading = ""
+    around = 6
+    """Rows besides what scrolls: border, what is covered, space, choices, comment."""
+
+    def __init__(self, inquiry: Inquiry, patience: Patience) -> None:
+        super().__init__(classes="inquiry")
+        self.inquiry: InquiryId = inquiry.id
+        self.guard = KeyGuard(patience)
+        self.grabs = True
+        """Whether the keys come here at once; not while the person types into a terminal."""
+
+    def on_show(self) -> None:
+        """Take the keys, and be deaf to those pressed before this was drawn."""
+        self.guard.rearm()
+        self.call_after_refresh(self.guard.rearm)
+        if self.grabs:
+            self.take_focus()
+
+    def number_among(self, number: int, total: int) -> None:
+        """Say that this is one of several."""
+        count = f" {number} of {total}" if total > 1 else ""
+        self.border_title = Content(self.heading + count)
+
+    def on_resize(self) -> None:
+        """However small the terminal, the choices below what scrolls stay in view.
+
+        Where there are few rows the question has nearly all of them.
+        """
+        height = self.screen.size.height
+        room = max(height * 6 // 10, min(height - _LEFT, _ENOUGH)) - self.around
+        for scrolling in self.query(".scrolls"):
+            scrolling.styles.max_height = max(1, room)
+
+    def take_focus(self) -> None:
+        """Let the keys come here."""
+        self.focus()
+
+
+def swallow(event: events.Key) -> None:
+    """Let nobody else see a key."""
+    event.stop()
+    event.prevent_default()

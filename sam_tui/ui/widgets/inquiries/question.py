@@ -1,0 +1,82 @@
+"""The questions that wait for the person, in place of the prompt."""
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.widgets import Static
+
+from sam_tui.core.inquiry import ApprovalRequest, Inquiry, Question, Reply, chosen
+from sam_tui.ui.key_guard import Patience
+from sam_tui.ui.messages import ActionAsked, InquiryAnswered
+from sam_tui.ui.plain import visible
+from sam_tui.ui.widgets.composer import Composer, Sent
+from sam_tui.ui.widgets.inquiries.approval import ApprovalPanel
+from sam_tui.ui.widgets.inquiries.panel import InquiryPanel, swallow
+
+__all__ = ["ApprovalPanel", "InquiryPanel", "QuestionPanel", "panel_for"]
+
+
+class QuestionPanel(InquiryPanel):
+    """Asks what the agent wants to know; the answer may have many lines."""
+
+    heading = "The agent asks"
+
+    def __init__(self, inquiry: Inquiry, question: Question, patience: Patience) -> None:
+        super().__init__(inquiry, patience)
+        self._question = question
+        self._reply = Composer("Your answer", id="reply")
+
+    def compose(self) -> ComposeResult:
+        """The question, its context, the answer."""
+        with VerticalScroll(id="details", classes="scrolls", can_focus=False):
+            yield Static(Content(visible(self._question.prompt)).stylize("bold"), markup=False)
+            if self._question.context:
+                context = Content(visible(self._question.context)).stylize("$text-muted")
+                yield Static(context, markup=False)
+            if self._question.choices:
+                yield Static(Content(self._offered()), markup=False)
+        yield self._reply
+
+    def _offered(self) -> str:
+        return f"Answer with one of: {visible(', '.join(self._question.choices))}."
+
+    def on_mount(self) -> None:
+        """Say how to answer."""
+        self.border_subtitle = Content(
+            "Enter answers · Shift+Enter new line · Esc cancels the turn"
+        )
+
+    def take_focus(self) -> None:
+        """The keys go to the answer."""
+        self._reply.focus()
+
+    def on_key(self, event: events.Key) -> None:
+        """Keys the answer left over, and those that mean something here."""
+        if event.key == "escape":
+            swallow(event)
+            if self.guard.hears():
+                self.post_message(ActionAsked("cancel"))
+
+    def on_sent(self, event: Sent) -> None:
+        """Send the answer, unless it is empty, will not do, or the panel came up just now."""
+        event.stop()
+        text = self._reply.text.strip()
+        if not self.guard.hears() or not text:
+            return
+        answer = chosen(text, self._question.choices)
+        if answer:
+            self.post_message(InquiryAnswered(self.inquiry, Reply(answer)))
+        else:
+            self.border_subtitle = Content(f"That will not do. {self._offered()}")
+
+
+def panel_for(inquiry: Inquiry, patience: Patience, *, take_focus: bool) -> InquiryPanel:
+    """The panel that asks this inquiry."""
+    match inquiry.request:
+        case ApprovalRequest() as request:
+            panel: InquiryPanel = ApprovalPanel(inquiry, request, patience)
+        case Question() as question:
+            panel = QuestionPanel(inquiry, question, patience)
+    panel.grabs = take_focus
+    return panel

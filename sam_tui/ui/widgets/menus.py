@@ -1,0 +1,150 @@
+"""Lists under the prompt, gone through by key or mouse while one types: commands, and files."""
+
+from collections.abc import Callable, Sequence
+from typing import Generic, TypeVar
+
+from textual import events
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import Static
+
+from sam_tui.ui.actions import WorkbenchAction, spelled_all
+from sam_tui.ui.plain import visible_line
+
+_ROWS, _ROWS_LOW = 10, 6
+_LOW = 30
+"""Rows of the screen below which the list is shorter."""
+
+T = TypeVar("T")
+
+Row = Callable[[T, Sequence[T], bool], Content]
+"""Draws an entry among those shown, told whether it is the marked one."""
+
+
+class HintTaken(Message):
+    """An entry was clicked."""
+
+    def __init__(self, entry: object) -> None:
+        super().__init__()
+        self.entry = entry
+
+
+class HintMenu(Static, Generic[T]):
+    """Shows a window on the entries, each drawn by ``row``, and ``about`` the marked one below."""
+
+    def __init__(self, row: Row[T], about: Callable[[T], str] = lambda _: "", *, id: str) -> None:
+        super().__init__(markup=False, id=id, classes="hints")
+        self._row = row
+        self._about = about
+        self.display = False
+        self.moved = False
+        """Whether the person marked one, rather than the first being so by itself."""
+        self._entries: Sequence[T] = ()
+        self._at = 0
+        self._top = 0
+
+    @property
+    def marked(self) -> T | None:
+        """The entry that is marked, while there is a list."""
+        return self._entries[self._at] if self.display and self._entries else None
+
+    def offer(self, entries: Sequence[T]) -> None:
+        """Show these, the first of them marked; none takes the list away."""
+        if list(entries) != list(self._entries):
+            self._entries, self._at, self._top, self.moved = entries, 0, 0, False
+        self.display = bool(entries)
+        self._draw()
+
+    def close(self) -> None:
+        """Take the list away until something else is typed."""
+        self.offer(())
+
+    def move(self, by: int) -> None:
+        """Mark another, around the ends."""
+        self.moved = True
+        self._at = (self._at + by) % max(1, len(self._entries))
+        self._draw()
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        """The next one."""
+        event.stop()
+        self.move(1)
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        """The one before."""
+        event.stop()
+        self.move(-1)
+
+    def on_click(self, event: events.Click) -> None:
+        """Take the one on that row."""
+        event.stop()
+        at = self._top + event.y
+        if 0 <= event.y < self._room and at < len(self._entries):
+            self.post_message(HintTaken(self._entries[at]))
+
+    @property
+    def _room(self) -> int:
+        return _ROWS_LOW if self.screen.size.height < _LOW else _ROWS
+
+    def _draw(self) -> None:
+        entries, room = self._entries, self._room
+        if not entries:
+            self.update("")
+            return
+        self._top = min(max(self._top, self._at - room + 1), self._at)
+        visible = entries[self._top : self._top + room]
+        lines: list[Content] = []
+        for number, entry in enumerate(visible, self._top):
+            marked = number == self._at
+            mark = ("▸ " if marked else "  ", "$primary")
+            lines.append(Content.assemble(mark, self._row(entry, visible, marked)))
+        # Always as many rows while there is more than has room, so that nothing jumps.
+        if len(entries) > room:
+            footer = f"{self._at + 1} of {len(entries)} · ↑↓ and Enter"
+            lines.append(Content(footer).stylize("$text-disabled"))
+        about = self._about(entries[self._at])
+        if about:
+            lines.append(Content(about).stylize("$text-muted"))
+        self.update(Content("\n").join(lines))
+
+
+class FileMenu(HintMenu[str]):
+    """Paths in the workspace, the name of each in front of its folder."""
+
+    def __init__(self) -> None:
+        super().__init__(_file_row, id="file-hints")
+
+
+def _file_row(path: str, entries: Sequence[str], marked: bool) -> Content:
+    folder, _, name = path.rpartition("/")
+    return Content.assemble(
+        (visible_line(name), "bold $primary" if marked else "$primary"),
+        (f"  {visible_line(folder)}", "$text-muted"),
+    )
+
+
+_WIDEST = 18
+"""Columns of commands after which the titles begin, but for longer ones."""
+
+
+class SlashMenu(HintMenu[WorkbenchAction]):
+    """Commands with title and keys, and below them what the marked one does, whole."""
+
+    def __init__(self) -> None:
+        super().__init__(_command_row, lambda action: action.help, id="hints")
+
+
+def _command_row(
+    action: WorkbenchAction, actions: Sequence[WorkbenchAction], marked: bool
+) -> Content:
+    width = min(_WIDEST, max(len(_command(action)) for action in actions))
+    keys = f"  {spelled_all(action.keys)}" if action.keys else ""
+    return Content.assemble(
+        (f"{_command(action):<{width}}  ", "bold $primary" if marked else "$primary"),
+        (action.title, "$foreground" if marked else "$text-muted"),
+        (keys, "$text-disabled"),
+    )
+
+
+def _command(action: WorkbenchAction) -> str:
+    return f"/{action.slash} {action.argument}".strip()

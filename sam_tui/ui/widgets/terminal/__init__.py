@@ -1,0 +1,1 @@
+"""A terminal as a widget: its screen, keys, mouse, scrollback and tabs."""

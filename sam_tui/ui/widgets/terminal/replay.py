@@ -1,0 +1,200 @@
+"""A recording in a tab of its own: played, paused, sought, and held away from the terminal around."""
+
+from typing import TYPE_CHECKING
+
+from textual import events
+from textual.geometry import Size
+from textual.strip import Strip
+from textual.timer import Timer
+
+from sam_tui.ui.messages import ActionAsked
+from sam_tui.ui.plain import one_line
+from sam_tui.ui.widgets.terminal.cells import Link, with_cursor
+from sam_tui.ui.widgets.terminal.chord import LEAVE
+from sam_tui.ui.widgets.terminal.messages import Relabelled
+from sam_tui.ui.widgets.terminal.view import TerminalView
+
+if TYPE_CHECKING:
+    from sam_tui.core.ports.processes.recordings import Playback
+
+_STEP, _LEAP = 5.0, 30.0
+"""Seconds that the arrows seek, alone and with Shift."""
+_SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
+_NAME = 16
+_KEYS = "space pauses · ←→ seek · +- speed · e exports · q closes"
+_KEYS_SHORT = "space ←→ +- e q"
+_WIDE = 80
+"""Columns from which on the border has room for what the keys do."""
+
+
+class ReplayView(TerminalView):
+    """Plays one recording. Nothing in it takes keys, opens a link or sets a title.
+
+    What is larger than the view is drawn around its cursor.
+    """
+
+    WAY_OUT = "replay: Ctrl+] leaves, q closes"
+
+    def __init__(self, playback: "Playback", path: str, *, id: str) -> None:
+        super().__init__(waiting="", restartable=False, id=id)
+        self.playback = playback
+        self.path = path
+        self.name_shown = f"replay: {one_line(playback.name.removesuffix('.cast'), _NAME)}"
+        self._drawn_of: tuple[object, tuple[int, int]] = (None, (0, 0))
+        self._ticking: Timer | None = None
+
+    def on_mount(self) -> None:
+        """Begin to play."""
+        self._ticking = self.set_interval(1.0, self._relabel, pause=True)
+        self.draw(self.playback)
+        self.playback.play()
+
+    def on_unmount(self) -> None:
+        """Nobody else plays it."""
+        self.playback.close()
+
+    @property
+    def ended(self) -> bool:
+        """No program runs in it that could end."""
+        return False
+
+    # ---- what is drawn
+
+    @property
+    def row_width(self) -> int:
+        """All that was recorded of a row, and at least what is seen of it."""
+        return max(self.playback.screen.columns, self.size.width)
+
+    def painted(self) -> None:
+        """Follow the cursor where not all has room, and keep the border true."""
+        screen = self.playback.screen
+        size = (screen.columns, screen.rows)
+        if screen is not self._drawn_of[0] or size != self._drawn_of[1]:
+            # Sought backwards, or another size: what was drawn and marked is not of this screen.
+            self._drawn_of = (screen, size)
+            self.marking = None
+            self.look_back(False)
+            self.redraw()
+            return
+        origin = self._origin(self.size)
+        if origin != self.origin:
+            self.origin = origin
+            self.refresh()
+        self._relabel()
+
+    def _origin(self, size: Size) -> tuple[int, int]:
+        """Where the view begins, so that the cursor is in it; it moves no more than it must."""
+        screen = self.playback.screen
+        column, row = screen.cursor or (0, 0)
+        return (
+            _shifted(self.origin[0], column, size.width, screen.columns),
+            _shifted(self.origin[1], row, size.height, screen.rows),
+        )
+
+    def render_line(self, y: int) -> Strip:
+        """The part of a row that has room."""
+        left, top = self.origin
+        strip = super().render_line(y + top)
+        cursor = self.playback.screen.cursor
+        if self.browser is None and cursor is not None and cursor[1] == y + top:
+            strip = with_cursor(strip, cursor[0], "hollow" if not self.has_focus else "block")
+        if left or strip.cell_length != self.size.width:
+            strip = strip.crop(left, left + self.size.width)
+            strip = strip.adjust_cell_length(self.size.width, self.rich_style)
+        return strip
+
+    def look_back(self, on: bool) -> None:
+        """What is looked through stands still."""
+        if on:
+            self.playback.pause()
+        super().look_back(on)
+
+    def _relabel(self) -> None:
+        """Time and keys in the border; once a second while it plays, and after every deed."""
+        playback = self.playback
+        if self._ticking is not None:
+            (self._ticking.resume if playback.playing and self.looked_at else self._ticking.pause)()
+        label = self._told()
+        if label != self.label:
+            self.label = label
+            self.post_message(Relabelled())
+
+    def _told(self) -> str:
+        playback = self.playback
+        if self.browser is not None:
+            return f"{self.browser.words}"
+        if playback.fault:
+            return f"cannot go on: {one_line(playback.fault, 50)} · q closes"
+        keys = _KEYS if self.size.width >= _WIDE else _KEYS_SHORT
+        mark = (
+            "…" if playback.seeking else "▶" if playback.playing else "■" if playback.over else "‖"
+        )
+        length = "…" if playback.length is None else clock(playback.length)
+        speed = "" if playback.speed == 1 else f" ×{playback.speed:g}"
+        return f"{mark} {clock(playback.at)}/{length}{speed} · {keys}"
+
+    def unwatched(self) -> None:
+        """A recording that goes on unseen is no news."""
+
+    def on_hide(self) -> None:
+        """Nobody looks: it stands still."""
+        self.playback.pause()
+
+    # ---- keys, mouse, links
+
+    def takes(self, event: events.Key) -> bool:
+        """The keys of the player; all others are the workbench's."""
+        playback = self.playback
+        if self.browser is not None:
+            self.browse(self.browser, event)
+            return True
+        match event.key:
+            case "space":
+                (playback.pause if playback.playing else playback.play)()
+            case "left" | "right" | "shift+left" | "shift+right":
+                leap = _LEAP if event.key.startswith("shift") else _STEP
+                playback.seek(playback.at + (-leap if event.key.endswith("left") else leap))
+            case "home" | "0":
+                playback.seek(0.0)
+            case "end":
+                playback.seek(playback.length if playback.length is not None else float("inf"))
+            case "plus" | "equals_sign" | "up":
+                playback.speed = next((s for s in _SPEEDS if s > playback.speed), _SPEEDS[-1])
+            case "minus" | "down":
+                slower = [s for s in _SPEEDS if s < playback.speed]
+                playback.speed = slower[-1] if slower else _SPEEDS[0]
+            case "e":
+                self.post_message(ActionAsked("export", self.path))
+            case "q" | "escape":
+                self.post_message(ActionAsked("tab_close"))
+            case key if key == LEAVE:
+                self.screen.set_focus(None)
+                self.post_message(ActionAsked("leave_terminal"))
+            case _:
+                return False
+        self._relabel()
+        return True
+
+    def hover(self, x: int, y: int) -> None:
+        """Links of a recording lead nowhere."""
+
+    def follow(self, link: Link) -> None:
+        """Links of a recording lead nowhere."""
+
+
+def _shifted(start: int, position: int, room: int, whole: int) -> int:
+    """Where a stretch of ``room`` of ``whole`` cells begins, so that a place is in it."""
+    if whole <= room or room <= 0:
+        return 0
+    if position < start:
+        start = position
+    elif position >= start + room:
+        start = position - room + 1
+    return min(max(0, start), whole - room)
+
+
+def clock(seconds: float) -> str:
+    """A time as players show it."""
+    minutes, remainder = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{remainder:02}" if hours else f"{minutes}:{remainder:02}"

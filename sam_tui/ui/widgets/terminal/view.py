@@ -1,0 +1,381 @@
+"""One terminal session to work in: drawn, typed into, clicked, looked back through."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from textual import events
+
+from sam_tui.core.errors import ToolError
+from sam_tui.ui.messages import ActionAsked
+from sam_tui.ui.plain import one_line
+from sam_tui.ui.widgets.terminal.border import (
+    holder_badge,
+    person_types,
+    watched_only,
+    ways_in,
+    ways_out,
+)
+from sam_tui.ui.widgets.terminal.chord import LEAVE, Chord
+from sam_tui.ui.widgets.terminal.interrupt import Interrupting
+from sam_tui.ui.widgets.terminal.messages import (
+    Fitted,
+    Relabelled,
+    RestartAsked,
+    SessionChanged,
+    TerminalAsked,
+    TerminalWish,
+)
+from sam_tui.ui.widgets.terminal.mouse import Pointer, Wheel
+from sam_tui.ui.widgets.terminal.scrollback import TerminalPast
+
+if TYPE_CHECKING:
+    from sam_tui.core.ports.processes.screens import ClipboardRequest, ShownSession
+    from sam_tui.core.ports.processes.terminals import TerminalSession
+
+
+ZOOM = "f6"
+_WITHOUT_FULL_SCREEN = ("shift+pageup", "shift+pagedown", ZOOM)
+"""Keys that are the workbench's unless a program fills the screen."""
+_MOST_AHEAD = 1000
+"""Keys that wait for a shell to start."""
+
+
+class TerminalView(TerminalPast, can_focus=True):
+    """A terminal under the person's hands.
+
+    ``restartable`` says whether Enter may restart an ended program; then ``RestartAsked`` is posted.
+    """
+
+    WAY_OUT = "terminal: Ctrl+] twice leaves"
+    """How to get away, while the keys go here."""
+
+    def __init__(self, *, waiting: str, restartable: bool, id: str) -> None:
+        super().__init__(waiting=waiting, id=id)
+        self.session: TerminalSession | None = None
+        """What runs in it."""
+        self.label = ""
+        """What the border around should say."""
+        self.badge: tuple[str, str] = ("", "")
+        """What stands before the label, such as who holds the session: text and style."""
+        self.name_shown = ""
+        """What its tab is called, where that is neither a shell nor the agent's."""
+        self.recording = False
+        """Whether it is recorded."""
+        self.unseen = ""
+        """``output`` or ``bell`` where something happened while nobody looked."""
+        self._restartable = restartable
+        self._title = ""
+        self._pointer = Pointer(self)
+        self._chord = Chord(self, self._chord_key_alone)
+        self._ahead: list[Callable[[], object]] = []
+        """What was typed before there was a program."""
+        self.interrupting = Interrupting(self)
+        """What becomes of a Ctrl+C that is not heeded."""
+
+    def attach(self, session: "TerminalSession") -> None:
+        """Show this session from now on, and hear what its programs ask of the workbench."""
+        self.detach()
+        self.session = session
+        self.draw(session)
+        session.screen.on_bell(self._rung)
+        session.screen.on_clipboard(self._clipboard_asked)
+        self.post_message(TerminalAsked(self, "colours"))
+        self.post_message(SessionChanged(self))
+        ahead, self._ahead = self._ahead, []
+        for give in ahead:
+            give()
+
+    def detach(self) -> None:
+        """Show nothing; the session goes on."""
+        if self.session is not None:
+            self.session.screen.on_bell(None)
+            self.session.screen.on_clipboard(None)
+            self.post_message(SessionChanged(self))
+        self.session = None
+        self.undraw()
+
+    def on_unmount(self) -> None:
+        """Stop listening."""
+        self.detach()
+
+    def say(self, text: str, style: str = "$text-muted") -> None:
+        """Put a short word before the label, such as who holds the session; empty takes it away."""
+        if (text, style) != self.badge:
+            self.badge = (text, style)
+            self.post_message(Relabelled())
+
+    def mark_recording(self, recording: bool) -> None:
+        """Say in the border that it is recorded, or no longer."""
+        self.recording = recording
+        self.post_message(Relabelled())
+
+    # ---- the border
+
+    def painted(self) -> None:
+        """Keep the border true, and the title."""
+        title = self.session.screen.title if self.session is not None else ""
+        if title != self._title:
+            self._title = title
+            self.post_message(TerminalAsked(self, "title"))
+        self.say(*holder_badge(self.session))
+        self.recording = self.recording and not self.ended
+        if self.session is not None:
+            self.interrupting.ended(self.session)
+        label = self._words()
+        if label != self.label:
+            self.label = label
+            self.post_message(Relabelled())
+
+    def unwatched(self) -> None:
+        """Note that something was printed."""
+        self._note("output")
+
+    def _note(self, what: str) -> None:
+        if what != self.unseen and self.unseen != "bell":
+            self.unseen = what
+            self.post_message(Relabelled())
+
+    def _words(self) -> str:
+        session = self.session
+        if session is None:
+            return ""
+        if self.browser is not None:
+            total, row = session.screen.total_rows, self.browser.position[1]
+            return f"{row + 1}/{total} · {self.browser.words}"
+        if self.hovered is not None:
+            return f"Ctrl+click: {one_line(self.hovered[1][2], 60)}"
+        if self.ended:
+            code = "a signal" if session.exit_code is None else f"exit {session.exit_code}"
+            return f"ended: {code}" + (" · Enter restarts" if self._restartable else "")
+        if self.interrupting.words:
+            return self.interrupting.words
+        if self.has_focus:
+            ways = ways_out(session, chord_held=self._chord.pending)
+            return ways + (" · scrolled" if self.scrolled else "")
+        return ways_in(session) or one_line(session.screen.title, 40)
+
+    def notify_style_update(self) -> None:
+        """The look changed: so did the colours of cells that have none of their own."""
+        super().notify_style_update()
+        if self.session is not None and self.is_attached:
+            self.post_message(TerminalAsked(self, "colours"))
+
+    # ---- size, focus
+
+    def on_show(self) -> None:
+        """What happened meanwhile is seen now."""
+        if self.unseen:
+            self.unseen = ""
+            self.post_message(Relabelled())
+        super().on_show()
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Pass the new size on to the program."""
+        self._fit(event.size)
+        self.redraw()
+        self.post_message(Fitted())
+
+    def watch_has_focus(self, has_focus: bool) -> None:
+        """Cursor and way out appear or go; the program hears of it if it asked."""
+        super().watch_has_focus(has_focus)
+        if has_focus:
+            self.stir()
+        else:
+            self._chord.release()
+            self.still()
+        self._report_focus(gained=has_focus)
+        self.painted()
+        self.refresh()
+
+    def _report_focus(self, *, gained: bool) -> None:
+        if self.session is not None and self.session.running:
+            self.report(self.session.screen.encode_focus(gained=gained))
+        self.post_message(TerminalAsked(self, "title"))
+        self.post_message(SessionChanged(self))
+        self.post_message(Relabelled())
+
+    # ---- keys
+
+    def takes(self, event: events.Key) -> bool:
+        """Whether a key was for what is shown: the workbench asks before it looks at one itself.
+
+        Every key belongs to the program, but for the chord that leaves, looking back and zooming.
+        """
+        if event.key == LEAVE:
+            self._leave_or_wait()
+        elif self.browser is not None:
+            self.browse(self.browser, event)
+        elif self.session is None and not self._restartable:
+            self._leave()
+        elif self.ended:
+            if event.key == "enter" and self._restartable:
+                self.post_message(RestartAsked(self))
+        elif self.session is not None and watched_only(self.session):
+            return self._takes_or_gives(self.session, event.key)
+        elif event.key in _WITHOUT_FULL_SCREEN and not self._full_screen:
+            self._chord.release()
+            if event.key == ZOOM:
+                return False
+            page = max(1, self.size.height - 1)
+            self.scroll_lines(-page if event.key == "shift+pageup" else page)
+        else:
+            self._chord.release()
+            self._press(event.key, event.character)
+        return True
+
+    @property
+    def _full_screen(self) -> bool:
+        """Whether a program fills the screen: then there is nothing to look back to."""
+        return self.session is not None and self.session.screen.alternate
+
+    def _takes_or_gives(self, session: "TerminalSession", key: str) -> bool:
+        """Nobody types: the keys that change that are heard, all others are the workbench's."""
+        if key not in ("enter", "a"):
+            return False
+        session.pass_to("person" if key == "enter" else "agent")
+        self.painted()
+        return True
+
+    def _leave_or_wait(self) -> None:
+        nobody = self.session is None and not self._restartable
+        at_once = nobody or self.ended or watched_only(self.session)
+        if at_once or self.browser is not None or self._chord.press():
+            self.look_back(False)
+            if self.session is not None and person_types(self.session):
+                self.session.pass_to("agent")
+            self._leave()
+        self.painted()
+
+    def _leave(self) -> None:
+        """Give the keys away, at once: what is typed right behind is not for the program."""
+        self.screen.set_focus(None)
+        self.post_message(ActionAsked("leave_terminal"))
+
+    def _chord_key_alone(self, followed: bool) -> None:
+        """The chord's first key goes to the program, unless that would take the next key with it.
+
+        A line editor searches for the next character: it gets the key only where that was waited for, and
+        a shell's never.
+        """
+        session = self.session
+        if session is not None:
+            waited = not followed and session.state.name != "finished"
+            if self._full_screen or waited:
+                self._press(LEAVE, None)
+        self.painted()
+
+    def _press(self, key: str, character: str | None) -> None:
+        # Loaded with the session: by now the core is there anyway.
+        from sam_tui.core.ports.processes.screens import KeyPress
+
+        if self.session is None:
+            self._later(lambda: self._press(key, character))
+        elif self.session.running:
+            # To the program in any case: a key is never eaten.
+            self.type(self.session.screen.encode_key(KeyPress(key, character)))
+            if key == "ctrl+c" and self.interrupting.pressed(self.session):
+                self.ask("end")
+
+    def paste(self, text: str) -> None:
+        """Pasted text goes in as a paste, so that a shell does not run it."""
+        self._chord.release()
+        if self.session is None:
+            self._later(lambda: self.paste(text))
+        elif self.session.running and self.browser is None:
+            self.type(self.session.screen.encode_paste(text))
+
+    def _later(self, give: "Callable[[], object]") -> None:
+        """Give it to the shell that is about to start here."""
+        if self._restartable and len(self._ahead) < _MOST_AHEAD:
+            self._ahead.append(give)
+
+    def type(self, data: bytes) -> bool:
+        """Give the program what the person typed; whether there was anything to give."""
+        if not data:
+            return False
+        self.to_newest()
+        if self.marking is not None:
+            self.mark(None)
+        self.stir()
+        return self.session is not None and self._give(self.session.type, data)
+
+    def report(self, data: bytes) -> bool:
+        """Tell the program what it asked to hear, such as the mouse."""
+        if not data or self.session is None:
+            return False
+        return self._give(self.session.report, data)
+
+    def _give(self, send: "Callable[[bytes], None]", data: bytes) -> bool:
+        """A program that does not read, or ends this instant, is answered with the bell."""
+        try:
+            send(data)
+        except ToolError:
+            self.app.bell()  # pyright: ignore[reportUnknownMemberType]
+        return True
+
+    # ---- the mouse
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        """To the program that wants it, else it marks."""
+        event.stop()
+        if self._pointed is not None:
+            self._chord.release()
+            self._pointer.pressed(self._pointed, event)
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        """Drags, and what the pointer is over."""
+        if self._pointed is not None:
+            self._pointer.moved(self._pointed, event)
+
+    def on_mouse_up(self, event: events.MouseUp) -> None:
+        """The end of a drag."""
+        if self._pointed is not None:
+            self._pointer.released(self._pointed, event)
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        """Look back, unless the program takes the wheel."""
+        self._roll(event, "wheel_up")
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        """Look forward again, unless the program takes the wheel."""
+        self._roll(event, "wheel_down")
+
+    def on_mouse_scroll_left(self, event: events.MouseScrollLeft) -> None:
+        """For programs only."""
+        self._roll(event, "wheel_left")
+
+    def on_mouse_scroll_right(self, event: events.MouseScrollRight) -> None:
+        """For programs only."""
+        self._roll(event, "wheel_right")
+
+    def on_leave(self) -> None:
+        """The pointer is over nothing here."""
+        self.hover(-1, -1)
+
+    def _roll(self, event: events.MouseEvent, wheel: Wheel) -> None:
+        event.stop()
+        event.prevent_default()
+        if self._pointed is not None:
+            self._pointer.rolled(self._pointed, event, wheel)
+
+    @property
+    def _pointed(self) -> "ShownSession | None":
+        """What the mouse is over; nothing where the cells under it are others than they seem."""
+        return self.displayed if self.origin == (0, 0) else None
+
+    def ask(self, what: TerminalWish, value: str = "") -> None:
+        """Ask the workbench for something."""
+        self.post_message(TerminalAsked(self, what, value))
+
+    def selected(self, text: str) -> None:
+        """The agent may ask for what is marked, so the session knows it."""
+        if self.session is not None:
+            self.session.selection = text
+
+    def _clipboard_asked(self, request: "ClipboardRequest") -> None:
+        self.post_message(TerminalAsked(self, "clipboard", request))
+
+    def _rung(self) -> None:
+        if not (self.looked_at and self.has_focus):
+            self._note("bell")
+        self.post_message(TerminalAsked(self, "bell"))
