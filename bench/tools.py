@@ -33,7 +33,7 @@ from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.messages import ToolCall
 from sam_tui.core.ports.files import GrepRequest
-from sam_tui.core.tooling.execute import Executor
+from sam_tui.core.tooling.executor import Executor
 from sam_tui.core.tooling.registry import Registry
 
 RG = Path(sys.executable).with_name("rg")

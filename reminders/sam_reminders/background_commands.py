@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from sam_tui.core.ids import ConversationId
-from sam_tui.core.prompt.view import TurnView
+from sam_tui.core.prompt.reminders import TurnView
 from sam_tui.core.todos.item import one_line
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from sam_tui.core.ports.memory import DocumentStore, ImportedDocument
-from sam_tui.core.prompt.view import TurnView
+from sam_tui.core.prompt.reminders import TurnView
 from sam_tui.core.todos.item import one_line
 
 _NAMED = 30

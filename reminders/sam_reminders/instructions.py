@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from sam_tui.core.errors import InvalidArguments
 from sam_tui.core.messages import Message, calls_of
-from sam_tui.core.prompt.view import TurnView
+from sam_tui.core.prompt.reminders import TurnView
 from sam_tui.core.todos.item import one_line
-from sam_tui.core.tooling.neutral import neutralise
+from sam_tui.core.tooling.neutralization import neutralise
 from sam_tui.core.tooling.short_list import meant, parse_arguments
 
 if TYPE_CHECKING:

@@ -1,9 +1,9 @@
 """Says what was stored just now, so that it is not stored again: seed 004, MemoryReminderInjector."""
 
 from sam_tui.core.ports.memory import Memory, MemoryStore
-from sam_tui.core.prompt.view import TurnView
+from sam_tui.core.prompt.reminders import TurnView
 from sam_tui.core.todos.item import one_line
-from sam_tui.core.tooling.sharing import told_origin
+from sam_tui.core.tooling.shared_memory import told_origin
 
 WINDOW = 300.0
 """Seconds for which a stored memory is told."""

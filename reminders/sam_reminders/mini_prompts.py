@@ -1,8 +1,8 @@
 """Keeps the person's standing instructions in view: seed 004, MiniPromptReminderInjector."""
 
 from sam_tui.core.ports.prompts import PromptLibrary
-from sam_tui.core.prompt.view import TurnView
-from sam_tui.core.tooling.neutral import neutralise
+from sam_tui.core.prompt.reminders import TurnView
+from sam_tui.core.tooling.neutralization import neutralise
 
 
 class MiniPromptsReminder:

@@ -1,9 +1,9 @@
 """Names the skills there are; what they say is read when one fits."""
 
+from sam_tui.core.prompt.reminders import TurnView
 from sam_tui.core.prompt.skills import TOOL, OfferedSkills
-from sam_tui.core.prompt.view import TurnView
 from sam_tui.core.todos.item import one_line
-from sam_tui.core.tooling.neutral import neutralise
+from sam_tui.core.tooling.neutralization import neutralise
 
 LONGEST = 300
 """Characters of a description that are told."""

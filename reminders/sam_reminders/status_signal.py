@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from sam_tui.core.ids import ConversationId
-from sam_tui.core.prompt.view import TurnView
+from sam_tui.core.prompt.reminders import TurnView
 
 _TEXT = (
     'Workflow mode is on. End every step of work with one line of JSON: {"status": "continue"} when'

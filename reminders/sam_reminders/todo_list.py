@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from sam_tui.core.board import TodoBoard
-from sam_tui.core.prompt.view import TurnView
+from sam_tui.core.prompt.reminders import TurnView
 from sam_tui.core.todos.edits import DeliveredEdits, differences
 from sam_tui.core.todos.item import (
     Todo,

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 
 from sam_tui.core.ids import ConversationId
-from sam_tui.core.prompt.view import TurnView
+from sam_tui.core.prompt.reminders import TurnView
 from sam_tui.core.todos.item import one_line
 
 _LONGEST = 200

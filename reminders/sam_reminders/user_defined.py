@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from sam_tui.core.ports.prompts import UserReminder, UserReminders
+from sam_tui.core.prompt.reminders import TurnView
 from sam_tui.core.prompt.tally import Tally
-from sam_tui.core.prompt.view import TurnView
-from sam_tui.core.tooling.neutral import neutralise
+from sam_tui.core.tooling.neutralization import neutralise
 
 LONGEST = 16_384
 """Characters of all that are due together; what does not fit is named instead of sent."""

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from sam_tui.core.authorization.trust import FolderTrust
     from sam_tui.core.inquiry import Inquiry
     from sam_tui.core.ports.prompts import Instructions
-    from sam_tui.core.tooling.execute import Executor, OfferedHooks
-    from sam_tui.core.tooling.hooking import Hooking
+    from sam_tui.core.tooling.executor import Executor, OfferedHooks
+    from sam_tui.core.tooling.hooks import Hooking
 
 Telling = Coroutine[Any, Any, None]
 OfferedInstructions = Callable[[], "Instructions | None"]
@@ -47,7 +47,7 @@ def offer_hooks(
             return None
         from sam_tui.adapters.hooks import FileHooks
         from sam_tui.adapters.policy.named_reads import NamedReads
-        from sam_tui.core.tooling.hooking import Hooking
+        from sam_tui.core.tooling.hooks import Hooking
 
         hooks = FileHooks(
             folders.config_dir,

@@ -21,8 +21,8 @@ from sam_tui.assembly.guarding import limits_of, make_guard
 from sam_tui.assembly.leaves import Leaves
 from sam_tui.assembly.options import Options
 from sam_tui.assembly.serving import Serving
+from sam_tui.core.agent.context_window import Room
 from sam_tui.core.agent.retry import RetryPolicy
-from sam_tui.core.agent.room import Room
 from sam_tui.core.agent.turn import TurnEngine
 from sam_tui.core.authorization.containment import Workspace
 from sam_tui.core.authorization.guard import Guard
@@ -34,7 +34,7 @@ from sam_tui.core.prompt.system import guidance, short_prompt, system_prompt
 from sam_tui.core.redaction.settings_files import SettingsFiles
 from sam_tui.core.redaction.shield import secrets_of_environment
 from sam_tui.core.runtime import Runtime
-from sam_tui.core.tooling.execute import Executor
+from sam_tui.core.tooling.executor import Executor
 from sam_tui.core.tooling.registry import Registry, built_ins_first
 from sam_tui.core.tooling.short_list import CALL, FIND
 

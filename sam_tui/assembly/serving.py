@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from sam_tui.core.ports.processes.sandbox import AskOutside, OutsideAccess, OutsideAnswer
     from sam_tui.core.ports.servers import ServerReport
     from sam_tui.core.ports.web import WebDoor
-    from sam_tui.core.tooling.execute import Executor
+    from sam_tui.core.tooling.executor import Executor
     from sam_tui.core.tooling.offer import Offer
 
 START = "mcp.start_server"

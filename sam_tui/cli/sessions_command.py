@@ -10,7 +10,7 @@ import click
 
 from sam_tui.cli.options import closing_runtime, conversation_of, open_runtime, place_options
 from sam_tui.cli.streams import require_output
-from sam_tui.core.agent.watching import followed
+from sam_tui.core.agent.lease import followed
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.ports.storage import ConversationRecord
 from sam_tui.core.runtime import Runtime

@@ -25,9 +25,9 @@ from sam_tui.core.ids import CallId, ConversationId, mint, mint_conversation, na
 from sam_tui.core.messages import ToolCall
 from sam_tui.core.runtime import Runtime
 from sam_tui.core.services import API, PluginReport
-from sam_tui.core.tooling.execute import Executed
+from sam_tui.core.tooling.executor import Executed
+from sam_tui.core.tooling.offer import canonical
 from sam_tui.core.tooling.registry import SERVERS
-from sam_tui.core.tooling.schema import canonical
 from sam_tui.core.tooling.short_list import parse_arguments
 from sam_tui.headless.answers import approve_all
 from sam_tui.headless.interrupts import Interrupts

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from sam_tui.core.ports.servers import McpServers
     from sam_tui.core.ports.storage import ConversationRecord, ConversationStore
     from sam_tui.core.services import PluginReport
-    from sam_tui.core.tooling.execute import Executor
+    from sam_tui.core.tooling.executor import Executor
     from sam_tui.core.tooling.registry import Registry
     from sam_tui.core.workflow.entrance import Entrance
     from sam_tui.core.workflow.runner import Runner

@@ -1,8 +1,9 @@
 """What a run adds up to: the totals that its result carries, folded from events."""
 
+import json
 from dataclasses import dataclass
 from time import monotonic
-from typing import Any
+from typing import Any, cast
 
 from sam_tui.core.display import Diff
 from sam_tui.core.events import (
@@ -24,7 +25,20 @@ from sam_tui.core.ids import CallId, ConversationId, SessionId
 from sam_tui.core.messages import ToolCall
 from sam_tui.core.todos.item import Todo
 from sam_tui.core.usage import Usage
-from sam_tui.headless.arguments import tool_input
+
+
+def tool_input(text: str) -> dict[str, Any]:
+    """The object, or ``{"unparsed": text}`` for anything that is none.
+
+    ``NaN`` and its like become text: Python reads them, JSON has no word for them.
+    """
+    if not text.strip():
+        return {}
+    try:
+        value = json.loads(text, parse_constant=str)
+    except (ValueError, RecursionError):
+        return {"unparsed": text}
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {"unparsed": text}
 
 
 @dataclass(frozen=True, slots=True)

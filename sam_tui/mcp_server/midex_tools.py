@@ -17,10 +17,9 @@ from sam_tui.core.errors import SamError
 from sam_tui.core.messages import ToolCall
 from sam_tui.core.ports.workflows import FindingQuery
 from sam_tui.core.runtime import Runtime
-from sam_tui.core.tooling.arguments import Arguments
-from sam_tui.core.tooling.ignored_arguments import IGNORED
-from sam_tui.core.tooling.schema import arguments_schema, canonical
-from sam_tui.core.tooling.unknown_arguments import UnknownArguments
+from sam_tui.core.tooling.arguments import Arguments, UnknownArguments
+from sam_tui.core.tooling.offer import arguments_schema, canonical
+from sam_tui.core.tooling.results import IGNORED
 from sam_tui.core.workflow.drivers import output_of_call
 from sam_tui.core.workflow.notes import FindingDraft
 from sam_tui.core.workflow.person import Person

@@ -20,7 +20,7 @@ from sam_tui.core.ids import ConversationId
 from sam_tui.core.messages import ToolCall
 from sam_tui.core.runtime import Runtime
 from sam_tui.core.tooling.contract import Schedule
-from sam_tui.core.tooling.execute import CallPlan, Executed
+from sam_tui.core.tooling.executor import CallPlan, Executed
 from sam_tui.mcp_server.calls import Call
 from sam_tui.mcp_server.clients import CONVERSATION_META, Client
 from sam_tui.mcp_server.sendable import plain_json, sendable

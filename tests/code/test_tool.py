@@ -5,7 +5,7 @@ import pytest
 from sam_tools.file_operations import FileOperations
 from sam_tui.core.accesses import Write
 from sam_tui.core.tooling.contract import Schedule
-from sam_tui.core.tooling.schema import canonical, tool_schema
+from sam_tui.core.tooling.offer import canonical, tool_schema
 from tests.code.conftest import Workshop
 
 SEED = (

@@ -10,7 +10,7 @@ from sam_tui.core.errors import ModelAuthError
 from sam_tui.core.events import ReasoningStreamed, TextStreamed
 from sam_tui.core.messages import AssistantMessage
 from sam_tui.core.ports.model import ReasoningDelta, TextDelta
-from sam_tui.core.tooling.neutral import EchoFilter, scrub_echoes
+from sam_tui.core.tooling.neutralization import EchoFilter, scrub_echoes
 from tests.fakes.engine_kit import Kit, RawModel, open_talk
 
 PARTS = (

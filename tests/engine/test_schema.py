@@ -10,8 +10,8 @@ import pytest
 
 from sam_tui.core.tooling.arguments import Arguments
 from sam_tui.core.tooling.contract import Operation, Tool, ToolContext, ToolResult
+from sam_tui.core.tooling.offer import example_call, parameters_schema
 from sam_tui.core.tooling.registry import Registry, built_ins_first
-from sam_tui.core.tooling.schema import example_call, parameters_schema
 from tests.fakes.engine_kit import Kit
 
 

@@ -12,8 +12,7 @@ from sam_tui.core.events import ToolProgressed
 from sam_tui.core.ids import CallId
 from sam_tui.core.messages import Message, ReminderMessage, ToolCall, UserMessage
 from sam_tui.core.ports.model import TextDelta
-from sam_tui.core.prompt.reminders import due_reminders
-from sam_tui.core.prompt.view import TurnView
+from sam_tui.core.prompt.reminders import TurnView, due_reminders
 from sam_tui.core.redaction.settings_files import SettingsFiles
 from sam_tui.core.redaction.shield import Masked, Shield
 from sam_tui.core.tooling.contract import ToolResult

@@ -7,7 +7,7 @@ import pytest
 
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.messages import ToolCall
-from sam_tui.core.tooling.execute import Executed
+from sam_tui.core.tooling.executor import Executed
 from tests.fakes.engine_kit import Kit
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sam_tui.core.agent.signal import status_of
+from sam_tui.core.agent.endings import status_of
 from sam_tui.core.messages import ReminderMessage
 from sam_tui.core.ports.model import TextDelta
 from tests.fakes.engine_kit import Kit, RawModel, calls, open_talk

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sam_tui.core.agent.textcalls import read_text_calls
+from sam_tui.core.agent.answer import read_text_calls
 from sam_tui.core.messages import AssistantMessage, ToolMessage
 from sam_tui.core.ports.model import TextDelta
 from tests.fakes.engine_kit import Kit, RawModel, open_talk

@@ -11,9 +11,9 @@ from pydantic import Field
 from sam_tui.adapters.storage import Storage, open_storage
 from sam_tui.core.accesses import Write
 from sam_tui.core.agent.budget import Budgets, Limits
+from sam_tui.core.agent.context_window import Room
 from sam_tui.core.agent.history import History
 from sam_tui.core.agent.retry import RetryPolicy
-from sam_tui.core.agent.room import Room
 from sam_tui.core.agent.session import Session
 from sam_tui.core.agent.turn import TurnEngine
 from sam_tui.core.authorization.containment import Workspace
@@ -28,11 +28,11 @@ from sam_tui.core.ids import ConversationId
 from sam_tui.core.inquiries import Inquiries, Responder
 from sam_tui.core.messages import Message
 from sam_tui.core.ports.model import CallDelta, Delta, ModelRequest
+from sam_tui.core.prompt.reminders import TurnView
 from sam_tui.core.prompt.requests import RequestBuilder
-from sam_tui.core.prompt.view import TurnView
 from sam_tui.core.tooling.arguments import Arguments, NoArguments
 from sam_tui.core.tooling.contract import Operation, Schedule, Tool, ToolContext, ToolResult
-from sam_tui.core.tooling.execute import Executor
+from sam_tui.core.tooling.executor import Executor
 from sam_tui.core.tooling.registry import Registry
 
 

@@ -14,7 +14,7 @@ from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.inquiry import Answer, Approval, ApprovalRequest, Inquiry, Reply
 from sam_tui.core.messages import ToolCall
 from sam_tui.core.runtime import Runtime
-from sam_tui.core.tooling.execute import Executed
+from sam_tui.core.tooling.executor import Executed
 from tests.fakes.programs import found
 
 LISTED: Mapping[str, tuple[str, ...]] = {

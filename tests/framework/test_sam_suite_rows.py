@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from sam_tui.core.agent.textcalls import read_text_calls
+from sam_tui.core.agent.answer import read_text_calls
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.messages import AssistantMessage
 from tests.fakes.openai_server import Call, FakeServer, Reply

@@ -25,7 +25,7 @@ from sam_tui.core.tooling.contract import (
     ToolContext,
     ToolResult,
 )
-from sam_tui.core.tooling.schema import parameters_schema
+from sam_tui.core.tooling.offer import parameters_schema
 from tests.framework.bench import LISTED, Bench, Person
 from tests.framework.rows import Rows
 

@@ -14,7 +14,7 @@ from sam_tui.assembly import Options, build
 from sam_tui.core.accesses import CommandAccess, Fetch, Read, Write
 from sam_tui.core.tooling.arguments import Arguments
 from sam_tui.core.tooling.contract import Operation, Tool, ToolContext, ToolResult
-from sam_tui.core.tooling.schema import arguments_schema, example_call
+from sam_tui.core.tooling.offer import arguments_schema, example_call
 
 MARK = "../planted-elsewhere"
 NAMED = re.compile(r"path|file|dir|folder|url|uri", re.IGNORECASE)

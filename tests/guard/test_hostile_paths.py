@@ -14,7 +14,7 @@ from sam_tui.core.authorization.grants import Grants
 from sam_tui.core.authorization.guard import Guard
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ids import ConversationId
-from sam_tui.core.tooling.execute import Executed
+from sam_tui.core.tooling.executor import Executed
 from tests.guard.ward import ALICE, RUN, Ward
 from tests.guard.world import HIDDEN, World
 

@@ -42,8 +42,7 @@ from sam_tui.core.messages import AssistantMessage, ToolCall
 from sam_tui.core.todos.item import Todo
 from sam_tui.core.usage import Usage
 from sam_tui.core.verdict import Decision
-from sam_tui.headless.arguments import tool_input
-from sam_tui.headless.ledger import CallLedger
+from sam_tui.headless.ledger import CallLedger, tool_input
 from sam_tui.headless.lines import Lines, result_line
 from sam_tui.headless.outcome import (
     EXIT_CODES,

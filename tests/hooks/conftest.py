@@ -18,7 +18,7 @@ from sam_tui.core.ids import CallId, ConversationId, mint
 from sam_tui.core.inquiries import Responder
 from sam_tui.core.messages import ToolCall
 from sam_tui.core.runtime import Runtime
-from sam_tui.core.tooling.execute import Executed
+from sam_tui.core.tooling.executor import Executed
 from sam_tui.core.verdict import Decision
 from tests.fakes.interpreter import INTERPRETER
 

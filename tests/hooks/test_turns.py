@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from sam_tui.core.agent.hooked import MOST_STOPS
+from sam_tui.core.agent.turn_hooks import MOST_STOPS
 from sam_tui.core.events import HookFinished
 from sam_tui.core.inquiry import Approval
 from sam_tui.core.messages import ReminderMessage, UserMessage

@@ -19,8 +19,8 @@ from sam_tui.adapters.terminal.confinement import Sandbox
 from sam_tui.adapters.web import GuardedWeb
 from sam_tui.adapters.workflows import DefinitionFiles
 from sam_tui.core.agent.budget import Budget, Budgets
+from sam_tui.core.agent.context_window import Room
 from sam_tui.core.agent.retry import RetryPolicy
-from sam_tui.core.agent.room import Room
 from sam_tui.core.agent.subagents import Subagents, Surroundings
 from sam_tui.core.agent.turn import TurnEngine
 from sam_tui.core.authorization.containment import Workspace
@@ -35,7 +35,7 @@ from sam_tui.core.ironmanus.folder import SessionFolders
 from sam_tui.core.messages import ToolCall
 from sam_tui.core.prompt.requests import RequestBuilder
 from sam_tui.core.services import Services
-from sam_tui.core.tooling.execute import Executed, Executor
+from sam_tui.core.tooling.executor import Executed, Executor
 from sam_tui.core.tooling.registry import Registry
 from sam_tui.core.workflow.entrance import Entrance, WorkflowPlaces
 from tests.fakes.web_server import WebServer

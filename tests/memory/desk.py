@@ -21,7 +21,7 @@ from sam_tui.core.clock import SystemClock
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.messages import ToolCall
-from sam_tui.core.tooling.execute import Executed, Executor
+from sam_tui.core.tooling.executor import Executed, Executor
 from sam_tui.core.tooling.registry import Registry
 
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sam_tui.core.agent.archiving import chunks
 from sam_tui.core.agent.compaction import Compacted, compact
+from sam_tui.core.agent.context_window import chunks
 from sam_tui.core.agent.summary import (
     NAME,
     ThreadSummary,

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from sam_tui.core.ids import ConversationId
-from sam_tui.core.tooling.schema import arguments_schema, canonical, tool_schema
+from sam_tui.core.tooling.offer import arguments_schema, canonical, tool_schema
 from tests.memory.desk import Desk
 
 OTHER = ConversationId("other")

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from sam_tui.core.agent.archiving import chunks
 from sam_tui.core.agent.compaction import compact
+from sam_tui.core.agent.context_window import chunks
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.messages import AssistantMessage, Message, UserMessage
 from sam_tui.core.ports.memory import ArchivedChunk

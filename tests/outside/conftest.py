@@ -18,7 +18,7 @@ from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.inquiry import Answer, Approval, ApprovalRequest, Inquiry
 from sam_tui.core.messages import ToolCall
 from sam_tui.core.runtime import Runtime
-from sam_tui.core.tooling.execute import Executed
+from sam_tui.core.tooling.executor import Executed
 from sam_tui.core.verdict import Decision
 
 ME = ConversationId("me")

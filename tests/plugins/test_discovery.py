@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sam_tui.assembly import Options, build
-from sam_tui.core.prompt.view import TurnView
+from sam_tui.core.prompt.reminders import TurnView
 from tests.fakes.engine_kit import Kit
 
 pytestmark = pytest.mark.requirement("plugins:entry-points")

@@ -21,8 +21,7 @@ from sam_tui.core.messages import (
     UserMessage,
 )
 from sam_tui.core.ports.memory import ImportedDocument, MemoryDraft
-from sam_tui.core.prompt.reminders import Reminder, due_reminders
-from sam_tui.core.prompt.view import TurnView
+from sam_tui.core.prompt.reminders import Reminder, TurnView, due_reminders
 
 C = ConversationId("c")
 OTHER = ConversationId("other")

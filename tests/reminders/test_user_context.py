@@ -6,8 +6,7 @@ import pytest
 
 from sam_reminders.user_context import UserContextReminder
 from sam_tui.core.messages import AssistantMessage, Message, ReminderMessage, UserMessage
-from sam_tui.core.prompt.reminders import due_reminders
-from sam_tui.core.prompt.view import TurnView
+from sam_tui.core.prompt.reminders import TurnView, due_reminders
 from tests.reminders.test_reminders import NOW, C, view
 
 DAY = 86_400.0

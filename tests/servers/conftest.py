@@ -16,7 +16,7 @@ from sam_tui.core.inquiry import Answer, Approval, ApprovalRequest, Inquiry, Rep
 from sam_tui.core.messages import ToolCall
 from sam_tui.core.ports.servers import ServerReport
 from sam_tui.core.runtime import Runtime
-from sam_tui.core.tooling.execute import Executed
+from sam_tui.core.tooling.executor import Executed
 
 SECONDS = 50.0
 RAW = Path(__file__).with_name("raw_server.py")

@@ -13,7 +13,7 @@ from sam_reminders.background_commands import BackgroundCommandsReminder
 from sam_tui.adapters.terminal.background import PortedCommands
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ids import ConversationId
-from sam_tui.core.prompt.view import TurnView
+from sam_tui.core.prompt.reminders import TurnView
 
 ME = ConversationId("me")
 OTHER = ConversationId("other")

@@ -17,7 +17,7 @@ from sam_tui.core.events import Event, TerminalClosed, TerminalOpened
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.ports.processes.terminals import SessionSpec
 from sam_tui.core.tooling.contract import Schedule
-from sam_tui.core.tooling.schema import tool_schema
+from sam_tui.core.tooling.offer import tool_schema
 
 ME = ConversationId("me")
 OTHER = ConversationId("other")

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from sam_reminders.todo_list import TodoListReminder
 from sam_tui.adapters.storage import open_storage
 from sam_tui.core.agent.budget import Budgets, Limits
+from sam_tui.core.agent.context_window import Room
 from sam_tui.core.agent.history import History
 from sam_tui.core.agent.retry import RetryPolicy
-from sam_tui.core.agent.room import Room
 from sam_tui.core.agent.session import Session
 from sam_tui.core.agent.turn import TurnEngine
 from sam_tui.core.board import TodoBoard

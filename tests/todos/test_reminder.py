@@ -4,8 +4,7 @@ from hypothesis import strategies as st
 
 from sam_reminders.todo_list import TodoListReminder
 from sam_tui.core.ids import ConversationId
-from sam_tui.core.prompt.reminders import due_reminders
-from sam_tui.core.prompt.view import TurnView
+from sam_tui.core.prompt.reminders import TurnView, due_reminders
 from sam_tui.core.todos.item import TODO_STATUSES, Todo
 
 

@@ -24,7 +24,7 @@ from sam_tui.core.messages import ToolMessage, UserMessage
 from sam_tui.core.ports.model import CallDelta, Delta, ModelRequest, TextDelta
 from sam_tui.core.ports.workflows import EventQuery
 from sam_tui.core.tooling.contract import Operation, Schedule, Tool, ToolContext, ToolResult
-from sam_tui.core.tooling.execute import Executor
+from sam_tui.core.tooling.executor import Executor
 from sam_tui.core.tooling.registry import Registry
 from sam_tui.core.workflow.drivers import StepCrew
 from sam_tui.core.workflow.refusals import WorkflowRefused

@@ -17,7 +17,7 @@ from sam_tui.core.authorization.guard import Guard
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.inquiry import Approval, ApprovalRequest, Inquiry, Reply
-from sam_tui.core.tooling.execute import Executor
+from sam_tui.core.tooling.executor import Executor
 from sam_tui.core.tooling.registry import Registry
 from sam_tui.core.workflow.drivers import StepCrew
 from sam_tui.core.workflow.runner import Runner

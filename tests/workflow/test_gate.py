@@ -16,10 +16,10 @@ from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.inquiry import Reply
 from sam_tui.core.messages import ToolCall
 from sam_tui.core.ports.workflows import EventQuery
-from sam_tui.core.prompt.view import TurnView
-from sam_tui.core.tooling.execute import Executed, Executor
+from sam_tui.core.prompt.reminders import TurnView
+from sam_tui.core.tooling.executor import Executed, Executor
+from sam_tui.core.tooling.offer import canonical, tool_schema
 from sam_tui.core.tooling.registry import Registry
-from sam_tui.core.tooling.schema import canonical, tool_schema
 from sam_tui.core.workflow.gate import GROUPS, VERBS, allows, covers, spelled
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.witness import Witness

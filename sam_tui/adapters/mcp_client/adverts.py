@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from sam_tui.core.text.invisible import show_unseen
-from sam_tui.core.tooling.neutral import neutralise
+from sam_tui.core.tooling.neutralization import neutralise
 from sam_tui.core.tooling.registry import SERVERS
 
 LONGEST_NAME = 64

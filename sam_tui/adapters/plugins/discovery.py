@@ -13,12 +13,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from sam_tui.core.errors import ToolError
-from sam_tui.core.prompt.reminders import Reminder
-from sam_tui.core.prompt.view import TurnView
+from sam_tui.core.prompt.reminders import Reminder, TurnView
 from sam_tui.core.services import API, PluginReport, Services
 from sam_tui.core.tooling.contract import Tool
-from sam_tui.core.tooling.neutral import neutralise
-from sam_tui.core.tooling.schema import parameters_schema
+from sam_tui.core.tooling.neutralization import neutralise
+from sam_tui.core.tooling.offer import parameters_schema
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

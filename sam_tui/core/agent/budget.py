@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from sam_tui.core.errors import BudgetExhausted
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.ports.model import Model
-from sam_tui.core.tooling.execute import Gate
+from sam_tui.core.tooling.executor import Gate
 from sam_tui.core.usage import Usage
 
 DEFAULT_STEPS = 300

@@ -1,8 +1,27 @@
-"""Answers that end too early: the model is asked once to go on, then the turn ends."""
+"""How answers end: a status the model gives in workflow mode, and answers that are asked to go on."""
+
+import json
+import re
+from typing import Literal
 
 from sam_tui.core.errors import BudgetExhausted, EmptyAnswer, SamError
 from sam_tui.core.events import AnswerEnd
 from sam_tui.core.messages import AssistantMessage
+
+Status = Literal["continue", "complete", "stop"]
+
+_LINE = re.compile(r'^\s*(?:```\w*\s*)?(\{\s*"status"\s*:\s*"[a-z]+"\s*\})\s*(?:```)?\s*$', re.M)
+_KNOWN: tuple[Status, ...] = ("continue", "complete", "stop")
+
+
+def status_of(text: str) -> Status | None:
+    """The last ``{"status": …}`` line of an answer, or None; other words mean nothing."""
+    lines = _LINE.findall(text)
+    if not lines:
+        return None
+    last = json.loads(lines[-1])["status"]
+    return next((status for status in _KNOWN if status == last), None)
+
 
 _GO_ON = (
     "Your answer reached the limit of its length and ends in the middle. Go on exactly where it "

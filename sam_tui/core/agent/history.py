@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 
 from sam_tui.core.agent.compaction import Compacted
+from sam_tui.core.agent.lease import as_writer
 from sam_tui.core.agent.tokens import estimate
-from sam_tui.core.agent.writing import as_writer
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.messages import (
     AssistantMessage,
@@ -17,7 +17,7 @@ from sam_tui.core.messages import (
 )
 from sam_tui.core.ports.storage import ConversationStore
 from sam_tui.core.prompt.tally import Tally
-from sam_tui.core.tooling.execute import CallPlan
+from sam_tui.core.tooling.executor import CallPlan
 from sam_tui.core.usage import Usage
 
 INTERRUPTED = "ERROR: The program ended before this call did. Whether it took effect is not known."

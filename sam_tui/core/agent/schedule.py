@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
 from sam_tui.core.tooling.contract import Schedule
-from sam_tui.core.tooling.execute import CallPlan
+from sam_tui.core.tooling.executor import CallPlan
 
 AT_ONCE = 8
 """Calls that run side by side at most."""

@@ -19,7 +19,7 @@ from sam_tui.core.ids import CallId, ConversationId, mint
 from sam_tui.core.messages import AssistantMessage, calls_of
 from sam_tui.core.ports.model import Model
 from sam_tui.core.ports.storage import ConversationStore
-from sam_tui.core.tooling.execute import Gate
+from sam_tui.core.tooling.executor import Gate
 from sam_tui.core.usage import Usage
 
 DEFAULT_STEPS = 15

@@ -23,7 +23,7 @@ from sam_tui.core.messages import (
     calls_of,
 )
 from sam_tui.core.prompt.tally import SUMMARY as NAME
-from sam_tui.core.tooling.neutral import neutralise
+from sam_tui.core.tooling.neutralization import neutralise
 from sam_tui.core.tooling.short_list import meant
 
 MOST_REQUESTS, MOST_ANSWERS, MOST_COMMITS, MOST_FILES, MOST_DECISIONS = 8, 5, 15, 30, 3

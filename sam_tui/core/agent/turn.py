@@ -6,17 +6,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from sam_tui.core.agent.answer import Fold, Meter, StreamedText
 from sam_tui.core.agent.budget import Budget, Budgets
-from sam_tui.core.agent.endings import TOLD, Endings
-from sam_tui.core.agent.fold import Fold, StreamedText
+from sam_tui.core.agent.context_window import Room, opening
+from sam_tui.core.agent.endings import TOLD, Endings, status_of
 from sam_tui.core.agent.history import History
-from sam_tui.core.agent.mending import Mending
-from sam_tui.core.agent.metering import Meter
-from sam_tui.core.agent.opening import opening
-from sam_tui.core.agent.retry import RetryPolicy
-from sam_tui.core.agent.room import Room
+from sam_tui.core.agent.retry import Mending, RetryPolicy
 from sam_tui.core.agent.schedule import run_in_order
-from sam_tui.core.agent.signal import status_of
 from sam_tui.core.agent.tokens import text_tokens
 from sam_tui.core.bus import Bus
 from sam_tui.core.clock import Clock
@@ -53,11 +49,11 @@ from sam_tui.core.messages import (
 from sam_tui.core.ports.model import AnswerLimits, Model, ModelRequest
 from sam_tui.core.prompt.reminders import digest
 from sam_tui.core.prompt.requests import RequestBuilder
-from sam_tui.core.tooling.execute import CallPlan, Executed, Executor, Gate, unread
-from sam_tui.core.tooling.neutral import scrub_echoes
+from sam_tui.core.tooling.executor import CallPlan, Executed, Executor, Gate, unread
+from sam_tui.core.tooling.neutralization import scrub_echoes
 
 if TYPE_CHECKING:
-    from sam_tui.core.agent.hooked import HookedTurn
+    from sam_tui.core.agent.turn_hooks import HookedTurn
 
 Arrivals = Callable[[ConversationId], Awaitable[None]]
 """Lets tools that have come since join the others, before a message of the person is answered."""
@@ -188,7 +184,7 @@ class Turn:
         """The hooks of this turn; None where nobody has any."""
         hooking = self._engine.executor.hooks()
         if hooking is not None and self._hooks is None:
-            from sam_tui.core.agent.hooked import HookedTurn
+            from sam_tui.core.agent.turn_hooks import HookedTurn
 
             self._hooks = HookedTurn(hooking, self._conversation, self._engine.executor.asker)
         return self._hooks

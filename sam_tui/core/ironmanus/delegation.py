@@ -14,7 +14,7 @@ from sam_tui.core.ironmanus.prompts import errand_prompt
 from sam_tui.core.ironmanus.review import review
 from sam_tui.core.ironmanus.roles import ROLES
 from sam_tui.core.ironmanus.sessions import ManusSession, persona
-from sam_tui.core.tooling.execute import Gate
+from sam_tui.core.tooling.executor import Gate
 from sam_tui.core.workflow.service import Workflows
 from sam_tui.core.workflow.views import TaskView
 

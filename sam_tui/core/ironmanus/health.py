@@ -15,7 +15,7 @@ from sam_tui.core.ironmanus.folder import SessionFolders
 from sam_tui.core.ironmanus.roles import ROLES
 from sam_tui.core.ironmanus.sessions import WORKFLOW
 from sam_tui.core.tooling.contract import Tool
-from sam_tui.core.tooling.schema import tool_schema
+from sam_tui.core.tooling.offer import tool_schema
 from sam_tui.core.workflow.service import Workflows
 
 _WARN, _FAIL = 512, 1024

@@ -6,7 +6,7 @@ from sam_tui.core.agent.subagents import Errand, Sender, Subagents
 from sam_tui.core.errors import SamError
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.ironmanus.prompts import render
-from sam_tui.core.tooling.execute import Gate
+from sam_tui.core.tooling.executor import Gate
 
 _LONGEST = 6000
 """Characters of one source that the model is given."""

@@ -1,4 +1,4 @@
-"""Reminders: who may speak, and when. Append-only, so what was sent stays as sent.
+"""Reminders: what one may look at, and when it is added. Append-only, so what was sent stays as sent.
 
 On a new user message every reminder with something to say stands right before it (seed 004,
 Injection Flow). Inside a tool loop one is appended only when it changed since the model last saw it.
@@ -6,11 +6,33 @@ Injection Flow). Inside a tool loop one is appended only when it changed since t
 
 import hashlib
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
-from sam_tui.core.messages import ReminderMessage
-from sam_tui.core.prompt.view import TurnView
-from sam_tui.core.tooling.neutral import neutralise
+from sam_tui.core.ids import ConversationId
+from sam_tui.core.messages import Message, ReminderMessage
+from sam_tui.core.prompt.tally import Tally
+from sam_tui.core.todos.item import Todo
+from sam_tui.core.tooling.neutralization import neutralise
+
+
+@dataclass(frozen=True, slots=True)
+class TurnView:
+    """The conversation as it stands when a request is built. ``now`` in seconds since the epoch."""
+
+    conversation: ConversationId
+    messages: Sequence[Message]
+    todos: tuple[Todo, ...]
+    now: float
+    new_message: bool = False
+    """Whether a message of the person is about to be added; else a tool loop goes on."""
+    running: Tally | None = None
+    """The tally that is kept while the messages grow; without one they are counted anew."""
+
+    @property
+    def tally(self) -> Tally:
+        """What there is to count in the messages."""
+        return self.running or Tally(self.messages)
 
 
 class Reminder(Protocol):

@@ -7,9 +7,8 @@ from sam_tui.core.board import TodoBoard
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.messages import Message, ReminderMessage
 from sam_tui.core.ports.model import ModelRequest
-from sam_tui.core.prompt.reminders import Reminder, due_reminders
+from sam_tui.core.prompt.reminders import Reminder, TurnView, due_reminders
 from sam_tui.core.prompt.tally import Tally
-from sam_tui.core.prompt.view import TurnView
 
 
 class Conversation(Protocol):

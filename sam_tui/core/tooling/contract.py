@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sam_tui.core.ports.processes.sandbox import AskAgain, AskOutside, Network
     from sam_tui.core.ports.processes.terminals import CommandRequest
     from sam_tui.core.tooling.arguments import Arguments
-    from sam_tui.core.tooling.host_questions import HostQuestions
+    from sam_tui.core.tooling.questions import HostQuestions
 
 INLINE_LIMIT = 8192
 """Characters of a result the model gets at once; the rest is stored (seed 004, read_tool_result)."""

@@ -1,9 +1,138 @@
 """A tool as it is advertised, made only when it is called: most turns call two of sixteen."""
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, cast
 
-from sam_tui.core.tooling.contract import Tool
+from sam_tui.core.tooling.contract import Operation, Tool
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+
+_NOISE = ("title", "default")
+
+
+def tool_schema(tool: Tool) -> dict[str, Any]:
+    """The tool as an OpenAI-style function: name, description, parameters, in a fixed order."""
+    return {
+        "type": "function",
+        "function": {
+            "name": tool.name,
+            "description": _description(tool),
+            "parameters": parameters_schema(tool),
+        },
+    }
+
+
+def parameters_schema(tool: Tool) -> dict[str, Any]:
+    """The JSON schema of the arguments. Operations of one tool share one flat set of parameters.
+
+    Raises ``ValueError`` when two operations give one name two types.
+    """
+    properties: dict[str, Any] = {}
+    required: list[str] = []
+    if tool.consolidated:
+        names = [operation.name for operation in tool.operations]
+        properties["operation"] = {"type": "string", "enum": names}
+        required.append("operation")
+    for operation in tool.operations:
+        schema = arguments_schema(operation.arguments)
+        for name, prop in schema["properties"].items():
+            existing = properties.setdefault(name, prop)
+            if _shape(existing) != _shape(prop):
+                raise ValueError(f"{tool.name}: {name!r} has two types among its operations")
+        if not tool.consolidated:
+            required.extend(schema["required"])
+    return {"type": "object", "properties": properties, "required": required}
+
+
+@cache
+def arguments_schema(model: "type[BaseModel]") -> dict[str, Any]:
+    """One operation's arguments: ``properties`` in declared order and the ``required`` names."""
+    schema = model.model_json_schema()
+    definitions = schema.get("$defs", {})
+    properties = {
+        name: _tidy(prop, definitions) for name, prop in schema.get("properties", {}).items()
+    }
+    return {"properties": properties, "required": list(schema.get("required", []))}
+
+
+def canonical(value: Any) -> str:
+    """JSON text that is the same in every process: declared order, no spaces, plain Unicode."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def example_call(tool: Tool, operation: Operation[Any]) -> str:
+    """A correct call of an operation, made from its schema: required arguments only."""
+    schema = arguments_schema(operation.arguments)
+    example: dict[str, Any] = {"operation": operation.name} if tool.consolidated else {}
+    if operation.example is not None:
+        return json.dumps(example | dict(operation.example), ensure_ascii=False)
+    for name in schema["required"]:
+        example[name] = _example(name, schema["properties"][name])
+    return json.dumps(example, ensure_ascii=False)
+
+
+def _description(tool: Tool) -> str:
+    if not tool.consolidated:
+        return tool.description
+    lines = [tool.description]
+    for operation in tool.operations:
+        schema = arguments_schema(operation.arguments)
+        names = [n if n in schema["required"] else f"{n}?" for n in schema["properties"]]
+        lines.append(f"- {operation.name}({', '.join(names)}): {operation.about}")
+    return "\n".join(lines)
+
+
+def _tidy(prop: Any, definitions: Mapping[str, Any]) -> Any:
+    """A property without titles, references and the null branch of optional arguments."""
+    if isinstance(prop, list):
+        return [_tidy(item, definitions) for item in cast("list[Any]", prop)]
+    if not isinstance(prop, dict):
+        return prop
+    node = cast("dict[str, Any]", prop)
+    if "$ref" in node:
+        target = definitions[node["$ref"].rsplit("/", 1)[-1]]
+        return _tidy({**target, **{k: v for k, v in node.items() if k != "$ref"}}, definitions)
+    branches = [b for b in node.get("anyOf", []) if b.get("type") != "null"]
+    if len(branches) == 1:
+        others = {k: v for k, v in node.items() if k != "anyOf"}
+        return _tidy({**branches[0], **others}, definitions)
+    if "properties" in node:
+        inner = {k: _tidy(v, definitions) for k, v in node["properties"].items()}
+        tidy: dict[str, Any] = {"type": "object", "properties": inner}
+        if node.get("required"):
+            tidy["required"] = list(node["required"])
+        return tidy
+    return {k: _tidy(v, definitions) for k, v in node.items() if k not in _NOISE}
+
+
+def _shape(prop: Mapping[str, Any]) -> str:
+    """What must agree between operations: everything but the words and the limits."""
+    words = ("description", "minimum", "maximum", "exclusiveMinimum", "minLength")
+    return canonical({k: v for k, v in prop.items() if k not in words})
+
+
+def _example(name: str, prop: Mapping[str, Any]) -> Any:
+    if "enum" in prop:
+        return prop["enum"][0]
+    match prop.get("type"):
+        case "integer":
+            return 1
+        case "number":
+            return 0.5
+        case "boolean":
+            return True
+        case "array":
+            return [_example(name, prop.get("items", {}))]
+        case "object":
+            fields = prop.get("properties", {})
+            return {n: _example(n, fields[n]) for n in prop.get("required", fields) if n in fields}
+        case _:
+            return f"<{name}>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +150,6 @@ class Advert:
 
 def advert_of(tool: Tool) -> Advert:
     """The advert of a tool that is there, from the models that parse its calls."""
-    from sam_tui.core.tooling.schema import canonical, tool_schema  # an advert at hand needs none
-
     names = tuple(operation.name for operation in tool.operations)
     return Advert(tool.name, names, canonical(tool_schema(tool)), tool.consolidated)
 

@@ -6,11 +6,10 @@ from typing import Any
 from pydantic import ValidationError
 
 from sam_tui.core.errors import InvalidArguments
-from sam_tui.core.tooling.arguments import Arguments
+from sam_tui.core.tooling.arguments import Arguments, UnknownArguments
 from sam_tui.core.tooling.contract import Operation, Tool
+from sam_tui.core.tooling.offer import example_call
 from sam_tui.core.tooling.registry import operation_key
-from sam_tui.core.tooling.schema import example_call
-from sam_tui.core.tooling.unknown_arguments import UnknownArguments
 
 
 def validate_arguments(

@@ -61,7 +61,7 @@ class Registry:
         return short_list(self.offers, size)
 
     def _find_tools(self) -> Tool:
-        from sam_tui.core.tooling.finding import find_tools  # only short contexts need it
+        from sam_tui.core.tooling.tool_search import find_tools  # only short contexts need it
 
         return find_tools(self)
 

@@ -17,7 +17,7 @@ from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.messages import ToolCall
 from sam_tui.core.ports.model import Model
 from sam_tui.core.ports.storage import ConversationStore
-from sam_tui.core.tooling.execute import Executed
+from sam_tui.core.tooling.executor import Executed
 from sam_tui.core.workflow.briefing import repair_prompt, resumed_prompt, step_prompt
 from sam_tui.core.workflow.extraction import first_object
 from sam_tui.core.workflow.person import Person

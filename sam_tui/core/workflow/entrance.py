@@ -13,7 +13,7 @@ from sam_tui.core.bus import Bus
 from sam_tui.core.clock import Clock
 from sam_tui.core.events import WorkflowMoved
 from sam_tui.core.ids import ConversationId
-from sam_tui.core.tooling.execute import Gate
+from sam_tui.core.tooling.executor import Gate
 
 if TYPE_CHECKING:
     from sam_tui.core.ports.workflows import DefinitionSource, EventRow, WorkflowStore

@@ -9,7 +9,7 @@ that a phase can be left and a person asked.
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from sam_tui.core.tooling.execute import Gate
+from sam_tui.core.tooling.executor import Gate
 from sam_tui.core.workflow.views import Phase
 
 VERBS: Final = frozenset({

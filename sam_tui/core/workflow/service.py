@@ -25,7 +25,7 @@ from sam_tui.core.ports.workflows import (
     FindingRow,
     WorkflowStore,
 )
-from sam_tui.core.tooling.execute import Gate
+from sam_tui.core.tooling.executor import Gate
 from sam_tui.core.workflow.briefing import phase_digest
 from sam_tui.core.workflow.catalog import WorkflowCatalog
 from sam_tui.core.workflow.definition import WorkflowDefinition, sha256

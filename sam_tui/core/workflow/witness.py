@@ -7,7 +7,7 @@ from here, so that the witness begins to listen before the first call of a phase
 from sam_tui.core.bus import Bus, Subscription
 from sam_tui.core.display import Terminal
 from sam_tui.core.events import ToolFinished
-from sam_tui.core.tooling.execute import Gate
+from sam_tui.core.tooling.executor import Gate
 from sam_tui.core.workflow.gate import VERBS
 from sam_tui.core.workflow.notes import Witnessed
 from sam_tui.core.workflow.service import Workflows

@@ -195,7 +195,7 @@ class Conversations:
         self._follow(partial(self._read_along, conversation, why))
 
     async def _read_along(self, conversation: "ConversationId", why: str) -> None:
-        from sam_tui.core.agent.watching import followed
+        from sam_tui.core.agent.lease import followed
 
         assert self._runtime is not None
         read: list[Message] = []
@@ -210,7 +210,7 @@ class Conversations:
 
     async def _stay_writer(self, conversation: "ConversationId") -> None:
         """Once another program takes the conversation over, read along."""
-        from sam_tui.core.agent.writing import taken_over
+        from sam_tui.core.agent.lease import taken_over
 
         assert self._runtime is not None
         try:

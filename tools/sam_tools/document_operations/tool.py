@@ -24,7 +24,7 @@ from sam_tui.core.ports.web import Web
 from sam_tui.core.text.plain import printable
 from sam_tui.core.todos.item import one_line
 from sam_tui.core.tooling.contract import Operation, Schedule, Tool, ToolContext, ToolResult
-from sam_tui.core.tooling.sharing import origin_of, scope_to_change
+from sam_tui.core.tooling.shared_memory import origin_of, scope_to_change
 
 _MOST_BYTES = 50_000_000
 _SECONDS = 60.0

@@ -15,7 +15,7 @@ from sam_tui.core.ironmanus.machine import PhaseMachine
 from sam_tui.core.ironmanus.writing import SynthesisWriter
 from sam_tui.core.services import Services
 from sam_tui.core.tooling.contract import Tool
-from sam_tui.core.tooling.execute import Gate
+from sam_tui.core.tooling.executor import Gate
 
 
 def build_iron_manus(services: Services) -> tuple[Tool, ...]:

@@ -17,7 +17,7 @@ from sam_tui.core.ports.memory import (
 )
 from sam_tui.core.tooling.arguments import NoArguments
 from sam_tui.core.tooling.contract import Operation, Schedule, ToolContext, ToolResult
-from sam_tui.core.tooling.sharing import origin_of, scope_to_change, told_origin
+from sam_tui.core.tooling.shared_memory import origin_of, scope_to_change, told_origin
 
 SOLUTION_CONFIDENCE = 0.8
 

@@ -10,7 +10,7 @@ from sam_tui.core.errors import ToolError
 from sam_tui.core.ports.memory import UNKNOWN, KeyValueStore, MemoryStore, Scope
 from sam_tui.core.tooling.arguments import NoArguments
 from sam_tui.core.tooling.contract import Operation, Schedule, ToolContext, ToolResult
-from sam_tui.core.tooling.sharing import origin_of, scope_to_change, told_origin
+from sam_tui.core.tooling.shared_memory import origin_of, scope_to_change, told_origin
 
 
 class Notes:

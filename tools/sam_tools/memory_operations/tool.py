@@ -17,7 +17,7 @@ from sam_tui.core.ports.memory import KeyValueStore, KnowledgeStore, MemoryDraft
 from sam_tui.core.todos.item import one_line
 from sam_tui.core.tooling.arguments import NoArguments
 from sam_tui.core.tooling.contract import Operation, Schedule, Tool, ToolContext, ToolResult
-from sam_tui.core.tooling.sharing import origin_of, scope_to_change, told_origin
+from sam_tui.core.tooling.shared_memory import origin_of, scope_to_change, told_origin
 
 _DAY = 86_400.0
 _TAGS, _TAG = 20, 60

@@ -12,7 +12,7 @@ from sam_tui.core.ports.documents import Documents, DocumentText
 from sam_tui.core.ports.memory import MemoryDraft, MemoryStore, Scope
 from sam_tui.core.ports.web import SearchKind, Web, WebHit, WebSearch
 from sam_tui.core.tooling.contract import ToolContext, ToolResult
-from sam_tui.core.tooling.sharing import origin_of, scope_to_change
+from sam_tui.core.tooling.shared_memory import origin_of, scope_to_change
 
 _AT_ONCE = 4
 _MOST_OF_A_SITE = 2

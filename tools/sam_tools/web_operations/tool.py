@@ -19,7 +19,7 @@ from sam_tui.core.ports.documents import Documents, DocumentText
 from sam_tui.core.ports.memory import MemoryStore
 from sam_tui.core.ports.web import Page, SerpApi, SerpQuestion, Web, WebHit, WebSearch
 from sam_tui.core.tooling.contract import Operation, Tool, ToolContext, ToolResult
-from sam_tui.core.tooling.schema import canonical
+from sam_tui.core.tooling.offer import canonical
 
 _MOST_BYTES = 20_000_000
 _SECONDS = 30.0

@@ -207,9 +207,9 @@ class Requests:
     ) -> str:
         """What the person allowed: nothing, ``once`` or ``session``. The log says what it was about,
         and of a clipboard only how long it is."""
-        from sam_tui.core.tooling.personal import ask_person
+        from sam_tui.core.tooling.questions import ask_person
 
-        answer = await ask_person(runtime.inquiries, runtime.executor, request, named=named)
+        answer = await ask_person(runtime.inquiries, runtime.executor.record, request, named=named)
         if answer is None:
             return ""
         return _SESSION if answer.choice == "scope" and answer.scope == "always" else "once"

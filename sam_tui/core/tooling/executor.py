@@ -18,7 +18,6 @@ from sam_tui.core.inquiry import ApprovalRequest
 from sam_tui.core.messages import ToolCall
 from sam_tui.core.ports.storage import DecisionLog, ResultStore
 from sam_tui.core.redaction.shield import Shield
-from sam_tui.core.tooling.clip import clip_result
 from sam_tui.core.tooling.contract import (
     INLINE_LIMIT,
     Operation,
@@ -28,19 +27,18 @@ from sam_tui.core.tooling.contract import (
     ToolContext,
     ToolResult,
 )
-from sam_tui.core.tooling.host_questions import HostQuestions
-from sam_tui.core.tooling.ignored_arguments import with_ignored
 from sam_tui.core.tooling.masking import MaskedStream, masked, masked_decision, masked_question
-from sam_tui.core.tooling.neutral import mended, neutralise
-from sam_tui.core.tooling.outside import OutsideQuestions
+from sam_tui.core.tooling.neutralization import mended, neutralise
+from sam_tui.core.tooling.offer import example_call
+from sam_tui.core.tooling.questions import HostQuestions, OutsideQuestions
 from sam_tui.core.tooling.registry import Registry, operation_key
-from sam_tui.core.tooling.schema import example_call
+from sam_tui.core.tooling.results import clip_result, with_ignored
 from sam_tui.core.tooling.short_list import meant, parse_arguments
 from sam_tui.core.verdict import Decision, denial
 
 if TYPE_CHECKING:
     from sam_tui.core.tooling.arguments import Arguments
-    from sam_tui.core.tooling.hooking import HookedCall, Hooking
+    from sam_tui.core.tooling.hooks import HookedCall, Hooking
 
 logger = logging.getLogger(__name__)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from sam_tui.core.errors import StoppedByHook
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.ports.hooks import HookEvent
-from sam_tui.core.tooling.hooking import Asker, Hooking, Said
+from sam_tui.core.tooling.hooks import Asker, Hooking, Said
 
 MOST_STOPS = 8
 """How often hooks may send a turn on: a hook that never agrees must not run for ever."""

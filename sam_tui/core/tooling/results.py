@@ -1,10 +1,15 @@
-"""Says in a result what of a call's arguments had no effect."""
+"""What a result says besides: which arguments had no effect, and where the rest of a long one is.
+
+Markers are those of seed 004 (read_tool_result). One unit throughout: code points.
+"""
 
 import json
 from collections.abc import Collection
 from dataclasses import replace
 from typing import Any, cast
 
+from sam_tui.core.ids import CallId, ConversationId
+from sam_tui.core.ports.storage import ResultStore
 from sam_tui.core.tooling.contract import ToolResult
 
 IGNORED = "ignoredArguments"
@@ -36,3 +41,19 @@ def _in_json(text: str, words: Collection[str]) -> str:
         return text
     extended = {IGNORED: list(words), **cast("dict[str, Any]", value)}
     return json.dumps(extended, ensure_ascii=False, indent=2 if text[1:2] == "\n" else None)
+
+
+def clip_result(
+    results: ResultStore, conversation: ConversationId, call: CallId, text: str, limit: int
+) -> str:
+    """``text`` where it fits, else its first ``limit`` code points between markers, whole stored."""
+    if len(text) <= limit:
+        return text
+    results.save(conversation, call, text)
+    remaining = len(text) - limit
+    return (
+        f"[TOOL_RESULT_PREVIEW: first {limit} of {len(text)} characters]\n"
+        f"{text[:limit]}\n"
+        f"[TOOL_RESULT_STORED: toolCallId={call}, totalLength={len(text)}, remaining={remaining}]\n"
+        f'Read on with read_tool_result(toolCallId="{call}", offset={limit}).'
+    )

@@ -19,8 +19,8 @@ from sam_tui.core.redaction.shield import Shield
 from sam_tui.core.text.plain import gist, plain
 from sam_tui.core.tooling.contract import ToolResult
 from sam_tui.core.tooling.masking import masked_decision, masked_question
-from sam_tui.core.tooling.neutral import neutralise
-from sam_tui.core.tooling.outside import OutsideQuestions
+from sam_tui.core.tooling.neutralization import neutralise
+from sam_tui.core.tooling.questions import OutsideQuestions
 from sam_tui.core.verdict import Decision, Outcome
 
 LONGEST = 10_000

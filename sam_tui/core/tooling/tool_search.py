@@ -8,7 +8,7 @@ from sam_tui.core.errors import ToolError
 from sam_tui.core.todos.item import one_line
 from sam_tui.core.tooling.arguments import Arguments
 from sam_tui.core.tooling.contract import Operation, Tool, ToolContext, ToolResult
-from sam_tui.core.tooling.schema import arguments_schema, canonical, example_call
+from sam_tui.core.tooling.offer import arguments_schema, canonical, example_call
 from sam_tui.core.tooling.short_list import CALL, FIND
 
 _MOST = 6

@@ -1,11 +1,12 @@
-"""Work in a conversation that ends as soon as another program takes the conversation over."""
+"""The right to write to a conversation: work ends where another program takes it, and follows it there."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 
 from sam_tui.core.errors import ConversationTakenOver
 from sam_tui.core.ids import ConversationId
+from sam_tui.core.messages import Message
 from sam_tui.core.ports.storage import ConversationStore
 
 LOOK = 0.5
@@ -49,3 +50,19 @@ async def as_writer(store: ConversationStore, conversation: ConversationId) -> A
         raise
     finally:
         watch.cancel()
+
+
+async def followed(
+    store: ConversationStore, conversation: ConversationId, *, yielded: int = 0
+) -> AsyncGenerator[Sequence[Message]]:
+    """The messages beyond the first ``yielded``, then those that come, for ever. Reads alone."""
+    stored = -1
+    while True:
+        record = store.find(conversation)
+        if record is not None and record.messages != stored:
+            stored = record.messages
+            history = store.everything(conversation)
+            if len(history) > yielded:
+                yield history[yielded:]
+            yielded = len(history)
+        await asyncio.sleep(LOOK)
