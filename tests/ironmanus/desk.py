@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from sam_tools.file_operations import FileOperations
 from sam_tools.iron_manus import build_iron_manus
+from sam_tools.iron_manus.phases.folder import SessionFolders
 from sam_tui.adapters.documents import LocalDocuments
 from sam_tui.adapters.files import LocalFiles
 from sam_tui.adapters.llm.scripted import ScriptedModel
@@ -31,7 +32,6 @@ from sam_tui.core.board import TodoBoard
 from sam_tui.core.bus import Bus
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.inquiries import Inquiries, Responder
-from sam_tui.core.ironmanus.folder import SessionFolders
 from sam_tui.core.messages import ToolCall
 from sam_tui.core.prompt.requests import RequestBuilder
 from sam_tui.core.services import Services

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from sam_tools.iron_manus.phases.roles import ROLES
+from sam_tools.iron_manus.sources.registry import api_named, entries, ranked
 from sam_tui.core.ids import CallId, ConversationId
-from sam_tui.core.ironmanus.apis import api_named, entries, ranked
-from sam_tui.core.ironmanus.roles import ROLES
 from tests.fakes.web_server import Answer, Asked, WebServer, answered, moved
 from tests.ironmanus.desk import PHASES, Desk
 

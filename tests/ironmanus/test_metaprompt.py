@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sam_tui.core.ironmanus.metaprompt import MetaPrompt, MetaPromptError, read_meta_prompt
-from sam_tui.core.ironmanus.roles import ROLES
+from sam_tools.iron_manus.phases.meta_prompt import MetaPrompt, MetaPromptError, read_meta_prompt
+from sam_tools.iron_manus.phases.roles import ROLES
 
 
 @pytest.mark.requirement("ironmanus:meta-prompt")

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from sam_tui.core.ironmanus.prompts import render, role_meta_prompt
-from sam_tui.core.ironmanus.roles import ROLES
+from sam_tools.iron_manus.phases.prompts import render, role_meta_prompt
+from sam_tools.iron_manus.phases.roles import ROLES
 from sam_tui.core.workflow.references import ReferenceMissing
 from tests.ironmanus.desk import PHASES, Desk
 

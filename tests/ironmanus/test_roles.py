@@ -4,8 +4,13 @@ import json
 
 import pytest
 
-from sam_tui.core.ironmanus.choosing import RoleChoice, choose_role, model_choice
-from sam_tui.core.ironmanus.roles import ROLES, role_named
+from sam_tools.iron_manus.phases.roles import (
+    ROLES,
+    RoleChoice,
+    choose_role,
+    model_choice,
+    role_named,
+)
 from tests.ironmanus.desk import Desk
 
 

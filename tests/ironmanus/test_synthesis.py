@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from sam_tui.core.ironmanus.synthesis import Mode, Statement, similarity, synthesize
+from sam_tools.iron_manus.sources.synthesis import Mode, Statement, similarity, synthesize
 from tests.ironmanus.desk import Desk
 
 THREE = [

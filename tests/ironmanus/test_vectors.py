@@ -5,17 +5,17 @@ from typing import Any
 
 import pytest
 
-from sam_tools.iron_manus.jarvis import Jarvis
-from sam_tools.iron_manus.research import coverage
+from sam_tools.iron_manus.phases.jarvis import Jarvis
+from sam_tools.iron_manus.phases.roles import ROLES
+from sam_tools.iron_manus.phases.sessions import grade
+from sam_tools.iron_manus.sources.registry import entries, ranked
+from sam_tools.iron_manus.sources.research import coverage
+from sam_tools.iron_manus.sources.synthesis import Statement, similarity, synthesize
 from sam_tui.adapters.web import GuardedWeb
 from sam_tui.adapters.web.allowance import Allowance, Allowances
 from sam_tui.adapters.web.urls import canonical
 from sam_tui.core.authorization.patterns import host_covered
 from sam_tui.core.errors import ToolError
-from sam_tui.core.ironmanus.apis import entries, ranked
-from sam_tui.core.ironmanus.roles import ROLES
-from sam_tui.core.ironmanus.sessions import grade
-from sam_tui.core.ironmanus.synthesis import Statement, similarity, synthesize
 from tests.fakes.web_server import Answer, WebServer, answered
 from tests.ironmanus.desk import PHASES, Desk, QuickClock
 from tests.ironmanus.test_guards import ALLOWED, reach

@@ -1,16 +1,19 @@
-"""What bears out that a todo is done: what the host itself can see, not what is reported."""
+"""What shows that a todo is done, as the host itself sees it; and a check of texts that are handed over."""
 
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from sam_tools.iron_manus.phases.folder import HandoffFile
+from sam_tools.iron_manus.phases.sessions import ManusSession
 from sam_tui.core.accesses import Location
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ids import ConversationId
-from sam_tui.core.ironmanus.folder import HandoffFile
-from sam_tui.core.ironmanus.sessions import ManusSession
 from sam_tui.core.ports.files import Files
 from sam_tui.core.ports.workflows import EvidenceRow
+from sam_tui.core.redaction.forms import FORMS
+from sam_tui.core.redaction.shield import Shield
 from sam_tui.core.workflow.notes import Witnessed
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.service import Workflows
@@ -120,3 +123,36 @@ def _invalid(name: str, why: str) -> WorkflowRefused:
 def _line(row: EvidenceRow) -> str:
     code = "" if row.exit_code is None else f", exit code {row.exit_code}"
     return f"{row.operation}: {row.subject[:200]} ({'ok' if row.ok else 'failed'}{code})"
+
+
+_NOTES = (
+    ("unfinished", re.compile(r"(?m)^\s*(?:#|//|/\*|--|\*)\s*(?:TO" r"DO|FIX" r"ME|X" r"XX)\b")),
+    ("debug output", re.compile(r"(?m)^\s*(?:console\.log\(|debugger;|breakpoint\(\)|pdb\.set_trace\()")),
+    ("says that it failed", re.compile(r"(?im)^\s*(?:error|traceback|fatal):")),
+)  # fmt: skip
+_DOUBTFUL = {"jwt", "url-password", "authorization", "api-key", "webhook-secret"}
+_CERTAIN = {"private-key", *(form.name for form in FORMS)} - _DOUBTFUL
+_SHORT = 40
+"""Characters below which a report says too little to be one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """What was noticed; ``blocks`` says why the text must not be kept, or is empty."""
+
+    notes: tuple[str, ...]
+    blocks: tuple[str, ...]
+
+
+def review(text: str) -> Review:
+    """Look at a text that somebody hands over."""
+    notes = [
+        f"{what}: line {text.count(chr(10), 0, match.start()) + 1}"
+        for what, pattern in _NOTES
+        if (match := pattern.search(text))
+    ]
+    if len(text.strip()) < _SHORT:
+        notes.append("very short for a report")
+    masked = Shield().mask(text)
+    keys = [name for name in masked.names if name in _CERTAIN]
+    return Review(tuple(notes), tuple(f"it holds a secret ({name})" for name in keys))

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from sam_tui.core.ironmanus.roles import no_role, role_named
+from sam_tools.iron_manus.phases.roles import no_role, role_named
 
 OUTPUT = "comprehensive_deliverable"
 """What is delivered where nothing is said: seed 001's code."""

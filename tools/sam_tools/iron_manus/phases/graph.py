@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sam_tui.core.ironmanus.sessions import ManusSession, ManusSessions, grade
+from sam_tools.iron_manus.phases.sessions import ManusSession, ManusSessions, grade
 from sam_tui.core.ports.workflows import EventQuery
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.service import Workflows

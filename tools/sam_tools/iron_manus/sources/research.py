@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sam_tools.iron_manus.answers import INLINE, OUTSIDE, answer, single
-from sam_tools.iron_manus.apis import Tried, fetches
-from sam_tools.iron_manus.arguments import ApiTask, KnowledgeSynthesize
-from sam_tools.iron_manus.fetching import (
+from sam_tools.iron_manus.results import INLINE, OUTSIDE, answer, single
+from sam_tools.iron_manus.sources.apis import Tried, fetches
+from sam_tools.iron_manus.sources.arguments import ApiTask, KnowledgeSynthesize
+from sam_tools.iron_manus.sources.fetch import (
     Ask,
     Fetched,
     Fetcher,
@@ -16,12 +16,11 @@ from sam_tools.iron_manus.fetching import (
     bound_headers,
     summary_of,
 )
+from sam_tools.iron_manus.sources.registry import ApiEntry, api_named, keywords_of, ranked
+from sam_tools.iron_manus.sources.synthesis import Statement, Synthesis, SynthesisWriter, synthesize
 from sam_tui.core.agent.subagents import Sender
 from sam_tui.core.display import Table, Text
 from sam_tui.core.errors import ToolError
-from sam_tui.core.ironmanus.apis import ApiEntry, api_named, keywords_of, ranked
-from sam_tui.core.ironmanus.synthesis import Statement, Synthesis, synthesize
-from sam_tui.core.ironmanus.writing import SynthesisWriter
 from sam_tui.core.tooling.contract import Operation, Tool, ToolContext, ToolResult
 
 HEURISTIC = "counted words, not meaning: a hint where to look, no proof"

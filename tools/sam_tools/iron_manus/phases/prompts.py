@@ -7,9 +7,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sam_tui.core.ironmanus.metaprompt import MetaPrompt
-from sam_tui.core.ironmanus.roles import ROLES, Role
-from sam_tui.core.ironmanus.sessions import PHASES, ManusSession
+from sam_tools.iron_manus.phases.meta_prompt import MetaPrompt
+from sam_tools.iron_manus.phases.roles import ROLES, Role
+from sam_tools.iron_manus.phases.sessions import PHASES, ManusSession
 from sam_tui.core.workflow.references import fill_text
 
 _OPENING = "Session @{inputs.session_id}, phase @{inputs.phase} (@{inputs.number} of 6)."

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from sam_tools.iron_manus.answers import INLINE, OUTSIDE, answer, single
-from sam_tools.iron_manus.arguments import ApiSearch, ApiValidator, MultiApiFetch
-from sam_tools.iron_manus.fetching import (
+from sam_tools.iron_manus.results import INLINE, OUTSIDE, answer, single
+from sam_tools.iron_manus.sources.arguments import ApiSearch, ApiValidator, MultiApiFetch
+from sam_tools.iron_manus.sources.fetch import (
     Ask,
     Fetched,
     Fetcher,
@@ -16,11 +16,7 @@ from sam_tools.iron_manus.fetching import (
     host_of,
     summary_of,
 )
-from sam_tui.core.accesses import Access, Fetch
-from sam_tui.core.clock import Clock
-from sam_tui.core.display import Table
-from sam_tui.core.errors import InvalidArguments
-from sam_tui.core.ironmanus.apis import (
+from sam_tools.iron_manus.sources.registry import (
     UNKNOWN_RELIABILITY,
     ApiEntry,
     Ranked,
@@ -28,6 +24,10 @@ from sam_tui.core.ironmanus.apis import (
     api_of_host,
     ranked,
 )
+from sam_tui.core.accesses import Access, Fetch
+from sam_tui.core.clock import Clock
+from sam_tui.core.display import Table
+from sam_tui.core.errors import InvalidArguments
 from sam_tui.core.ports.memory import KeyValueStore, Scope
 from sam_tui.core.tooling.contract import Operation, Tool, ToolContext, ToolResult
 

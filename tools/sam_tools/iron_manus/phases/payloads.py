@@ -10,8 +10,8 @@ from typing import Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, ValidationError, model_validator
 
-from sam_tui.core.ironmanus.choosing import RoleChoice, model_choice, named_choice
-from sam_tui.core.ironmanus.metaprompt import MetaPrompt, MetaPromptError, read_meta_prompt
+from sam_tools.iron_manus.phases.meta_prompt import MetaPrompt, MetaPromptError, read_meta_prompt
+from sam_tools.iron_manus.phases.roles import RoleChoice, model_choice, named_choice
 from sam_tui.core.workflow.refusals import WorkflowRefused
 
 MOST_TODOS = 50

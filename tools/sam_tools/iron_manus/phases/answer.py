@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sam_tui.core.ironmanus.delegation import Delegation
-from sam_tui.core.ironmanus.evidence import Seen
-from sam_tui.core.ironmanus.folder import SessionFolders
-from sam_tui.core.ironmanus.prompts import phase_prompt, role_meta_prompt
-from sam_tui.core.ironmanus.roles import ROLES
-from sam_tui.core.ironmanus.sessions import ManusSession, ManusSessions, grade, persona
+from sam_tools.iron_manus.phases.delegation import Delegation
+from sam_tools.iron_manus.phases.evidence import Seen
+from sam_tools.iron_manus.phases.folder import SessionFolders
+from sam_tools.iron_manus.phases.prompts import phase_prompt, role_meta_prompt
+from sam_tools.iron_manus.phases.roles import ROLES
+from sam_tools.iron_manus.phases.sessions import ManusSession, ManusSessions, grade, persona
 from sam_tui.core.workflow.service import Workflows
 from sam_tui.core.workflow.verification import THRESHOLD, Measured, verify
 from sam_tui.core.workflow.views import TaskView

@@ -10,15 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sam_tui.core.accesses import Location
-from sam_tui.core.agent.subagents import Sender
-from sam_tui.core.clock import Clock
-from sam_tui.core.inquiries import Inquiries
-from sam_tui.core.ironmanus.answers import Extra, TurnAnswers
-from sam_tui.core.ironmanus.delegation import Delegates, DelegationCrew, handoff_name
-from sam_tui.core.ironmanus.evidence import EvidenceBook, require_evidence
-from sam_tui.core.ironmanus.folder import DAY, SessionFolders, require_session_id
-from sam_tui.core.ironmanus.payloads import (
+from sam_tools.iron_manus.phases.answer import Extra, TurnAnswers
+from sam_tools.iron_manus.phases.delegation import Delegates, DelegationCrew, handoff_name
+from sam_tools.iron_manus.phases.evidence import EvidenceBook, require_evidence, review
+from sam_tools.iron_manus.phases.folder import DAY, SessionFolders, require_session_id
+from sam_tools.iron_manus.phases.payloads import (
     EnhancePayload,
     ExecutePayload,
     Handoff,
@@ -32,9 +28,12 @@ from sam_tui.core.ironmanus.payloads import (
     plan_tasks,
     read_payload,
 )
-from sam_tui.core.ironmanus.review import review
-from sam_tui.core.ironmanus.roles import no_role, role_named
-from sam_tui.core.ironmanus.sessions import ManusSession, ManusSessions
+from sam_tools.iron_manus.phases.roles import no_role, role_named
+from sam_tools.iron_manus.phases.sessions import ManusSession, ManusSessions
+from sam_tui.core.accesses import Location
+from sam_tui.core.agent.subagents import Sender
+from sam_tui.core.clock import Clock
+from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.ports.files import Files, FileStat
 from sam_tui.core.workflow.person import Person
 from sam_tui.core.workflow.refusals import WorkflowRefused

@@ -4,16 +4,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from sam_tools.iron_manus.phases.evidence import EvidenceBook, review
+from sam_tools.iron_manus.phases.folder import SessionFolders
+from sam_tools.iron_manus.phases.meta_prompt import MetaPrompt, read_meta_prompt
+from sam_tools.iron_manus.phases.prompts import errand_prompt
+from sam_tools.iron_manus.phases.roles import ROLES
+from sam_tools.iron_manus.phases.sessions import ManusSession, persona
 from sam_tui.core.agent.subagents import Errand, Report, Sender, Subagents
 from sam_tui.core.errors import SamError
 from sam_tui.core.ids import ConversationId
-from sam_tui.core.ironmanus.evidence import EvidenceBook
-from sam_tui.core.ironmanus.folder import SessionFolders
-from sam_tui.core.ironmanus.metaprompt import MetaPrompt, read_meta_prompt
-from sam_tui.core.ironmanus.prompts import errand_prompt
-from sam_tui.core.ironmanus.review import review
-from sam_tui.core.ironmanus.roles import ROLES
-from sam_tui.core.ironmanus.sessions import ManusSession, persona
 from sam_tui.core.tooling.executor import Gate
 from sam_tui.core.workflow.service import Workflows
 from sam_tui.core.workflow.views import TaskView

@@ -1,22 +1,64 @@
 """IronManusStateGraph and HealthCheck: what a session is, and whether everything works."""
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from sam_tools.iron_manus.answers import INLINE, answer, refused, single
-from sam_tools.iron_manus.arguments import Check, Graph
+from sam_tools.iron_manus.phases.folder import FOLDER
+from sam_tools.iron_manus.phases.graph import StateGraphs
+from sam_tools.iron_manus.phases.health import Health
+from sam_tools.iron_manus.phases.sessions import ManusSession, ManusSessions
+from sam_tools.iron_manus.results import INLINE, answer, refused, single
 from sam_tui.core.accesses import Write
 from sam_tui.core.errors import InvalidArguments
-from sam_tui.core.ironmanus.folder import FOLDER
-from sam_tui.core.ironmanus.graph import StateGraphs
-from sam_tui.core.ironmanus.health import Health
-from sam_tui.core.ironmanus.sessions import ManusSession, ManusSessions
+from sam_tui.core.tooling.arguments import Arguments
 from sam_tui.core.tooling.contract import Operation, Tool, ToolContext, ToolResult
 from sam_tui.core.workflow.refusals import WorkflowRefused
 
 _MOST = 200
 _Text = Field(min_length=1, max_length=2000)
+
+
+class HealthRequest(Arguments):
+    """Arguments of HealthCheck."""
+
+    detailed: bool = False
+
+
+Item = dict[str, Any]
+
+
+class GraphRequest(Arguments):
+    """Arguments of IronManusStateGraph; which ones count depends on the action."""
+
+    action: Literal[
+        "create_entities", "create_transitions", "add_observations", "delete_entities",
+        "delete_observations", "delete_transitions", "read_graph", "search_nodes", "open_nodes",
+        "initialize_session", "record_phase_transition", "record_task_creation",
+        "update_task_status",
+    ]  # fmt: skip
+    session_id: str = Field(min_length=1)
+    entities: list[Item] = Field(
+        default_factory=list[Item], description="{name, entityType, observations}"
+    )
+    transitions: list[Item] = Field(
+        default_factory=list[Item], description="{from, to, relationType}"
+    )
+    observations: list[Item] = Field(
+        default_factory=list[Item], description="{entityName, contents}"
+    )
+    deletions: list[Item] = Field(
+        default_factory=list[Item], description="{entityName, observations}"
+    )
+    names: list[str] = Field(default_factory=list[str], description="of entities")
+    query: str = ""
+    objective: str = ""
+    role: str = ""
+    from_phase: str = ""
+    to_phase: str = ""
+    task_id: str = ""
+    content: str = ""
+    status: str = ""
 
 
 class _Part(BaseModel):
@@ -71,7 +113,7 @@ class StateTools:
         graph = Operation(
             "IronManusStateGraph",
             "read a session as a graph, and note to it",
-            Graph,
+            GraphRequest,
             self._graph,
             lambda a: f"State graph: {a.action}",
             inline_limit=INLINE,
@@ -79,7 +121,7 @@ class StateTools:
         health = Operation(
             "HealthCheck",
             "check that everything works",
-            Check,
+            HealthRequest,
             self._check,
             lambda _: "Checking health",
             lambda _: (Write(FOLDER, "session_workspace"),),
@@ -94,13 +136,13 @@ class StateTools:
             single(health, "Whether the phase machine, its store, files and tools work."),
         )
 
-    async def _graph(self, arguments: Graph, context: ToolContext) -> ToolResult:
+    async def _graph(self, arguments: GraphRequest, context: ToolContext) -> ToolResult:
         try:
             return answer(self._done(arguments, context))
         except WorkflowRefused as refusal:
             return refused(refusal)
 
-    def _done(self, request: Graph, context: ToolContext) -> dict[str, Any]:
+    def _done(self, request: GraphRequest, context: ToolContext) -> dict[str, Any]:
         session = request.session_id
         match request.action:
             case "read_graph":
@@ -120,7 +162,7 @@ class StateTools:
             case _:
                 return self._graphs.note(session, _change(request)).as_object()
 
-    def _recorded(self, request: Graph, session: ManusSession) -> dict[str, Any]:
+    def _recorded(self, request: GraphRequest, session: ManusSession) -> dict[str, Any]:
         """What the engine records itself is confirmed where it is so, and refused where it is not."""
         if request.action == "record_phase_transition":
             transition = (request.from_phase.upper(), request.to_phase.upper())
@@ -145,12 +187,12 @@ class StateTools:
             )
         return {"recorded": True, "message": f"The engine had recorded {what} itself."}
 
-    async def _check(self, arguments: Check, context: ToolContext) -> ToolResult:
+    async def _check(self, arguments: HealthRequest, context: ToolContext) -> ToolResult:
         report = self._health.report(detailed=arguments.detailed)
         return answer(report, ok=report["status"] == "healthy")
 
 
-def _change(request: Graph) -> dict[str, Any]:
+def _change(request: GraphRequest) -> dict[str, Any]:
     """What an action notes. Raises ``InvalidArguments``."""
     match request.action:
         case "create_entities":

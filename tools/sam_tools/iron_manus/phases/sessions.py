@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from sam_tools.iron_manus.phases.folder import require_session_id
+from sam_tools.iron_manus.phases.roles import ROLES, choose_role
 from sam_tui.core.ids import ConversationId, mint
-from sam_tui.core.ironmanus.choosing import choose_role
-from sam_tui.core.ironmanus.folder import require_session_id
-from sam_tui.core.ironmanus.roles import ROLES
 from sam_tui.core.ports.workflows import EventQuery, EventRow
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.service import Workflows

@@ -1,4 +1,4 @@
-"""The arguments of JARVIS's companions: seeds 000 and 001."""
+"""The arguments of the tools that research by APIs: seeds 000 and 001."""
 
 from typing import Any, Literal
 
@@ -99,56 +99,3 @@ class ApiTask(Arguments):
     category_filter: str = ""
     timeout_ms: int = Field(default=5000, ge=1000, le=30_000)
     headers: dict[str, Any] | None = _HEADERS
-
-
-class Computation(Arguments):
-    """Arguments of PythonComputationalTool."""
-
-    operation: Literal[
-        "web_scraping", "data_analysis", "visualization", "machine_learning", "custom"
-    ]
-    input_data: str = Field(default="", max_length=2_000_000, description="CSV or JSON; or a URL")
-    parameters: dict[str, Any] = Field(default_factory=dict[str, Any])
-    custom_code: str = Field(default="", max_length=100_000, description="for custom: Python")
-
-
-class Check(Arguments):
-    """Arguments of HealthCheck."""
-
-    detailed: bool = False
-
-
-Item = dict[str, Any]
-
-
-class Graph(Arguments):
-    """Arguments of IronManusStateGraph; which ones count depends on the action."""
-
-    action: Literal[
-        "create_entities", "create_transitions", "add_observations", "delete_entities",
-        "delete_observations", "delete_transitions", "read_graph", "search_nodes", "open_nodes",
-        "initialize_session", "record_phase_transition", "record_task_creation",
-        "update_task_status",
-    ]  # fmt: skip
-    session_id: str = Field(min_length=1)
-    entities: list[Item] = Field(
-        default_factory=list[Item], description="{name, entityType, observations}"
-    )
-    transitions: list[Item] = Field(
-        default_factory=list[Item], description="{from, to, relationType}"
-    )
-    observations: list[Item] = Field(
-        default_factory=list[Item], description="{entityName, contents}"
-    )
-    deletions: list[Item] = Field(
-        default_factory=list[Item], description="{entityName, observations}"
-    )
-    names: list[str] = Field(default_factory=list[str], description="of entities")
-    query: str = ""
-    objective: str = ""
-    role: str = ""
-    from_phase: str = ""
-    to_phase: str = ""
-    task_id: str = ""
-    content: str = ""
-    status: str = ""

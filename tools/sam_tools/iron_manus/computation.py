@@ -6,18 +6,20 @@ import json
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
+
+from pydantic import Field
 
 from sam_tools.iron_manus import program
-from sam_tools.iron_manus.answers import INLINE, OUTSIDE, answer, single
-from sam_tools.iron_manus.arguments import Computation
+from sam_tools.iron_manus.phases.folder import FOLDER, ScratchFiles, SessionFolders
+from sam_tools.iron_manus.results import INLINE, OUTSIDE, answer, single
 from sam_tui.core.accesses import Access, CommandAccess, Fetch, Location, Write
 from sam_tui.core.display import Diff, Terminal
 from sam_tui.core.errors import InvalidArguments, ToolError
-from sam_tui.core.ironmanus.folder import FOLDER, ScratchFiles, SessionFolders
 from sam_tui.core.ports.documents import Documents
 from sam_tui.core.ports.processes.terminals import CommandRequest, CommandResult, Commands
 from sam_tui.core.ports.web import Web
+from sam_tui.core.tooling.arguments import Arguments
 from sam_tui.core.tooling.contract import Operation, Tool, ToolContext, ToolResult
 
 SECONDS = 60.0
@@ -34,6 +36,17 @@ _LOOKS = frozenset({
     "multiprocessing",
 })
 _SELECTORS = {"titles": "h1, h2, h3", "links": "a[href]@href"}
+
+
+class Computation(Arguments):
+    """Arguments of PythonComputationalTool."""
+
+    operation: Literal[
+        "web_scraping", "data_analysis", "visualization", "machine_learning", "custom"
+    ]
+    input_data: str = Field(default="", max_length=2_000_000, description="CSV or JSON; or a URL")
+    parameters: dict[str, Any] = Field(default_factory=dict[str, Any])
+    custom_code: str = Field(default="", max_length=100_000, description="for custom: Python")
 
 
 class PythonTool:

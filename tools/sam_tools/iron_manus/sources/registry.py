@@ -12,7 +12,7 @@ from functools import cache
 from typing import Literal
 from urllib.parse import quote
 
-from sam_tui.core.ironmanus.roles import ROLES
+from sam_tools.iron_manus.phases.roles import ROLES
 
 Auth = Literal["None", "API Key", "OAuth"]
 UNKNOWN_RELIABILITY = 0.85

@@ -1,22 +1,21 @@
 """Whether the machine works, asked of the things themselves: the store, the files, the tools."""
 
-import os
 import platform
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
 
+from sam_tools.iron_manus.phases.folder import SessionFolders
+from sam_tools.iron_manus.phases.roles import ROLES
+from sam_tools.iron_manus.phases.sessions import WORKFLOW
 from sam_tui import __version__
 from sam_tui.core.clock import Clock
 from sam_tui.core.errors import SamError
-from sam_tui.core.ironmanus.folder import SessionFolders
-from sam_tui.core.ironmanus.roles import ROLES
-from sam_tui.core.ironmanus.sessions import WORKFLOW
 from sam_tui.core.tooling.contract import Tool
 from sam_tui.core.tooling.offer import tool_schema
 from sam_tui.core.workflow.service import Workflows
+from sam_tui.process import peak_memory, process_id
 
 _WARN, _FAIL = 512, 1024
 """Mebibytes of memory: seed 000."""
@@ -62,7 +61,7 @@ class Health:
             "workspace": _tried(self._workspace),
             "memory": _tried(_memory),
             "process": HealthCheck(
-                "pass", f"pid {os.getpid()}, Python {platform.python_version()}"
+                "pass", f"pid {process_id()}, Python {platform.python_version()}"
             ),
         }
         failed = [name for name, check in checks.items() if check.status == "fail"]
@@ -124,12 +123,10 @@ class Health:
 
 def _memory() -> HealthCheck:
     """The most memory that this process has had."""
-    if sys.platform == "win32":
+    peak = peak_memory()
+    if peak is None:
         return HealthCheck("warn", "is not measured here")
-    import resource
-
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    mebibytes = peak / 1024 / (1024 if sys.platform == "darwin" else 1)
+    mebibytes = peak / 1024 / 1024
     status: Status = "fail" if mebibytes > _FAIL else "warn" if mebibytes > _WARN else "pass"
     return HealthCheck(status, f"at most {mebibytes:.0f} MiB so far")
 

@@ -5,12 +5,12 @@ from typing import Any, Literal, cast
 
 from pydantic import Field
 
-from sam_tools.iron_manus.answers import INLINE, answer, refused, single
+from sam_tools.iron_manus.phases.folder import FOLDER
+from sam_tools.iron_manus.phases.machine import Asked, PhaseMachine
+from sam_tools.iron_manus.results import INLINE, answer, refused, single
 from sam_tui.core.accesses import Access, Read, Write
 from sam_tui.core.agent.subagents import Sender
 from sam_tui.core.display import Text
-from sam_tui.core.ironmanus.folder import FOLDER
-from sam_tui.core.ironmanus.machine import Asked, PhaseMachine
 from sam_tui.core.tooling.arguments import Arguments
 from sam_tui.core.tooling.contract import Operation, Schedule, Tool, ToolContext, ToolResult
 from sam_tui.core.workflow.refusals import WorkflowRefused

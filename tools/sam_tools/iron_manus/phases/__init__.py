@@ -1,0 +1,1 @@
+"""JARVIS: sessions, their phases, and what is handed from phase to phase."""

@@ -1,0 +1,1 @@
+"""Research by public APIs: the list, the fetches, and what several sources say together."""
