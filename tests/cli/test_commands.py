@@ -1,7 +1,6 @@
 """The commands: which one is meant, what it prints, and the code it ends with."""
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import pytest
 
 from sam_tui.cli.program import COMMANDS, program, routed
 from tests.cli.conftest import Command
+from tests.fakes.preloaded import SCRIPT
 
 
 @pytest.mark.requirement("headless:routing")
@@ -253,7 +253,7 @@ sys.exit(main(sys.argv[1:]))
 
 @pytest.mark.requirement("headless:defect")
 def test_a_defect_is_one_sentence_and_its_details_are_in_a_private_file(sam: Command) -> None:
-    program = (sys.executable, "-P", "-c", DEFECT)
+    program = (*SCRIPT, DEFECT)
     ended = sam("run", "go", "--output-format", "json", program=program)
     log = sam.data / "sam-tui.log"
     assert ended.code == 70
@@ -295,7 +295,7 @@ sys.exit(main(sys.argv[1:]))
 
 @pytest.mark.requirement("headless:stdout-pure")
 def test_what_libraries_print_and_a_defect_half_way_leave_the_contract_whole(sam: Command) -> None:
-    program = (sys.executable, "-P", "-c", NOISE)
+    program = (*SCRIPT, NOISE)
     ended = sam("run", "go", "--output-format", "stream-json", program=program)
     lines = [json.loads(line) for line in ended.out.splitlines()]
     assert [line["type"] for line in lines][-1:] == ["result"]
@@ -332,7 +332,7 @@ def test_without_a_home_folder_one_sentence_says_what_to_set(
 ) -> None:
     for name in ("HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME"):
         monkeypatch.delenv(name)
-    program = (sys.executable, "-P", "-c", NO_PASSWD)
+    program = (*SCRIPT, NO_PASSWD)
     for words, data in ((("doctor",), ""), (("tools", "list"), str(sam.data))):
         ended = sam(*words, program=program, environ={"SAM_TUI_DATA_DIR": data})
         assert (ended.code, ended.out) == (52, "")

@@ -2,12 +2,14 @@
 
 Most tests that start ``python -P -m sam_tui`` look at what it does, not at how it is loaded, and loading
 was most of their cost. What is forked is a process of its own all the same, a child of the worker, with
-its own arguments, environment, folder and streams. Whatever is started in another way, or with another
+its own arguments, environment, folder and streams. ``SCRIPT`` and a text of Python start what the
+program's own code is played by, in the same way. Whatever is started in another way, or with another
 locale or another setting of Python itself, is started as ever, and so is everything but on Linux.
 """
 
 import atexit
 import ctypes
+import functools
 import gc
 import importlib
 import inspect
@@ -19,9 +21,12 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from typing import Any, NoReturn, TextIO
 
 COMMAND = [sys.executable, "-P", "-m", "sam_tui"]
+SCRIPT = [sys.executable, "-P", "-X", "preloaded", "-c"]
+"""What a text of Python follows that may be run where the program is imported already."""
 AT_START = ("PYTHON", "LC_", "LANG", "TEXTUAL", "LITELLM", "LD_", "MALLOC_")
 """Variables that count while Python starts or a package is imported."""
 LATER = ("sam_tui.ui", "sam_tui.__main__", "sam_tui.demo.sample", "sam_tui.adapters.llm.litellm")
@@ -46,7 +51,7 @@ class PreloadedPopen(_Popen[Any]):
         streams = [number if fd == -1 else fd for number, fd in enumerate(theirs)]
         self.pid = _server().fork(
             streams,
-            arguments=[os.fsdecode(word) for word in started["args"][len(COMMAND) :]],
+            words=[os.fsdecode(word) for word in started["args"]],
             folder=os.fsdecode(started["cwd"] or os.getcwd()),
             environment=dict(os.environ if started["env"] is None else started["env"]),
             leads=bool(started["start_new_session"]),
@@ -61,7 +66,8 @@ def _can(started: dict[str, Any]) -> bool:
     plain = ("preexec_fn", "pass_fds", "gid", "gids", "uid", "shell", "startupinfo")
     if any(started[name] for name in plain) or started["process_group"] not in (-1, None):
         return False
-    if started["umask"] != -1 or list(started["args"])[: len(COMMAND)] != COMMAND:
+    words = list(started["args"])
+    if started["umask"] != -1 or not any(words[: len(way)] == way for way in (COMMAND, SCRIPT)):
         return False
     folder, environment = started["cwd"], started["env"]
     if folder is not None and not os.path.isdir(folder):
@@ -133,12 +139,16 @@ def close() -> None:
 
 
 def _preload() -> None:
-    """Import what a process of the program could import, but for ``LATER``."""
+    """Import what a process of the program could import, but for ``LATER``, and draw a screen.
+
+    The emulator's declarations are parsed as they are first used, which takes longer than to load it.
+    """
     waiting = ["sam_tui", "sam_tools", "sam_reminders", "sam_tui.__main__"]
     while waiting:
         module = importlib.import_module(waiting.pop())
         below = pkgutil.iter_modules(getattr(module, "__path__", ()), f"{module.__name__}.")
         waiting += [found.name for found in below if not found.name.startswith(LATER)]
+    sys.modules["sam_tui.adapters.terminal.screen"].EmulatedScreen(80, 24).text()
     gc.collect()
     gc.freeze()
 
@@ -187,8 +197,8 @@ def _fork() -> int | None:
     return new or None
 
 
-def _become(wanted: dict[str, Any]) -> None:
-    """Be the process that was wanted: its folder, environment, arguments and streams."""
+def _become(wanted: dict[str, Any]) -> Callable[[], object]:
+    """Be the process that was wanted: its folder, environment, arguments and streams; its program."""
     os.umask(wanted["umask"])
     os.chdir(wanted["folder"])
     if wanted["leads"]:
@@ -196,12 +206,17 @@ def _become(wanted: dict[str, Any]) -> None:
     os.environ.clear()
     os.environ.update(wanted["environment"])
     time.tzset()
-    sys.argv[1:] = wanted["arguments"]
-    sys.argv[0] = str(sys.modules["sam_tui.__main__"].__file__)
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         stream = _stream(number, getattr(sys, name))
         setattr(sys, name, stream)
         setattr(sys, f"__{name}__", stream)
+    words = wanted["words"]
+    if words[: len(SCRIPT)] == SCRIPT:
+        sys.argv = ["-c", *words[len(SCRIPT) + 1 :]]
+        return functools.partial(exec, words[len(SCRIPT)], {"__name__": "__main__"})
+    program = sys.modules["sam_tui.__main__"]
+    sys.argv = [str(program.__file__), *words[len(COMMAND) :]]
+    return program.main
 
 
 def _stream(number: int, ready: TextIO) -> TextIO:
@@ -233,9 +248,9 @@ def main() -> None:
     """Wait for what is wanted, and be that."""
     with socket.socket(fileno=int(sys.argv[1])) as control:
         _preload()
-        _become(_serve(control))
+        program = _become(_serve(control))
     try:
-        code = sys.modules["sam_tui.__main__"].main()
+        code = program()
     except SystemExit as ended:
         code = ended.code
     _end(code)

@@ -1,6 +1,8 @@
 """Programs that a machine may lack: the tests that need one are skipped, and say so."""
 
+import os
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +17,19 @@ def found(program: str) -> str:
     if shutil.which(program) is None:
         pytest.skip(_reason(program))
     return program
+
+
+def silence_package_tools(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put tools without settings ahead of the real ones, which take seconds to say where packages lie.
+
+    They are asked for it before a person is asked for the first host.
+    """
+    folder.mkdir()
+    for name in ("pip", "uv", "npm"):
+        tool = folder / name
+        tool.write_text("#!/bin/sh\nexit 1\n", "utf-8")
+        tool.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
 
 
 def _reason(program: str) -> str:

@@ -11,12 +11,25 @@ from pathlib import Path
 import pytest
 
 from sam_tui.adapters.terminal.confinement import Sandbox
+from tests.fakes.preloaded import SCRIPT
 
 Call = Callable[[str, dict[str, object]], bool]
 
-_MOUNT = """
-mount --make-rprivate / && mount --bind "$1" "$2" && mount --bind "$3" "$4" && shift 4 && exec "$@"
+_MOUNT = 'mount --make-rprivate / && mount --bind "$1" "$2" && mount --bind "$3" "$4"'
+_AMONG_MOUNTS = f"""
+import ctypes, os, subprocess, sys
+user, group = os.geteuid(), os.getegid()
+assert ctypes.CDLL(None).unshare(0x20000 | (0x10000000 if user else 0)) == 0
+maps = {{"setgroups": "deny", "uid_map": f"0 {{user}} 1", "gid_map": f"0 {{group}} 1"}} if user else {{}}
+for name, text in maps.items():
+    with open(f"/proc/self/{{name}}", "w") as file:
+        file.write(text)
+subprocess.run(["sh", "-c", {_MOUNT!r}, "sh", *sys.argv[1:5]], check=True)
+del sys.argv[1:5]
+from sam_tui.__main__ import main
+sys.exit(main())
 """
+"""The program in a mount namespace of its own, as ``unshare --mount`` makes it; root is itself there."""
 
 
 def _possible() -> bool:
@@ -58,9 +71,8 @@ def call(places: dict[str, Path]) -> Call:
     def calling(operation: str, arguments: dict[str, object]) -> bool:
         mounts = [places["data"], workspace / "inner", workspace / "sub", outside / "view"]
         called = ["tools", "call", "-C", str(workspace), operation, json.dumps(arguments)]
-        program = [*map(str, mounts), sys.executable, "-m", "sam_tui", *called]
         done = subprocess.run(
-            [*_namespace(), "sh", "-c", _MOUNT, "sh", *program],
+            [*SCRIPT, _AMONG_MOUNTS, *map(str, mounts), *called],
             env={**os.environ, "HOME": str(places["home"]), "XDG_DATA_HOME": str(places["home"])},
             capture_output=True,
             text=True,

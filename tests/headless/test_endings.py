@@ -7,12 +7,12 @@ import os
 import select
 import signal
 import subprocess
-import sys
 import termios
 from typing import Any
 
 import pytest
 
+from tests.fakes.preloaded import SCRIPT
 from tests.headless.conftest import SECONDS, Program, Step, alive, shell
 
 HOLD = "echo pid $$; sleep 1000"
@@ -69,7 +69,7 @@ while True:
 
 @pytest.mark.requirement("headless:signals")
 def test_a_second_signal_ends_the_process_whatever_it_is_doing() -> None:
-    command = [sys.executable, "-P", "-c", INTERRUPTED_TWICE]
+    command = [*SCRIPT, INTERRUPTED_TWICE]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"

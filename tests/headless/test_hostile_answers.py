@@ -2,7 +2,7 @@
 
 import base64
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import quote
 
@@ -86,15 +86,15 @@ def nested(depth: int) -> Reply:
 
 AS_TEXT = '<tool_call>{"name": "think", "arguments": {}}</tool_call>'
 WORDS = b'data: {"choices": [{"delta": {"content": "' + b"word " * 200 + b'"}}]}\n\n'
-TOO_LARGE: Mapping[str, tuple[Reply, str]] = {
-    "100,000 calls": (many_calls(100_000), "answer_calls"),
-    "calls written as text": (Reply(text=AS_TEXT * 1000, chunk=9999), "answer_calls"),
-    "100,000 levels": (nested(100_000), "argument_depth"),
+TOO_LARGE: Mapping[str, tuple[Callable[[], Reply], str]] = {
+    "100,000 calls": (lambda: many_calls(100_000), "answer_calls"),
+    "calls written as text": (lambda: Reply(text=AS_TEXT * 1000, chunk=9999), "answer_calls"),
+    "100,000 levels": (lambda: nested(100_000), "argument_depth"),
     "arguments without end": (
-        Reply(calls=(Call("think", '"' + "x" * 5_000_000),), chunk=100_000),
+        lambda: Reply(calls=(Call("think", '"' + "x" * 5_000_000),), chunk=100_000),
         "argument_bytes",
     ),
-    "words without end": (Reply(raw="", endless=WORDS * 40), "answer_bytes"),
+    "words without end": (lambda: Reply(raw="", endless=WORDS * 40), "answer_bytes"),
 }
 
 
@@ -102,7 +102,7 @@ TOO_LARGE: Mapping[str, tuple[Reply, str]] = {
 @pytest.mark.parametrize("case", TOO_LARGE)
 def test_an_answer_beyond_its_limits_ends_the_run_with_53(program: Program, case: str) -> None:
     reply, setting = TOO_LARGE[case]
-    ended, requests = ask(program, reply)
+    ended, requests = ask(program, reply())
     assert (ended.code, ended.result["subtype"]) == (53, "error_max_answer")
     assert setting in ended.result["error"]["message"]
     assert ended.of_kind("user") == []

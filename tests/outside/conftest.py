@@ -20,6 +20,7 @@ from sam_tui.core.messages import ToolCall
 from sam_tui.core.runtime import Runtime
 from sam_tui.core.tooling.executor import Executed
 from sam_tui.core.verdict import Decision
+from tests.fakes.programs import silence_package_tools
 
 ME = ConversationId("me")
 YES = Approval("once")
@@ -91,6 +92,12 @@ def folder() -> Iterator[Path]:
     (made / "out/victim").write_text("precious\n")
     yield made
     shutil.rmtree(made)
+
+
+@pytest.fixture
+def no_package_tools(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tools that name no package source."""
+    silence_package_tools(folder / "bin", monkeypatch)
 
 
 @pytest.fixture

@@ -160,6 +160,7 @@ async def test_tasks_checkers_and_git_hooks_ask_the_same_way(desk: Desk) -> None
 
 
 @pytest.mark.requirement("outside:network")
+@pytest.mark.usefixtures("no_package_tools")
 async def test_with_the_network_off_the_person_is_asked_for_it(desk: Desk) -> None:
     desk.open()
     desk.runtime.guard.network = "off"

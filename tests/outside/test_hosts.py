@@ -16,6 +16,7 @@ from tests.fakes.interpreter import INTERPRETER
 from tests.outside.conftest import YES, Desk
 
 KIND = Sandbox().confinement.kind
+pytestmark = pytest.mark.usefixtures("no_package_tools")
 watched = pytest.mark.skipif(KIND != "live", reason="the kernel offers no supervised sandbox")
 CONNECT = "import socket, sys; socket.create_connection((sys.argv[1], int(sys.argv[2]))); print(1)"
 
@@ -103,17 +104,9 @@ async def test_a_server_in_the_agents_terminal_is_reached_by_its_commands(
 @pytest.mark.skipif(not shutil.which("git"), reason="git is not installed")
 @pytest.mark.requirement("outside:hosts-sources")
 async def test_what_the_persons_tools_are_configured_to_use_is_one_scope(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
+    desk: Desk,
 ) -> None:
-    programs = desk.folder / "bin"
-    programs.mkdir()
-    npm = programs / "npm"
-    npm.write_text("#!/bin/sh\necho https://npm.asked.test/\n")
-    npm.chmod(0o755)
-    for absent in ("pip", "uv"):
-        (programs / absent).write_text("#!/bin/sh\nexit 1\n")
-        (programs / absent).chmod(0o755)
-    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    (desk.folder / "bin/npm").write_text("#!/bin/sh\necho https://npm.asked.test/\n")
     (desk.folder / "ws/.git").mkdir()
     for name in ("objects", "refs"):
         (desk.folder / "ws/.git" / name).mkdir()

@@ -57,7 +57,11 @@ WORK = {
         0,
     ),
     "cargo": ("cargo build -q --offline; ./target/debug/near; cargo test -q --offline", 0),
-    "pytest": ("{py} -m pytest -q test_near.py; {py} -m pytest -q test_near.py", 0),
+    "pytest": (
+        """export PYTEST_DISABLE_PLUGIN_AUTOLOAD=1
+        {py} -m pytest -q test_near.py; {py} -m pytest -q test_near.py""",
+        0,
+    ),
     "docker": ("docker compose config -q", 0),
     "a new host": (
         """{py} -c 'import socket; [socket.create_connection(("127.0.0.1", {port})) for _ in "ab"]'""",

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from sam_tui.adapters.terminal.scratch import Scratch, sweep
+from tests.fakes.preloaded import SCRIPT
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
@@ -77,7 +78,7 @@ def test_what_commands_started_ends_with_the_program_however_it_ends(
 ) -> None:
     subprocess.run(
         [
-            *(sys.executable, "-c", textwrap.dedent(PROGRAM)),
+            *(*SCRIPT, textwrap.dedent(PROGRAM)),
             *(str(workspace), how, json.dumps(live), confined),
         ],
         check=how == "ended",

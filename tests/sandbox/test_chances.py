@@ -3,7 +3,6 @@
 import os
 import shlex
 import subprocess
-import sys
 import textwrap
 from collections.abc import Callable, Coroutine
 from pathlib import Path
@@ -14,6 +13,7 @@ from sam_tui.adapters.terminal.confinement import Sandbox
 from sam_tui.core.ports.processes.sandbox import OutsideAccess
 from sam_tui.core.ports.processes.terminals import CommandResult
 from tests.fakes.interpreter import INTERPRETER
+from tests.fakes.preloaded import SCRIPT
 
 Run = Callable[..., Coroutine[None, None, CommandResult]]
 
@@ -127,7 +127,7 @@ def test_nobody_is_asked_for_what_is_not_theirs(short_path: Path) -> None:
     short_path.chmod(0o755)
     os.chown(folder, 65534, 65534)
     done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(script), str(folder), str(outside)],
+        [*SCRIPT, textwrap.dedent(script), str(folder), str(outside)],
         env={**os.environ, "HOME": str(folder), "TMPDIR": str(folder)},
         cwd=folder,
         capture_output=True,

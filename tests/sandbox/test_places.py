@@ -3,7 +3,6 @@
 import os
 import shutil
 import subprocess
-import sys
 import textwrap
 from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
@@ -14,6 +13,7 @@ from sam_tui.adapters.terminal.confinement import Sandbox
 from sam_tui.core.ports.processes.sandbox import OutsideAccess
 from sam_tui.core.ports.processes.terminals import CommandResult
 from tests.fakes.interpreter import INTERPRETER
+from tests.fakes.preloaded import SCRIPT
 from tests.fakes.programs import found
 
 Run = Callable[..., Coroutine[None, None, CommandResult]]
@@ -323,8 +323,7 @@ def test_places_hold_for_a_normal_user_as_well(short_path: Path) -> None:
     """
     done = subprocess.run(
         [
-            sys.executable,
-            "-c",
+            *SCRIPT,
             textwrap.dedent(script),
             str(folder),
             str(short_path / "attempts.sh"),

@@ -13,6 +13,7 @@ import pytest
 
 from sam_tui.adapters.terminal.sandbox.ability import ability
 from sam_tui.adapters.terminal.sandbox.machine import machine
+from tests.fakes.preloaded import SCRIPT
 
 pytestmark = pytest.mark.skipif(
     ability().host is None, reason="takes away what a kernel with live approvals has"
@@ -28,7 +29,9 @@ REFUSING = """
     steps.append((0x06, 0, 0, 0x7FFF0000))
     if numbers:
         install(b"".join(struct.pack("=HBBI", *step) for step in steps), 0)
-    os.execv(words[0], words)
+    sys.argv[1:] = words
+    from sam_tui.__main__ import main
+    sys.exit(main())
 """
 CALLS = {"pidfd_open": 434, "landlock_create_ruleset": 444, "landlock_restrict_self": 446}
 UNHELD = ["sh", "-c", 'mount -t tmpfs none /proc 2>/dev/null && exec "$@"', "sh"]
@@ -39,10 +42,9 @@ def refused(calls: list[str], error: int, words: list[str]) -> "subprocess.Compl
     known = machine()
     assert known is not None
     numbers = [CALLS.get(name) or known.calls[name] for name in calls]
-    program = [sys.executable, "-m", "sam_tui", *words]
-    given = json.dumps([numbers, error, *program])
+    given = json.dumps([numbers, error, *words])
     return subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(REFUSING), given],
+        [*SCRIPT, textwrap.dedent(REFUSING), given],
         capture_output=True,
         text=True,
         timeout=120,

@@ -3,7 +3,6 @@
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from sam_tui.adapters.terminal.confinement import Sandbox
 from sam_tui.core.ports.processes.sandbox import ReadTerms
 from sam_tui.core.ports.processes.terminals import CommandResult
 from tests.fakes.interpreter import INTERPRETER
+from tests.fakes.preloaded import SCRIPT
 from tests.sandbox.hosts_kit import LIVE, Person, paths
 
 Run = Callable[..., Coroutine[None, None, CommandResult]]
@@ -194,7 +194,5 @@ async def main():
 asyncio.run(main())
 print("held")
 """
-    ended = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False
-    )
+    ended = subprocess.run([*SCRIPT, code], capture_output=True, text=True, check=False)
     assert ended.stdout == "held\n", ended.stderr

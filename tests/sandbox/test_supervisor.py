@@ -14,6 +14,7 @@ from sam_tui.adapters.terminal.holding import Wanted
 from sam_tui.core.ports.processes.sandbox import OutsideAccess
 from sam_tui.core.ports.processes.terminals import CommandResult
 from tests.fakes.interpreter import INTERPRETER
+from tests.fakes.preloaded import SCRIPT
 from tests.sandbox.hosts_kit import Person
 
 Run = Callable[..., Coroutine[None, None, CommandResult]]
@@ -90,7 +91,7 @@ async def test_a_command_whose_supervisor_was_killed_is_ended_and_the_next_gets_
     workspace: Path, outside: Path
 ) -> None:
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", BEREFT, str(workspace), str(outside), stdout=asyncio.subprocess.PIPE
+        *SCRIPT, BEREFT, str(workspace), str(outside), stdout=asyncio.subprocess.PIPE
     )
     said, _ = await process.communicate()
     assert said.decode() == "1\nTrue\nTrue SIGKILL False None\nagain\n\n"

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import sys
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import pytest
 from sam_tui.adapters.terminal.confinement import Sandbox
 from sam_tui.core.ports.processes.sandbox import OutsideAccess
 from sam_tui.core.ports.processes.terminals import CommandResult
+from tests.fakes.preloaded import SCRIPT
 
 Run = Callable[..., Coroutine[None, None, CommandResult]]
 
@@ -74,7 +74,7 @@ async def test_a_command_whose_supervisor_was_killed_is_ended_and_the_next_gets_
     workspace: Path, outside: Path
 ) -> None:
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", BEREFT, str(workspace), str(outside), stdout=asyncio.subprocess.PIPE
+        *SCRIPT, BEREFT, str(workspace), str(outside), stdout=asyncio.subprocess.PIPE
     )
     said, _ = await process.communicate()
     assert said.decode() == "True SIGKILL False None\nagain\n\n"

@@ -11,6 +11,7 @@ import pytest
 from sam_tui.adapters.terminal.sandbox.ability import ability, bubblewrap
 from sam_tui.core.events import ToolProgressed
 from sam_tui.core.inquiry import Approval
+from tests.fakes.programs import silence_package_tools
 from tests.servers.conftest import RAW, SECONDS, House, raw
 
 PYTHON = os.path.realpath(sys.executable)
@@ -169,8 +170,9 @@ async def test_an_allowed_write_outside_goes_on_without_running_anything_twice(
 @held
 @pytest.mark.parametrize("network", ["on", "hosts", "off"])
 async def test_what_a_server_connects_to_is_held_as_for_commands(
-    house: House, network: str
+    house: House, network: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    silence_package_tools(tmp_path / "bin", monkeypatch)
     house.user(one=raw())
     rule = '[[rule]]\neffect = "allow"\noperation = "mcp__one__*"\n'
     house.policy(f'network = "{network}"\n{rule}')

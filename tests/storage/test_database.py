@@ -5,7 +5,6 @@ import signal
 import sqlite3
 import stat
 import subprocess
-import sys
 import threading
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from sam_tui.adapters.storage.migrations import STEPS
 from sam_tui.core.errors import StorageError
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.messages import UserMessage
+from tests.fakes.preloaded import SCRIPT
 
 C = ConversationId("c1")
 WRITER = """
@@ -32,7 +32,7 @@ for number in range(count):
 
 
 def writer(data_dir: Path, conversation: str, count: int) -> "subprocess.Popen[str]":
-    command = [sys.executable, "-P", "-c", WRITER, str(data_dir), conversation, str(count)]
+    command = [*SCRIPT, WRITER, str(data_dir), conversation, str(count)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 

@@ -4,7 +4,6 @@ import asyncio
 import shutil
 import signal
 import subprocess
-import sys
 import textwrap
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -14,6 +13,7 @@ import pytest
 from sam_tui.adapters.terminal.held import Holders
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.ports.processes.terminals import SessionSpec, TerminalSession
+from tests.fakes.preloaded import SCRIPT
 
 Until = Callable[[TerminalSession, str], Awaitable[str]]
 
@@ -99,7 +99,7 @@ async def crashed(
             os.kill(os.getpid(), signal.SIGKILL)
         asyncio.run(main())
     """
-    argv = [sys.executable, "-c", textwrap.dedent(script), str(holders_folder), str(workspace)]
+    argv = [*SCRIPT, textwrap.dedent(script), str(holders_folder), str(workspace)]
     more = () if typed is None else (typed,)
     process = await asyncio.create_subprocess_exec(*argv, command, *more, stdout=subprocess.PIPE)
     out, _ = await asyncio.wait_for(process.communicate(), 60)

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from sam_tui.adapters.terminal.held import Holders
+from tests.fakes.preloaded import SCRIPT
 from tests.hooks.conftest import write
 
 SECONDS = 60
@@ -23,7 +24,8 @@ import os, signal, sys
 for name in ("HUP", "INT", "QUIT", "USR2", "PIPE"):
     signal.signal(getattr(signal, f"SIG{name}"), signal.SIG_IGN)
 signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1, signal.SIGTERM})
-os.execv(sys.executable, [sys.executable, "-P", "-m", "sam_tui", *sys.argv[1:]])
+from sam_tui.__main__ import main
+sys.exit(main())
 """
 """Starts the program as ``nohup``, ``&`` and careless programs do."""
 LOOK = "grep -E '^Sig(Ign|Blk)' /proc/self/status >> '{}'"
@@ -72,7 +74,7 @@ def words(folder: Path, *command: str) -> list[str]:
     """The program over the folder."""
     place = ["-C", str(folder / "ws"), "--data-dir", str(folder / "data")]
     model = ["--model", f"scripted:{folder / 'script.json'}", "--permission-mode", "auto"]
-    return [sys.executable, "-c", BURDENED, *command, *place, *model, "go"]
+    return [*SCRIPT, BURDENED, *command, *place, *model, "go"]
 
 
 def began_with_defaults(folder: Path, *kinds: str) -> None:
