@@ -34,6 +34,9 @@ def cells(screen: EmulatedScreen) -> list[list[Cell]]:
         for run in row:
             names = frozenset(_AS_BOLD.get(name, name) for name in run.attributes)
             look: Look = (run.foreground, run.background, names)
+            if run.cells:
+                line.extend([(run.text, look), ("", look)][: run.cells])
+                continue
             for first, last, width in split_graphemes(run.text)[0]:
                 line.append((run.text[first:last], look))
                 line.extend([("", look)] * (width - 1))
@@ -80,6 +83,14 @@ def printed_pane(recording: Path) -> EmulatedScreen:
     screen = EmulatedScreen(10, 10)
     stage = Stage(screen.feed, screen.resize)
     asyncio.run(play(Recording(str(recording)), stage, longest_pause=0))
+    return screen
+
+
+def printed_picture(path: Path) -> EmulatedScreen:
+    """An emulator of our own, fed with what ``picture.py`` says it printed last."""
+    size, _, data = path.read_bytes().partition(b"\n")
+    screen = EmulatedScreen(*map(int, size.split()))
+    screen.feed(data)
     return screen
 
 

@@ -1,9 +1,11 @@
 """Somebody at the workbench: goes to its terminals and back, and compares what is drawn there."""
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
+from sam_tui.adapters.terminal.screen import EmulatedScreen
 from tests.fakes.openai_server import Call, FakeServer, Recorded, Reply
 from tests.terminal_soak.pane import (
     Difference,
@@ -11,6 +13,7 @@ from tests.terminal_soak.pane import (
     differences,
     drawn_pane,
     printed_pane,
+    printed_picture,
     tab_look,
 )
 from tests.terminal_soak.seat import NotDrawn, Seat
@@ -87,19 +90,25 @@ class Person:
         seat.until(lambda: "● rec" not in seat.text(), "the recording goes on")
         self.dismiss()
         printed = printed_pane(self._recording)
+        self._same(SHELL, lambda: printed)
+
+    def compare_picture(self, tab: str, path: Path) -> None:
+        """What is drawn of the tab on show must be what ``picture.py`` printed there."""
+        self._same(tab, lambda: printed_picture(path))
+
+    def _same(self, tab: str, printed: Callable[[], EmulatedScreen]) -> None:
         found: list[Difference] = []
 
         def same() -> bool:
-            drawn = drawn_pane(seat.around, SHELL)
-            found[:] = differences(printed, drawn)
+            found[:] = differences(printed(), drawn_pane(self.seat.around, tab))
             return not found
 
         try:
-            seat.until(same, "the pane is not what was printed")
+            self.seat.until(same, f"the pane {tab} is not what was printed")
         except NotDrawn as error:
             about = f"{len(found)} cells are not as printed, such as {found[:3]}"
-            self.wrong.append(f"{about}\nprinted:\n{printed.text()}\n{error}")
-        self.compared += printed.columns * printed.rows
+            self.wrong.append(f"{about}\nprinted:\n{printed().text()}\n{error}")
+        self.compared += printed().columns * printed().rows
 
     def dismiss(self) -> None:
         """Click what is said of recordings away: it lies over the terminal."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from tests.fakes.openai_server import Call
-from tests.terminal_soak import listener
+from tests.terminal_soak import listener, picture
 from tests.terminal_soak.person import AGENT, TOOL, Person
 
 KEYS: Mapping[str, bytes] = {
@@ -221,6 +221,33 @@ def takes(me: Person) -> None:
     me.agent_done()
 
 
+def painted(me: Person) -> None:
+    """A picture that the person made in the agent's terminal is drawn whole, also when the agent reads."""
+    path, secret = me.workspace / f"picture-{me.number()}", secrets.token_hex(6)
+    me.secrets.append(secret)
+    program = str(shutil.copy(picture.__file__, me.workspace))
+    me.asks_agent(_call("create_session"))
+    me.agent_done()
+    me.tab(AGENT)
+    me.seat.press("f8")
+    me.inside()
+    words = (sys.executable, "-ISE", program, str(path), str(me.chance.random()), secret)
+    me.seat.press("ctrl+e", "ctrl+u")
+    me.seat.type(f"{shlex.join(words)}\r")
+    me.seat.shows(f"{secret} drawn")
+    resized(me)
+    me.compare_picture(AGENT, path)
+    me.leave()
+    me.asks_agent(_call("get_terminal_buffer"), _call("get_output"))
+    me.agent_done()
+    me.compare_picture(AGENT, path)
+    me.seat.press("f8")
+    me.inside()
+    me.seat.type("q")
+    me.seat.shows("ready>")
+    me.leave()
+
+
 def _type_secretly(me: Person) -> None:
     secret, (typed, printed) = secrets.token_hex(me.chance.choice((6, 20, 60))), me.mark()
     me.secrets.append(secret)
@@ -296,7 +323,21 @@ Step = Callable[[Person], None]
 
 STEPS: Mapping[str, Step] = {
     step.__name__: step
-    for step in (vim, nano, less, htop, flood, storm, keys, paste, hand_over, takes, killed, crash)
+    for step in (
+        vim,
+        nano,
+        less,
+        htop,
+        flood,
+        storm,
+        keys,
+        paste,
+        hand_over,
+        takes,
+        painted,
+        killed,
+        crash,
+    )
 }
 NEEDS: Mapping[str, str] = {"vim": "vim", "nano": "nano", "less": "less", "htop": "htop"}
 """The program that a step is about."""

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks for proce
     [
         # An even seed has a terminal around that answers questions, an odd one a silent terminal.
         (1, (45, 24), ("keys", "hand_over", "storm")),
-        (2, (120, 40), ("vim", "paste", "flood")),
+        (2, (120, 40), ("vim", "paste", "painted", "flood")),
     ],
 )
 def test_after_a_soak_the_pane_is_as_printed_every_key_came_once_and_nothing_is_left_or_told(
@@ -27,4 +27,6 @@ def test_after_a_soak_the_pane_is_as_printed_every_key_came_once_and_nothing_is_
     assert tally.wrong == []
     assert tally.steps == [name for name in names if name not in tally.skipped]
     assert tally.compared
-    assert bool(tally.secrets and tally.requests) is ("hand_over" in names)
+    assert bool(tally.secrets and tally.requests) is (
+        not {"hand_over", "painted"}.isdisjoint(names)
+    )
