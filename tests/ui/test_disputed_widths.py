@@ -1,6 +1,7 @@
 """Characters that terminals draw in different widths: the workbench in a terminal, seen from outside."""
 
 import fcntl
+import json
 import os
 import select
 import signal
@@ -17,6 +18,8 @@ from sam_tui.adapters.terminal.screen import EmulatedScreen
 
 ROWS = 30
 WIDTHS = (121, 90, 104)
+TOP = 1
+"""A row of the conversation that a dialog leaves in sight."""
 PATIENCE = 60.0
 LINES = (
     "क्षत्रिय हिन्दी में लिखी हुई एक पंक्ति है " * 4,
@@ -43,7 +46,8 @@ class Outside:
         workspace.mkdir()
         (home / ".bashrc").write_text("PS1='ready> '\n", encoding="utf-8")
         (workspace / "lines").write_text("\n".join([*LINES, "the-end"]), encoding="utf-8")
-        (folder / "script").write_text("[]", encoding="utf-8")
+        answer = {"text": "\n\n".join([*LINES, "all said"])}
+        (folder / "script").write_text(json.dumps([answer]), encoding="utf-8")
         self.process, self._master = os.forkpty()
         if self.process == 0:
             os.environ |= {
@@ -125,3 +129,24 @@ def test_the_frame_stands_whatever_the_terminal_around_makes_of_a_row(outside: O
         assert "த" not in outside.screen.text()
         for x in sides:
             assert outside.column(x) == frame[x], outside.screen.text()
+
+
+@pytest.mark.requirement("ui:disputed-widths")
+def test_the_conversation_moves_nothing_and_a_dialog_over_it_hides_no_character_beside_it(
+    outside: Outside,
+) -> None:
+    outside.shows("ready>")
+    outside.laid_out()
+    frame = {x: outside.column(x) for x in range(WIDTHS[0])}
+    sides = [x for x, cells in frame.items() if cells.count("│") > ROWS // 2]
+    outside.type(b"say it\r")
+    outside.shows("all said")
+    text = outside.screen.text()
+    assert LINES[1].split()[0] in text
+    for x in sides[-2:]:
+        assert outside.column(x) == frame[x], text
+    row = outside.screen.text_range((0, TOP), (sides[-2] - 1, TOP))
+    outside.type(b"\x10")
+    outside.shows("Search for commands")
+    assert outside.screen.text_range((0, TOP), (sides[-2] - 1, TOP)) == row
+    assert LINES[1].split()[0] in row

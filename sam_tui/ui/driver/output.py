@@ -12,6 +12,7 @@ from typing import IO, Any
 from textual.driver import Driver
 
 from sam_tui.core.text import charsets
+from sam_tui.ui.driver.clusters import settled
 
 TERMINATED = 143
 """The exit code, as for SIGTERM and SIGHUP."""
@@ -149,6 +150,10 @@ def lasting(driver: type[Driver]) -> type[Driver]:
 
             self._file: Any = Forgiving(self._file, gone, behind)
             self._behind = behind
+
+        def write(self, data: str) -> None:
+            """Write what is drawn, where it belongs whatever this terminal makes of its characters."""
+            super().write(settled(data))
 
         def stop_application_mode(self) -> None:
             """Put the terminal back, also when it was left behind."""

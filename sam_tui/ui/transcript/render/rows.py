@@ -9,6 +9,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
+from sam_tui.ui.driver.clusters import spacing_marks
 from sam_tui.ui.transcript.render.palette import Palette
 
 Span = tuple[str, Style]
@@ -74,8 +75,10 @@ def _wrap_wide(text: str, width: int) -> list[tuple[int, int, str]]:
     start, glue, cells = 0, "", 0
     space, after = -1, 0  # the last space of this row, and the cells up to and with it
     skipping = False
-    for first, last, size in split_graphemes(text)[0]:
+    for first, last, measured in split_graphemes(text)[0]:
         character = text[first:last]
+        # Room for marks that some terminals give a cell.
+        size = measured + (0 if character.isascii() else spacing_marks(character))
         if skipping and character == " ":
             start = last
             continue

@@ -18,7 +18,7 @@ from textual.widget import Widget
 from sam_tui.core.text.underlines import drawn_by
 from sam_tui.ui.timers import after
 from sam_tui.ui.widgets.terminal.cells import Link, Painter, laid_over, links_of, with_cursor
-from sam_tui.ui.widgets.terminal.clusters import settled
+from sam_tui.ui.widgets.terminal.underlines import underlined
 
 if TYPE_CHECKING:
     from sam_tui.core.ports.processes.screens import ShownSession
@@ -280,8 +280,7 @@ class TerminalCanvas(Widget):
             strips.append(strip)
         if crop.column_span != (0, self.size.width):
             strips = [strip.crop(*crop.column_span) for strip in strips]
-        # Last, because nothing may come between such a character and its place.
-        return [settled(strip, self._colours) for strip in strips]
+        return [underlined(strip, self._colours) for strip in strips]
 
     def render_line(self, y: int) -> Strip:
         """One row, with what is marked and found in it, and with the cursor where the keys go."""

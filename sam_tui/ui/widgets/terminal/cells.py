@@ -11,7 +11,8 @@ from rich.style import Style
 from textual.strip import Strip
 
 from sam_tui.core.text.underlines import KINDS, codes
-from sam_tui.ui.widgets.terminal.clusters import fitted, with_codes
+from sam_tui.ui.driver.clusters import fitted
+from sam_tui.ui.widgets.terminal.underlines import with_codes
 
 if TYPE_CHECKING:
     from sam_tui.core.ports.processes.screens import CellRun, CursorShape
@@ -39,7 +40,7 @@ def _colour(value: Colour) -> Color | None:
 class Painter:
     """Turns runs of cells into strips over one ground, whose colours default cells have.
 
-    With ``underlines`` they keep their kind and colour, for ``settled`` to draw; without, all are plain.
+    With ``underlines`` they keep their kind and colour, for ``underlined`` to write; else all are plain.
     """
 
     def __init__(self, ground: Style, *, underlines: bool = False) -> None:

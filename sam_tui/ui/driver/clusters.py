@@ -1,0 +1,147 @@
+"""Characters that terminals draw in different widths, kept from moving what stands beside them.
+
+Each is drawn over blanks of the cells that it has, from where they begin, and what follows is written where
+it belongs: drawn wider it is cut by that, drawn narrower it leaves a blank. Where it might reach beyond
+what is written, its first character alone is drawn. Text with spacing marks would lose letters that way:
+it is written as one where enough blanks follow for what it may be wider.
+"""
+
+import re
+from itertools import islice
+from unicodedata import category
+
+from rich.cells import cell_len, split_graphemes
+
+from sam_tui.core.text.widths import DISPUTED
+
+_PART = re.compile(
+    r"\x1b\[(\d+);(\d+)H|(\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]*[0-~])"
+    r"|[\x00-\x1f\x7f])|[^\x00-\x1f\x7f]+"
+)
+"""Where the cursor goes; what takes no cell; text."""
+_FRAME = re.compile("[\u2500-\u259f]")
+
+
+def fitted(text: str, cells: int) -> str:
+    """A character, or as much of it as is measured to fit, in exactly so many cells."""
+    while (width := cell_len(text)) > cells:
+        text = text[:-1]
+    return text + " " * (cells - width)
+
+
+def settled(frame: str) -> str:
+    """What is written to the terminal, in which no such character moves what stands beside it."""
+    if frame.isascii() or not DISPUTED.search(frame):
+        return frame
+    written: list[str] = []
+    stretch: list[str] = []
+    column = -1
+    """The first of the stretch, from 0; unknown until the cursor was sent somewhere."""
+    for part in _PART.finditer(frame):
+        if part[2] is not None or part[0] == "\n":
+            written += _placed(stretch, column)
+            stretch = []
+            column = -1 if part[2] is None else int(part[2]) - 1
+            written.append(part[0])
+        else:
+            stretch.append(part[0])
+    return "".join(written + _placed(stretch, column))
+
+
+def _placed(parts: list[str], column: int) -> list[str]:
+    """Texts and what stands between them, written from a column on."""
+    if column < 0 or not any(map(DISPUTED.search, parts)):
+        return parts
+    widths = [0 if part[0] < " " else cell_len(part) for part in parts]
+    end = column + sum(widths)
+    placed: list[str] = []
+    at = 0
+    while at < len(parts):
+        part, stop = parts[at], at + 1
+        if not widths[at] or not DISPUTED.search(part):
+            placed.append(part)
+        elif spacing_marks(part) and (flow := _flow(parts, widths, at)) is not None:
+            last, stop = flow
+            after = column + sum(widths[at:stop])
+            style = parts[at - 1] if at and not widths[at - 1] else ""
+            blanks = (" " * w if w else p for p, w in zip(parts, widths, strict=True))
+            placed += [*islice(blanks, at, stop), f"\x1b[{column + 1}G\x1b[m{style}"]
+            placed += [*parts[at:last], parts[last].rstrip(" "), f"\x1b[m\x1b[{after + 1}G"]
+        else:
+            placed += _pieces(part, column, end)
+        column += sum(widths[at:stop])
+        at = stop
+    return placed
+
+
+def _flow(parts: list[str], widths: list[int], at: int) -> tuple[int, int] | None:
+    """The last of the texts from ``at`` on that are written as one, and where the blanks behind them end.
+
+    With spacing marks that have a cell of their own it takes more cells than were measured: there have
+    to be as many blanks behind it, before any frame.
+    """
+    last, more, room = at, 0, 0
+    for number in range(at, len(parts)):
+        if not widths[number]:
+            continue
+        part = parts[number]
+        if part.strip(" "):
+            if _FRAME.search(part):
+                return None
+            last, more = number, more + _excess(part)
+            room = len(part) - len(part.rstrip(" "))
+        else:
+            room += widths[number]
+        if room >= more:
+            return last, number + 1
+    return None
+
+
+def spacing_marks(text: str) -> int:
+    """How many marks some terminals give a cell of their own, and others none."""
+    return sum(category(mark) == "Mc" for mark in DISPUTED.findall(text))
+
+
+def _excess(text: str) -> int:
+    """How many cells more than measured any terminal takes, where marks that take no room have none."""
+    spans, cells = split_graphemes(text)
+    clusters = (text[first:last] for first, last, _ in spans)
+    widths = (
+        _widest("".join(part for part in cluster if category(part) != "Mn"))
+        if DISPUTED.search(cluster)
+        else cell_len(cluster)
+        for cluster in clusters
+    )
+    return sum(widths) - cells
+
+
+def _pieces(text: str, column: int, end: int) -> list[str]:
+    """A text from a column on; what is written ends before ``end``."""
+    pieces: list[str] = []
+    spans, _ = split_graphemes(text)
+    taken = False
+    for number, (first, last, cells) in enumerate(spans, 1):
+        character = text[first:last]
+        if taken:
+            taken = False
+        elif not DISPUTED.search(character):
+            pieces.append(character)
+        elif column + max(cells, _widest(character)) <= end:
+            # A blank behind it may be one of its own cells.
+            taken = number < len(spans) and text[last] == " "
+            blanks = " " * (cells + taken)
+            pieces.append(f"{blanks}\x1b[{column + 1}G{character}")
+            pieces.append(f"\x1b[{column + len(blanks) + 1}G")
+        else:
+            first_alone = "" if DISPUTED.match(character) else character[:1]
+            pieces.append(fitted(first_alone, cells))
+        column += cells
+    return pieces
+
+
+def _widest(text: str) -> int:
+    """The most cells in which any terminal draws it: two for each part, or one for what is a letter."""
+    return sum(
+        2 if ord(part) >= 0x1F000 or part in "\ufe0f\u200d" else max(1, cell_len(part))
+        for part in text
+    )
